@@ -1,0 +1,45 @@
+"""Something that happened at a moment: kernel-log lines, Xids, lines of external probes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+
+class EventType(Enum):
+    """The twelve types that probes and the kernel log are sorted into."""
+
+    COMPUTE_UTIL = "compute.util"
+    COMPUTE_MEM = "compute.mem"
+    TRANSPORT_BW = "transport.bw"
+    TRANSPORT_DROP = "transport.drop"
+    STORAGE_IOPS = "storage.iops"
+    STORAGE_QDEPTH = "storage.qdepth"
+    PROCESS_STATE = "process.state"
+    ERROR_HW = "error.hw"
+    ERROR_NET = "error.net"
+    TOPO_LINK_DOWN = "topo.link_down"
+    INTENT_RUN = "intent.run"
+    ACTION_EXEC = "action.exec"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One record of evidence.
+
+    `kind` is the name in the kernel-log catalogue ("xid", "aer_corrected", "oom_kill", …);
+    `entity_type` and `entity_id` name what it is about in the words of the faults page
+    ("gpu" + UUID or PCI address, "network" + interface, "physical_disk" + device, …);
+    `fields` are what the line said, by name (code, pid, count, …), all as text.
+    """
+
+    at: float  # wall clock, seconds since the epoch
+    boottime: float  # seconds since boot
+    type: EventType
+    kind: str
+    entity_type: str
+    entity_id: str
+    source: str  # "kernel_log", "nvml", "probe:<name>"
+    fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    pid: int | None = None
+    raw: str = ""

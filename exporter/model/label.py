@@ -1,0 +1,24 @@
+"""Text from hardware and kernel made fit for labels, logs and JSON."""
+
+MAX_LABEL_CHARS = 256
+
+_REPLACEMENT = "\ufffd"
+
+
+def clean_text(raw: str | bytes, limit: int = MAX_LABEL_CHARS) -> str:
+    """The text without surrogates and control characters, trimmed to at most `limit` characters.
+
+    Names come from firmware, drivers and tenants; one surrogate in one label would make the
+    whole page impossible to encode.
+    """
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    cleaned = "".join(_fit(char) for char in text.strip()[: limit * 4])
+    return cleaned.strip()[:limit]
+
+
+def _fit(char: str) -> str:
+    if char in "\t\n\r":
+        return " "
+    if char.isprintable():
+        return char
+    return _REPLACEMENT

@@ -1,0 +1,31 @@
+"""What one source saw, and what it could not see and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+Labeled = tuple[tuple[str, float], ...]
+"""Numbers by one label, in a stable order: `(("graphics", 1.98e9), ("sm", 1.98e9))`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """One field that the hardware did not say, and the reason in one word or sentence."""
+
+    field: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T_co]):
+    """The value of one source with everything it had to leave out.
+
+    `missing` names fields that are absent and why; `rejected` counts impossible values by field
+    since the start (`hw_exporter_values_rejected_total`).
+    """
+
+    value: T_co
+    missing: Sequence[Missing] = ()
+    rejected: Labeled = ()

@@ -1,0 +1,94 @@
+"""The one value that flows: everything known about the node at one moment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Protocol, TypeVar, cast, runtime_checkable
+
+from exporter.model.reading import Labeled, Missing
+
+T = TypeVar("T")
+
+MAX_AGE_SECS = 300.0
+"""Nothing older than this is ever shown, whatever has stopped."""
+
+
+class Outcome(Enum):
+    """How one attempt of one source ended."""
+
+    OK = "ok"
+    ABSENT = "absent"  # the thing is not on this node: expected, not an error
+    FAILED = "failed"
+    STUCK = "stuck"  # it did not answer within its deadline
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """The health of one source, kept apart from its data."""
+
+    source: str
+    outcome: Outcome
+    duration_secs: float
+    reason: str | None = None
+    last_success_at: float | None = None  # wall clock, seconds since the epoch
+    missing: tuple[Missing, ...] = ()
+    rejected: Labeled = ()
+
+
+@runtime_checkable
+class Perishable(Protocol):
+    """A value with parts that expire one by one (GPUs served from the cache)."""
+
+    def at(self, boottime: float) -> "Perishable":
+        """The same value without what has expired at this boot time, in seconds."""
+        ...
+
+    def next_expiry(self) -> float | None:
+        """The boot time in seconds at which `at` will give something else, if ever."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One complete collection; replaced whole, never changed.
+
+    `readings` holds one value per type; a source that failed has none, so that nothing old is
+    shown as new. Times named `boottime` count seconds since boot, suspended time included.
+    """
+
+    node: str
+    sequence: int
+    taken_at: float  # wall clock, seconds since the epoch
+    taken_boottime: float
+    duration_secs: float
+    readings: Mapping[type, object] = field(default_factory=lambda: MappingProxyType({}))
+    reports: tuple[SourceReport, ...] = ()
+    conclusions: object | None = None
+    skipped_ticks: int = 0
+
+    def reading(self, kind: type[T]) -> T | None:
+        """What was read of this type, or None when it was not said."""
+        return cast("T | None", self.readings.get(kind))
+
+    def at(self, boottime: float) -> "Snapshot":
+        """The snapshot as it may still be shown at this boot time: without what has expired."""
+        if boottime < self.next_expiry():
+            return self
+        if boottime >= self.taken_boottime + MAX_AGE_SECS:
+            return replace(self, readings=MappingProxyType({}))
+        kept = {
+            kind: value.at(boottime) if isinstance(value, Perishable) else value
+            for kind, value in self.readings.items()
+        }
+        return replace(self, readings=MappingProxyType(kept))
+
+    def next_expiry(self) -> float:
+        """The boot time in seconds at which `at` will first give something else."""
+        expiries = [self.taken_boottime + MAX_AGE_SECS]
+        for value in self.readings.values():
+            if isinstance(value, Perishable):
+                expiry = value.next_expiry()
+                if expiry is not None:
+                    expiries.append(expiry)
+        return min(expiries)

@@ -1,0 +1,51 @@
+"""What a source is: one place that readings come from."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from exporter.model.reading import Reading
+
+T = TypeVar("T")
+
+
+class SourceAbsent(Exception):  # noqa: N818 - an expected answer, not an error
+    """What the source reads is not on this node; the message says what was looked for."""
+
+
+class SourceFailed(Exception):  # noqa: N818 - same family of names as SourceAbsent
+    """The source is there and could not be read; the message says why in one sentence."""
+
+
+class CallBlocking(Protocol):
+    """How a function that may block for ever is called: elsewhere, never on the event loop."""
+
+    def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
+        """The function's result; giving up on the awaitable does not wait for the function."""
+        ...
+
+
+class Source(Protocol):
+    """One place that readings come from.
+
+    `read` gives the reading, or raises SourceAbsent or SourceFailed; anything else it raises is
+    a bug that costs this source its reading and nothing more. The collector calls it again only
+    when the call before has ended, and reports it stuck after `deadline_secs`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The value of the label `source`, unique in the list of sources."""
+        ...
+
+    @property
+    def deadline_secs(self) -> float:
+        """Seconds after which a read that has not ended is reported as stuck."""
+        ...
+
+    async def read(self) -> Reading[object]:
+        """One look at the hardware."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of processes, files and sockets, within half a second."""
+        ...
