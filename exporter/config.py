@@ -1,0 +1,217 @@
+"""Every knob: one frozen tree, with its default, its bounds and a sentence each.
+
+`config/default.toml` and `docs/CONFIG.md` are generated from this file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+DRIVER_MARKERS = (
+    "/proc/driver/nvidia/version",
+    "/host/proc/driver/nvidia/version",
+    "/dev/nvidiactl",
+    "/dev/dxg",
+)
+SMI_PATHS = (
+    "/usr/bin/nvidia-smi",
+    "/usr/local/bin/nvidia-smi",
+    "/host/usr/bin/nvidia-smi",
+    "/usr/lib/wsl/lib/nvidia-smi",
+    "/run/nvidia/driver/usr/bin/nvidia-smi",
+)
+
+
+def knob(
+    default: Any,
+    doc: str,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    one_of: tuple[str, ...] = (),
+) -> Any:
+    """A field of the configuration: its default, its sentence, and what is allowed."""
+    bounds = {"doc": doc, "at_least": at_least, "at_most": at_most, "one_of": one_of}
+    if isinstance(default, Mapping):
+        frozen = MappingProxyType(dict(default))
+        return field(default_factory=lambda: frozen, metadata=bounds)
+    return field(default=default, metadata=bounds)
+
+
+def section(kind: type, doc: str) -> Any:
+    """A nested table of the configuration."""
+    return field(default_factory=kind, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Encryption of the pages; off while no certificate is named."""
+
+    cert_file: str = knob("", "PEM file with the certificate chain; turns TLS on.")
+    key_file: str = knob("", "PEM file with the private key of the certificate.")
+    client_ca_file: str = knob(
+        "", "PEM file with the authorities that client certificates must be signed by."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """Who may read the pages; everybody while nothing is set."""
+
+    basic_users: Mapping[str, str] = knob({}, "Names and bcrypt hashes for basic authentication.")
+    bearer_token_file: str = knob("", "File that holds the token clients must send.")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The HTTP server."""
+
+    host: str = knob(
+        "0.0.0.0",  # noqa: S104 - an exporter is there to be scraped from outside
+        "Address to listen on; 0.0.0.0 listens on IPv4 and IPv6 where both are there.",
+    )
+    port: int = knob(8080, "Port to listen on; 0 takes a free one.", at_least=0, at_most=65535)
+    max_connections: int = knob(
+        1024, "Connections held at once; further ones are closed at once.", at_least=1
+    )
+    request_timeout_secs: float = knob(
+        5.0, "Seconds a client has to send a whole request.", at_least=0.1
+    )
+    keepalive_timeout_secs: float = knob(
+        75.0, "Seconds an idle connection is kept after an answer.", at_least=0
+    )
+    tls: Tls = section(Tls, "Encryption of the pages; off while no certificate is named.")
+    auth: Auth = section(Auth, "Who may read the pages; everybody while nothing is set.")
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled:
+    """Groups of metric families; a group that is off is neither read nor shown."""
+
+    node: bool = knob(True, "Name, operating system, uptime.")
+    cpu: bool = knob(True, "Processors.")
+    memory: bool = knob(True, "Main memory.")
+    gpu: bool = knob(True, "GPUs.")
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """What is collected, and how often."""
+
+    collect_interval_secs: float = knob(
+        15.0, "Seconds from the start of one collection to the start of the next.", at_least=0.1
+    )
+    enabled: Enabled = section(Enabled, "Groups of metric families, each true or false.")
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """How GPUs are read."""
+
+    backend: str = knob(
+        "auto",
+        "Which way to ask: auto tries NVML, then nvidia-smi.",
+        one_of=("auto", "nvml", "nvidia-smi", "demo", "off"),
+    )
+    driver_markers: tuple[str, ...] = knob(
+        DRIVER_MARKERS, "GPU reading starts when one of these paths exists."
+    )
+    redetect_secs: float = knob(
+        10.0, "Seconds between two looks for a driver while there is none.", at_least=0.1
+    )
+    timeout_secs: float = knob(
+        5.0, "Seconds one pass over all GPUs, or one nvidia-smi, may take.", at_least=0.1
+    )
+    cache_ttl_secs: float = knob(
+        300.0,
+        "Seconds the last good reading of a GPU is served, marked stale.",
+        at_least=0,
+        at_most=300,
+    )
+    dynamic_ttl_secs: float = knob(
+        300.0,
+        "The same for values that move; 45 (three intervals) keeps graphs honest.",
+        at_least=0,
+        at_most=300,
+    )
+    smi_paths: tuple[str, ...] = knob(SMI_PATHS, "Files tried, in order, after the PATH.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where files are read from, and which sources run."""
+
+    proc_root: str = knob("/proc", "The proc filesystem; /host/proc where that is mounted.")
+    sys_root: str = knob("/sys", "The sys filesystem; /host/sys where that is mounted.")
+    host_root: str = knob("/", "The root of the node; /host where that is mounted.")
+    cpu_model_probe: bool = knob(
+        True, "Read the processor's name with py-cpuinfo, once, in a short-lived child process."
+    )
+    enabled: tuple[str, ...] = knob((), "Sources to run although they are off by default.")
+    disabled: tuple[str, ...] = knob((), "Sources not to run.")
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes on GPUs."""
+
+    per_pid: bool = knob(False, "Series for each process, beside those for each container.")
+    top_n: int = knob(
+        50, "Processes that get their own series; the rest is summed.", at_least=1, at_most=1000
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLog:
+    """The kernel's own words."""
+
+    enabled: bool = knob(True, "Follow the kernel log.")
+    path: str = knob("/dev/kmsg", "The device to follow.")
+    accept_user_records: bool = knob(
+        False, "Believe records written by user space; for drills and tests only."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """The rules that turn readings into faults with causes."""
+
+    enabled: bool = knob(True, "Judge every collection.")
+    rules_dirs: tuple[str, ...] = knob((), "Directories with further rule files.")
+    strict: bool = knob(False, "Refuse to start when a rule file has a mistake.")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What survives a restart."""
+
+    dir: str = knob("", "Directory for small state files; without it they live in memory.")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCommand:
+    """An external probe: a program that prints one JSON object per line."""
+
+    name: str = knob("", "Name, unique among the probes.")
+    command: tuple[str, ...] = knob((), "Program and arguments; no shell.")
+    mode: str = knob("stream", "How it runs.", one_of=("stream", "interval"))
+    every_secs: float = knob(30.0, "Seconds between starts in interval mode.", at_least=1)
+    deadline_secs: float = knob(10.0, "Seconds of silence after which it is stale.", at_least=0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole configuration."""
+
+    server: Server = section(Server, "The HTTP server.")
+    metrics: Metrics = section(Metrics, "What is collected, and how often.")
+    gpu: Gpu = section(Gpu, "How GPUs are read.")
+    sources: Sources = section(Sources, "Where files are read from, and which sources run.")
+    processes: Processes = section(Processes, "Processes on GPUs.")
+    kernel_log: KernelLog = section(KernelLog, "The kernel's own words.")
+    faults: Faults = section(Faults, "The rules that turn readings into faults with causes.")
+    state: State = section(State, "What survives a restart.")
+    probes: tuple[ProbeCommand, ...] = field(
+        default=(), metadata={"doc": "External probes, one [[probes]] table each."}
+    )

@@ -1,0 +1,203 @@
+"""From files, environment and flags to one checked Config, or one sentence of what is wrong."""
+
+import dataclasses
+import difflib
+import json
+import sys
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from exporter.config import Config
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ENV_PREFIX = "APP__"
+DEFAULT_FILES = ("config/default.toml", "config/local.toml")
+
+TYPE_NAMES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+}
+
+
+class ConfigError(Exception):
+    """A mistake in the configuration; the message names place, key, what was found and allowed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layer:
+    """One place settings come from: a nested table and what to call it in a message."""
+
+    origin: str
+    table: Mapping[str, Any]
+    is_text: bool = False  # values are still text, as in the environment
+
+
+def load(layers: Iterable[Layer]) -> Config:
+    """The configuration of all layers, later ones winning; raises ConfigError."""
+    config = Config()
+    for layer in layers:
+        config = _merged(config, layer.table, layer, "")
+    return config
+
+
+def file_layers(named: str | None) -> list[Layer]:
+    """The layer of the named file, or of the default files that exist; raises ConfigError."""
+    if named is not None:
+        return [read_file(Path(named))]
+    return [read_file(Path(name)) for name in DEFAULT_FILES if Path(name).is_file()]
+
+
+def read_file(path: Path) -> Layer:
+    """The layer of one TOML file; raises ConfigError."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
+    try:
+        return Layer(str(path), tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not valid TOML: {error or 'nested too deeply'}") from error
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """The layer of all variables `APP__SECTION__KEY`; raises ConfigError for a key in the way."""
+    table: dict[str, Any] = {}
+    for name in sorted(environment):
+        if not name.startswith(ENV_PREFIX):
+            continue
+        *sections, key = name[len(ENV_PREFIX) :].lower().split("__")
+        place = table
+        for part in sections:
+            place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"environment: {name}: {part} is a value, not a section")
+        place[key] = environment[name]
+    return Layer("environment", table, is_text=True)
+
+
+def _merged(current: Any, table: Mapping[str, Any], layer: Layer, prefix: str) -> Any:
+    """The section with the values of one layer's table put in."""
+    fields = {item.name: item for item in dataclasses.fields(current)}
+    hints = typing.get_type_hints(type(current))
+    changes = {}
+    for key, found in table.items():
+        name = f"{prefix}{key}"
+        if key not in fields:
+            raise _unknown_key(layer, name, key, tuple(fields))
+        before = getattr(current, key)
+        if dataclasses.is_dataclass(before):
+            if not isinstance(found, Mapping):
+                raise _wrong(layer, name, found, "a table")
+            changes[key] = _merged(before, found, layer, f"{name}.")
+        else:
+            changes[key] = _value(hints[key], found, layer, name)
+            _check_bounds(fields[key].metadata, changes[key], layer, name)
+    return dataclasses.replace(current, **changes)
+
+
+def _unknown_key(layer: Layer, name: str, key: str, known: tuple[str, ...]) -> ConfigError:
+    close = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
+    return ConfigError(f"{layer.origin}: unknown key {_shown(name)}; {hint}")
+
+
+def _wrong(layer: Layer, name: str, found: Any, allowed: str) -> ConfigError:
+    return ConfigError(f"{layer.origin}: {name} is {_shown(found)}, but must be {allowed}")
+
+
+def _shown(found: Any) -> str:
+    """What was found, on one line, short; secrets live in files, not in these values."""
+    text = found if isinstance(found, str) else repr(found)
+    return json.dumps(text[:80], ensure_ascii=True)
+
+
+def _value(hint: Any, found: Any, layer: Layer, name: str) -> Any:
+    """The value found as the type the field has; raises ConfigError."""
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        return _list(typing.get_args(hint)[0], found, layer, name)
+    if origin is not None and issubclass(origin, Mapping):
+        return _text_table(found, layer, name)
+    if dataclasses.is_dataclass(hint):
+        if not isinstance(found, Mapping):
+            raise _wrong(layer, name, found, "a table")
+        return _merged(typing.cast("Any", hint)(), found, layer, f"{name}.")
+    plain = _from_text(hint, found) if layer.is_text else found
+    return _scalar(hint, plain, layer, name)
+
+
+def _scalar(hint: Any, found: Any, layer: Layer, name: str) -> Any:
+    if hint is float and isinstance(found, int) and not isinstance(found, bool):
+        return float(found)
+    if type(found) is not hint:
+        raise _wrong(layer, name, found, TYPE_NAMES[hint])
+    if isinstance(found, str) and "\0" in found:
+        raise _wrong(layer, name, found, "a text without NUL")
+    return found
+
+
+def _from_text(hint: Any, text: Any) -> Any:
+    """What a text from the environment means for a field of this type; itself when nothing."""
+    if not isinstance(text, str) or hint is str:
+        return text
+    if hint is bool:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    try:
+        return hint(text)
+    except ValueError:
+        return text
+
+
+def _list(kind: Any, found: Any, layer: Layer, name: str) -> tuple[Any, ...]:
+    items = _split(found, layer, name) if layer.is_text else found
+    if not isinstance(items, list):
+        raise _wrong(layer, name, found, "a list")
+    element_layer = dataclasses.replace(layer, is_text=False)
+    return tuple(
+        _value(kind, item, element_layer, f"{name}[{position}]")
+        for position, item in enumerate(items)
+    )
+
+
+def _split(text: Any, layer: Layer, name: str) -> Any:
+    """A list from the environment: a TOML array, or words between commas."""
+    if not isinstance(text, str):
+        return text
+    if not text.strip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return tomllib.loads(f"list = {text}")["list"]
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(layer, name, text, "a TOML array or words between commas") from error
+
+
+def _text_table(found: Any, layer: Layer, name: str) -> Mapping[str, str]:
+    if not isinstance(found, Mapping) or not all(isinstance(item, str) for item in found.values()):
+        raise ConfigError(f"{layer.origin}: {name} must be a table of texts")
+    return types.MappingProxyType(dict(found))
+
+
+def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str) -> None:
+    one_of = bounds.get("one_of") or ()
+    if one_of and found not in one_of:
+        raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        return
+    lowest, highest = bounds.get("at_least"), bounds.get("at_most")
+    if found != found or found in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is not itself
+        raise _wrong(layer, name, found, "a finite number")
+    if lowest is not None and found < lowest:
+        raise _wrong(layer, name, found, f"at least {lowest:g}")
+    if highest is not None and found > highest:
+        raise _wrong(layer, name, found, f"at most {highest:g}")
