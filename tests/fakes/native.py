@@ -1,0 +1,72 @@
+"""Builds the fakes that are written in C, once per content of their sources."""
+
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CACHE = HERE.parent.parent / ".cache" / "fakes"
+FLAGS = ("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
+LIBRARY = "libnvidia-ml.so.1"
+
+
+class NoCompiler(Exception):  # noqa: N818 - an expected answer: the machine has none
+    """No C compiler is on this machine; the message says what was looked for."""
+
+
+def compiler() -> tuple[str, ...]:
+    """The command of a C compiler: $CC, cc, gcc, clang, or the one of the ziglang package."""
+    named = os.environ.get("CC")
+    if named:
+        return tuple(shlex.split(named))
+    for name in ("cc", "gcc", "clang"):
+        path = shutil.which(name)
+        if path:
+            return (path,)
+    if importlib.util.find_spec("ziglang"):
+        return (sys.executable, "-m", "ziglang", "cc")
+    raise NoCompiler("no cc, gcc or clang in PATH, and the package ziglang is not installed")
+
+
+def build_nvml(missing: Sequence[str] = (), cache: Path = CACHE) -> Path:
+    """The directory with a fake libnvidia-ml.so.1 that lacks the functions named `missing`."""
+    renamed = tuple(f"-D{name}=absent_{name}" for name in missing)
+    flags = (*FLAGS, "-fPIC", "-shared", "-fvisibility=hidden", *renamed)
+    return _build(LIBRARY, ("scenario", "nvml"), flags, cache)
+
+
+def _build(name: str, folders: Sequence[str], flags: Sequence[str], cache: Path) -> Path:
+    sources = sorted(path for folder in folders for path in (HERE / folder).glob("*.c"))
+    headers = sorted(path for folder in folders for path in (HERE / folder).glob("*.h"))
+    target = cache / _fingerprint((*sources, *headers), (*compiler(), *flags))
+    if not (target / name).exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        _compile(sources, flags, target / name)
+    return target
+
+
+def _fingerprint(files: Sequence[Path], command: Sequence[str]) -> str:
+    content = hashlib.sha256("\0".join(command).encode())
+    for file in files:
+        content.update(file.name.encode())
+        content.update(file.read_bytes())
+    return content.hexdigest()[:20]
+
+
+def _compile(sources: Sequence[Path], flags: Sequence[str], target: Path) -> None:
+    """Compile beside the target and move it there, so that two runs cannot meet half a file."""
+    target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        made = Path(scratch) / target.name
+        command = [*compiler(), *flags, *map(str, sources), "-o", str(made), "-lpthread", "-ldl"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"a fake does not compile: {shlex.join(command)}\n{done.stderr}")
+        made.replace(target)
