@@ -1,0 +1,1 @@
+"""What the readings mean: rules, their evidence, and the tables of what is known."""
