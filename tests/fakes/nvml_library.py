@@ -1,5 +1,6 @@
 """A fake libnvidia-ml.so.1 with its scenario, its call log and its events."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,10 +55,22 @@ class NvmlLibrary:
             if function in (None, call.function) and card in (None, call.card)
         ]
 
+    def wait_for_call(self, function: str, count: int = 1, timeout_secs: float = 20) -> None:
+        """Come back when a process has made this call so often; fail after the timeout."""
+        deadline = time.monotonic() + timeout_secs
+        while len(self.calls(function)) < count:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{function} was not called {count} times in {timeout_secs} s")
+            time.sleep(0.01)
+
     def raise_xid(self, xid: int, card: int = 0) -> None:
-        """Let the driver report this Xid to whoever waits for events now or later."""
+        """Let the driver report this Xid to whoever waits for events by now."""
+        self.raise_event("xid", xid, card)
+
+    def raise_event(self, kind: str, data: int, card: int = 0) -> None:
+        """Let the driver report an event: xid, single_bit, double_bit, pstate, clock, mig."""
         with self.events.open("a") as file:
-            file.write(f"{card} xid {xid}\n")
+            file.write(f"{card} {kind} {data}\n")
 
 
 def write_scenario(path: Path, lines: Iterable[str], capture: str | None = None) -> None:

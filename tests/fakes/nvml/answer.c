@@ -44,8 +44,7 @@ static void log_call(const char *function, struct subject who) {
     if (write(file, line, (size_t)length) < 0) file = -1;
 }
 
-/* A fault of the whole library that has a name of its own. */
-static int run_due(struct subject who, const char *key) {
+int run_due(struct subject who, const char *key) {
     struct action due;
     if (!scenario_action(who, key, &due)) return OK;
     int result = action_run(&due);
@@ -53,6 +52,7 @@ static int run_due(struct subject who, const char *key) {
     return result;
 }
 
+/* A fault of the whole library that has a name of its own. */
 static int run_standing(const char *key, enum action_kind kind) {
     char text[4096];
     if (scenario_text(NOBODY, key, text, sizeof text) < 0) return OK;
@@ -93,6 +93,10 @@ int get_uint(struct subject who, const char *key, unsigned *out) {
     return OK;
 }
 
+int get_real(struct subject who, const char *key, double *out) {
+    return scenario_real(who, key, out) ? OK : NOT_SUPPORTED;
+}
+
 int get_text(struct subject who, const char *key, char *out, unsigned size) {
     char text[VALUE_SIZE];
     long length = scenario_text(who, key, text, sizeof text);
@@ -116,6 +120,32 @@ int answer_text(const char *function, nvmlDevice_t device, const char *key, char
                 unsigned size) {
     int result = begin_device(function, device, key);
     return result ? result : get_text(*device, key, out, size);
+}
+
+int answer_pair(const char *function, nvmlDevice_t device, const char *key, const char *second,
+                unsigned *out, unsigned *out_second) {
+    int result = answer_uint(function, device, key, out);
+    if (!result && get_uint(*device, second, out_second)) *out_second = *out;
+    return result;
+}
+
+int answer_word(const char *function, nvmlDevice_t device, const char *prefix, const char *word,
+                unsigned *out) {
+    char key[KEY_SIZE];
+    if (!word) return INVALID_ARGUMENT;
+    return answer_uint(function, device, key_of(key, "%s.%s", prefix, word), out);
+}
+
+int answer_numbered(const char *function, nvmlDevice_t device, const char *prefix,
+                    unsigned number, unsigned *out) {
+    char key[KEY_SIZE];
+    return answer_uint(function, device, key_of(key, "%s.%u", prefix, number), out);
+}
+
+u64 now_microseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (u64)now.tv_sec * 1000000 + (u64)now.tv_nsec / 1000;
 }
 
 const char *key_of(char *buffer, const char *format, ...) {

@@ -29,9 +29,13 @@ int begin(const char *function, struct subject who, const char *key);
 /* The same for a call that takes a handle; refuses handles that are none. */
 int begin_device(const char *function, nvmlDevice_t device, const char *key);
 
+/* Run what is due under one more key of a call that has begun: 0, or the error. */
+int run_due(struct subject who, const char *key);
+
 /* One value under one key, NOT_SUPPORTED when the card does not say it. */
 int get_u64(struct subject who, const char *key, u64 *out);
 int get_uint(struct subject who, const char *key, unsigned *out);
+int get_real(struct subject who, const char *key, double *out);
 int get_text(struct subject who, const char *key, char *out, unsigned size);
 
 /* The whole of a call that gives one value. */
@@ -40,9 +44,22 @@ int answer_u64(const char *function, nvmlDevice_t device, const char *key, u64 *
 int answer_text(const char *function, nvmlDevice_t device, const char *key, char *out,
                 unsigned size);
 
+/* A pair of values; where the card does not say the second, it is like the first. */
+int answer_pair(const char *function, nvmlDevice_t device, const char *key, const char *second,
+                unsigned *out, unsigned *out_second);
+
+/* One value whose key ends in a word (NULL: not a word of the enumeration) or in a number. */
+int answer_word(const char *function, nvmlDevice_t device, const char *prefix, const char *word,
+                unsigned *out);
+int answer_numbered(const char *function, nvmlDevice_t device, const char *prefix,
+                    unsigned number, unsigned *out);
+
 /* A key made of parts: key_of(buffer, "clock.%s", "sm"). */
 enum { KEY_SIZE = 160 };
 const char *key_of(char *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Now, in microseconds since 1970, as the driver stamps its samples. */
+u64 now_microseconds(void);
 
 /* The word of an enumeration, or NULL when it has none. */
 const char *word_of(const char *const *words, unsigned count, unsigned value);

@@ -2,7 +2,6 @@
 #include "answer.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -117,7 +116,7 @@ API int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *out) 
 
 API int nvmlDeviceGetIndex(nvmlDevice_t device, unsigned *out) {
     int result = begin_device("nvmlDeviceGetIndex", device, "index");
-    if (result) return result;
+    if (result || get_uint(*device, "index", out) == OK) return result;
     *out = device->mig >= 0 ? (unsigned)device->mig : (unsigned)index_of(device->device);
     return OK;
 }
@@ -126,22 +125,3 @@ TEXT_GETTER(nvmlDeviceGetName, "name")
 TEXT_GETTER(nvmlDeviceGetUUID, "uuid")
 TEXT_GETTER(nvmlDeviceGetSerial, "serial")
 UINT_GETTER(nvmlDeviceGetMinorNumber, "minor")
-
-struct pci_info {
-    char bus_id_legacy[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char bus_id[32];
-};
-
-API int nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, struct pci_info *out) {
-    int result = begin_device("nvmlDeviceGetPciInfo_v3", device, "bus_id");
-    memset(out, 0, sizeof *out);
-    if (!result) result = get_text(*device, "bus_id", out->bus_id, sizeof out->bus_id);
-    if (result) return result;
-    sscanf(out->bus_id, "%x:%x:%x", &out->domain, &out->bus, &out->device);
-    snprintf(out->bus_id_legacy, sizeof out->bus_id_legacy, "%04X:%02X:%02X.0",
-             out->domain & 0xffff, out->bus & 0xff, out->device & 0xff);
-    get_uint(*device, "pci_device_id", &out->device_id);
-    get_uint(*device, "pci_subsystem_id", &out->subsystem_id);
-    return OK;
-}

@@ -10,6 +10,7 @@
 
 struct entry {
     unsigned hash;
+    int next; /* the next entry of the same bucket, or -1 */
     char *key;
     bool has_value, has_action;
     char *value; /* NULL when the line says `na` */
@@ -20,6 +21,8 @@ struct entry {
 
 static struct entry *entries;
 static size_t entry_count, entry_room;
+enum { BUCKETS = 4096 };
+static int buckets[BUCKETS];
 static struct stat last_stat;
 static bool loaded;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +37,8 @@ static unsigned hash_of(const char *key) {
 
 static struct entry *find(const char *key) {
     unsigned hash = hash_of(key);
-    for (size_t i = 0; i < entry_count; i++)
+    if (!entry_count) return NULL;
+    for (int i = buckets[hash % BUCKETS]; i >= 0; i = entries[i].next)
         if (entries[i].hash == hash && strcmp(entries[i].key, key) == 0) return &entries[i];
     return NULL;
 }
@@ -47,10 +51,13 @@ static struct entry *find_or_add(const char *key) {
         entries = realloc(entries, entry_room * sizeof *entries);
         if (!entries) abort();
     }
-    entry = &entries[entry_count++];
+    if (!entry_count) memset(buckets, -1, sizeof buckets);
+    entry = &entries[entry_count];
     memset(entry, 0, sizeof *entry);
     entry->hash = hash_of(key);
     entry->key = strdup(key);
+    entry->next = buckets[entry->hash % BUCKETS];
+    buckets[entry->hash % BUCKETS] = (int)entry_count++;
     return entry;
 }
 
