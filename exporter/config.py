@@ -93,6 +93,7 @@ class Enabled:
     cpu: bool = knob(True, "Processors.")
     memory: bool = knob(True, "Main memory.")
     gpu: bool = knob(True, "GPUs.")
+    exporter: bool = knob(True, "What the exporter itself uses.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,9 @@ class Gpu:
         at_least=0,
         at_most=300,
     )
-    smi_paths: tuple[str, ...] = knob(SMI_PATHS, "Files tried, in order, after the PATH.")
+    smi_paths: tuple[str, ...] = knob(
+        SMI_PATHS, "Files tried, in order, then every directory of the PATH."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,11 @@ class Gpus:
 
     def at(self, boottime: float) -> "Gpus":
         """The same GPUs without what has expired at this boot time in seconds."""
-        return replace(self, states=tuple(state.at(boottime) for state in self.states))
+        states = tuple(state.at(boottime) for state in self.states)
+        backend = self.backend
+        if backend.backend == "cache" and all(state.expired for state in states):
+            backend = replace(backend, backend="none")
+        return replace(self, backend=backend, states=states)
 
     def next_expiry(self) -> float | None:
         """The boot time in seconds at which `at` will give something else, if ever."""

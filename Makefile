@@ -1,0 +1,50 @@
+# Everything a developer or a first user types; `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8080
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format golden docs bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(VENV)/installed: pyproject.toml VERSION
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(VENV)/installed ## run the exporter on this machine
+	@echo "hw-exporter: http://localhost:$(PORT)/metrics"
+	@exec $(BIN)/hw-exporter run --port $(PORT)
+
+test: check ## every check and every test
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+check: $(VENV)/installed-dev ## format, lint, types, layers, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tools.docs --check
+
+format: $(VENV)/installed-dev ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix --exit-zero .
+
+golden: $(VENV)/installed-dev ## rewrite the expected pages; read the diff
+	$(BIN)/python -m pytest -q tests/golden --rewrite-golden
+
+docs: $(VENV)/installed-dev ## rewrite the generated documents and config/default.toml
+	$(BIN)/python -m tools.docs
+
+bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
+	$(BIN)/python -m bench
+
+clean: ## remove what was built
+	rm -rf $(VENV) .cache build dist *.egg-info

@@ -1,0 +1,213 @@
+"""Puts everything together, runs it, and takes it apart within two seconds."""
+
+import asyncio
+import logging
+import platform
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from exporter.collector import Clocks, Collector
+from exporter.config import Config
+from exporter.exposition.live import Moment
+from exporter.exposition.page import Pages
+from exporter.model.snapshot import Snapshot
+from exporter.probes.child import Children, Command, run_once
+from exporter.probes.protocol import BadLine, decode_line
+from exporter.sources import Surroundings, chosen
+from exporter.sources.threads import DaemonThreads
+from exporter.web.guard import GuardedServer, Limits, listening_sockets
+from exporter.web.routes import Routes
+
+STOP_SECS = 1.5
+RESERVED_DESCRIPTORS = 128
+CPU_MODEL_SECS = 30.0
+LIVE_TICKS = 3
+LIVE_SECS_AT_LEAST = 30.0
+
+log = logging.getLogger("exporter")
+
+
+class CannotListen(Exception):  # noqa: N818 - reads as what it is
+    """The address cannot be listened on; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the program is told about itself by its command line and environment."""
+
+    version: str
+    node: str
+    hostname: str
+    child_environment: Mapping[str, str]
+
+
+def wall_now() -> float:
+    """Seconds since the epoch."""
+    return time.time()
+
+
+def boottime_now() -> float:
+    """Seconds since boot, suspended time included."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class App:
+    """The running program: collector, sources and server, and what the pages ask of them."""
+
+    def __init__(self, config: Config, identity: Identity) -> None:
+        self._config = config
+        self._identity = identity
+        self._latest: Snapshot | None = None
+        self._cpu_model: str | None = None
+        self._children = Children()
+        self._gpu_children = Children()
+        self._collecting: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        self._pages = Pages(boottime_now, self._moment)
+        self._routes = Routes(identity.version, self, self._pages)
+        self._server = GuardedServer(self._routes.handle, self._limits())
+        self._collector = self._build_collector()
+
+    def snapshot(self) -> Snapshot | None:
+        """The last snapshot, without what has expired by now."""
+        return None if self._latest is None else self._latest.at(boottime_now())
+
+    def boottime(self) -> float:
+        """Seconds since boot, suspended time included."""
+        return boottime_now()
+
+    def is_live(self) -> bool:
+        """Whether the collecting loop runs and has begun a collection lately."""
+        if self._collecting is None or self._collecting.done():
+            return False
+        last = self._collector.last_tick
+        interval = self._config.metrics.collect_interval_secs
+        patience = max(LIVE_TICKS * interval, LIVE_SECS_AT_LEAST)
+        return last is None or asyncio.get_running_loop().time() - last < patience
+
+    def unready_reasons(self) -> list[str]:
+        """What stands in the way of being ready."""
+        reasons = []
+        if self._latest is None:
+            reasons.append("the first collection has not ended yet")
+        if not self.is_live():
+            reasons.append("the collecting loop has stopped")
+        return reasons
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT; raises CannotListen."""
+        sockets = self._listen()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal)
+        self._collecting = asyncio.ensure_future(self._collector.run())
+        self._collecting.add_done_callback(_say_why_it_ended)
+        model = asyncio.ensure_future(self._ask_cpu_model())
+        servers = [await loop.create_server(self._server, sock=sock) for sock in sockets]
+        log.info("listening on %s", self._address(sockets[0]))
+        await self._stop.wait()
+        log.info("stopping")
+        for server in servers:
+            server.close()
+        model.cancel()
+        await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
+
+    def _on_signal(self) -> None:
+        if self._stop.is_set():
+            raise SystemExit(1)  # asked twice: now, at once
+        self._stop.set()
+
+    async def _end(self) -> None:
+        if self._collecting is not None:
+            self._collecting.cancel()
+        self._server.pre_shutdown()
+        await self._collector.close()
+        self._children.kill_all()
+        self._gpu_children.kill_all()
+
+    def _listen(self) -> list[socket.socket]:
+        server = self._config.server
+        try:
+            return listening_sockets(server.host, server.port, server.request_timeout_secs)
+        except OSError as error:
+            where = f"{server.host}:{server.port}"
+            raise CannotListen(f"cannot listen on {where}: {error.strerror or error}") from error
+
+    def _address(self, sock: socket.socket) -> str:
+        host, port = sock.getsockname()[:2]
+        shown = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - shown, not bound
+        return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+
+    def _limits(self) -> Limits:
+        server = self._config.server
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        room = max(16, soft - RESERVED_DESCRIPTORS)
+        return Limits(
+            max_connections=min(server.max_connections, room),
+            request_timeout_secs=server.request_timeout_secs,
+            keepalive_timeout_secs=server.keepalive_timeout_secs,
+        )
+
+    def _moment(self, boottime: float) -> Moment:
+        return Moment(
+            boottime=boottime,
+            version=self._identity.version,
+            python=platform.python_version(),
+            requests=self._routes.requests,
+            refused_connections=self._server.refused,
+        )
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        self._latest = snapshot
+        self._pages.publish(snapshot)
+
+    def _build_collector(self) -> Collector:
+        around = Surroundings(
+            config=self._config,
+            hostname=self._identity.hostname,
+            child_environment=self._identity.child_environment,
+            children=self._children,
+            gpu_children=self._gpu_children,
+            call=DaemonThreads(),
+            boottime=boottime_now,
+            wake=self._wake,
+            known_cpu_model=lambda: self._cpu_model,
+        )
+        return Collector(
+            self._identity.node,
+            [row.build(around) for row in chosen(self._config)],
+            interval_secs=self._config.metrics.collect_interval_secs,
+            clocks=Clocks(wall_now, boottime_now),
+            publish=self._publish,
+        )
+
+    def _wake(self, source: str) -> None:
+        self._collector.wake(source)
+
+    async def _ask_cpu_model(self) -> None:
+        """Ask py-cpuinfo once, beside everything else: it takes a second of processor time."""
+        if not self._config.sources.cpu_model_probe:
+            return
+        command = Command(
+            (sys.executable, "-m", "exporter.probes.cpu_model"), self._identity.child_environment
+        )
+        try:
+            finished = await run_once(
+                self._children, command, timeout_secs=CPU_MODEL_SECS, limit_bytes=4096
+            )
+            model = decode_line(finished.output).get("cpu_model")
+        except (OSError, BadLine) as error:
+            log.debug("py-cpuinfo said nothing: %s", error)
+            return
+        self._cpu_model = model if isinstance(model, str) else None
+        self._collector.wake("host")
+
+
+def _say_why_it_ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("the collecting loop has ended", exc_info=error)

@@ -1,0 +1,163 @@
+"""The command line: from arguments and environment to a configuration, and exit codes."""
+
+import argparse
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exporter.app import App, CannotListen, Identity
+from exporter.config import Config
+from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
+from exporter.logs import set_up_logging
+from exporter.model.label import clean_text
+from exporter.sources import chosen
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_CONFIG = 2
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
+KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and end the process with its exit code."""
+    code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
+    sys.stdout.flush()
+    # Not sys.exit: threads that hang in a dead file system must not keep the process.
+    os._exit(code)
+
+
+def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """The exit code of the command: 0 well, 1 failed, 2 wrong configuration."""
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    try:
+        settings = _settings(options, environment)
+    except ConfigError as error:
+        print(f"hw-exporter: {error}", file=sys.stderr)
+        return EXIT_CONFIG
+    if options.check_config:
+        print("the configuration is good")
+        return EXIT_OK
+    return _run(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The checked configuration, and what else the command line and environment say."""
+
+    config: Config
+    log_level: str
+    identity: Identity
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hw-exporter",
+        description="Prometheus exporter for the hardware of mixed GPU/CPU nodes.",
+        epilog="Every key of the configuration can be set as APP__SECTION__KEY in the environment.",
+    )
+    parser.add_argument("--version", action="version", version=f"hw-exporter {read_version()}")
+    _add_run_options(parser, default=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    run = commands.add_parser("run", help="run the exporter (the default)")
+    _add_run_options(run, default=argparse.SUPPRESS)
+    return parser
+
+
+def _add_run_options(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument("--host", default=default, help="address to listen on")
+    parser.add_argument("--port", type=int, default=default, help="port to listen on")
+    parser.add_argument("--config", default=default, metavar="FILE", help="TOML file to read")
+    parser.add_argument("--log-level", default=default, choices=LOG_LEVELS)
+    parser.add_argument(
+        "--check-config",
+        action="store_true",
+        default=False if default is None else default,
+        help="check the configuration and exit",
+    )
+
+
+def _settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
+    """Everything checked; raises ConfigError."""
+    flags = {key: getattr(options, key) for key in ("host", "port")}
+    given = {key: value for key, value in flags.items() if value is not None}
+    layers = [
+        *file_layers(options.config),
+        environment_layer(environment),
+        Layer("command line", {"server": given}),
+    ]
+    config = load(layers)
+    try:
+        chosen(config)
+    except ValueError as error:
+        raise ConfigError(f"sources.enabled, sources.disabled: {error}") from error
+    level = (options.log_level or environment.get("LOG_LEVEL") or "info").lower()
+    if level not in LOG_LEVELS:
+        allowed = ", ".join(LOG_LEVELS)
+        raise ConfigError(f'environment: LOG_LEVEL is "{level[:20]}", but must be one of {allowed}')
+    return Settings(config, level, _identity(environment))
+
+
+def _identity(environment: Mapping[str, str]) -> Identity:
+    hostname = clean_text(socket.gethostname()) or "unknown"
+    return Identity(
+        version=read_version(),
+        node=clean_text(environment.get("NODE_NAME", "")) or hostname,
+        hostname=hostname,
+        child_environment=child_environment(environment),
+    )
+
+
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What child processes get: built, not inherited, so that no secret reaches them."""
+    kept: dict[str, Any] = {
+        name: value
+        for name, value in environment.items()
+        if name in KEPT_VARIABLES or name.startswith(KEPT_PREFIXES)
+    }
+    package_parent = str(Path(__file__).resolve().parent.parent)
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "PYTHONPATH": package_parent,
+        "PYTHONSAFEPATH": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def read_version() -> str:
+    """The version: the file VERSION of a checkout, else that of the installed distribution."""
+    try:
+        return (Path(__file__).resolve().parent.parent / "VERSION").read_text("utf-8").strip()
+    except OSError:
+        from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms where it is not needed
+
+        return version("hw-exporter")
+
+
+def _run(settings: Settings) -> int:
+    handler = set_up_logging(settings.log_level)
+    try:
+        asyncio.run(_serve(settings))
+    except CannotListen as error:
+        print(f"hw-exporter: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    except (KeyboardInterrupt, SystemExit):
+        return EXIT_FAILED
+    finally:
+        handler.drain(0.2)
+    return EXIT_OK
+
+
+async def _serve(settings: Settings) -> None:
+    await App(settings.config, settings.identity).run()

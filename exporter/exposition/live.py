@@ -1,0 +1,103 @@
+"""Families that depend on the moment of the scrape: ages, and what the server counts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from exporter.exposition import gpu
+from exporter.exposition.family import Family, Kind, Sample
+from exporter.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What is known only at the scrape.
+
+    `series` and `dropped` describe the page itself; `requests` counts answers by path and code.
+    """
+
+    boottime: float  # seconds since boot, suspended time included
+    version: str = ""
+    python: str = ""
+    series: int = 0
+    dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    refused_connections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFamily:
+    """A row whose samples depend on the moment too."""
+
+    name: str
+    help: str
+    kind: Kind
+    labels: tuple[str, ...]
+    samples: Callable[[Snapshot, Moment], Iterable[Sample]]
+
+    def at(self, moment: Moment) -> Family:
+        """The same row for one moment."""
+        live = self.samples
+        return Family(
+            self.name, self.help, self.kind, self.labels, lambda snapshot: live(snapshot, moment)
+        )
+
+
+def _requests(_: Snapshot, moment: Moment) -> Iterable[Sample]:
+    for (path, code), count in sorted(moment.requests.items()):
+        yield (path, str(code)), count
+
+
+LIVE_FAMILIES = (
+    LiveFamily(
+        "hw_gpu_data_age_seconds",
+        "Seconds since this GPU was really read.",
+        Kind.GAUGE,
+        gpu.GPU_LABELS,
+        lambda snapshot, moment: gpu.ages(snapshot, moment.boottime),
+    ),
+    LiveFamily(
+        "hw_exporter_build_info",
+        "Version of the exporter and of Python; always 1.",
+        Kind.GAUGE,
+        ("version", "python"),
+        lambda _, moment: (((moment.version, moment.python), 1),),
+    ),
+    LiveFamily(
+        "hw_exporter_snapshot_age_seconds",
+        "Seconds since the last complete collection began.",
+        Kind.GAUGE,
+        (),
+        lambda snapshot, moment: (
+            ((), round(max(0.0, moment.boottime - snapshot.taken_boottime), 3)),
+        ),
+    ),
+    LiveFamily(
+        "hw_exporter_series",
+        "Series on this page, without those that depend on the moment of the scrape.",
+        Kind.GAUGE,
+        (),
+        lambda _, moment: (((), moment.series),),
+    ),
+    LiveFamily(
+        "hw_exporter_dropped_series_total",
+        "Series left off pages because a family had too many or one twice.",
+        Kind.COUNTER,
+        ("family",),
+        lambda _, moment: [((name,), count) for name, count in sorted(moment.dropped.items())],
+    ),
+    LiveFamily(
+        "hw_exporter_http_requests_total",
+        "Requests answered.",
+        Kind.COUNTER,
+        ("path", "code"),
+        _requests,
+    ),
+    LiveFamily(
+        "hw_exporter_http_connections_refused_total",
+        "Connections closed at once because too many were open.",
+        Kind.COUNTER,
+        (),
+        lambda _, moment: (((), moment.refused_connections),),
+    ),
+)

@@ -1,0 +1,92 @@
+"""One page of metrics: rendered once per snapshot, with the ages of the moment added."""
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.exposition.live import Moment
+from exporter.exposition.render import Format, Rendered, render
+from exporter.model.snapshot import Snapshot
+
+LIVE_REUSE_SECS = 0.1
+"""Scrapes within this time get the same bytes: the ages stay right to the second."""
+
+GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+RAW_DEFLATE = -15
+END_OF_OPENMETRICS = b"# EOF\n"
+
+
+class Pages:
+    """The pages of the snapshot published last, in every form, made when first asked for."""
+
+    def __init__(self, boottime: Callable[[], float], moment: Callable[[float], Moment]) -> None:
+        self._boottime = boottime
+        self._moment = moment
+        self._snapshot: Snapshot | None = None
+        self._fixed: dict[Format, Rendered] = {}
+        self._packed: dict[Format, tuple[bytes, int]] = {}
+        self._ready: dict[tuple[Format, bool], bytes] = {}
+        self._ready_until = 0.0
+        self._dropped: Counter[str] = Counter()
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Show this snapshot from now on."""
+        self._snapshot = snapshot
+        self._fixed.clear()
+        self._packed.clear()
+        self._ready.clear()
+
+    def body(self, form: Format, *, gzipped: bool) -> bytes | None:
+        """The bytes of the page now; None before the first snapshot."""
+        if self._snapshot is None:
+            return None
+        now = self._boottime()
+        if now >= self._ready_until:
+            self._ready.clear()
+            self._ready_until = now + LIVE_REUSE_SECS
+            self._drop_expired(self._snapshot, now)
+        key = (form, gzipped)
+        if key not in self._ready:
+            moment = self._moment(now)
+            self._ready[key] = self._gzipped(form, moment) if gzipped else self._plain(form, moment)
+        return self._ready[key]
+
+    def _drop_expired(self, snapshot: Snapshot, boottime: float) -> None:
+        still_shown = snapshot.at(boottime)
+        if still_shown is not snapshot:
+            self.publish(still_shown)
+
+    def _plain(self, form: Format, moment: Moment) -> bytes:
+        return self._fixed_part(form).body + self._live_part(form, moment)
+
+    def _gzipped(self, form: Format, moment: Moment) -> bytes:
+        """One gzip member: the packed page is kept, only the live lines are packed anew."""
+        fixed = self._fixed_part(form).body
+        if form not in self._packed:
+            packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
+            packed = packer.compress(fixed) + packer.flush(zlib.Z_FULL_FLUSH)
+            self._packed[form] = (packed, zlib.crc32(fixed))
+        packed, checksum = self._packed[form]
+        live = self._live_part(form, moment)
+        packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
+        tail = packer.compress(live) + packer.flush()
+        size = (len(fixed) + len(live)) & 0xFFFFFFFF
+        return GZIP_HEADER + packed + tail + struct.pack("<II", zlib.crc32(live, checksum), size)
+
+    def _fixed_part(self, form: Format) -> Rendered:
+        if form not in self._fixed and self._snapshot is not None:
+            rendered = render(FAMILIES, self._snapshot, form)
+            if not self._fixed:
+                self._dropped.update(dict(rendered.dropped))
+            self._fixed[form] = rendered
+        return self._fixed[form]
+
+    def _live_part(self, form: Format, moment: Moment) -> bytes:
+        if self._snapshot is None:
+            return b""
+        full = replace(moment, series=self._fixed[form].series, dropped=dict(self._dropped))
+        live = render((family.at(full) for family in LIVE_FAMILIES), self._snapshot, form)
+        return live.body + (END_OF_OPENMETRICS if form is Format.OPENMETRICS else b"")

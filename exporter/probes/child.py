@@ -1,0 +1,238 @@
+"""Child processes that may hang, flood or refuse to die: the only place that starts any.
+
+Every child gets its own session, so that its whole group can be killed; its output is read
+without ever blocking; one that survives SIGKILL (a driver call asleep in the kernel) is left
+alone and counted, never waited for.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+READ_CHUNK_BYTES = 65536
+KILL_GRACE_SECS = 0.5
+EXIT_POLL_SECS = 0.05
+
+OnBytes = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A fixed argument vector and the whole environment of the child; no shell."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    with_input: bool = False
+
+
+class Child:
+    """One running child process; made by `Children.start`."""
+
+    def __init__(self, command: Command, on_output: OnBytes, on_errors: OnBytes) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._process = subprocess.Popen(  # noqa: S603 - fixed argument vectors, no shell
+            command.argv,
+            stdin=subprocess.PIPE if command.with_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(command.environment),
+            cwd="/",  # pins no directory, and takes no module from where we were started
+            start_new_session=True,
+            bufsize=0,
+        )
+        self.pid = self._process.pid
+        self.exited: asyncio.Future[int] = self._loop.create_future()
+        self._sinks: dict[int, OnBytes] = {}
+        for stream, sink in ((self._process.stdout, on_output), (self._process.stderr, on_errors)):
+            if stream is not None:
+                self._follow(stream.fileno(), sink)
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+        self._pidfd = self._watch_exit()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not been seen to end."""
+        return not self.exited.done()
+
+    def write(self, data: bytes) -> bool:
+        """Hand a short request to the child; False when it does not take it now or is gone."""
+        stream = self._process.stdin
+        if stream is None or stream.closed:
+            return False
+        try:
+            return os.write(stream.fileno(), data) == len(data)
+        except OSError:
+            return False  # its pipe is full or closed: the caller treats it as not answering
+
+    def kill(self) -> None:
+        """Kill the child's whole group and stop listening to it; does not wait."""
+        if not self.is_running:
+            return
+        self._stop_reading()
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            return  # already gone, or no longer ours to signal: its exit will be seen
+
+    async def gone_within(self, secs: float) -> bool:
+        """Whether the process ends within so many seconds."""
+        await asyncio.wait({self.exited}, timeout=secs)
+        return self.exited.done()
+
+    def _follow(self, descriptor: int, sink: OnBytes) -> None:
+        os.set_blocking(descriptor, False)
+        self._sinks[descriptor] = sink
+        self._loop.add_reader(descriptor, self._on_readable, descriptor)
+
+    def _on_readable(self, descriptor: int) -> bool:
+        """Pass on what is there; whether there may be more."""
+        try:
+            data = os.read(descriptor, READ_CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(descriptor)
+            self._sinks.pop(descriptor, None)
+            return False
+        self._sinks[descriptor](data)
+        return descriptor in self._sinks
+
+    def _watch_exit(self) -> int | None:
+        try:
+            pidfd = os.pidfd_open(self.pid)
+        except OSError:  # kernels before 5.3 and some sandboxes have no pidfd
+            self._loop.call_later(EXIT_POLL_SECS, self._poll_exit)
+            return None
+        self._loop.add_reader(pidfd, self._on_exit)
+        return pidfd
+
+    def _poll_exit(self) -> None:
+        if self._process.poll() is None:
+            self._loop.call_later(EXIT_POLL_SECS, self._poll_exit)
+        else:
+            self._on_exit()
+
+    def _on_exit(self) -> None:
+        code = self._process.poll()
+        if code is None or self.exited.done():
+            return
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+        # What it said last is still in the pipes; a grandchild that holds them is not waited for.
+        for descriptor in tuple(self._sinks):
+            for _ in range(64):
+                if not self._on_readable(descriptor):
+                    break
+        self._stop_reading()
+        self.exited.set_result(code)
+
+    def _stop_reading(self) -> None:
+        for descriptor in tuple(self._sinks):
+            self._loop.remove_reader(descriptor)
+        self._sinks.clear()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+class Children:
+    """All children of this program: started here, ended here, and counted when they cannot be."""
+
+    def __init__(self) -> None:
+        self._running: set[Child] = set()
+        self._abandoned: set[Child] = set()
+
+    def start(self, command: Command, on_output: OnBytes, on_errors: OnBytes) -> Child:
+        """Start a child; raises OSError when the program cannot be run."""
+        child = Child(command, on_output, on_errors)
+        self._running.add(child)
+        child.exited.add_done_callback(lambda _: self._forget(child))
+        return child
+
+    async def end(self, child: Child) -> bool:
+        """Kill the child; False when it survived that and was abandoned."""
+        child.kill()
+        if await child.gone_within(KILL_GRACE_SECS):
+            return True
+        self._abandoned.add(child)
+        return False
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """The process ids of all children that have not ended."""
+        return tuple(child.pid for child in self._running)
+
+    @property
+    def abandoned_count(self) -> int:
+        """How many children were killed and have not died."""
+        return len(self._abandoned)
+
+    def kill_all(self) -> None:
+        """Kill everything at once, without waiting; for the end of the program."""
+        for child in tuple(self._running):
+            child.kill()
+
+    def _forget(self, child: Child) -> None:
+        self._running.discard(child)
+        self._abandoned.discard(child)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a one-shot child ended. `problem` is timeout, stuck, flood or None."""
+
+    code: int | None
+    output: bytes
+    errors: bytes
+    problem: str | None
+
+
+async def run_once(
+    children: Children, command: Command, *, timeout_secs: float, limit_bytes: int
+) -> Finished:
+    """Run a child to its end, or end it at the timeout or the output limit.
+
+    Raises OSError when the program cannot be run. What it printed until then is kept.
+    """
+    flooded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    output, errors = _Capped(limit_bytes, flooded), _Capped(limit_bytes, flooded)
+    child = children.start(command, output.add, errors.add)
+    ends: set[asyncio.Future[Any]] = {child.exited, flooded}
+    try:
+        await asyncio.wait(ends, timeout=timeout_secs, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        child.kill()
+        raise
+    if child.exited.done() and not flooded.done():
+        return Finished(child.exited.result(), output.data, errors.data, None)
+    if not await children.end(child):
+        return Finished(None, output.data, errors.data, "stuck")
+    problem = "flood" if flooded.done() else "timeout"
+    return Finished(None, output.data, errors.data, problem)
+
+
+class _Capped:
+    """Bytes up to a limit; sets `full` when more came."""
+
+    def __init__(self, limit: int, full: asyncio.Future[None]) -> None:
+        self._chunks: list[bytes] = []
+        self._room = limit
+        self._full = full
+
+    def add(self, chunk: bytes) -> None:
+        if len(chunk) > self._room and not self._full.done():
+            self._full.set_result(None)
+        self._chunks.append(chunk[: self._room])
+        self._room -= len(self._chunks[-1])
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._chunks)

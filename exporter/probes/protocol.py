@@ -1,0 +1,56 @@
+"""The line format between a probe and us: one JSON object per line, bounded and checked."""
+
+import json
+from typing import Any
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+
+
+class BadLine(Exception):  # noqa: N818 - reads as what it is
+    """A line that is not one JSON object within the limits; the message says why."""
+
+
+def encode_line(message: dict[str, Any]) -> bytes:
+    """The message as one line."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """The object of one line; raises BadLine."""
+    try:
+        message = json.loads(line, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadLine(f"not JSON: {error}") from error
+    if not isinstance(message, dict):
+        raise BadLine("not a JSON object")
+    return message
+
+
+def _refuse_constant(name: str) -> float:
+    raise BadLine(f"{name} is not a number")
+
+
+class LineSplitter:
+    """Puts chunks together into lines, and refuses a line that grows beyond the limit."""
+
+    def __init__(self, limit_bytes: int = MAX_LINE_BYTES) -> None:
+        self._limit = limit_bytes
+        self._chunks: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines completed by this chunk; raises BadLine when one is too long."""
+        *completed, rest = chunk.split(b"\n")
+        lines = []
+        for part in completed:
+            self._add(part)
+            lines.append(b"".join(self._chunks))
+            self._chunks, self._size = [], 0
+        self._add(rest)
+        return [line for line in lines if line.strip()]
+
+    def _add(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._limit:
+            raise BadLine(f"a line of more than {self._limit} bytes")
+        self._chunks.append(part)

@@ -1,0 +1,90 @@
+"""Calling functions that may block for ever: in daemon threads that may be left behind.
+
+The event loop's own executor is of no use here: it joins its threads at the end, so that one
+read of a dead network filesystem would outlive SIGTERM.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+SLOW_SECS = 0.05
+"""A call that takes longer no longer makes the others wait: they get a thread of their own."""
+
+
+class DaemonThreads:
+    """Runs calls one after the other in one thread, and around those that block.
+
+    In steady state there is one thread; a call that blocks for ever keeps its thread and no more.
+    """
+
+    def __init__(self) -> None:
+        self._queue: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
+        self._ready = threading.Semaphore(0)
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._finished = 0
+        self._is_watching = False
+
+    def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
+        """The function's result; giving up on the awaitable does not wait for the function."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        with self._lock:
+            self._queue.append((function, future))
+        self._ready.release()
+        if not self._is_watching:
+            self._is_watching = True
+            self._watch(loop, None)
+        return future
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, finished_before: int | None) -> None:
+        """Add a thread when calls wait and none has ended since the last look."""
+        with self._lock:
+            if not self._queue:
+                self._is_watching = False
+                return
+            needs_thread = self._idle == 0 and finished_before in (None, self._finished)
+            finished = self._finished
+        if needs_thread:
+            threading.Thread(target=self._work, name="blocking-calls", daemon=True).start()
+        loop.call_later(SLOW_SECS, self._watch, loop, finished)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if self._idle:
+                    return  # another thread waits already: one is enough
+                self._idle += 1
+            self._ready.acquire()
+            with self._lock:
+                self._idle -= 1
+                function, future = self._queue.popleft()
+            self._run(function, future)
+
+    def _run(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+        result, error = None, None
+        try:
+            result = function()
+        except BaseException as caught:  # noqa: BLE001 - carried to whoever awaits it
+            error = caught
+        self._finished += 1
+        try:
+            future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits any more
+
+
+def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, StopIteration):
+        future.set_exception(RuntimeError("StopIteration escaped from a reader"))
+    else:
+        future.set_exception(error)

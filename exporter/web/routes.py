@@ -1,0 +1,143 @@
+"""The endpoints: from a request to a response, without waiting for anything."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from exporter.exposition.page import Pages
+from exporter.exposition.render import Format
+from exporter.model.snapshot import Snapshot
+from exporter.web import documents
+from exporter.web.guard import SERVER_HEADERS
+from exporter.web.landing import landing_page
+from exporter.web.negotiation import wanted_format, wants_gzip
+
+CONTENT_TYPES = {
+    Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
+    Format.OPENMETRICS: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+}
+JSON_TYPE = "application/json; charset=utf-8"
+HTML_TYPE = "text/html; charset=utf-8"
+OTHER_PATH = "other"
+ALLOWED_METHODS = "GET, HEAD"
+
+
+class Status(Protocol):
+    """How the program is doing, asked for at each request."""
+
+    def snapshot(self) -> Snapshot | None:
+        """The last snapshot, without what has expired by now."""
+        ...
+
+    def is_live(self) -> bool:
+        """Whether the collecting loop is alive."""
+        ...
+
+    def unready_reasons(self) -> list[str]:
+        """What stands in the way of being ready; nothing when ready."""
+        ...
+
+    def boottime(self) -> float:
+        """Seconds since boot, suspended time included."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint answers."""
+
+    body: bytes
+    content_type: str
+    status: int = 200
+    headers: Mapping[str, str] | None = None
+
+
+Endpoint = Callable[[web.BaseRequest], Answer]
+
+
+class Routes:
+    """Finds the endpoint for a request and counts what was answered."""
+
+    def __init__(self, version: str, status: Status, pages: Pages) -> None:
+        self._version = version
+        self._status = status
+        self._pages = pages
+        self.requests: Counter[tuple[str, int]] = Counter()
+        self._endpoints: dict[str, Endpoint] = {
+            "/": self._landing,
+            "/health": self._health,
+            "/healthz": self._health,
+            "/ready": self._ready,
+            "/metrics": self._metrics,
+            "/metrics/json": self._flat_metrics,
+            "/node": self._node,
+        }
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The response to any request."""
+        arrived = getattr(request.protocol, "request_arrived", None)
+        if arrived is not None:
+            arrived()
+        path = request.rel_url.raw_path
+        endpoint = self._endpoints.get(path)
+        answer = self._answer(request, endpoint)
+        self.requests[path if endpoint else OTHER_PATH, answer.status] += 1
+        headers = {**SERVER_HEADERS, "Content-Type": answer.content_type}
+        if answer.headers:
+            headers.update(answer.headers)
+        return web.Response(body=answer.body, status=answer.status, headers=headers)
+
+    def _answer(self, request: web.BaseRequest, endpoint: Endpoint | None) -> Answer:
+        if endpoint is None:
+            return _error(404, "there is no such page; / lists all")
+        if request.method not in ("GET", "HEAD"):
+            allow = {"Allow": ALLOWED_METHODS}
+            return _error(405, "this page can only be read", allow)
+        return endpoint(request)
+
+    def _metrics(self, request: web.BaseRequest) -> Answer:
+        form = wanted_format(request.headers.get("Accept", ""))
+        gzipped = wants_gzip(request.headers.get("Accept-Encoding", ""))
+        headers = {"Vary": "Accept, Accept-Encoding"}
+        body = self._pages.body(form, gzipped=gzipped)
+        if body is None:
+            return _error(503, "the first collection has not ended yet")
+        if gzipped:
+            headers["Content-Encoding"] = "gzip"
+        return Answer(body, CONTENT_TYPES[form], headers=headers)
+
+    def _health(self, _: web.BaseRequest) -> Answer:
+        is_live = self._status.is_live()
+        return _json(documents.health(self._version, is_live=is_live), 200 if is_live else 503)
+
+    def _ready(self, _: web.BaseRequest) -> Answer:
+        reasons = self._status.unready_reasons()
+        return _json(documents.readiness(self._version, reasons), 503 if reasons else 200)
+
+    def _node(self, _: web.BaseRequest) -> Answer:
+        boottime = self._status.boottime()
+        return self._of_snapshot(lambda snapshot: documents.inventory(snapshot, boottime))
+
+    def _flat_metrics(self, _: web.BaseRequest) -> Answer:
+        return self._of_snapshot(documents.flat_metrics)
+
+    def _of_snapshot(self, document: Callable[[Snapshot], dict[str, Any]]) -> Answer:
+        snapshot = self._status.snapshot()
+        if snapshot is None:
+            return _error(503, "the first collection has not ended yet")
+        return _json(document(snapshot))
+
+    def _landing(self, _: web.BaseRequest) -> Answer:
+        page, policy = landing_page(self._version)
+        return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
+
+
+def _json(document: dict[str, Any], status: int = 200) -> Answer:
+    return Answer(documents.to_json(document), JSON_TYPE, status, {"Cache-Control": "no-store"})
+
+
+def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
+    return Answer(documents.to_json({"error": sentence}), JSON_TYPE, status, headers)

@@ -1,0 +1,116 @@
+"""Writes the documents that are generated from the code, or checks that they are current."""
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from exporter.config import Config
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def default_toml() -> str:
+    """`config/default.toml`: every key with its default and its sentence."""
+    lines = [
+        "# Every key of hw-exporter with its default; generated from exporter/config.py.",
+        "# Later wins: these defaults, --config FILE, APP__SECTION__KEY in the environment, flags.",
+    ]
+    lines += _section(Config(), "")
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - any section of the tree
+    nested = []
+    for item in dataclasses.fields(section):
+        value = getattr(section, item.name)
+        if dataclasses.is_dataclass(value):
+            nested.append((item, value))
+            continue
+        yield from _key(item, value)
+    for item, value in nested:
+        name = f"{path}{item.name}"
+        yield from ("", f"# {item.metadata['doc']}", f"[{name}]")
+        yield from _section(value, f"{name}.")
+
+
+def _key(item: "dataclasses.Field[Any]", value: object) -> Iterator[str]:
+    yield f"# {item.metadata['doc']}{_bounds(item.metadata)}"
+    if isinstance(value, Mapping):
+        yield f"# {item.name} = {{ NAME = VALUE }}"
+    elif item.name == "probes":
+        yield "# [[probes]]"
+    else:
+        yield f"{item.name} = {_toml(value)}"
+
+
+def _bounds(metadata: Mapping[str, Any]) -> str:
+    if metadata.get("one_of"):
+        return f" One of: {', '.join(metadata['one_of'])}."
+    words = []
+    if metadata.get("at_least") is not None:
+        words.append(f"at least {metadata['at_least']:g}")
+    if metadata.get("at_most") is not None:
+        words.append(f"at most {metadata['at_most']:g}")
+    return f" {', '.join(words).capitalize()}." if words else ""
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def metrics_page() -> str:
+    """`docs/METRICS.md`: every family, in the order of the page."""
+    lines = [
+        "# Metrics",
+        "",
+        "Generated from the list of families; every sample carries `node` as its first label.",
+        "What the hardware did not say has no sample.",
+        "",
+        "| family | type | labels after `node` | meaning |",
+        "|---|---|---|---|",
+    ]
+    for family in (*FAMILIES, *LIVE_FAMILIES):
+        labels = ", ".join(f"`{name}`" for name in family.labels)
+        lines.append(f"| `{family.name}` | {family.kind.value} | {labels} | {family.help} |")
+    return "\n".join(lines) + "\n"
+
+
+DOCUMENTS = {
+    "config/default.toml": default_toml,
+    "docs/METRICS.md": metrics_page,
+}
+
+
+def main() -> int:
+    """Write all documents; with --check compare them instead, and fail for one that is old."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    is_check = parser.parse_args().check
+    old = []
+    for name, text_of in DOCUMENTS.items():
+        path = ROOT / name
+        text = text_of()
+        if path.exists() and path.read_text("utf-8") == text:
+            continue
+        old.append(name)
+        if not is_check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+    if is_check and old:
+        sys.stderr.write(f"not current, run `make docs`: {', '.join(old)}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
