@@ -9,6 +9,8 @@ from typing import Any
 
 from exporter.config import Config
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.exposition.family import Family
+from exporter.exposition.live import LiveFamily
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -79,7 +81,8 @@ def metrics_page() -> str:
         "| family | type | labels after `node` | meaning |",
         "|---|---|---|---|",
     ]
-    for family in (*FAMILIES, *LIVE_FAMILIES):
+    rows: list[Family | LiveFamily] = [*FAMILIES, *LIVE_FAMILIES]
+    for family in rows:
         labels = ", ".join(f"`{name}`" for name in family.labels)
         lines.append(f"| `{family.name}` | {family.kind.value} | {labels} | {family.help} |")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,89 @@
+"""The rules of the house that no ready-made tool checks."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "exporter"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+MAX_FILE_LINES = 350
+MAX_FUNCTION_LINES = 45
+VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "core", "base", "manager"}
+
+IMPORTS_ALLOWED_IN = {
+    "pynvml": ("probes/nvml",),
+    "cpuinfo": ("probes/cpu_model.py",),
+    "subprocess": ("probes/child.py",),
+    "prometheus_client": ("exposition/", "commands/"),
+    "aiohttp": ("web/", "commands/"),
+}
+CALLS_ALLOWED_IN = {
+    "time.time": ("app.py",),
+    "os.environ": ("cli.py",),
+    "os.getenv": ("cli.py",),
+}
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_named)
+def test_a_module_can_be_read_at_once(path: Path) -> None:
+    """No module has more than 350 lines, and none has a name that says nothing."""
+    assert len(path.read_text("utf-8").splitlines()) <= MAX_FILE_LINES
+    assert path.stem not in VAGUE_NAMES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_named)
+def test_a_function_fits_on_a_screen(path: Path) -> None:
+    """No function has more than 45 lines."""
+    too_long = [
+        f"{node.name} ({_length(node)})"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and _length(node) > MAX_FUNCTION_LINES
+    ]
+    assert not too_long
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_named)
+def test_what_is_dangerous_has_one_place(path: Path) -> None:
+    """Wall clock, environment, processes and foreign libraries are used where the house says."""
+    tree = ast.parse(path.read_text("utf-8"))
+    place = _named(path)
+    used = {*_imports(tree), *_dotted_names(tree)}
+    allowed = {**IMPORTS_ALLOWED_IN, **CALLS_ALLOWED_IN}
+    wrong = [name for name in used & allowed.keys() if not place.startswith(allowed[name])]
+    assert not wrong
+
+
+def test_patching_is_rare() -> None:
+    """At most five patches in a hundred tests: tests arrange by building values."""
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    patches = sum(len(re.findall(r"monkeypatch\.|mock\.patch|mocker\.", text)) for text in texts)
+    tests = sum(len(re.findall(r"^\s*(?:async )?def test_", text, re.MULTILINE)) for text in texts)
+    assert patches - 1 <= tests * 5 / 100  # the pattern above is one of them
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _dotted_names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
