@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.native import NoCompiler, build_nvml
+from tests.fakes.native import NoCompiler, build_nvml, build_smi
 from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,20 @@ def nvml(nvml_library_dir: Path, tmp_path: Path) -> NvmlLibrary:
     folder = tmp_path / "nvml"
     folder.mkdir()
     return NvmlLibrary(nvml_library_dir, folder)
+
+
+@pytest.fixture(scope="session")
+def nvidia_smi_dir() -> Path:
+    """The folder with the fake program nvidia-smi, built but without a scenario."""
+    return _built(build_smi)
+
+
+@pytest.fixture
+def nvidia_smi(nvidia_smi_dir: Path, tmp_path: Path) -> NvidiaSmi:
+    """A fake nvidia-smi that knows no card yet: `nvidia_smi.say(...)` describes them."""
+    folder = tmp_path / "nvidia-smi-bin"
+    folder.mkdir()
+    return NvidiaSmi(nvidia_smi_dir, folder)
 
 
 def _built(build: Callable[[], Path]) -> Path:

@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache" / "fakes"
 FLAGS = ("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
 LIBRARY = "libnvidia-ml.so.1"
+PROGRAM = "nvidia-smi"
 
 
 class NoCompiler(Exception):  # noqa: N818 - an expected answer: the machine has none
@@ -40,6 +41,11 @@ def build_nvml(missing: Sequence[str] = (), cache: Path = CACHE) -> Path:
     renamed = tuple(f"-D{name}=absent_{name}" for name in missing)
     flags = (*FLAGS, "-fPIC", "-shared", "-fvisibility=hidden", *renamed)
     return _build(LIBRARY, ("scenario", "nvml"), flags, cache)
+
+
+def build_smi(cache: Path = CACHE) -> Path:
+    """The directory with a fake program nvidia-smi."""
+    return _build(PROGRAM, ("scenario", "smi"), FLAGS, cache)
 
 
 def _build(name: str, folders: Sequence[str], flags: Sequence[str], cache: Path) -> Path:

@@ -21,8 +21,6 @@ enum {
     UNKNOWN = 999,
 };
 
-enum { MAX_DEVICES = 64, MAX_MIG = 16 };
-
 /* Log the call and run what is due for it: 0, or the error to answer. */
 int begin(const char *function, struct subject who, const char *key);
 
@@ -67,11 +65,6 @@ const char *word_of(const char *const *words, unsigned count, unsigned value);
 /* Handles: one per card and one per MIG device, alike for the life of the process. */
 nvmlDevice_t handle_of(int device, int mig);
 bool is_handle(nvmlDevice_t device);
-
-/* How many cards are there as the last call of nvmlDeviceGetCount said it, and in which order. */
-unsigned known_count(bool count_anew);
-int card_at(unsigned index);
-int index_of(int card);
 
 bool is_initialized(void);
 

@@ -1,14 +1,11 @@
 /* Which cards are there, their handles and who they are. */
 #include "answer.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 static struct subject cards[MAX_DEVICES];
 static struct subject slices[MAX_DEVICES][MAX_MIG];
-static atomic_int count_now = -1;
 
 nvmlDevice_t handle_of(int device, int mig) {
     struct subject *handle = mig < 0 ? &cards[device] : &slices[device][mig];
@@ -20,33 +17,6 @@ bool is_handle(nvmlDevice_t device) {
     const char *at = (const char *)device;
     return (at >= (char *)cards && at < (char *)cards + sizeof cards) ||
            (at >= (char *)slices && at < (char *)slices + sizeof slices);
-}
-
-unsigned known_count(bool count_anew) {
-    u64 number = 0;
-    if (count_anew || atomic_load(&count_now) < 0) {
-        if (!scenario_number(NOBODY, "count", &number)) number = 0;
-        atomic_store(&count_now, number > MAX_DEVICES ? MAX_DEVICES : (int)number);
-    }
-    return (unsigned)atomic_load(&count_now);
-}
-
-/* `order = 1,0` says which card answers at index 0, 1 …; without it the cards are in order. */
-int card_at(unsigned index) {
-    char order[512];
-    if (scenario_text(NOBODY, "order", order, sizeof order) < 0) return (int)index;
-    const char *at = order;
-    for (unsigned i = 0; i < index && at; i++) {
-        at = strchr(at, ',');
-        if (at) at++;
-    }
-    return at ? atoi(at) : (int)index;
-}
-
-int index_of(int card) {
-    for (unsigned index = 0; index < MAX_DEVICES; index++)
-        if (card_at(index) == card) return (int)index;
-    return -1;
 }
 
 static int device_count(const char *function, unsigned *out) {

@@ -1,14 +1,10 @@
-/* What a card may do instead of answering: errors, delays, hangs, crashes, noise. */
+/* Reads the faults of a scenario: `error 15 after 3`, `hang`, `print some text`. */
 #define _GNU_SOURCE
 #include "scenario.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const struct {
     const char *word;
@@ -19,6 +15,9 @@ static const struct {
     {"hang", ACT_HANG, 0},    {"segv", ACT_SEGV, 0},     {"abort", ACT_ABORT, 0},
     {"exit", ACT_EXIT, 'n'},  {"hold", ACT_HOLD, 't'},   {"leak", ACT_LEAK, 'n'},
     {"print", ACT_PRINT, 't'}, {"warn", ACT_WARN, 't'},  {"close", ACT_CLOSE, 'n'},
+    {"print_file", ACT_PRINT_FILE, 't'}, {"flood", ACT_FLOOD, 'n'},
+    {"flood_line", ACT_FLOOD_LINE, 'n'}, {"child", ACT_CHILD, 'n'},
+    {"detached", ACT_DETACHED, 'n'},     {"ignore", ACT_IGNORE, 'n'},
 };
 
 static bool parse_when(const char *text, struct action *action) {
@@ -30,6 +29,7 @@ static bool parse_when(const char *text, struct action *action) {
     if (strcmp(word, "after") == 0) action->when = WHEN_AFTER;
     else if (strcmp(word, "times") == 0) action->when = WHEN_TIMES;
     else if (strcmp(word, "at") == 0) action->when = WHEN_AT;
+    else if (strcmp(word, "every") == 0) action->when = WHEN_EVERY;
     else return false;
     return true;
 }
@@ -63,58 +63,8 @@ bool action_parse(const char *text, struct action *action) {
     return false;
 }
 
-static void sleep_for(double seconds) {
-    struct timespec left = {.tv_sec = (time_t)seconds};
-    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
-    while (nanosleep(&left, &left) != 0) continue;
-}
-
-static void hang(void) {
-    for (;;) pause();
-}
-
-static void crash(int signal_number) {
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-}
-
-/* Reading blocks for as long as whoever serves the file likes. */
-static void hold(const char *path) {
-    char byte;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    if (read(file, &byte, 1) < 0) fprintf(stderr, "fake: reading %s failed\n", path);
-    close(file);
-}
-
-static void leak(size_t bytes) {
-    static void *volatile kept;
-    void *memory = malloc(bytes);
-    if (memory) memset(memory, 0x5a, bytes);
-    kept = memory;
-    (void)kept;
-}
-
-static void say(int file, const char *text) {
-    char line[4096];
-    int length = snprintf(line, sizeof line, "%s\n", text);
-    if (length > 0 && write(file, line, (size_t)length) < 0) return;
-}
-
 int action_run(const struct action *due) {
-    switch (due->kind) {
-    case ACT_ERROR: return (int)due->number;
-    case ACT_SLEEP: sleep_for(due->number); break;
-    case ACT_HANG: hang(); break;
-    case ACT_SEGV: crash(SIGSEGV); break;
-    case ACT_ABORT: abort();
-    case ACT_EXIT: _exit((int)due->number);
-    case ACT_HOLD: hold(due->text); break;
-    case ACT_LEAK: leak((size_t)due->number); break;
-    case ACT_PRINT: say(STDOUT_FILENO, due->text); break;
-    case ACT_WARN: say(STDERR_FILENO, due->text); break;
-    case ACT_CLOSE: close((int)due->number); break;
-    case ACT_NONE: break;
-    }
+    if (due->kind == ACT_ERROR) return (int)due->number;
+    process_run(due);
     return 0;
 }

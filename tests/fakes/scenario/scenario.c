@@ -25,6 +25,7 @@ enum { BUCKETS = 4096 };
 static int buckets[BUCKETS];
 static struct stat last_stat;
 static bool loaded;
+static long calls_before;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void load(const char *path, int depth);
@@ -153,6 +154,8 @@ static bool same_file(const struct stat *now) {
            now->st_size == last_stat.st_size && now->st_ino == last_stat.st_ino;
 }
 
+void scenario_calls_before(long calls) { calls_before = calls; }
+
 bool scenario_refresh(const char *path) {
     struct stat now;
     pthread_mutex_lock(&lock);
@@ -222,7 +225,8 @@ static bool next_element(struct subject who, const char *key, char *buffer, size
     struct entry *entry = resolve(who, key, false);
     if (entry && entry->value) {
         const char *start = entry->value;
-        for (long i = 0; i < entry->reads && strchr(start, ','); i++) start = strchr(start, ',') + 1;
+        for (long i = -calls_before; i < entry->reads && strchr(start, ','); i++)
+            start = strchr(start, ',') + 1;
         entry->reads++;
         fill_in(who, start, strcspn(start, ","), buffer, size);
         found = true;
@@ -254,11 +258,12 @@ bool scenario_real(struct subject who, const char *key, double *number) {
 }
 
 static bool is_due(struct action *action) {
-    action->seen++;
+    long seen = calls_before + ++action->seen;
     switch (action->when) {
-    case WHEN_AFTER: return action->seen > action->count;
-    case WHEN_TIMES: return action->seen <= action->count;
-    case WHEN_AT: return action->seen == action->count;
+    case WHEN_AFTER: return seen > action->count;
+    case WHEN_TIMES: return seen <= action->count;
+    case WHEN_AT: return seen == action->count;
+    case WHEN_EVERY: return action->count > 0 && seen % action->count == 0;
     default: return true;
     }
 }

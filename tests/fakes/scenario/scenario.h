@@ -18,14 +18,20 @@ enum action_kind {
     ACT_PRINT,
     ACT_WARN,
     ACT_CLOSE,
+    ACT_PRINT_FILE,
+    ACT_FLOOD,
+    ACT_FLOOD_LINE,
+    ACT_CHILD,
+    ACT_DETACHED,
+    ACT_IGNORE,
 };
 
-enum action_when { WHEN_ALWAYS, WHEN_AFTER, WHEN_TIMES, WHEN_AT };
+enum action_when { WHEN_ALWAYS, WHEN_AFTER, WHEN_TIMES, WHEN_AT, WHEN_EVERY };
 
 struct action {
     enum action_kind kind;
     enum action_when when;
-    long count; /* the N of `after N`, `times N`, `at N` */
+    long count; /* the N of `after N`, `times N`, `at N`, `every N` */
     long seen;  /* calls that consulted this action since the file was read */
     double number;
     char *text;
@@ -39,7 +45,7 @@ struct subject {
 
 #define NOBODY ((struct subject){-1, -1})
 
-enum { VALUE_SIZE = 65536 };
+enum { VALUE_SIZE = 65536, MAX_DEVICES = 64, MAX_MIG = 16 };
 
 /* Read the file again when it has changed; false when there is none. Takes and frees the lock. */
 bool scenario_refresh(const char *path);
@@ -56,6 +62,17 @@ bool scenario_action(struct subject who, const char *key, struct action *due);
 
 /* Do it: 0 or the error to answer. May sleep, hang, crash or end the process. */
 int action_run(const struct action *due);
+
+/* Calls made before this process began, for actions that count them. */
+void scenario_calls_before(long calls);
+
+/* How many cards there are as it was last counted, which is at an index, and the way back. */
+unsigned known_count(bool count_anew);
+int card_at(unsigned index);
+int index_of(int card);
+
+/* What ends, floods or doubles a process; see process.c. */
+void process_run(const struct action *due);
 
 /* Fill `action` from "error 15 after 3" and the like; false when the text is a plain value. */
 bool action_parse(const char *text, struct action *action);

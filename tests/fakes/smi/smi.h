@@ -1,0 +1,77 @@
+/* A fake nvidia-smi: the same card descriptions as the fake library, said as CSV. */
+#ifndef FAKE_SMI_H
+#define FAKE_SMI_H
+
+#include <stdio.h>
+
+#include "../scenario/scenario.h"
+
+enum { NAME_SIZE = 128 };
+
+struct query {
+    char *fields; /* comma-separated, as on the command line */
+    bool header, units;
+};
+
+/* How one property is worded. */
+enum kind {
+    TEXT,
+    NUMBER,
+    PERCENT,
+    MEBIBYTES,
+    WATTS,
+    MEGAHERTZ,
+    MICROSECONDS,
+    ENABLED,
+    YES_NO,
+    ACTIVE,
+    HEX16,
+    HEX8,
+    PSTATE,
+    COMPUTE_MODE,
+    RECOVERY,
+    FABRIC,
+    LENGTH,
+    PCI_DOMAIN,
+    PCI_BUS,
+    PCI_DEVICE,
+    INDEX,
+    COUNT,
+    TIMESTAMP,
+    FREE_MEMORY,
+};
+
+struct property {
+    const char *name, *key;
+    enum kind kind;
+    unsigned bit;      /* of ACTIVE */
+    const char *group; /* a second key whose faults hold for this one too */
+};
+
+/* Find a property of --query-gpu under any of its names; false when this nvidia-smi has none. */
+bool find_property(const char *name, struct property *found);
+
+/* The unit of a kind as it stands in headers, or NULL. */
+const char *unit_of(enum kind kind);
+
+/* One cell of a card's row. */
+void print_value(FILE *out, struct subject card, const struct property *property, bool units);
+
+/* What stands in a cell that an NVML error code left without a value. */
+const char *token_of(int code);
+
+/* The error due under a key of this card, 0 when none is. */
+int due_error(struct subject who, const char *key);
+
+/* Say why nothing works, as nvidia-smi does; the exit status. */
+int say_init_error(FILE *out, int code);
+int say_no_devices(FILE *out);
+int say_lost(FILE *out, struct subject card, int code);
+int say_unknown_field(FILE *out, const char *field);
+
+/* The whole answer; the exit status. */
+int query_gpu(FILE *out, const struct query *query);
+int query_compute_apps(FILE *out, const struct query *query);
+int list_gpus(FILE *out);
+
+#endif
