@@ -79,10 +79,10 @@ class Collector:
             self.last_tick = loop.time()
             snapshot = await self._collect()
             due += self._interval_secs
-            late = int(max(0.0, loop.time() - due) // self._interval_secs)
-            if late:
-                self._skipped += late
-                due += late * self._interval_secs
+            if (behind := loop.time() - due) > 0:
+                missed = int(behind // self._interval_secs) + 1
+                self._skipped += missed
+                due += missed * self._interval_secs
             await self._wait_until(due, snapshot)
 
     async def close(self) -> None:

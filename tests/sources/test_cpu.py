@@ -1,0 +1,106 @@
+"""Processors: what `/proc/stat` and the topology say."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.sources.cpu import CpuReader, CpuTimes, count_cores, parse_stat, usage_percent
+from exporter.sources.interface import SourceAbsent, SourceFailed
+
+STAT = """cpu  100 5 50 800 40 3 2 0 7 0
+cpu0 50 2 25 400 20 2 1 0 3 0
+cpu1 50 3 25 400 20 1 1 0 4 0
+intr 123 0 0
+ctxt 456
+btime 1700000000
+"""
+
+
+def test_times_are_summed_and_iowait_is_idle() -> None:
+    """Guest time is in user time already and is not counted twice."""
+    assert parse_stat(STAT) == CpuTimes(busy=160, total=1000, threads=2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "intr 1",
+        "cpu",
+        "cpu  1 2 3\ncpu0 1 2 3",
+        "cpu  a b c d e f\ncpu0 1 2 3 4 5",
+        "cpu  1 2 3 4 5 6 7 8\n",
+        "cpu  -1 2 3 4 5\ncpu0 1 2 3 4 5",
+        "\x00\xff garbage",
+    ],
+)
+def test_garbage_is_a_failure_and_never_a_number(text: str) -> None:
+    """What cannot be read says so in the words of a source."""
+    with pytest.raises(SourceFailed):
+        parse_stat(text)
+
+
+@pytest.mark.parametrize("length", range(0, len(STAT), 7))
+def test_a_cut_file_is_read_or_refused(length: int) -> None:
+    """A file cut anywhere gives times or SourceFailed, nothing else."""
+    try:
+        times = parse_stat(STAT[:length])
+    except SourceFailed:
+        return
+    assert 0 <= times.busy <= times.total
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "percent"),
+    [
+        (None, CpuTimes(160, 1000, 2), None),
+        (CpuTimes(100, 1000, 2), CpuTimes(150, 1100, 2), 50.0),
+        (CpuTimes(100, 1000, 2), CpuTimes(100, 1100, 2), 0.0),
+        (CpuTimes(100, 1000, 2), CpuTimes(100, 1000, 2), None),
+        (CpuTimes(100, 1000, 4), CpuTimes(150, 1100, 2), None),
+        (CpuTimes(100, 1000, 2), CpuTimes(90, 900, 2), None),
+        (CpuTimes(100, 1000, 2), CpuTimes(90, 1100, 2), 0.0),
+        (CpuTimes(100, 1000, 2), CpuTimes(300, 1100, 2), 100.0),
+    ],
+)
+def test_usage_is_over_our_own_interval(
+    before: CpuTimes | None, now: CpuTimes, percent: float | None
+) -> None:
+    """Absent before the second sample, when a processor went, and when time stood still."""
+    assert usage_percent(before, now) == percent
+
+
+def test_cores_are_counted_by_their_siblings(tmp_path: Path) -> None:
+    """Two threads of one core are one core."""
+    for cpu, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        topology = tmp_path / f"cpu{cpu}" / "topology"
+        topology.mkdir(parents=True)
+        (topology / "thread_siblings_list").write_text(siblings + "\n")
+    assert count_cores(tmp_path) == 2
+
+
+def test_without_a_topology_cores_are_not_said(tmp_path: Path) -> None:
+    """They are absent with a reason, never zero."""
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    (proc / "stat").write_text(STAT)
+    reading = CpuReader(proc, tmp_path / "sys").look()
+    assert reading.value.cores is None
+    assert [missing.field for missing in reading.missing] == ["cores"]
+    assert (reading.value.threads, reading.value.usage_percent) == (2, None)
+
+
+def test_used_cores_follow_the_usage(tmp_path: Path) -> None:
+    """The second look says how many of the two processors were busy."""
+    (tmp_path / "stat").write_text(STAT)
+    reader = CpuReader(tmp_path, tmp_path)
+    reader.look()
+    (tmp_path / "stat").write_text(STAT.replace("cpu  100", "cpu  175").replace(" 800 ", " 825 "))
+    cpu = reader.look().value
+    assert (cpu.usage_percent, cpu.used_cores) == (75.0, 1.5)
+
+
+def test_without_a_stat_the_source_is_absent(tmp_path: Path) -> None:
+    """No `/proc/stat` is no processor source, not a crash."""
+    with pytest.raises(SourceAbsent):
+        CpuReader(tmp_path, tmp_path).look()

@@ -1,0 +1,332 @@
+"""The collecting loop, in virtual time with sources that behave as each test says."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+import pytest
+
+from exporter.collector import Clocks, Collector
+from exporter.model.reading import Missing, Reading
+from exporter.model.snapshot import Outcome, Snapshot
+from exporter.sources.interface import Source, SourceAbsent, SourceFailed
+from tests.fakes.virtual_time import run_virtually
+
+
+@dataclass(frozen=True)
+class Apples:
+    """What the source `apples` reads."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Pears:
+    """What the source `pears` reads."""
+
+    count: int
+
+
+class Scripted:
+    """A source that does what its script says, call by call; the last line is repeated."""
+
+    deadline_secs = 2.0
+
+    def __init__(self, name: str, *script: Callable[[], Awaitable[object]]) -> None:
+        self.name = name
+        self.calls: list[float] = []
+        self.is_closed = False
+        self._script = script
+
+    async def read(self) -> Reading[object]:
+        self.calls.append(asyncio.get_running_loop().time())
+        step = self._script[min(len(self.calls), len(self._script)) - 1]
+        value = await step()
+        return value if isinstance(value, Reading) else Reading(value)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+def gives(value: object, after_secs: float = 0.0) -> Callable[[], Awaitable[object]]:
+    """A step that gives a value."""
+
+    async def step() -> object:
+        await asyncio.sleep(after_secs)
+        return value
+
+    return step
+
+
+def raises(error: BaseException) -> Callable[[], Awaitable[object]]:
+    """A step that raises."""
+
+    async def step() -> object:
+        raise error
+
+    return step
+
+
+def hangs() -> Callable[[], Awaitable[object]]:
+    """A step that never ends."""
+    return gives(None, after_secs=10**9)
+
+
+class Run:
+    """One collector with its published snapshots."""
+
+    def __init__(
+        self,
+        sources: Iterable[Source],
+        interval_secs: float = 15.0,
+        conclude: Callable[[Snapshot], object] | None = None,
+    ) -> None:
+        self.published: list[tuple[float, Snapshot]] = []
+        loop = asyncio.get_running_loop()
+        self.collector = Collector(
+            "node-1",
+            sources,
+            interval_secs=interval_secs,
+            clocks=Clocks(lambda: 1_000_000.0 + loop.time(), lambda: 500.0 + loop.time()),
+            publish=lambda snapshot: self.published.append((loop.time(), snapshot)),
+            conclude=conclude,
+        )
+
+    async def until(self, secs: float) -> None:
+        """Let the collector run for so many virtual seconds in all, then stop it."""
+        task = asyncio.ensure_future(self.collector.run())
+        await asyncio.sleep(secs)
+        task.cancel()
+
+    @property
+    def last(self) -> Snapshot:
+        return self.published[-1][1]
+
+
+def test_collections_start_on_time_however_long_each_takes() -> None:
+    """Collections begin start to start, every interval, without drift."""
+
+    async def scenario() -> list[float]:
+        slow = Scripted("apples", gives(Apples(1), after_secs=0.7))
+        await Run([slow]).until(46)
+        return slow.calls
+
+    assert run_virtually(scenario()) == [0.0, 15.0, 30.0, 45.0]
+
+
+def test_a_snapshot_holds_what_each_source_saw() -> None:
+    """Readings are found by their type, reports by their source."""
+
+    async def scenario() -> Snapshot:
+        missing = Reading(Pears(2), missing=(Missing("colour", "not said"),))
+        run = Run([Scripted("apples", gives(Apples(1))), Scripted("pears", gives(missing))])
+        await run.until(1)
+        return run.last
+
+    snapshot = run_virtually(scenario())
+    assert snapshot.reading(Apples) == Apples(1)
+    assert snapshot.reading(Pears) == Pears(2)
+    assert [report.source for report in snapshot.reports] == ["apples", "pears"]
+    assert snapshot.reports[1].missing == (Missing("colour", "not said"),)
+    assert (snapshot.node, snapshot.sequence) == ("node-1", 1)
+    assert (snapshot.taken_at, snapshot.taken_boottime) == (1_000_000.0, 500.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (SourceAbsent("no such hardware"), Outcome.ABSENT, "no such hardware"),
+        (SourceFailed("permission denied"), Outcome.FAILED, "permission denied"),
+        (ZeroDivisionError("oops"), Outcome.FAILED, "ZeroDivisionError: oops"),
+        (RecursionError("deep"), Outcome.FAILED, "RecursionError: deep"),
+    ],
+)
+def test_a_source_that_fails_costs_its_own_reading(
+    error: Exception, outcome: Outcome, reason: str
+) -> None:
+    """Whatever a source raises, its neighbours are published and its reason is told."""
+
+    async def scenario() -> Snapshot:
+        run = Run([Scripted("apples", raises(error)), Scripted("pears", gives(Pears(2)))])
+        await run.until(1)
+        return run.last
+
+    snapshot = run_virtually(scenario())
+    assert snapshot.reading(Apples) is None
+    assert snapshot.reading(Pears) == Pears(2)
+    assert (snapshot.reports[0].outcome, snapshot.reports[0].reason) == (outcome, reason)
+
+
+def test_nothing_old_is_shown_after_a_failure() -> None:
+    """A source that worked and then fails has no reading, and keeps the time of its success."""
+
+    async def scenario() -> tuple[Snapshot, Snapshot]:
+        source = Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))
+        run = Run([source])
+        await run.until(16)
+        return run.published[0][1], run.last
+
+    first, second = run_virtually(scenario())
+    assert first.reading(Apples) == Apples(1)
+    assert second.reading(Apples) is None
+    assert second.reports[0].last_success_at == first.reports[0].last_success_at == 1_000_000.0
+
+
+def test_a_stuck_source_delays_one_collection_and_is_left_alone() -> None:
+    """It is waited for until its deadline once, then neither waited for nor called again."""
+
+    async def scenario() -> tuple[list[float], list[float], list[Outcome]]:
+        stuck = Scripted("apples", hangs())
+        run = Run([stuck, Scripted("pears", gives(Pears(2)))])
+        await run.until(31)
+        outcomes = [snapshot.reports[0].outcome for _, snapshot in run.published]
+        return stuck.calls, [at for at, _ in run.published], outcomes
+
+    calls, published_at, outcomes = run_virtually(scenario())
+    assert calls == [0.0]
+    assert published_at == [2.0, 15.0, 30.0]
+    assert outcomes == [Outcome.STUCK] * 3
+
+
+def test_a_source_that_was_stuck_comes_back() -> None:
+    """When its late call has ended it is called again; the late answer itself is not shown."""
+
+    async def scenario() -> list[Apples | None]:
+        source = Scripted("apples", gives(Apples(1), after_secs=20), gives(Apples(2)))
+        run = Run([source])
+        await run.until(31)
+        return [snapshot.reading(Apples) for _, snapshot in run.published]
+
+    assert run_virtually(scenario()) == [None, None, Apples(2)]
+
+
+def test_ticks_that_cannot_be_kept_are_skipped_and_counted() -> None:
+    """A collection longer than the interval never overlaps with the next."""
+
+    async def scenario() -> tuple[list[float], int]:
+        slow = Scripted("apples", gives(Apples(1), after_secs=1.9))
+        run = Run([slow], interval_secs=0.5)
+        await run.until(5.95)
+        return slow.calls, run.last.skipped_ticks
+
+    calls, skipped = run_virtually(scenario())
+    assert calls == [0.0, 2.0, 4.0]
+    assert skipped == 6
+
+
+def test_waking_publishes_the_named_source_at_once() -> None:
+    """Between two collections only the woken source is read, and the rest stays as it was."""
+
+    async def scenario() -> tuple[list[float], list[float], Snapshot]:
+        apples = Scripted("apples", gives(Apples(1)), gives(Apples(2)))
+        pears = Scripted("pears", gives(Pears(5)))
+        run = Run([apples, pears])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(3)
+        run.collector.wake("apples")
+        await asyncio.sleep(0.1)
+        task.cancel()
+        return apples.calls, pears.calls, run.last
+
+    apple_calls, pear_calls, snapshot = run_virtually(scenario())
+    assert apple_calls == [0.0, 3.0]
+    assert pear_calls == [0.0]
+    assert snapshot.reading(Apples) == Apples(2)
+    assert snapshot.reading(Pears) == Pears(5)
+    assert snapshot.taken_boottime == 500.0, "an early publication does not make the rest younger"
+
+
+def test_a_woken_source_that_fails_loses_its_reading() -> None:
+    """What it saw before is old and not shown."""
+
+    async def scenario() -> Snapshot:
+        run = Run([Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(3)
+        run.collector.wake("apples")
+        await asyncio.sleep(0.1)
+        task.cancel()
+        return run.last
+
+    assert run_virtually(scenario()).reading(Apples) is None
+
+
+def test_a_burst_of_events_is_published_together() -> None:
+    """A thousand wake-ups in a second give a handful of snapshots, the last one included."""
+
+    async def scenario() -> int:
+        source = Scripted("apples", gives(Apples(1)))
+        run = Run([source])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(1)
+        for _ in range(1000):
+            run.collector.wake("apples")
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(1)
+        task.cancel()
+        return len(run.published)
+
+    assert 2 <= run_virtually(scenario()) <= 8
+
+
+def test_waking_an_unknown_source_changes_nothing() -> None:
+    """A name that is not in the list is ignored."""
+
+    async def scenario() -> int:
+        run = Run([Scripted("apples", gives(Apples(1)))])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(1)
+        run.collector.wake("bananas")
+        await asyncio.sleep(1)
+        task.cancel()
+        return len(run.last.reports)
+
+    assert run_virtually(scenario()) == 1
+
+
+def test_conclusions_are_published_with_their_snapshot() -> None:
+    """What is concluded is in the snapshot it was concluded from."""
+
+    async def scenario() -> Snapshot:
+        run = Run(
+            [Scripted("apples", gives(Apples(3)))],
+            conclude=lambda snapshot: snapshot.reading(Apples),
+        )
+        await run.until(1)
+        return run.last
+
+    assert run_virtually(scenario()).conclusions == Apples(3)
+
+
+def test_a_broken_rule_costs_the_conclusions_only() -> None:
+    """The page goes out without conclusions when judging fails."""
+
+    async def scenario() -> Snapshot:
+        def conclude(_: Snapshot) -> object:
+            raise ZeroDivisionError
+
+        run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)
+        await run.until(1)
+        return run.last
+
+    snapshot = run_virtually(scenario())
+    assert snapshot.conclusions is None
+    assert snapshot.reading(Apples) == Apples(3)
+
+
+def test_closing_closes_every_source_even_when_one_hangs() -> None:
+    """Closing ends within a second whatever a source does."""
+
+    class Stubborn(Scripted):
+        async def close(self) -> None:
+            await asyncio.sleep(10**9)
+
+    async def scenario() -> tuple[bool, float]:
+        good = Scripted("apples", hangs())
+        run = Run([Stubborn("pears", hangs()), good])
+        await run.until(5)
+        started = asyncio.get_running_loop().time()
+        await run.collector.close()
+        return good.is_closed, asyncio.get_running_loop().time() - started
+
+    assert run_virtually(scenario()) == (True, 1.0)
