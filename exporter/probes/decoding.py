@@ -21,7 +21,7 @@ def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]
     """
     if not isinstance(found, Mapping):
         raise ValueError(f"{kind.__name__}: not an object")  # noqa: TRY004 - one error for misfits
-    hints = _hints(kind)
+    hints = _hints(cast("Any", kind))
     values: dict[str, Any] = {}
     misfits: list[str] = []
     for item in dataclasses.fields(cast("Any", kind)):
