@@ -22,6 +22,7 @@ from exporter.sources import Surroundings, chosen
 from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits, listening_sockets
 from exporter.web.routes import Routes
+from exporter.web.security import Security
 
 STOP_SECS = 1.5
 RESERVED_DESCRIPTORS = 128
@@ -60,7 +61,10 @@ class App:
     """The running program: collector, sources and server, and what the pages ask of them."""
 
     def __init__(self, config: Config, identity: Identity) -> None:
+        """Put everything together; raises SecurityError."""
         self._config = config
+        self._call = DaemonThreads()
+        self._security = Security(config.server, self._call)
         self._identity = identity
         self._latest: Snapshot | None = None
         self._cpu_model: str | None = None
@@ -69,8 +73,8 @@ class App:
         self._collecting: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._pages = Pages(boottime_now, self._moment)
-        self._routes = Routes(identity.version, self, self._pages)
-        self._server = GuardedServer(self._routes.handle, self._limits())
+        self._routes = Routes(identity.version, self, self._pages, self._security.gatekeeper())
+        self._server = GuardedServer(self._routes.handle, self._limits(), self._security.context)
         self._collector = self._build_collector()
 
     def snapshot(self) -> Snapshot | None:
@@ -108,6 +112,7 @@ class App:
         self._collecting = asyncio.ensure_future(self._collector.run())
         self._collecting.add_done_callback(_say_why_it_ended)
         model = asyncio.ensure_future(self._ask_cpu_model())
+        watch = asyncio.ensure_future(self._security.watch())
         servers = [await loop.create_server(self._server, sock=sock) for sock in sockets]
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
@@ -115,6 +120,7 @@ class App:
         for server in servers:
             server.close()
         model.cancel()
+        watch.cancel()
         await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
 
     def _on_signal(self) -> None:
@@ -127,7 +133,8 @@ class App:
             self._collecting.cancel()
         self._server.pre_shutdown()
         await self._collector.close()
-        await asyncio.gather(self._children.end_all(), self._gpu_children.end_all())
+        self._children.kill_all()
+        self._gpu_children.kill_all()
 
     def _listen(self) -> list[socket.socket]:
         server = self._config.server
@@ -140,7 +147,8 @@ class App:
     def _address(self, sock: socket.socket) -> str:
         host, port = sock.getsockname()[:2]
         shown = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - shown, not bound
-        return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+        scheme = "https" if self._security.context() else "http"
+        return f"{scheme}://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
     def _limits(self) -> Limits:
         server = self._config.server
@@ -159,6 +167,7 @@ class App:
             python=platform.python_version(),
             requests=self._routes.requests,
             refused_connections=self._server.refused,
+            failed_greetings=self._server.failed_greetings if self._security.context() else None,
         )
 
     def _publish(self, snapshot: Snapshot) -> None:
@@ -172,7 +181,7 @@ class App:
             child_environment=self._identity.child_environment,
             children=self._children,
             gpu_children=self._gpu_children,
-            call=DaemonThreads(),
+            call=self._call,
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,

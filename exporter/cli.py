@@ -16,6 +16,9 @@ from exporter.config_file import ConfigError, Layer, environment_layer, file_lay
 from exporter.logs import set_up_logging
 from exporter.model.label import clean_text
 from exporter.sources import chosen
+from exporter.sources.threads import DaemonThreads
+from exporter.web.credentials import SecurityError
+from exporter.web.security import Security
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -101,6 +104,10 @@ def _settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Se
         chosen(config)
     except ValueError as error:
         raise ConfigError(f"sources.enabled, sources.disabled: {error}") from error
+    try:
+        Security(config.server, DaemonThreads())
+    except SecurityError as error:
+        raise ConfigError(str(error)) from error
     level = (options.log_level or environment.get("LOG_LEVEL") or "info").lower()
     if level not in LOG_LEVELS:
         allowed = ", ".join(LOG_LEVELS)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from exporter.exposition import gpu
-from exporter.exposition.family import Family, Kind, Sample
+from exporter.exposition.family import Family, Kind, Sample, one
 from exporter.model.snapshot import Snapshot
 
 
@@ -23,6 +23,7 @@ class Moment:
     dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
     refused_connections: int = 0
+    failed_greetings: int | None = None  # None while connections are not encrypted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +100,12 @@ LIVE_FAMILIES = (
         Kind.COUNTER,
         (),
         lambda _, moment: (((), moment.refused_connections),),
+    ),
+    LiveFamily(
+        "hw_exporter_http_tls_handshakes_failed_total",
+        "TLS handshakes that failed; absent while connections are not encrypted.",
+        Kind.COUNTER,
+        (),
+        lambda _, moment: one(moment.failed_greetings),
     ),
 )

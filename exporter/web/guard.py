@@ -6,11 +6,15 @@ one; both would let anybody who reaches the port fill our memory or the node's d
 
 import asyncio
 import socket
+import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
+
+from exporter.web.tls import Greeting
 
 LINGERING_SECS = 1.0
 SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
@@ -28,15 +32,45 @@ class Limits:
 
 
 class GuardedServer(web.Server):
-    """A server whose connections are bounded in number and time."""
+    """A server whose connections are bounded in number and time.
 
-    def __init__(self, handler: Any, limits: Limits) -> None:  # noqa: ANN401 - aiohttp's own type is private
+    They are encrypted where `context`, asked for each, gives a TLS context.
+    """
+
+    def __init__(
+        self,
+        handler: Any,  # noqa: ANN401 - aiohttp's own type is private
+        limits: Limits,
+        context: Callable[[], ssl.SSLContext | None] = lambda: None,
+    ) -> None:
         super().__init__(handler)
         self.limits = limits
         self.refused = 0
+        self.failed_greetings = 0
+        self._context = context
+        self._greetings: set[Greeting] = set()
 
-    def __call__(self) -> RequestHandler:
+    def open_connections(self) -> int:
+        """How many connections there are, those included that are still greeted."""
+        return len(self.connections) + len(self._greetings)
+
+    def __call__(self) -> Any:  # noqa: ANN401 - aiohttp promises its own class here
         """The protocol of one new connection."""
+        context = self._context()
+        if context is None:
+            return self._connection()
+        timeout = self.limits.request_timeout_secs
+        if len(self._greetings) + len(self.connections) >= self.limits.max_connections:
+            return self._connection()  # full: the connection refuses by itself
+        greeting = Greeting(context, self._connection(), self._greeted, timeout)
+        self._greetings.add(greeting)
+        return greeting
+
+    def _greeted(self, greeting: Greeting, is_well: bool) -> None:  # noqa: FBT001 - a callback
+        self._greetings.discard(greeting)
+        self.failed_greetings += not is_well
+
+    def _connection(self) -> RequestHandler:
         return _GuardedConnection(
             self,
             loop=asyncio.get_running_loop(),
@@ -60,7 +94,7 @@ class _GuardedConnection(RequestHandler):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if len(self._guard.connections) >= self._guard.limits.max_connections:
+        if self._guard.open_connections() >= self._guard.limits.max_connections:
             self._guard.refused += 1
             if isinstance(transport, asyncio.Transport):
                 transport.abort()

@@ -11,6 +11,7 @@ from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.web import documents
+from exporter.web.gatekeeper import Gatekeeper, Visitor
 from exporter.web.guard import SERVER_HEADERS
 from exporter.web.landing import landing_page
 from exporter.web.negotiation import wanted_format, wants_gzip
@@ -61,7 +62,14 @@ Endpoint = Callable[[web.BaseRequest], Answer]
 class Routes:
     """Finds the endpoint for a request and counts what was answered."""
 
-    def __init__(self, version: str, status: Status, pages: Pages) -> None:
+    def __init__(
+        self,
+        version: str,
+        status: Status,
+        pages: Pages,
+        gatekeeper: Gatekeeper | None = None,
+    ) -> None:
+        self._gatekeeper = gatekeeper or Gatekeeper()
         self._version = version
         self._status = status
         self._pages = pages
@@ -83,7 +91,11 @@ class Routes:
             arrived()
         path = request.rel_url.raw_path
         endpoint = self._endpoints.get(path)
-        answer = self._answer(request, endpoint)
+        refusal = await self._gatekeeper.refusal(_visitor(request, path))
+        if refusal is None:
+            answer = self._answer(request, endpoint)
+        else:
+            answer = _error(refusal.status, refusal.sentence, refusal.headers)
         self.requests[path if endpoint else OTHER_PATH, answer.status] += 1
         headers = {**SERVER_HEADERS, "Content-Type": answer.content_type}
         if answer.headers:
@@ -133,6 +145,11 @@ class Routes:
     def _landing(self, _: web.BaseRequest) -> Answer:
         page, policy = landing_page(self._version)
         return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
+
+
+def _visitor(request: web.BaseRequest, path: str) -> Visitor:
+    certificate = request.transport and request.transport.get_extra_info("peercert")
+    return Visitor(path, request.headers.get("Authorization", ""), bool(certificate))
 
 
 def _json(document: dict[str, Any], status: int = 200) -> Answer:

@@ -1,0 +1,123 @@
+"""TLS as the configuration asks for it, and the greeting of each encrypted connection."""
+
+import asyncio
+import ssl
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from exporter.config import Tls
+from exporter.web.credentials import SecurityError
+
+
+def load_context(tls: Tls) -> ssl.SSLContext | None:
+    """The TLS context of the files named; None when no certificate is named.
+
+    A client certificate is asked for where `client_ca_file` is named, and checked if it is
+    given; whether one is needed is decided for each request, since probes have none.
+    Raises SecurityError.
+    """
+    if not tls.cert_file:
+        for key in ("key_file", "client_ca_file"):
+            if getattr(tls, key):
+                raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    context.set_alpn_protocols(["http/1.1"])
+    _load_own_certificate(context, tls)
+    if tls.client_ca_file:
+        _load_authorities(context, tls.client_ca_file)
+    return context
+
+
+def _load_own_certificate(context: ssl.SSLContext, tls: Tls) -> None:
+    _require_readable("cert_file", tls.cert_file)
+    if tls.key_file:
+        _require_readable("key_file", tls.key_file)
+    key_name = tls.key_file or tls.cert_file
+
+    def no_password() -> str:
+        # Without this, OpenSSL would ask for a password on the terminal and wait.
+        raise SecurityError(f"server.tls.key_file: {key_name}: the key is encrypted")
+
+    try:
+        context.load_cert_chain(tls.cert_file, tls.key_file or None, no_password)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            sentence = f"server.tls.key_file: {key_name}: is not the key of {tls.cert_file}"
+        else:
+            files = " and ".join(dict.fromkeys((tls.cert_file, key_name)))
+            sentence = f"server.tls.cert_file: {files}: not a PEM certificate with its key"
+        raise SecurityError(sentence) from error
+
+
+def _load_authorities(context: ssl.SSLContext, name: str) -> None:
+    _require_readable("client_ca_file", name)
+    try:
+        context.load_verify_locations(name)
+    except ssl.SSLError as error:
+        raise SecurityError(f"server.tls.client_ca_file: {name}: no PEM certificates") from error
+    context.verify_mode = ssl.CERT_OPTIONAL
+
+
+def _require_readable(key: str, name: str) -> None:
+    try:
+        Path(name).open("rb").close()
+    except OSError as error:
+        raise SecurityError(
+            f"server.tls.{key}: {name}: cannot be read: {error.strerror}"
+        ) from error
+
+
+class Greeting(asyncio.Protocol):
+    """The first words of an encrypted connection; hands it to `inner` when they are said.
+
+    It counts as a connection from its first byte on, and ends after `timeout_secs`.
+    """
+
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        inner: asyncio.Protocol,
+        ended: Callable[["Greeting", bool], None],
+        timeout_secs: float,
+    ) -> None:
+        self._context = context
+        self._inner = inner
+        self._ended = ended
+        self._timeout_secs = timeout_secs
+        self._early = bytearray()
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to greet."""
+        if isinstance(transport, asyncio.Transport):
+            self._task = asyncio.get_running_loop().create_task(self._greet(transport))
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what a quick client sends together with its last word of the greeting."""
+        self._early += data
+
+    async def _greet(self, transport: asyncio.Transport) -> None:
+        options: dict[str, Any] = {"ssl_handshake_timeout": self._timeout_secs}
+        if sys.version_info >= (3, 11):
+            options["ssl_shutdown_timeout"] = self._timeout_secs
+        is_well = False
+        try:
+            encrypted = await asyncio.get_running_loop().start_tls(
+                transport, self, self._context, server_side=True, **options
+            )
+            is_well = encrypted is not None
+        except OSError:
+            transport.abort()  # counted by whoever is told that it ended
+            return
+        finally:
+            self._ended(self, is_well)
+        if encrypted is not None:
+            encrypted.set_protocol(self._inner)
+            self._inner.connection_made(encrypted)
+            if self._early:
+                self._inner.data_received(bytes(self._early))

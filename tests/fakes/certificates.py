@@ -1,0 +1,73 @@
+"""A certificate authority of our own, and what it signs, for the tests of TLS."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """The files of a certificate and of its key."""
+
+    cert: Path
+    key: Path
+
+
+class Authority:
+    """Signs certificates into a folder."""
+
+    def __init__(self, folder: Path, name: str = "authority") -> None:
+        self._folder = folder
+        self._name = _name(name)
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        unsigned = _unsigned(self._name, self._name, self._key.public_key(), days=1)
+        constraints = x509.BasicConstraints(ca=True, path_length=0)
+        certificate = unsigned.add_extension(constraints, critical=True).sign(
+            self._key, hashes.SHA256()
+        )
+        self.file = folder / f"{name}.pem"
+        self.file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+    def sign(self, name: str, *, days: int = 1, password: bytes | None = None) -> KeyPair:
+        """A certificate for this name and for 127.0.0.1; expired where `days` is negative."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        unsigned = _unsigned(_name(name), self._name, key.public_key(), days)
+        address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        certificate = unsigned.add_extension(address, critical=False).sign(
+            self._key, hashes.SHA256()
+        )
+        pair = KeyPair(self._folder / f"{name}.pem", self._folder / f"{name}.key")
+        pair.cert.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        hidden: serialization.KeySerializationEncryption = serialization.NoEncryption()
+        if password is not None:
+            hidden = serialization.BestAvailableEncryption(password)
+        form = serialization.PrivateFormat.PKCS8
+        pair.key.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, hidden))
+        return pair
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _unsigned(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+) -> x509.CertificateBuilder:
+    now = datetime.now(timezone.utc)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - 3 * DAY)
+        .not_valid_after(now + days * DAY)
+    )
