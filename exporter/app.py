@@ -133,8 +133,7 @@ class App:
             self._collecting.cancel()
         self._server.pre_shutdown()
         await self._collector.close()
-        self._children.kill_all()
-        self._gpu_children.kill_all()
+        await asyncio.gather(self._children.end_all(), self._gpu_children.end_all())
 
     def _listen(self) -> list[socket.socket]:
         server = self._config.server

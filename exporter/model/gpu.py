@@ -4,6 +4,24 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """One process on a GPU; utilization is its share of the time since the pass before.
+
+    `kind` is compute, graphics or mps; the instances are those of MIG.
+    """
+
+    pid: int
+    kind: str
+    used_memory_bytes: int | None = None
+    sm_utilization_percent: float | None = None
+    memory_utilization_percent: float | None = None
+    encoder_utilization_percent: float | None = None
+    decoder_utilization_percent: float | None = None
+    gpu_instance: int | None = None
+    compute_instance: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """One GPU as one pass read it; `None` is what the driver did not say.
 
@@ -21,13 +39,13 @@ class Gpu:
     temperature_celsius: float | None = None
     power_draw_watts: float | None = None
     power_limit_watts: float | None = None  # the enforced limit
-    compute_processes: int | None = None
+    processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen
 
     @property
     def is_used(self) -> bool | None:
         """Whether somebody computes on it; None when nothing that tells was said."""
-        if self.compute_processes is not None:
-            return self.compute_processes > 0
+        if self.processes is not None:
+            return any(process.kind != "graphics" for process in self.processes)
         if self.utilization_percent:
             return True
         return None if self.utilization_percent is None else False

@@ -5,6 +5,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from exporter.model.label import clean_text
@@ -18,7 +19,9 @@ def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]
     Unknown keys are left out. Raises ValueError when a field without default is not there or
     does not fit.
     """
-    hints = typing.get_type_hints(kind)
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{kind.__name__}: not an object")  # noqa: TRY004 - one error for misfits
+    hints = _hints(cast("Any", kind))
     values: dict[str, Any] = {}
     misfits: list[str] = []
     for item in dataclasses.fields(cast("Any", kind)):
@@ -26,12 +29,17 @@ def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]
             continue
         try:
             values[item.name] = _fit(hints[item.name], found[item.name])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, OverflowError):
             misfits.append(item.name)
     try:
         return kind(**values), tuple(misfits)
     except TypeError as error:
         raise ValueError(f"{kind.__name__}: {error}") from error
+
+
+@lru_cache(maxsize=64)
+def _hints(kind: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _fit(hint: Any, found: Any) -> Any:  # noqa: ANN401 - decodes any type of the model

@@ -16,7 +16,6 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "temperature_celsius": (-50, 250),
     "power_draw_watts": (0, 100_000),
     "power_limit_watts": (1, 100_000),
-    "compute_processes": (0, 2**22),
 }
 """Lowest and highest believable value by field; 100 kW and 1 PiB are beyond any card."""
 

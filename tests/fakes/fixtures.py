@@ -1,10 +1,11 @@
 """Fixtures that put the fakes into a test's hands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.fuse import NoFuse, StuckFiles
 from tests.fakes.native import NoCompiler, build_nvml, build_smi
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -36,6 +37,19 @@ def nvidia_smi(nvidia_smi_dir: Path, tmp_path: Path) -> NvidiaSmi:
     folder = tmp_path / "nvidia-smi-bin"
     folder.mkdir()
     return NvidiaSmi(nvidia_smi_dir, folder)
+
+
+@pytest.fixture
+def stuck_files(tmp_path: Path) -> Iterator[StuckFiles]:
+    """A directory of files that hang in the kernel or fail; skipped where FUSE is missing."""
+    folder = tmp_path / "stuck"
+    folder.mkdir()
+    try:
+        files = StuckFiles(folder)
+    except NoFuse as reason:
+        pytest.skip(str(reason))
+    yield files
+    files.close()
 
 
 def _built(build: Callable[[], Path]) -> Path:

@@ -1,0 +1,148 @@
+"""Child processes: really started, really killed."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from exporter.probes.child import Children, Command, run_once
+
+
+def _python(script: str) -> Command:
+    return Command((sys.executable, "-c", script), {"PATH": "/usr/bin:/bin"})
+
+
+def _shell(script: str) -> Command:
+    return Command(("/bin/sh", "-c", script), {"PATH": "/usr/bin:/bin"})
+
+
+@pytest.fixture
+async def children() -> AsyncIterator[Children]:
+    """Children that are all killed at the end."""
+    family = Children()
+    yield family
+    await family.end_all()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def test_a_child_that_ends_gives_all_it_said(children: Children) -> None:
+    """Output, errors and exit code, and nothing is left running."""
+    finished = await run_once(
+        children, _shell("echo out; echo err >&2; exit 3"), timeout_secs=10, limit_bytes=1000
+    )
+    assert (finished.code, finished.output, finished.errors) == (3, b"out\n", b"err\n")
+    assert finished.problem is None
+    assert children.pids == ()
+
+
+async def test_a_program_that_is_not_there_is_an_os_error(children: Children) -> None:
+    """The caller hears it as what it is."""
+    with pytest.raises(FileNotFoundError):
+        await run_once(children, Command(("/no/such",), {}), timeout_secs=1, limit_bytes=1)
+
+
+async def test_a_child_that_ignores_sigterm_is_killed_at_the_timeout(children: Children) -> None:
+    """What it said until then is kept, and the process is gone."""
+    command = _shell("trap '' TERM; echo $$; while :; do sleep 1; done")
+    finished = await run_once(children, command, timeout_secs=0.5, limit_bytes=1000)
+    assert (finished.code, finished.problem) == (None, "timeout")
+    assert not _is_alive(int(finished.output))
+    assert children.pids == ()
+    assert children.abandoned_count == 0
+
+
+async def test_the_whole_group_is_killed(children: Children) -> None:
+    """A grandchild does not outlive the timeout."""
+    command = _shell("sleep 1000 & echo $!; wait")
+    finished = await run_once(children, command, timeout_secs=0.5, limit_bytes=1000)
+    grandchild = int(finished.output)
+    for _ in range(200):
+        if not _is_alive(grandchild):
+            break
+        await asyncio.sleep(0.01)
+    assert not _is_alive(grandchild)
+
+
+async def test_a_grandchild_that_holds_the_pipe_is_not_waited_for(children: Children) -> None:
+    """The child has ended: its answer is there although the pipe stays open."""
+    finished = await asyncio.wait_for(
+        run_once(
+            children,
+            _shell("setsid sleep 5 & echo answer"),
+            timeout_secs=4,
+            limit_bytes=1000,
+        ),
+        timeout=3,
+    )
+    assert (finished.code, finished.output, finished.problem) == (0, b"answer\n", None)
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+async def test_a_flood_is_cut_at_the_limit(children: Children, stream: str) -> None:
+    """A child that prints without end is killed long before its timeout, and we do not grow."""
+    command = _shell(f"yes flooding >&{stream}")
+    finished = await asyncio.wait_for(
+        run_once(children, command, timeout_secs=60, limit_bytes=100_000), timeout=20
+    )
+    assert finished.problem == "flood"
+    assert len(finished.output) + len(finished.errors) == 100_000
+
+
+async def test_a_cancelled_run_leaves_no_child(children: Children) -> None:
+    """Stopping the program while a child runs kills it."""
+    task = asyncio.ensure_future(
+        run_once(children, _shell("sleep 1000"), timeout_secs=100, limit_bytes=10)
+    )
+    await asyncio.sleep(0)
+    (pid,) = children.pids
+    task.cancel()
+    for _ in range(500):
+        if not _is_alive(pid):
+            break
+        await asyncio.sleep(0.01)
+    assert not _is_alive(pid)
+
+
+async def test_the_environment_is_built_and_not_inherited(children: Children) -> None:
+    """A child sees what it is given and nothing else."""
+    os.environ["PRIVATE_TO_THE_PARENT"] = "do not tell"
+    try:
+        finished = await run_once(children, _shell("env"), timeout_secs=10, limit_bytes=10_000)
+    finally:
+        del os.environ["PRIVATE_TO_THE_PARENT"]
+    names = {line.partition(b"=")[0] for line in finished.output.splitlines()}
+    assert names <= {b"PATH", b"PWD", b"_", b"SHLVL", b"OLDPWD"}
+
+
+def _open_descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+async def test_descriptors_are_given_back(children: Children) -> None:
+    """Fifty children later no more descriptors are open than after the first."""
+    await run_once(children, _shell("echo x"), timeout_secs=10, limit_bytes=10)
+    before = _open_descriptors()
+    for _ in range(50):
+        await run_once(children, _shell("echo x; exit 1"), timeout_secs=10, limit_bytes=10)
+    assert _open_descriptors() <= before
+
+
+async def test_children_lead_their_own_session(children: Children) -> None:
+    """A signal from the terminal, or to our group, does not reach them."""
+    finished = await run_once(
+        children,
+        _python("import os; print(os.getsid(0) == os.getpid())"),
+        timeout_secs=10,
+        limit_bytes=100,
+    )
+    assert finished.output == b"True\n"

@@ -1,0 +1,95 @@
+"""From JSON to frozen values."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from exporter.probes.decoding import decode
+
+
+@dataclass(frozen=True)
+class Fan:
+    """A nested value."""
+
+    speed: int
+
+
+@dataclass(frozen=True)
+class Card:
+    """Every kind of field that the model has."""
+
+    name: str
+    is_on: bool | None = None
+    count: int | None = None
+    watts: float | None = None
+    clocks: tuple[tuple[str, float], ...] = ()
+    fans: tuple[Fan, ...] = ()
+    best: Fan | None = None
+
+
+def test_a_whole_value_is_decoded() -> None:
+    """Numbers, texts, pairs and nested values; an integer is welcome as a float."""
+    card, misfits = decode(
+        Card,
+        {
+            "name": "a card",
+            "is_on": True,
+            "count": 3,
+            "watts": 250,
+            "clocks": [["sm", 1.5e9]],
+            "fans": [{"speed": 30}],
+            "best": {"speed": 40},
+            "of_the_future": 1,
+        },
+    )
+    assert card == Card(
+        name="a card",
+        is_on=True,
+        count=3,
+        watts=250.0,
+        clocks=(("sm", 1.5e9),),
+        fans=(Fan(30),),
+        best=Fan(40),
+    )
+    assert misfits == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "content"),
+    [
+        ("is_on", 1),
+        ("is_on", "yes"),
+        ("count", 1.5),
+        ("count", True),
+        ("count", "3"),
+        ("watts", "250"),
+        ("watts", False),
+        ("watts", float("nan")),
+        ("watts", float("inf")),
+        pytest.param("watts", 10**400, id="watts-huge"),
+        ("clocks", [["sm"]]),
+        ("clocks", [["sm", "fast"]]),
+        ("clocks", {"sm": 1}),
+        ("fans", [{}]),
+        ("fans", [3]),
+        ("best", []),
+    ],
+)
+def test_what_does_not_fit_costs_its_field(field: str, content: object) -> None:
+    """A field of the wrong type is absent and named; the others stay."""
+    card, misfits = decode(Card, {"name": "a card", field: content})
+    assert card == Card("a card")
+    assert misfits == (field,)
+
+
+@pytest.mark.parametrize("found", [{}, {"name": None}, {"name": 7}])
+def test_without_its_identity_a_value_is_refused(found: dict[str, object]) -> None:
+    """A field without default must be there."""
+    with pytest.raises(ValueError, match="Card"):
+        decode(Card, found)
+
+
+def test_texts_are_cleaned_where_they_enter() -> None:
+    """No control character gets from a probe to a label."""
+    card, _ = decode(Card, {"name": "a\x00card\n"})
+    assert card.name == "a\ufffdcard"

@@ -1,0 +1,113 @@
+"""The command line as its user meets it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.cli import child_environment, read_version
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _run(*arguments: str, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "exporter", *arguments],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_the_version_is_that_of_the_file(tmp_path: Path) -> None:
+    """VERSION is the single source."""
+    ended = _run("--version", cwd=tmp_path)
+    assert ended.stdout == f"hw-exporter {(ROOT / 'VERSION').read_text().strip()}\n"
+    assert read_version() == (ROOT / "VERSION").read_text().strip()
+
+
+def test_a_good_configuration_is_said_to_be_good(tmp_path: Path) -> None:
+    """`--check-config` validates and ends without listening."""
+    for arguments in (("--check-config",), ("run", "--check-config")):
+        ended = _run(*arguments, "--config", str(ROOT / "config/default.toml"), cwd=tmp_path)
+        assert (ended.returncode, ended.stdout) == (0, "the configuration is good\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "sentence"),
+    [
+        (("--config", "/no/such.toml"), {}, "/no/such.toml: cannot be read"),
+        (("run", "--port", "70000"), {}, "server.port"),
+        ((), {"APP__SERVER__PORT": "http"}, "environment: server.port"),
+        ((), {"APP__GPU__BAKEND": "nvml"}, "did you mean backend?"),
+        ((), {"APP__SOURCES__DISABLED": "gpuu"}, "there is no source 'gpuu'"),
+        ((), {"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
+        (("--port", "x"), {}, "invalid int value"),
+        (("fly",), {}, "invalid choice"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(
+    tmp_path: Path, arguments: tuple[str, ...], environment: dict[str, str], sentence: str
+) -> None:
+    """Nothing listens, nothing is traced back."""
+    ended = _run(*arguments, cwd=tmp_path, **environment)
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize("text", ["[server", "[server]\nprot = 1", "[server]\nport = 'x'"])
+def test_the_local_files_are_checked_too(tmp_path: Path, text: str) -> None:
+    """A mistake in `config/local.toml` names that file."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/local.toml").write_text(text)
+    ended = _run(cwd=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("hw-exporter: config/local.toml: ")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_port_in_use_is_one_sentence_and_exit_code_1(tmp_path: Path) -> None:
+    """The address is named."""
+    import socket  # noqa: PLC0415 - the only test that needs it
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = _run("--host", "127.0.0.1", "--port", str(port), cwd=tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"hw-exporter: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    )
+
+
+def test_an_address_that_is_not_ours_is_one_sentence(tmp_path: Path) -> None:
+    """The same for a host that is none."""
+    ended = _run("--host", "no-such-host.invalid", "--port", "0", cwd=tmp_path)
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert "cannot listen on no-such-host.invalid" in ended.stderr
+
+
+def test_children_get_what_they_need_and_no_secret() -> None:
+    """The loader path and the driver's variables pass, everything else does not."""
+    given = {
+        "PATH": "/usr/bin",
+        "LD_LIBRARY_PATH": "/opt/nvidia",
+        "NVIDIA_VISIBLE_DEVICES": "all",
+        "CUDA_VISIBLE_DEVICES": "0",
+        "HOME": "/root",
+        "AWS_SECRET_ACCESS_KEY": "hush",
+        "LC_ALL": "de_DE.UTF-8",
+        "PYTHONSTARTUP": "/tmp/evil.py",
+    }
+    kept = child_environment(given)
+    assert "AWS_SECRET_ACCESS_KEY" not in kept
+    assert "PYTHONSTARTUP" not in kept
+    assert kept["LC_ALL"] == "C"
+    assert kept["LD_LIBRARY_PATH"] == "/opt/nvidia"
+    assert kept["NVIDIA_VISIBLE_DEVICES"] == "all"
