@@ -55,7 +55,7 @@ struct utilization {
 API int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, struct utilization *out) {
     int result = begin_device("nvmlDeviceGetUtilizationRates", device, "utilization");
     if (!result) result = get_uint(*device, "utilization_gpu", &out->gpu);
-    if (!result) result = get_uint(*device, "utilization_memory", &out->memory);
+    if (!result && get_uint(*device, "utilization_memory", &out->memory)) out->memory = 0;
     return result;
 }
 

@@ -158,12 +158,15 @@ static bool find_ecc(const char *name, struct property *found) {
     return false;
 }
 
-/* Taken away by `smi.unknown_fields = a,b`, as an older nvidia-smi lacks the newer ones. */
+/* Taken away by `smi.unknown_fields = a,b*`, as an older nvidia-smi lacks the newer ones. */
 static bool is_taken_away(const char *name) {
     char list[4096], *rest = list;
     if (scenario_text(NOBODY, "smi.unknown_fields", list, sizeof list) < 0) return false;
-    for (char *item; (item = strsep(&rest, ","));)
-        if (strcmp(item, name) == 0) return true;
+    for (char *item; (item = strsep(&rest, ","));) {
+        size_t length = strlen(item);
+        bool pattern = length && item[length - 1] == '*';
+        if (pattern ? strncmp(item, name, length - 1) == 0 : strcmp(item, name) == 0) return true;
+    }
     return false;
 }
 
