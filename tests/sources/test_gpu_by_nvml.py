@@ -65,6 +65,16 @@ async def test_the_basic_pass(nvml: NvmlLibrary) -> None:
     assert first.memory_free_bytes == (81559 - 73012 - 551) * MIB
     assert (first.utilization_percent, first.temperature_celsius) == (98, 64)
     assert (first.power_draw_watts, first.power_limit_watts) == (668.43, 700)
-    assert first.processes == (GpuProcess(41001, "compute", used_memory_bytes=76546048000),)
+    assert first.processes == (
+        GpuProcess(
+            41001,
+            "compute",
+            used_memory_bytes=76546048000,
+            sm_utilization_percent=98,
+            memory_utilization_percent=61,
+            encoder_utilization_percent=0,
+            decoder_utilization_percent=0,
+        ),
+    )
     assert [state.gpu.is_used for state in gpus.states] == [True, True] + [False] * 6
     assert not children.pids
