@@ -77,7 +77,7 @@ class Collector:
         due = loop.time()
         while True:
             self.last_tick = loop.time()
-            snapshot = await self._collect()
+            snapshot = await self.collect()
             due += self._interval_secs
             if (behind := loop.time() - due) > 0:
                 missed = int(behind // self._interval_secs) + 1
@@ -93,7 +93,7 @@ class Collector:
         if closing:
             await asyncio.wait(closing, timeout=1.0)
 
-    async def _collect(self) -> Snapshot:
+    async def collect(self) -> Snapshot:
         """One complete collection, published."""
         loop = asyncio.get_running_loop()
         started = loop.time()

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+DRIVERS_OWN_BYTES = 64 * 1024 * 1024
+DRIVERS_OWN_SHARE = 0.01
+"""Memory that an idle card shows as used: old drivers count what they reserve (under 1 %)."""
+
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
@@ -46,9 +50,17 @@ class Gpu:
         """Whether somebody computes on it; None when nothing that tells was said."""
         if self.processes is not None:
             return any(process.kind != "graphics" for process in self.processes)
-        if self.utilization_percent:
+        if self.utilization_percent or self._holds_memory:
             return True
         return None if self.utilization_percent is None else False
+
+    @property
+    def _holds_memory(self) -> bool:
+        if self.memory_used_bytes is None or self.memory_total_bytes is None:
+            return False
+        return (
+            self.memory_used_bytes > DRIVERS_OWN_BYTES + DRIVERS_OWN_SHARE * self.memory_total_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True)
