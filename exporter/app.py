@@ -8,23 +8,25 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
+from exporter.identity import Identity
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
 from exporter.sources import Surroundings, chosen
 from exporter.sources.threads import DaemonThreads
-from exporter.web.guard import GuardedServer, Limits, listening_sockets
+from exporter.web.guard import GuardedServer, Limits
+from exporter.web.listening import listening_sockets
 from exporter.web.routes import Routes
 from exporter.web.security import Security
 
-STOP_SECS = 1.5
+STOP_SECS = 1.2
+MAX_BACKLOG = 1024
 RESERVED_DESCRIPTORS = 128
 CPU_MODEL_SECS = 30.0
 LIVE_TICKS = 3
@@ -35,16 +37,6 @@ log = logging.getLogger("exporter")
 
 class CannotListen(Exception):  # noqa: N818 - reads as what it is
     """The address cannot be listened on; the message is one sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What the program is told about itself by its command line and environment."""
-
-    version: str
-    node: str
-    hostname: str
-    child_environment: Mapping[str, str]
 
 
 def wall_now() -> float:
@@ -60,12 +52,15 @@ def boottime_now() -> float:
 class App:
     """The running program: collector, sources and server, and what the pages ask of them."""
 
-    def __init__(self, config: Config, identity: Identity) -> None:
+    def __init__(
+        self, config: Config, identity: Identity, dropped_log_lines: Callable[[], int]
+    ) -> None:
         """Put everything together; raises SecurityError."""
         self._config = config
         self._call = DaemonThreads()
         self._security = Security(config.server, self._call)
         self._identity = identity
+        self._dropped_log_lines = dropped_log_lines
         self._latest: Snapshot | None = None
         self._cpu_model: str | None = None
         self._children = Children()
@@ -113,7 +108,11 @@ class App:
         self._collecting.add_done_callback(_say_why_it_ended)
         model = asyncio.ensure_future(self._ask_cpu_model())
         watch = asyncio.ensure_future(self._security.watch())
-        servers = [await loop.create_server(self._server, sock=sock) for sock in sockets]
+        # As many are accepted in one go: never more than there are places, and descriptors, for.
+        backlog = min(MAX_BACKLOG, self._server.limits.max_connections)
+        servers = [
+            await loop.create_server(self._server, sock=sock, backlog=backlog) for sock in sockets
+        ]
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
         log.info("stopping")
@@ -125,6 +124,8 @@ class App:
 
     def _on_signal(self) -> None:
         if self._stop.is_set():
+            self._children.kill_all()
+            self._gpu_children.kill_all()
             raise SystemExit(1)  # asked twice: now, at once
         self._stop.set()
 
@@ -167,6 +168,7 @@ class App:
             requests=self._routes.requests,
             refused_connections=self._server.refused,
             failed_greetings=self._server.failed_greetings if self._security.context() else None,
+            dropped_log_lines=self._dropped_log_lines(),
         )
 
     def _publish(self, snapshot: Snapshot) -> None:

@@ -1,8 +1,8 @@
 """The command line: from arguments and environment to a configuration, and exit codes."""
 
 import argparse
-import asyncio
 import os
+import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.app import App, CannotListen, Identity
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
-from exporter.logs import set_up_logging
+from exporter.identity import Identity
 from exporter.model.label import clean_text
 from exporter.sources import chosen
 from exporter.sources.threads import DaemonThreads
@@ -21,7 +20,6 @@ from exporter.web.credentials import SecurityError
 from exporter.web.security import Security
 
 EXIT_OK = 0
-EXIT_FAILED = 1
 EXIT_CONFIG = 2
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -31,10 +29,27 @@ KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and end the process with its exit code."""
+    _mend_standard_streams()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
     code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
     sys.stdout.flush()
     # Not sys.exit: threads that hang in a dead file system must not keep the process.
     os._exit(code)
+
+
+def _mend_standard_streams() -> None:
+    """Fill descriptors 0 to 2 where they were closed: a socket must not take their numbers."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - standard error
+        pass
+    os.close(descriptor)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+
+
+def _leave(*_: object) -> None:
+    """Asked to stop before there is anything to stop; as process 1 nobody else would do it."""
+    os._exit(EXIT_OK)
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -153,18 +168,7 @@ def read_version() -> str:
 
 
 def _run(settings: Settings) -> int:
-    handler = set_up_logging(settings.log_level)
-    try:
-        asyncio.run(_serve(settings))
-    except CannotListen as error:
-        print(f"hw-exporter: {error}", file=sys.stderr)
-        return EXIT_FAILED
-    except (KeyboardInterrupt, SystemExit):
-        return EXIT_FAILED
-    finally:
-        handler.drain(0.2)
-    return EXIT_OK
+    # Imported here: --version and --check-config need no server, and SIGTERM is obeyed meanwhile.
+    from exporter.running import run  # noqa: PLC0415 - for the reason above
 
-
-async def _serve(settings: Settings) -> None:
-    await App(settings.config, settings.identity).run()
+    return run(settings.config, settings.identity, settings.log_level)

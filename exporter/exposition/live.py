@@ -24,6 +24,7 @@ class Moment:
     requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
     refused_connections: int = 0
     failed_greetings: int | None = None  # None while connections are not encrypted
+    dropped_log_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +108,12 @@ LIVE_FAMILIES = (
         Kind.COUNTER,
         (),
         lambda _, moment: one(moment.failed_greetings),
+    ),
+    LiveFamily(
+        "hw_exporter_log_lines_dropped_total",
+        "Log lines left out: said too often, or standard error took no more.",
+        Kind.COUNTER,
+        (),
+        lambda _, moment: (((), moment.dropped_log_lines),),
     ),
 )

@@ -5,7 +5,6 @@ one; both would let anybody who reaches the port fill our memory or the node's d
 """
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,19 +21,26 @@ SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one server; times in seconds."""
+    """Bounds of one server; times in seconds.
+
+    `max_unsent_bytes` is for all answers together that clients are slow to take.
+    """
 
     max_connections: int
     request_timeout_secs: float
     keepalive_timeout_secs: float
+    response_timeout_secs: float = 10.0
     max_header_bytes: int = 8190
     max_headers: int = 64
+    max_unsent_bytes: int = 32 * 1024 * 1024
 
 
 class GuardedServer(web.Server):
-    """A server whose connections are bounded in number and time.
+    """A server whose connections are bounded in number, time and memory.
 
-    They are encrypted where `context`, asked for each, gives a TLS context.
+    When all places are taken, a new client gets that of the connection idle longest, so that
+    nobody can lock Prometheus out by keeping connections; without an idle one it is refused.
+    Connections are encrypted where `context`, asked for each, gives a TLS context.
     """
 
     def __init__(
@@ -49,10 +55,14 @@ class GuardedServer(web.Server):
         self.failed_greetings = 0
         self._context = context
         self._greetings: set[Greeting] = set()
+        self._open = 0
+        # In the order in which they became so.
+        self._idle: dict[_GuardedConnection, None] = {}
+        self._slow: dict[_GuardedConnection, None] = {}
 
     def open_connections(self) -> int:
         """How many connections there are, those included that are still greeted."""
-        return len(self.connections) + len(self._greetings)
+        return self._open + len(self._greetings)
 
     def __call__(self) -> Any:  # noqa: ANN401 - aiohttp promises its own class here
         """The protocol of one new connection."""
@@ -60,8 +70,8 @@ class GuardedServer(web.Server):
         if context is None:
             return self._connection()
         timeout = self.limits.request_timeout_secs
-        if len(self._greetings) + len(self.connections) >= self.limits.max_connections:
-            return self._connection()  # full: the connection refuses by itself
+        if not self._has_room():
+            return self._connection()  # which is going to be refused
         greeting = Greeting(context, self._connection(), self._greeted, timeout)
         self._greetings.add(greeting)
         return greeting
@@ -80,42 +90,120 @@ class GuardedServer(web.Server):
             max_field_size=self.limits.max_header_bytes,
             max_headers=self.limits.max_headers,
             lingering_time=LINGERING_SECS,
+            auto_decompress=False,  # nothing is uploaded: a body is never worth unpacking
         )
+
+    def admit(self) -> bool:
+        """Whether there is a place for one more connection; counts it, or its refusal."""
+        if not self._has_room():
+            self.refused += 1
+            return False
+        self._open += 1
+        return True
+
+    def _has_room(self) -> bool:
+        """Whether there is a free place, if need be that of the connection idle longest."""
+        if self.open_connections() < self.limits.max_connections:
+            return True
+        if not self._idle:
+            return False
+        next(iter(self._idle)).end()
+        return True
+
+    def became_idle(self, connection: "_GuardedConnection") -> None:
+        """The connection waits for its next request."""
+        self._idle.pop(connection, None)
+        self._idle[connection] = None
+
+    def became_busy(self, connection: "_GuardedConnection") -> None:
+        """A request has begun to arrive on the connection."""
+        self._idle.pop(connection, None)
+
+    def became_slow(self, connection: "_GuardedConnection") -> None:
+        """The client does not take its answer as fast as it is sent."""
+        self._slow[connection] = None
+        unsent = sum(slow.unsent_bytes for slow in self._slow)
+        while unsent > self.limits.max_unsent_bytes:
+            slowest = next(iter(self._slow))
+            unsent -= slowest.unsent_bytes
+            slowest.end()
+
+    def caught_up(self, connection: "_GuardedConnection") -> None:
+        """The client has taken what was sent."""
+        self._slow.pop(connection, None)
+
+    def ended(self, connection: "_GuardedConnection") -> None:
+        """The connection gives its place free."""
+        self._open -= 1
+        self._idle.pop(connection, None)
+        self._slow.pop(connection, None)
 
 
 class _GuardedConnection(RequestHandler):
-    """One connection; closed when a request takes too long to arrive."""
+    """One connection; closed when a request takes too long to arrive, or an answer to leave."""
 
-    __slots__ = ("_deadline", "_guard")
+    __slots__ = ("_answering", "_arriving", "_guard", "_has_place", "_wire")
 
     def __init__(self, server: GuardedServer, **options: Any) -> None:  # noqa: ANN401 - aiohttp's
         super().__init__(server, **options)
         self._guard = server
-        self._deadline: asyncio.TimerHandle | None = None
+        self._has_place = False
+        self._wire: asyncio.Transport | None = None
+        self._arriving: asyncio.TimerHandle | None = None
+        self._answering: asyncio.TimerHandle | None = None
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How much of our answers the kernel has not taken yet."""
+        return 0 if self._wire is None else self._wire.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if self._guard.open_connections() >= self._guard.limits.max_connections:
-            self._guard.refused += 1
-            if isinstance(transport, asyncio.Transport):
-                transport.abort()
+        if isinstance(transport, asyncio.Transport):
+            self._wire = transport
+        if not self._guard.admit():
+            self._abort()
             return
+        self._has_place = True
         super().connection_made(transport)
-        self._start_deadline()
+        self._start_arriving()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self.request_arrived()
+        self._leave()
+        self._wire = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         # Started before the data are parsed: a whole request among them ends the time at once.
-        self._start_deadline()
+        self._start_arriving()
         super().data_received(data)
 
     def request_arrived(self) -> None:
         """A whole request is here: its time to arrive is over."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        if self._arriving is not None:
+            self._arriving.cancel()
+            self._arriving = None
+        if self._has_place:
+            self._guard.became_idle(self)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._answering = asyncio.get_running_loop().call_later(
+            self._guard.limits.response_timeout_secs, self.end
+        )
+        self._guard.became_slow(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._guard.caught_up(self)
+        if self._answering is not None:
+            self._answering.cancel()
+            self._answering = None
+
+    def end(self) -> None:
+        """Close at once, without waiting for what has not been sent."""
+        self._leave()
+        self.force_close()
+        self._abort()
 
     def handle_error(
         self,
@@ -136,57 +224,21 @@ class _GuardedConnection(RequestHandler):
         """A client that breaks the protocol is not worth a traceback in the node's log."""
         self.logger.debug(*args, **kw)
 
-    def _start_deadline(self) -> None:
-        if self._deadline is None:
+    def _start_arriving(self) -> None:
+        if self._arriving is None and self._has_place:
             secs = self._guard.limits.request_timeout_secs
-            self._deadline = asyncio.get_running_loop().call_later(secs, self._too_late)
+            self._arriving = asyncio.get_running_loop().call_later(secs, self.end)
+            self._guard.became_busy(self)
 
-    def _too_late(self) -> None:
-        self._deadline = None
-        self.force_close()
+    def _leave(self) -> None:
+        """Give the place and the timers free, once."""
+        for timer in (self._arriving, self._answering):
+            if timer is not None:
+                timer.cancel()
+        if self._has_place:
+            self._has_place = False
+            self._guard.ended(self)
 
-
-def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:
-    """Sockets bound to the address; both IP versions for 0.0.0.0 where both are there.
-
-    Raises OSError when the address cannot be had.
-    """
-    addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
-    if host in ("0.0.0.0", ""):  # noqa: S104 - the address meant by the configuration
-        addresses = [(socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")]  # noqa: S104 - same
-    sockets: list[socket.socket] = []
-    failures: list[OSError] = []
-    for family, address in addresses:
-        try:
-            sockets.append(_listen(family, address, port, user_timeout_secs))
-        except OSError as error:
-            failures.append(error)
-            continue
-        port = sockets[0].getsockname()[1]  # port 0: the second family takes the same one
-    if not sockets or (failures and any(is_taken(error) for error in failures)):
-        for bound in sockets:
-            bound.close()
-        raise failures[0]
-    return sockets
-
-
-def is_taken(error: OSError) -> bool:
-    """Whether the port is used by somebody else."""
-    return error.errno == 98  # noqa: PLR2004 - EADDRINUSE
-
-
-def _listen(family: int, address: str, port: int, user_timeout_secs: float) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        # Inherited by every connection: one that never reads its answer is closed by the kernel.
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(user_timeout_secs * 1000))
-        sock.bind((address, port))
-        sock.listen(1024)
-        sock.setblocking(False)  # noqa: FBT003 - the socket's own signature
-    except OSError:
-        sock.close()
-        raise
-    return sock
+    def _abort(self) -> None:
+        if self._wire is not None:
+            self._wire.abort()

@@ -1,0 +1,62 @@
+"""Runs the app on an event loop: from a checked configuration to an exit code."""
+
+import asyncio
+import logging
+import os
+import sys
+
+from exporter.app import App, CannotListen
+from exporter.config import Config
+from exporter.identity import Identity
+from exporter.logs import PatientHandler, set_up_logging
+from exporter.watchdog import Watchdog
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+LAST_TASKS_SECS = 0.2
+LAST_WORDS_SECS = 0.2
+
+log = logging.getLogger("exporter")
+
+
+def run(config: Config, identity: Identity, log_level: str) -> int:
+    """Serve until told to stop; the exit code, also when the address cannot be had."""
+    handler = set_up_logging(log_level, sys.stderr)
+    loop = asyncio.new_event_loop()
+    watchdog = Watchdog(loop, lambda stacks: _give_up(handler, stacks))
+    watchdog.start()
+    try:
+        loop.run_until_complete(_serve(config, identity, handler))
+    except CannotListen as error:
+        print(f"hw-exporter: {error}", file=sys.stderr)  # noqa: T201 - one line, whatever the log level
+        return EXIT_FAILED
+    except (KeyboardInterrupt, SystemExit):
+        return EXIT_FAILED
+    finally:
+        watchdog.stop()
+        _finish(loop)
+        handler.drain(LAST_WORDS_SECS)
+    return EXIT_OK
+
+
+async def _serve(config: Config, identity: Identity, handler: PatientHandler) -> None:
+    await App(config, identity, dropped_log_lines=lambda: handler.dropped).run()
+
+
+def _finish(loop: asyncio.AbstractEventLoop) -> None:
+    """End the tasks that are left, waiting less long for them than `asyncio.run` would."""
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks, timeout=LAST_TASKS_SECS))
+    loop.close()
+
+
+def _give_up(handler: PatientHandler, stacks: str) -> None:
+    """Say where everything stands and end: whoever supervises us starts afresh."""
+    sentence = "the event loop hangs, this process ends itself"
+    place = (__file__, 0, sentence, (), None)
+    log.handle(log.makeRecord(log.name, logging.CRITICAL, *place, sinfo=stacks))
+    handler.drain(LAST_WORDS_SECS)
+    os._exit(EXIT_FAILED)

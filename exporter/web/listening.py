@@ -1,0 +1,50 @@
+"""Sockets to listen on: both IP versions where both are there."""
+
+import errno
+import socket
+
+
+def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:
+    """Sockets bound to the address; both IP versions for 0.0.0.0 where both are there.
+
+    Raises OSError when the address cannot be had.
+    """
+    addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
+    if host in ("0.0.0.0", ""):  # noqa: S104 - the address meant by the configuration
+        addresses = [(socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")]  # noqa: S104 - same
+    sockets: list[socket.socket] = []
+    failures: list[OSError] = []
+    for family, address in addresses:
+        try:
+            sockets.append(_listen(family, address, port, user_timeout_secs))
+        except OSError as error:
+            failures.append(error)
+            continue
+        port = sockets[0].getsockname()[1]  # port 0: the second family takes the same one
+    if not sockets or (failures and any(is_taken(error) for error in failures)):
+        for bound in sockets:
+            bound.close()
+        raise failures[0]
+    return sockets
+
+
+def is_taken(error: OSError) -> bool:
+    """Whether the port is used by somebody else."""
+    return error.errno == errno.EADDRINUSE
+
+
+def _listen(family: int, address: str, port: int, user_timeout_secs: float) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        # Inherited by every connection: one that never reads its answer is closed by the kernel.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(user_timeout_secs * 1000))
+        sock.bind((address, port))
+        sock.listen(1024)
+        sock.setblocking(False)  # noqa: FBT003 - the socket's own signature
+    except OSError:
+        sock.close()
+        raise
+    return sock
