@@ -175,11 +175,15 @@ class Children:
         """How many children were killed and have not died."""
         return len(self._abandoned)
 
+    def kill_all(self) -> None:
+        """Kill everything at once, without waiting."""
+        for child in tuple(self._running):
+            child.kill()
+
     async def end_all(self) -> None:
         """Kill everything at once; returns when all have died, or half a second later."""
         running = [child.exited for child in self._running]
-        for child in tuple(self._running):
-            child.kill()
+        self.kill_all()
         if running:
             await asyncio.wait(running, timeout=KILL_GRACE_SECS)
 
