@@ -88,7 +88,44 @@ def metrics_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def config_page() -> str:
+    """`docs/CONFIG.md`: every key as a table, section by section."""
+    lines = [
+        "# Configuration",
+        "",
+        "Generated from `exporter/config.py`; the same as a file: `config/default.toml`.",
+        "Later wins: built-in defaults, then `--config FILE` (or `config/default.toml` and",
+        "`config/local.toml`, where present), then the environment, then flags.",
+        "In the environment a key is `APP__SECTION__KEY`; a list is a TOML array or words between",
+        "commas: `APP__SOURCES__DISABLED=cpu,memory`.",
+        "An unknown key, a wrong type or an impossible value is one sentence and exit code 2;",
+        "`hw-exporter --check-config` checks and exits.",
+        "",
+        "Not keys but variables: `NODE_NAME` (the label `node`; the host name where it is not set)",
+        "and `LOG_LEVEL` (debug, info, warning, error).",
+    ]
+    lines += _config_tables(Config(), "", "")
+    return "\n".join(lines) + "\n"
+
+
+def _config_tables(section: Any, path: str, doc: str) -> Iterator[str]:  # noqa: ANN401 - as above
+    items = [(item, getattr(section, item.name)) for item in dataclasses.fields(section)]
+    plain = [(item, value) for item, value in items if not dataclasses.is_dataclass(value)]
+    if plain:
+        yield from ("", f"## `{path.rstrip('.')}`" if path else "## Top level", "")
+        yield from ((doc, "") if doc else ())
+        yield from ("| key | default | meaning |", "|---|---|---|")
+        for item, value in plain:
+            default = "none" if isinstance(value, Mapping) or value in ("", ()) else _toml(value)
+            meaning = f"{item.metadata['doc']}{_bounds(item.metadata)}"
+            yield f"| `{path}{item.name}` | `{default}` | {meaning} |"
+    for item, value in items:
+        if dataclasses.is_dataclass(value):
+            yield from _config_tables(value, f"{path}{item.name}.", item.metadata["doc"])
+
+
 DOCUMENTS = {
+    "docs/CONFIG.md": config_page,
     "config/default.toml": default_toml,
     "docs/METRICS.md": metrics_page,
 }
