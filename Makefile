@@ -17,6 +17,9 @@ $(VENV)/installed: pyproject.toml VERSION
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@# the fakes of the tests are built from C; without a compiler those tests would be skipped
+	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
 	@touch $@
 
 run: $(VENV)/installed ## run the exporter on this machine
