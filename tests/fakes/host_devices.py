@@ -67,6 +67,7 @@ class Pci:
             "max_link_speed": self.speed,
             "current_link_width": str(self.width),
             "max_link_width": str(self.width),
+            "power/runtime_status": "active",
         }
         contents = {f"{self.folder}/{name}": f"{text}\n" for name, text in files.items()}
         contents |= {
@@ -115,7 +116,14 @@ def gpu_behind_switch(number: int, bus: int) -> Device:
     *ports, downstream, _ = _switch(bus, numa_node)
     path = (*downstream.path, _address(bus))
     gpu = Pci(path, NVIDIA, "0x2330", "0x030200", "nvidia", numa_node=numa_node)
-    return _joined(pci.built() for pci in (*ports, downstream, gpu))
+    driver = {
+        f"/proc/driver/nvidia/gpus/{gpu.address}/information": (
+            f"Model: \t\t NVIDIA H100 80GB HBM3\nDevice Minor: \t {number}\n"
+        ),
+        f"/dev/nvidia{number}": "",
+    }
+    devices = [pci.built() for pci in (*ports, downstream, gpu)]
+    return _joined(iter((*devices, Device(driver))))
 
 
 IB_COUNTERS = {
