@@ -103,6 +103,8 @@ class Routes:
         return web.Response(body=answer.body, status=answer.status, headers=headers)
 
     def _answer(self, request: web.BaseRequest, endpoint: Endpoint | None) -> Answer:
+        if request.version.major < 1:
+            return _error(400, "this is no HTTP/1 request")
         if endpoint is None:
             return _error(404, "there is no such page; / lists all")
         if request.method not in ("GET", "HEAD"):

@@ -1,0 +1,116 @@
+"""The guarded server on loopback with pages of a made-up node, and a raw client for it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from exporter.exposition.live import Moment
+from exporter.exposition.page import Pages
+from exporter.model.snapshot import Snapshot
+from exporter.web.guard import GuardedServer, Limits
+from exporter.web.routes import Routes
+
+PATIENCE_SECS = 10.0
+LIMITS = Limits(max_connections=100, request_timeout_secs=5, keepalive_timeout_secs=5)
+
+
+@dataclass(slots=True)
+class Node:
+    """How the program is doing, as a test wants it."""
+
+    latest: Snapshot | None = None
+    live: bool = True
+    reasons: list[str] = field(default_factory=list)
+
+    def snapshot(self) -> Snapshot | None:
+        return self.latest
+
+    def is_live(self) -> bool:
+        return self.live
+
+    def unready_reasons(self) -> list[str]:
+        return self.reasons
+
+    def boottime(self) -> float:
+        return 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer, taken apart; header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Serving:
+    """The server under test."""
+
+    server: GuardedServer
+    routes: Routes
+    port: int
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection on which nothing was sent."""
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+    async def exchange(self, data: bytes) -> bytes:
+        """All that comes back for these bytes until the server closes."""
+        reader, writer = await self.connect()
+        writer.write(data)
+        try:
+            return await asyncio.wait_for(reader.read(), PATIENCE_SECS)
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+    async def get(self, path: str, method: str = "GET", **headers: str) -> Response:
+        """The answer to one request; `Accept_Encoding="gzip"` is a header."""
+        lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()]
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n{''.join(lines)}\r\n"
+        )
+        return parse(await self.exchange(head.encode("utf-8", "surrogateescape")))
+
+
+def parse(answer: bytes) -> Response:
+    """The answer taken apart."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    pairs = (line.split(": ", 1) for line in lines)
+    headers = {name.lower(): value for name, value in pairs}
+    return Response(int(first.split()[1]), headers, body)
+
+
+def snapshot(node: str = "node-1", readings: dict[type, object] | None = None) -> Snapshot:
+    """A snapshot taken at boot time 1000, without sources."""
+    return Snapshot(
+        node=node,
+        sequence=1,
+        taken_at=1.8e9,
+        taken_boottime=1000.0,
+        duration_secs=0.01,
+        readings=readings or {},
+    )
+
+
+@asynccontextmanager
+async def serving(
+    latest: Snapshot | None = None, limits: Limits = LIMITS, node: Node | None = None
+) -> AsyncIterator[Serving]:
+    """The server, running until the block ends."""
+    pages = Pages(lambda: 1000.0, Moment)
+    if latest is not None:
+        pages.publish(latest)
+    routes = Routes("1.2.3", node or Node(latest), pages)
+    server = GuardedServer(routes.handle, limits)
+    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+    try:
+        yield Serving(server, routes, listening.sockets[0].getsockname()[1])
+    finally:
+        listening.close()
+        await server.shutdown(0.1)
