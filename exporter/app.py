@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
+from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
@@ -186,6 +187,7 @@ class App:
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
+            is_metric_taken=NAMES.__contains__,
         )
         return Collector(
             self._identity.node,

@@ -7,6 +7,7 @@ from pathlib import Path
 from exporter.config import Config
 from exporter.probes.child import Children
 from exporter.sources.cpu import CpuReader
+from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
 from exporter.sources.files import FileSource
 from exporter.sources.gpu_building import build_gpu
 from exporter.sources.host import HostReader
@@ -20,7 +21,7 @@ class Surroundings:
     """Everything sources are built from; nothing below looks anything up.
 
     `child_environment` is what child processes get; `wake` asks the collector to read the named
-    source again at once.
+    source again at once; `is_metric_taken` tells metric names that no probe may use.
     """
 
     config: Config
@@ -32,6 +33,7 @@ class Surroundings:
     boottime: Callable[[], float]
     wake: Callable[[str], None]
     known_cpu_model: Callable[[], str | None]
+    is_metric_taken: Callable[[str], bool]
 
     @property
     def proc(self) -> Path:
@@ -88,11 +90,23 @@ def _our_processes(around: Surroundings) -> Source:
     return FileSource("our_processes", reader.look, around.call)
 
 
+def _external_probes(around: Surroundings) -> Source:
+    surroundings = ProbeSurroundings(
+        children=around.children,
+        environment=around.child_environment,
+        is_taken=around.is_metric_taken,
+        boottime=around.boottime,
+        wake=lambda: around.wake("external_probes"),
+    )
+    return ExternalProbesSource(around.config.probes, surroundings)
+
+
 SOURCES: tuple[SourceRow, ...] = (
     SourceRow("host", "node", _host),
     SourceRow("cpu", "cpu", _cpu),
     SourceRow("memory", "memory", _memory),
     SourceRow("gpu", "gpu", _gpu),
+    SourceRow("external_probes", "probes", _external_probes),
     SourceRow("our_processes", "exporter", _our_processes),
 )
 
@@ -110,5 +124,7 @@ def _runs(row: SourceRow, config: Config) -> bool:
     if row.name in config.sources.disabled or not getattr(config.metrics.enabled, row.group):
         return False
     if row.name == "gpu" and config.gpu.backend == "off":
+        return False
+    if row.name == "external_probes" and not config.probes:
         return False
     return row.by_default or row.name in config.sources.enabled
