@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
-from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
-from exporter.sources import Surroundings, chosen
+from exporter.sources import chosen
+from exporter.sources.surroundings import Surroundings
 from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits
 from exporter.web.listening import listening_sockets
@@ -187,7 +187,6 @@ class App:
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
-            is_metric_taken=NAMES.__contains__,
         )
         return Collector(
             self._identity.node,

@@ -3,7 +3,6 @@
 `config/default.toml` and `docs/CONFIG.md` are generated from this file.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,6 +21,74 @@ SMI_PATHS = (
     "/usr/lib/wsl/lib/nvidia-smi",
     "/run/nvidia/driver/usr/bin/nvidia-smi",
 )
+VIRTUAL_INTERFACES = (
+    "lo",
+    "dummy*",
+    "ifb*",
+    "tap*",
+    "tun*",
+    "veth*",
+    "cali*",
+    "cni*",
+    "cilium*",
+    "lxc*",
+    "flannel*",
+    "docker*",
+    "br-*",
+    "virbr*",
+    "vnet*",
+    "kube-*",
+    "nodelocaldns*",
+    "vxlan*",
+    "geneve*",
+    "gre*",
+    "erspan*",
+    "sit*",
+    "ip6tnl*",
+    "tunl*",
+)
+VIRTUAL_DISKS = ("loop*", "ram*", "zram*", "fd*", "sr*", "nbd*", "nvme*c*n*")
+KERNEL_FILESYSTEMS = (
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup*",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "erofs",
+    "fuse.*lxcfs",
+    "fuse.portal",
+    "fusectl",
+    "hugetlbfs",
+    "iso9660",
+    "mqueue",
+    "nsfs",
+    "overlay",
+    "proc",
+    "pstore",
+    "ramfs",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "squashfs",
+    "sysfs",
+    "tmpfs",
+    "tracefs",
+)
+CONTAINER_MOUNTPOINTS = (
+    "/dev/*",
+    "/proc/*",
+    "/sys/*",
+    "/run/*",
+    "/snap/*",
+    "/var/lib/docker/*",
+    "/var/lib/containers/*",
+    "/var/lib/containerd/*",
+    "/var/lib/kubelet/*",
+)
 
 
 def knob(
@@ -31,7 +98,7 @@ def knob(
     at_least: float | None = None,
     at_most: float | None = None,
     one_of: tuple[str, ...] = (),
-    is_duration: bool = False,
+    are_patterns: bool = False,
 ) -> Any:
     """A field of the configuration: its default, its sentence, and what is allowed."""
     bounds = {
@@ -39,20 +106,12 @@ def knob(
         "at_least": at_least,
         "at_most": at_most,
         "one_of": one_of,
-        "is_duration": is_duration,
+        "are_patterns": are_patterns,
     }
     if isinstance(default, Mapping):
         frozen = MappingProxyType(dict(default))
         return field(default_factory=lambda: frozen, metadata=bounds)
     return field(default=default, metadata=bounds)
-
-
-def duration_secs(text: str) -> float | None:
-    """The seconds of a duration such as 500ms, 30s, 5m or 2h; None when it is none."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)", text)
-    if match is None or float(match[1]) == 0:
-        return None
-    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def section(kind: type, doc: str) -> Any:
@@ -108,8 +167,11 @@ class Enabled:
     node: bool = knob(True, "Name, operating system, uptime.")
     cpu: bool = knob(True, "Processors.")
     memory: bool = knob(True, "Main memory.")
+    pressure: bool = knob(True, "Waiting for processors, memory, input and output.")
+    disk: bool = knob(True, "Disks and what passes through them.")
+    filesystem: bool = knob(True, "Room in mounted filesystems.")
+    network: bool = knob(True, "Network interfaces and the network stack.")
     gpu: bool = knob(True, "GPUs.")
-    probes: bool = knob(True, "External probes.")
     exporter: bool = knob(True, "What the exporter itself uses.")
 
 
@@ -162,14 +224,62 @@ class Gpu:
 class Sources:
     """Where files are read from, and which sources run."""
 
-    proc_root: str = knob("/proc", "The proc filesystem; /host/proc where that is mounted.")
-    sys_root: str = knob("/sys", "The sys filesystem; /host/sys where that is mounted.")
-    host_root: str = knob("/", "The root of the node; /host where that is mounted.")
+    proc_root: str = knob(
+        "/proc", "The proc filesystem; this default means /host/proc where that is mounted."
+    )
+    sys_root: str = knob(
+        "/sys", "The sys filesystem; this default means /host/sys where that is mounted."
+    )
+    host_root: str = knob(
+        "/", "The root of the node; this default means /host where that is mounted."
+    )
     cpu_model_probe: bool = knob(
         True, "Read the processor's name with py-cpuinfo, once, in a short-lived child process."
     )
     enabled: tuple[str, ...] = knob((), "Sources to run although they are off by default.")
     disabled: tuple[str, ...] = knob((), "Sources not to run.")
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Which devices are shown; in patterns * is any text, ? one character, [ab] one of these."""
+
+    network_exclude: tuple[str, ...] = knob(
+        VIRTUAL_INTERFACES, "Interfaces left out: those of virtual kind.", are_patterns=True
+    )
+    network_include: tuple[str, ...] = knob(
+        (), "Interfaces shown although they are left out above.", are_patterns=True
+    )
+    disk_exclude: tuple[str, ...] = knob(
+        VIRTUAL_DISKS,
+        "Disks left out: those of virtual kind; also left out are partitions and unnamed dm-*.",
+        are_patterns=True,
+    )
+    disk_include: tuple[str, ...] = knob(
+        (), "Disks shown although they are left out above.", are_patterns=True
+    )
+    filesystem_type_exclude: tuple[str, ...] = knob(
+        KERNEL_FILESYSTEMS,
+        "Types of filesystems left out: those that hold no data of their own.",
+        are_patterns=True,
+    )
+    filesystem_type_include: tuple[str, ...] = knob(
+        (), "Types of filesystems shown although they are left out above.", are_patterns=True
+    )
+    mountpoint_exclude: tuple[str, ...] = knob(
+        CONTAINER_MOUNTPOINTS,
+        "Mount points left out: those of the system and of containers.",
+        are_patterns=True,
+    )
+    mountpoint_include: tuple[str, ...] = knob(
+        (), "Mount points shown although they are left out above.", are_patterns=True
+    )
+    max_per_kind: int = knob(
+        16,
+        "Interfaces, disks and filesystems shown at most, of each; the first by name.",
+        at_least=1,
+        at_most=1000,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +326,8 @@ class ProbeCommand:
     name: str = knob("", "Name, unique among the probes.")
     command: tuple[str, ...] = knob((), "Program and arguments; no shell.")
     mode: str = knob("stream", "How it runs.", one_of=("stream", "interval"))
-    every: str = knob("30s", "Time between starts in interval mode.", is_duration=True)
-    deadline: str = knob("10s", "Silence after which it is stale.", is_duration=True)
+    every_secs: float = knob(30.0, "Seconds between starts in interval mode.", at_least=1)
+    deadline_secs: float = knob(10.0, "Seconds of silence after which it is stale.", at_least=0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +338,10 @@ class Config:
     metrics: Metrics = section(Metrics, "What is collected, and how often.")
     gpu: Gpu = section(Gpu, "How GPUs are read.")
     sources: Sources = section(Sources, "Where files are read from, and which sources run.")
+    devices: Devices = section(
+        Devices,
+        "Which devices are shown; in patterns * is any text, ? one character, [ab] one of these.",
+    )
     processes: Processes = section(Processes, "Processes on GPUs.")
     kernel_log: KernelLog = section(KernelLog, "The kernel's own words.")
     faults: Faults = section(Faults, "The rules that turn readings into faults with causes.")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.config import Config, duration_secs
+from exporter.config import Config
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,6 +19,8 @@ else:
 
 ENV_PREFIX = "APP__"
 DEFAULT_FILES = ("config/default.toml", "config/local.toml")
+
+MAX_PATTERN_CHARS = 128
 
 TYPE_NAMES = {
     bool: "true or false",
@@ -46,19 +48,7 @@ def load(layers: Iterable[Layer]) -> Config:
     config = Config()
     for layer in layers:
         config = _merged(config, layer.table, layer, "")
-    _check_probes(config)
     return config
-
-
-def _check_probes(config: Config) -> None:
-    """Each external probe has a name of its own and a command; raises ConfigError."""
-    names = [probe.name for probe in config.probes]
-    for position, probe in enumerate(config.probes):
-        place = f"probes[{position}]"
-        if not probe.name or names.count(probe.name) > 1:
-            raise ConfigError(f"{place}.name is {_shown(probe.name)}, but must be unique")
-        if not probe.command or not probe.command[0].startswith("/"):
-            raise ConfigError(f"{place}.command must begin with the absolute path of a program")
 
 
 def file_layers(named: str | None) -> list[Layer]:
@@ -201,11 +191,11 @@ def _text_table(found: Any, layer: Layer, name: str) -> Mapping[str, str]:
 
 
 def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str) -> None:
+    if bounds.get("are_patterns"):
+        _check_patterns(found, layer, name)
     one_of = bounds.get("one_of") or ()
     if one_of and found not in one_of:
         raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
-    if bounds.get("is_duration") and duration_secs(found) is None:
-        raise _wrong(layer, name, found, "a duration such as 500ms, 30s, 5m or 2h")
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         return
     lowest, highest = bounds.get("at_least"), bounds.get("at_most")
@@ -215,3 +205,12 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
         raise _wrong(layer, name, found, f"at least {lowest:g}")
     if highest is not None and found > highest:
         raise _wrong(layer, name, found, f"at most {highest:g}")
+
+
+def _check_patterns(found: Any, layer: Layer, name: str) -> None:
+    """Patterns are short and spelled so that they can match a name; raises ConfigError."""
+    for position, pattern in enumerate(found):
+        is_short = 0 < len(pattern) <= MAX_PATTERN_CHARS
+        if not is_short or not pattern.isprintable() or pattern.count("[") > pattern.count("]"):
+            allowed = "a name of at most 128 characters in which * ? [ab] stand for others"
+            raise _wrong(layer, f"{name}[{position}]", pattern, allowed)

@@ -1,22 +1,29 @@
 """How a snapshot is said to Prometheus: the one list of all families, in the order of the page."""
 
-from exporter.exposition import gpu, health, live, node, probes
+from exporter.exposition import (
+    cpu,
+    disk,
+    filesystem,
+    gpu,
+    health,
+    live,
+    memory,
+    network,
+    node,
+    pressure,
+)
 from exporter.exposition.family import Family
-from exporter.model.snapshot import Snapshot
 
 FAMILIES: tuple[Family, ...] = (
     *node.FAMILIES,
+    *cpu.FAMILIES,
+    *memory.FAMILIES,
+    *pressure.FAMILIES,
+    *disk.FAMILIES,
+    *filesystem.FAMILIES,
+    *network.FAMILIES,
     *gpu.FAMILIES,
-    *probes.FAMILIES,
     *health.FAMILIES,
 )
 
 LIVE_FAMILIES = live.LIVE_FAMILIES
-
-NAMES = frozenset(row.name for row in FAMILIES) | frozenset(row.name for row in LIVE_FAMILIES)
-"""The names that external probes cannot take."""
-
-
-def families_of(snapshot: Snapshot) -> tuple[Family, ...]:
-    """Our families, and those that external probes have named in this snapshot."""
-    return (*FAMILIES, *probes.named_by_probes(snapshot))

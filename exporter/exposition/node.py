@@ -1,25 +1,11 @@
 """Families of the node itself: names, processors, memory."""
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 from exporter.exposition.family import Family, Kind, Sample, one
+from exporter.exposition.samples import of
 from exporter.model.node import Cpu, Host, Memory
 from exporter.model.snapshot import Snapshot
-
-T = TypeVar("T")
-
-
-def _of(
-    kind: type[T], value: Callable[[T], float | None]
-) -> Callable[[Snapshot], Iterable[Sample]]:
-    """The samples of a family without further labels: one value of one reading."""
-
-    def samples(snapshot: Snapshot) -> Iterable[Sample]:
-        reading = snapshot.reading(kind)
-        return () if reading is None else one(value(reading))
-
-    return samples
 
 
 def _node_info(snapshot: Snapshot) -> Iterable[Sample]:
@@ -43,62 +29,62 @@ FAMILIES = (
         "Seconds since the node was booted.",
         Kind.COUNTER,
         (),
-        _of(Host, lambda host: host.uptime_secs),
+        of(Host, lambda host: host.uptime_secs),
     ),
     Family(
         "hw_cpu_cores",
         "Physical cores online.",
         Kind.GAUGE,
         (),
-        _of(Cpu, lambda cpu: cpu.cores),
+        of(Cpu, lambda cpu: cpu.cores),
     ),
     Family(
         "hw_cpu_threads",
         "Logical processors online.",
         Kind.GAUGE,
         (),
-        _of(Cpu, lambda cpu: cpu.threads),
+        of(Cpu, lambda cpu: cpu.threads),
     ),
     Family(
         "hw_cpu_usage_percent",
         "Busy share of all processors over the last collection interval, 0 to 100.",
         Kind.GAUGE,
         (),
-        _of(Cpu, lambda cpu: cpu.usage_percent),
+        of(Cpu, lambda cpu: cpu.usage_percent),
     ),
     Family(
         "hw_cpu_used_cores",
         "Busy logical processors over the last collection interval.",
         Kind.GAUGE,
         (),
-        _of(Cpu, lambda cpu: cpu.used_cores),
+        of(Cpu, lambda cpu: cpu.used_cores),
     ),
     Family(
         "hw_memory_total_bytes",
         "Main memory.",
         Kind.GAUGE,
         (),
-        _of(Memory, lambda memory: memory.total_bytes),
+        of(Memory, lambda memory: memory.total_bytes),
     ),
     Family(
         "hw_memory_used_bytes",
         "Main memory that is not available: total minus available.",
         Kind.GAUGE,
         (),
-        _of(Memory, lambda memory: memory.used_bytes),
+        of(Memory, lambda memory: memory.used_bytes),
     ),
     Family(
         "hw_memory_available_bytes",
         "Main memory that can be had without swapping.",
         Kind.GAUGE,
         (),
-        _of(Memory, lambda memory: memory.available_bytes),
+        of(Memory, lambda memory: memory.available_bytes),
     ),
     Family(
         "hw_memory_usage_percent",
         "Used share of main memory, 0 to 100.",
         Kind.GAUGE,
         (),
-        _of(Memory, lambda memory: memory.usage_percent),
+        of(Memory, lambda memory: memory.usage_percent),
     ),
 )

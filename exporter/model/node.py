@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from exporter.model.reading import Labeled
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -23,6 +25,14 @@ class Cpu:
     threads: int  # logical, online
     usage_percent: float | None  # absent before the second sample
     used_cores: float | None
+    seconds: Labeled = ()  # by mode, all processors together, since boot
+    load1: float | None = None
+    load5: float | None = None
+    load15: float | None = None
+    context_switches: int | None = None  # since boot
+    boot_time: float | None = None  # wall clock, seconds since the epoch
+    processes_running: int | None = None
+    processes_blocked: int | None = None  # waiting for a disk or the like
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,23 @@ class Memory:
 
     total_bytes: int
     available_bytes: int
+    free_bytes: int | None = None
+    buffers_bytes: int | None = None
+    cached_bytes: int | None = None
+    dirty_bytes: int | None = None
+    writeback_bytes: int | None = None
+    slab_unreclaimable_bytes: int | None = None
+    hugepages_total_bytes: int | None = None  # of the default size
+    hugepages_free_bytes: int | None = None
+    swap_total_bytes: int | None = None
+    swap_free_bytes: int | None = None
+
+    @property
+    def swap_used_bytes(self) -> int | None:
+        """Bytes in swap space."""
+        if self.swap_total_bytes is None or self.swap_free_bytes is None:
+            return None
+        return max(0, self.swap_total_bytes - self.swap_free_bytes)
 
     @property
     def used_bytes(self) -> int:
@@ -43,3 +70,13 @@ class Memory:
         if not self.total_bytes:
             return None
         return 100.0 * self.used_bytes / self.total_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """What the kernel did for lack of memory; counters since boot."""
+
+    swap_in_bytes: int | None = None
+    swap_out_bytes: int | None = None
+    major_faults: int | None = None  # a page had to be read from a disk
+    oom_kills: int | None = None

@@ -1,17 +1,25 @@
-"""Processors and their use, from /proc/stat and the CPU topology in sysfs.
+"""Processors and their use, from /proc/stat, /proc/loadavg and the CPU topology in sysfs.
 
 https://docs.kernel.org/filesystems/proc.html#miscellaneous-kernel-statistics-in-proc-stat
 https://docs.kernel.org/admin-guide/cputopology.html
 """
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.model.node import Cpu
-from exporter.model.reading import Missing, Reading
+from exporter.model.reading import Reading
 from exporter.sources.files import read_text
+from exporter.sources.gaps import Gaps
 from exporter.sources.interface import SourceAbsent, SourceFailed
+from exporter.sources.numbers import decimal, whole
+from exporter.sources.rising import Rising
 
+MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+MOST_BACKWARD_SECS = 3.0
+"""Idle and iowait are known to step back a little; further back means that they began anew."""
 IDLE_FIELDS = (3, 4)  # idle and iowait: a processor that waits for a disk could do other work
 COUNTED_FIELDS = 8  # guest time, behind these, is in user time already
 
@@ -23,6 +31,8 @@ class CpuTimes:
     busy: int
     total: int
     threads: int
+    by_mode: tuple[int, ...] = ()  # in the order of MODES
+    single: dict[str, int] = field(default_factory=dict)  # ctxt, btime, procs_running, …
 
 
 class CpuReader:
@@ -30,38 +40,67 @@ class CpuReader:
 
     def __init__(self, proc_root: Path, sys_root: Path) -> None:
         self._stat = proc_root / "stat"
+        self._loadavg = proc_root / "loadavg"
         self._topology = sys_root / "devices/system/cpu"
         self._before: CpuTimes | None = None
+        self._rising = Rising(MOST_BACKWARD_SECS)
 
     def look(self) -> Reading[Cpu]:
         """Use since the look before; raises SourceAbsent or SourceFailed."""
         now = parse_stat(read_text(self._stat))
         usage = usage_percent(self._before, now)
         self._before = now
+        gaps = Gaps()
         cores = count_cores(self._topology)
-        missing = () if cores else (Missing("cores", "no topology in sysfs"),)
-        used = None if usage is None else usage / 100 * now.threads
-        return Reading(
-            Cpu(cores=cores, threads=now.threads, usage_percent=usage, used_cores=used), missing
+        if not cores:
+            gaps.note("cores", "no topology in sysfs")
+        load = parse_loadavg(gaps.text("load", self._loadavg) or "")
+        if load == (None, None, None):
+            gaps.note("load", "no load averages in loadavg")
+        cpu = Cpu(
+            cores=cores,
+            threads=now.threads,
+            usage_percent=usage,
+            used_cores=None if usage is None else usage / 100 * now.threads,
+            seconds=tuple(
+                (mode, self._rising.at_least(mode, ticks / TICKS_PER_SECOND))
+                for mode, ticks in zip(MODES, now.by_mode, strict=False)
+            ),
+            load1=load[0],
+            load5=load[1],
+            load15=load[2],
+            context_switches=now.single.get("ctxt"),
+            boot_time=now.single.get("btime"),
+            processes_running=now.single.get("procs_running"),
+            processes_blocked=now.single.get("procs_blocked"),
         )
+        return Reading(cpu, gaps.missing)
 
 
 def parse_stat(text: str) -> CpuTimes:
     """The summed times of `/proc/stat`; raises SourceFailed when its first line is not there."""
     ticks: list[int] | None = None
     threads = 0
+    single = {}
     for line in text.splitlines():
-        words = line.split()
-        if not words or not words[0].startswith("cpu"):
-            continue
-        if words[0] != "cpu":
+        name, *words = line.split() or [""]
+        if name == "cpu" and all(whole(word) is not None for word in words):
+            ticks = [int(word) for word in words[:COUNTED_FIELDS]]
+        elif name.startswith("cpu") and name != "cpu":
             threads += 1
-        elif all(word.isdigit() for word in words[1:]):
-            ticks = [int(word) for word in words[1 : 1 + COUNTED_FIELDS]]
+        elif len(words) == 1 and (number := whole(words[0])) is not None:
+            single[name] = number
     if not ticks or len(ticks) <= max(IDLE_FIELDS) or not threads:
         raise SourceFailed("stat does not say the times of the processors")
-    idle = sum(ticks[field] for field in IDLE_FIELDS)
-    return CpuTimes(busy=sum(ticks) - idle, total=sum(ticks), threads=threads)
+    idle = sum(ticks[at] for at in IDLE_FIELDS)
+    return CpuTimes(sum(ticks) - idle, sum(ticks), threads, tuple(ticks), single)
+
+
+def parse_loadavg(text: str) -> tuple[float | None, float | None, float | None]:
+    """The load averages over one, five and fifteen minutes; None for what is not a number."""
+    loads = [decimal(word) for word in text.split()[:3]]
+    one, five, fifteen = (*loads, None, None, None)[:3]
+    return one, five, fifteen
 
 
 def usage_percent(before: CpuTimes | None, now: CpuTimes) -> float | None:

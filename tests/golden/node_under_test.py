@@ -13,7 +13,8 @@ from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
-from exporter.sources import Surroundings, chosen
+from exporter.sources import chosen
+from exporter.sources.surroundings import Surroundings
 from exporter.sources.threads import DaemonThreads
 from exporter.web.documents import inventory, to_json
 from tests.fakes.nvml_library import NvmlLibrary
@@ -93,7 +94,6 @@ class NodeUnderTest:
             boottime=lambda: self.boottime,
             wake=lambda _: self.woken.set(),
             known_cpu_model=lambda: None,
-            is_metric_taken=lambda _: False,
         )
         return Collector(
             'node"7\\a',

@@ -1,0 +1,32 @@
+"""Block devices: what they are and what passed through them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One whole block device; counters run since it was attached."""
+
+    device: str
+    reads_completed: int | None = None
+    read_bytes: int | None = None
+    read_time_seconds: float | None = None
+    writes_completed: int | None = None
+    written_bytes: int | None = None
+    write_time_seconds: float | None = None
+    io_in_flight: int | None = None
+    io_time_seconds: float | None = None  # at least one request was on its way
+    queue_time_seconds: float | None = None  # summed over all requests
+    size_bytes: int | None = None
+    model: str | None = None
+    serial: str | None = None
+    firmware: str | None = None
+    rotational: bool | None = None
+    transport: str | None = None  # nvme, sata, sas, usb, virtio, md, dm, …
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """The block devices, ordered by name."""
+
+    disks: tuple[Disk, ...]

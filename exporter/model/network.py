@@ -1,0 +1,44 @@
+"""The node's network: its interfaces, and what the network stack counted."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One network interface; counters run since it was made, `None` is what was not said."""
+
+    device: str
+    receive_bytes: int | None = None
+    receive_packets: int | None = None
+    receive_errors: int | None = None
+    receive_drops: int | None = None
+    transmit_bytes: int | None = None
+    transmit_packets: int | None = None
+    transmit_errors: int | None = None
+    transmit_drops: int | None = None
+    up: bool | None = None  # it can carry traffic now
+    admin_up: bool | None = None  # somebody wants it to
+    speed_bytes_per_second: float | None = None  # one direction; absent while there is no link
+    carrier_changes: int | None = None
+    driver: str | None = None
+    pci_bus_id: str | None = None
+    numa_node: int | None = None
+    mtu: int | None = None
+    operstate: str | None = None
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it has never carried a packet and does not carry any now."""
+        return self.up is False and not self.receive_packets and not self.transmit_packets
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The interfaces, ordered by name, and whose they are.
+
+    `namespace` is host where they are the node's, pod where only a pod's own can be seen; then
+    `interfaces` is empty.
+    """
+
+    namespace: str
+    interfaces: tuple[Interface, ...] = ()

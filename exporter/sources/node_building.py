@@ -1,0 +1,69 @@
+"""How the sources of the node around the GPUs are built."""
+
+from exporter.sources.cpu import CpuReader
+from exporter.sources.disk import DiskReader
+from exporter.sources.files import FileSource
+from exporter.sources.filesystem import FilesystemSource
+from exporter.sources.host import HostReader
+from exporter.sources.interface import Source
+from exporter.sources.memory import MemoryReader
+from exporter.sources.name_patterns import shown
+from exporter.sources.network import NetworkReader
+from exporter.sources.paging import PagingReader
+from exporter.sources.pressure import PressureReader
+from exporter.sources.surroundings import Surroundings
+
+
+def host(around: Surroundings) -> Source:
+    """Names, operating system, uptime."""
+    reader = HostReader(around.proc, around.root, around.hostname, around.known_cpu_model)
+    return FileSource("host", reader.look, around.call)
+
+
+def cpu(around: Surroundings) -> Source:
+    """Processors and load."""
+    return FileSource("cpu", CpuReader(around.proc, around.sys).look, around.call)
+
+
+def memory(around: Surroundings) -> Source:
+    """Main memory."""
+    return FileSource("memory", MemoryReader(around.proc).look, around.call)
+
+
+def paging(around: Surroundings) -> Source:
+    """Swapping and killed processes."""
+    return FileSource("paging", PagingReader(around.proc).look, around.call)
+
+
+def pressure(around: Surroundings) -> Source:
+    """Waiting for resources."""
+    return FileSource("pressure", PressureReader(around.proc).look, around.call)
+
+
+def disk(around: Surroundings) -> Source:
+    """Disks."""
+    devices = around.config.devices
+    is_shown = shown(devices.disk_exclude, devices.disk_include)
+    reader = DiskReader(around.proc, around.sys, is_shown, devices.max_per_kind)
+    return FileSource("disk", reader.look, around.call)
+
+
+def filesystem(around: Surroundings) -> Source:
+    """Mounted filesystems."""
+    devices = around.config.devices
+    return FilesystemSource(
+        around.proc,
+        around.root,
+        around.call,
+        is_type_shown=shown(devices.filesystem_type_exclude, devices.filesystem_type_include),
+        is_mountpoint_shown=shown(devices.mountpoint_exclude, devices.mountpoint_include),
+        limit=devices.max_per_kind,
+    )
+
+
+def network(around: Surroundings) -> Source:
+    """Network interfaces."""
+    devices = around.config.devices
+    is_shown = shown(devices.network_exclude, devices.network_include)
+    reader = NetworkReader(around.proc, around.sys, is_shown, devices.max_per_kind)
+    return FileSource("network", reader.look, around.call)

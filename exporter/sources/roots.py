@@ -1,0 +1,28 @@
+"""Where the node's own files are: under /host where a container has them mounted there."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from exporter.config import Sources
+
+MOUNTED = "/host"
+PROC_SIGN = "/host/proc/stat"
+SYS_SIGN = "/host/sys/devices"
+ROOT_SIGNS = ("/host/etc", "/host/usr")
+
+
+def resolved(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -> Sources:
+    """The sources with each default root replaced by the one under /host where that is mounted.
+
+    A root that was configured otherwise stays; `/proc/.` insists on our own /proc.
+    """
+    takes_proc = sources.proc_root == "/proc" and exists(PROC_SIGN)
+    takes_sys = sources.sys_root == "/sys" and exists(SYS_SIGN)
+    takes_root = sources.host_root == "/" and any(map(exists, ROOT_SIGNS))
+    return replace(
+        sources,
+        proc_root=f"{MOUNTED}/proc" if takes_proc else sources.proc_root,
+        sys_root=f"{MOUNTED}/sys" if takes_sys else sources.sys_root,
+        host_root=MOUNTED if takes_root else sources.host_root,
+    )

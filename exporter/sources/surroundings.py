@@ -1,0 +1,43 @@
+"""Everything that sources are built from."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.config import Config
+from exporter.probes.child import Children
+from exporter.sources.interface import CallBlocking
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Everything sources are built from; nothing below looks anything up.
+
+    `child_environment` is what child processes get; `wake` asks the collector to read the named
+    source again at once.
+    """
+
+    config: Config
+    hostname: str
+    child_environment: Mapping[str, str]
+    children: Children
+    gpu_children: Children
+    call: CallBlocking
+    boottime: Callable[[], float]
+    wake: Callable[[str], None]
+    known_cpu_model: Callable[[], str | None]
+
+    @property
+    def proc(self) -> Path:
+        """The root of the proc filesystem."""
+        return Path(self.config.sources.proc_root)
+
+    @property
+    def sys(self) -> Path:
+        """The root of the sys filesystem."""
+        return Path(self.config.sources.sys_root)
+
+    @property
+    def root(self) -> Path:
+        """The root of the node's filesystem."""
+        return Path(self.config.sources.host_root)
