@@ -8,86 +8,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-DRIVER_MARKERS = (
-    "/proc/driver/nvidia/version",
-    "/host/proc/driver/nvidia/version",
-    "/dev/nvidiactl",
-    "/dev/dxg",
-)
-SMI_PATHS = (
-    "/usr/bin/nvidia-smi",
-    "/usr/local/bin/nvidia-smi",
-    "/host/usr/bin/nvidia-smi",
-    "/usr/lib/wsl/lib/nvidia-smi",
-    "/run/nvidia/driver/usr/bin/nvidia-smi",
-)
-VIRTUAL_INTERFACES = (
-    "lo",
-    "dummy*",
-    "ifb*",
-    "tap*",
-    "tun*",
-    "veth*",
-    "cali*",
-    "cni*",
-    "cilium*",
-    "lxc*",
-    "flannel*",
-    "docker*",
-    "br-*",
-    "virbr*",
-    "vnet*",
-    "kube-*",
-    "nodelocaldns*",
-    "vxlan*",
-    "geneve*",
-    "gre*",
-    "erspan*",
-    "sit*",
-    "ip6tnl*",
-    "tunl*",
-)
-VIRTUAL_DISKS = ("loop*", "ram*", "zram*", "fd*", "sr*", "nbd*", "nvme*c*n*")
-KERNEL_FILESYSTEMS = (
-    "autofs",
-    "binfmt_misc",
-    "bpf",
-    "cgroup*",
-    "configfs",
-    "debugfs",
-    "devpts",
-    "devtmpfs",
-    "efivarfs",
-    "erofs",
-    "fuse.*lxcfs",
-    "fuse.portal",
-    "fusectl",
-    "hugetlbfs",
-    "iso9660",
-    "mqueue",
-    "nsfs",
-    "overlay",
-    "proc",
-    "pstore",
-    "ramfs",
-    "rpc_pipefs",
-    "securityfs",
-    "selinuxfs",
-    "squashfs",
-    "sysfs",
-    "tmpfs",
-    "tracefs",
-)
-CONTAINER_MOUNTPOINTS = (
-    "/dev/*",
-    "/proc/*",
-    "/sys/*",
-    "/run/*",
-    "/snap/*",
-    "/var/lib/docker/*",
-    "/var/lib/containers/*",
-    "/var/lib/containerd/*",
-    "/var/lib/kubelet/*",
+from exporter.config_defaults import (
+    CONTAINER_MOUNTPOINTS,
+    DRIVER_MARKERS,
+    KERNEL_FILESYSTEMS,
+    SMI_PATHS,
+    VIRTUAL_DISKS,
+    VIRTUAL_INTERFACES,
 )
 
 
