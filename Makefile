@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8080
+IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format golden docs bench clean
+.PHONY: help run test check format golden docs bench image lock sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +49,18 @@ docs: $(VENV)/installed-dev ## rewrite the generated documents and config/defaul
 
 bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
 	$(BIN)/python -m bench
+
+image: ## build the container image with the engine that is there
+	@engine="$(firstword $(foreach e,docker podman buildah,$(if $(shell command -v $(e)),$(e))))"; \
+	test -n "$$engine" || { echo "needs docker, podman or buildah"; exit 1; }; \
+	$$engine build $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$(cat VERSION) \
+	  --tag $(IMAGE):$$(cat VERSION) .
+
+lock: $(VENV)/installed-dev ## pin the image's packages anew
+	$(BIN)/python -m tools.lock
+
+sbom: $(VENV)/installed-dev ## write build/hw-exporter.cdx.json: packages, versions, hashes, licences
+	$(BIN)/python -m tools.sbom
 
 clean: ## remove what was built
 	rm -rf $(VENV) .cache build dist *.egg-info

@@ -1,0 +1,41 @@
+# Any image with Python 3.11 to 3.13 and its venv module on Debian or a relative of it.
+ARG BASE=python:3.12-slim-bookworm
+
+FROM ${BASE} AS build
+WORKDIR /src
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+COPY deploy/requirements.lock deploy/build-requirements.lock deploy/
+RUN python3 -m venv /opt/hw-exporter \
+ && /opt/hw-exporter/bin/python -m pip install --quiet --require-hashes --only-binary :all: \
+      -r deploy/requirements.lock \
+ && python3 -m venv /opt/build \
+ && /opt/build/bin/python -m pip install --quiet --require-hashes --only-binary :all: \
+      -r deploy/build-requirements.lock
+COPY pyproject.toml README.md LICENSE VERSION ./
+COPY exporter exporter
+RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . \
+ && /opt/hw-exporter/bin/python -m pip install --quiet --no-deps --no-index /wheels/*.whl \
+ && /opt/hw-exporter/bin/python -m pip uninstall --quiet --yes setuptools pip
+
+FROM ${BASE}
+ARG VERSION=unknown
+LABEL org.opencontainers.image.title="hw-exporter" \
+      org.opencontainers.image.description="Prometheus exporter for the hardware of mixed GPU/CPU nodes" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}"
+# The NVIDIA container runtime brings the driver's library and nvidia-smi in; without it these do nothing.
+ENV NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=utility \
+    PATH=/opt/hw-exporter/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    PYTHONDONTWRITEBYTECODE=1
+COPY --from=build /opt/hw-exporter /opt/hw-exporter
+COPY config/default.toml /etc/hw-exporter/default.toml
+COPY --chmod=755 entrypoint.sh /entrypoint.sh
+WORKDIR /
+USER 65534:65534
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+# Asks over plain HTTP on APP__SERVER__PORT; with TLS give a check of your own, or none.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s \
+  CMD ["/opt/hw-exporter/bin/python", "-I", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ.get('APP__SERVER__PORT', '8080') + '/health', timeout=4)"]
+ENTRYPOINT ["/entrypoint.sh"]
