@@ -1,0 +1,149 @@
+"""The image is built and run, as nobody and with a read-only root."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.container import Container, running
+from tests.fakes.image import Image, NoImageError, built
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PIN = re.compile(r"^(\S+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
+MAX_BYTES_OVER_BASE = 150 * 1024 * 1024
+
+
+@pytest.fixture(scope="session")
+def image() -> Iterator[Image]:
+    """The image of this working tree."""
+    try:
+        yield built()
+    except NoImageError as error:
+        pytest.skip(f"the image: {error}")
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def _read(url: str, secs: float = 15.0) -> str:
+    deadline = time.monotonic() + secs
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - loopback
+                body: bytes = answer.read()
+                return body.decode()
+        except (urllib.error.URLError, ConnectionError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def test_it_runs_as_nobody_on_a_read_only_root(image: Image, tmp_path: Path) -> None:
+    """The page answers, nothing is privileged, nothing is written, and SIGTERM ends it in 2 s."""
+    port = _free_port()
+    uid, gid = str(image.config["User"]).split(":")
+    container = Container(
+        image.root,
+        image.words("Entrypoint"),
+        {**image.environment(), "APP__SERVER__PORT": str(port), "NODE_NAME": "in-a-box"},
+        int(uid),
+        int(gid),
+        log=tmp_path / "log",
+    )
+    with running(container) as box:
+        page = _read(f"http://127.0.0.1:{port}/metrics", 15)
+        ready = json.loads(_read(f"http://127.0.0.1:{port}/ready"))
+        status = box.status()
+        began = time.monotonic()
+        code = box.terminate(5)
+        took = time.monotonic() - began
+    assert 'hw_memory_total_bytes{node="in-a-box"}' in page
+    assert ready["status"] == "ready"
+    assert status["Uid"].split() == ["65534"] * 4
+    assert int(status["CapEff"], 16) == 0
+    assert status["NSpid"].split()[-1] == "1"
+    assert code == 0
+    assert took <= 2
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+def test_it_is_small(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the image adds to its base is at most 150 MB."""
+    with capsys.disabled():
+        print(f" [image: {image.bytes_over_base / 1e6:.0f} MB over its base]")  # noqa: T201 - a figure to read
+    assert 0 < image.bytes_over_base <= MAX_BYTES_OVER_BASE
+
+
+def test_it_holds_no_tools_to_build_with(image: Image) -> None:
+    """Neither pip nor a compiler nor a cache nor the sources are in the program's part."""
+    program = image.root / "opt/hw-exporter"
+    names = {path.name for path in program.rglob("*")}
+    assert not names & {"pip", "setuptools", "gcc", "cc", "pip3"}
+    assert not (image.root / "src").exists()
+    assert not (image.root / "root/.cache").exists()
+
+
+def test_its_settings_are_as_documented(image: Image) -> None:
+    """User, stop signal, port, health check, labels and the NVIDIA switches are set."""
+    config = image.config
+    version = (ROOT / "VERSION").read_text().strip()
+    labels = config["Labels"]
+    assert isinstance(labels, dict)
+    assert labels["org.opencontainers.image.version"] == version
+    assert config["User"] == "65534:65534"
+    assert config["StopSignal"] == "SIGTERM"
+    assert config["ExposedPorts"] == {"8080/tcp": {}}
+    assert image.environment()["NVIDIA_VISIBLE_DEVICES"] == "all"
+    assert image.environment()["NVIDIA_DRIVER_CAPABILITIES"] == "utility"
+    assert "Healthcheck" in config
+
+
+def test_every_locked_package_has_hashes_and_no_host() -> None:
+    """The lock pins each package by hashes and says nothing about where it came from."""
+    for name in ("requirements.lock", "build-requirements.lock"):
+        text = (ROOT / "deploy" / name).read_text()
+        assert "://" not in text
+        assert "index" not in text
+        pins = PIN.findall(text)
+        assert len(pins) == text.count("==")
+
+
+def test_the_lock_holds_what_the_project_asks_for() -> None:
+    """Every dependency of the project is pinned; run `make lock` after changing one."""
+    from tools.lock import requirements  # noqa: PLC0415 - only this test needs the tool
+
+    for name, wanted in requirements().items():
+        pinned = set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
+        asked = {re.split(r"[<>=;\s]", item, maxsplit=1)[0].lower() for item in wanted}
+        asked -= {"tomli"}  # Python 3.10 only; the image has a newer one
+        assert asked <= pinned
+
+
+def test_the_bill_of_materials_lists_every_pin() -> None:
+    """Every locked package is a component with version, hashes and what is known of its licence."""
+    from tools.sbom import bill_of_materials, pins  # noqa: PLC0415 - only this test needs it
+
+    document = bill_of_materials("1.2.3", {"aiohttp": "Apache-2.0 AND MIT"})
+    listed = {item["name"]: item for item in document["components"]}
+    assert list(listed) == [name for name, _, _ in pins()]
+    assert listed["aiohttp"]["licenses"] == [{"license": {"name": "Apache-2.0 AND MIT"}}]
+    assert all(item["hashes"] and item["version"] for item in listed.values())
+
+
+def test_shell_scripts_are_clean() -> None:
+    """Shellcheck has nothing to say about the entrypoint and the script of CI."""
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed")
+    subprocess.run(["shellcheck", ROOT / "entrypoint.sh", ROOT / ".ci/run"], check=True)

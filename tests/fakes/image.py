@@ -1,0 +1,117 @@
+"""Builds the image for the tests, from a base that is made here once and kept."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fakes import container
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CACHE = ROOT / ".cache/image"
+BASE = "localhost/hw-exporter-test-base"
+IMAGE = "localhost/hw-exporter-test"
+PACKAGES = "python3,python3-venv,ca-certificates"
+SUITE = "bookworm"
+CERTIFICATES = ("/etc/ssl/certs", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates")
+
+
+class NoImageError(Exception):
+    """The image cannot be built here; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A built image: its root filesystem, laid out, and what it says about itself."""
+
+    root: Path
+    config: Mapping[str, object]
+    bytes_over_base: int
+    build_output: str
+
+    def environment(self) -> dict[str, str]:
+        """The variables that the image sets."""
+        listed = self.config["Env"]
+        assert isinstance(listed, list)
+        return dict(item.split("=", 1) for item in listed)
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """A list of words of the image's settings."""
+        listed = self.config[key]
+        assert isinstance(listed, list)
+        return tuple(listed)
+
+
+def built() -> Image:
+    """The image of this working tree; raises NoImageError."""
+    reason = container.why_not()
+    if reason is None and shutil.which("buildah") is None:
+        reason = "buildah not installed"
+    if reason is not None:
+        raise NoImageError(reason)
+    if _buildah("images", "--quiet", BASE, check=False).returncode != 0:
+        _make_base()
+    volumes = [f"--volume={path}:{path}:ro" for path in CERTIFICATES if Path(path).is_dir()]
+    version = (ROOT / "VERSION").read_text().strip()
+    done = _buildah(
+        *("build", "--layers", f"--build-arg=BASE={BASE}", f"--build-arg=VERSION={version}"),
+        *(*volumes, f"--tag={IMAGE}", str(ROOT)),
+    )
+    description = json.loads(_buildah("inspect", "--type=image", IMAGE).stdout)
+    size, base_size = (_size(name) for name in (IMAGE, BASE))
+    settings = description["Docker"]["config"]
+    return Image(_laid_out(), settings, size - base_size, done.stdout + done.stderr)
+
+
+def _make_base() -> None:
+    if shutil.which("debootstrap") is None:
+        raise NoImageError("debootstrap not installed")
+    tree = CACHE / "base"
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    made = subprocess.run(
+        ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(tree)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode != 0:
+        raise NoImageError(f"debootstrap cannot make a base: {made.stdout[-200:]}")
+    name = _buildah("from", "scratch").stdout.strip()
+    _buildah("add", "--quiet", name, str(tree), "/")
+    _buildah("commit", "--quiet", "--rm", name, BASE)
+    shutil.rmtree(tree)
+
+
+def _laid_out() -> Path:
+    """The image's files in a folder; a new container is made and the ones before removed."""
+    _buildah("rm", "--all", check=False)
+    name = _buildah("from", "--pull-never", IMAGE).stdout.strip()
+    return Path(_buildah("mount", name).stdout.strip())
+
+
+def _size(name: str) -> int:
+    listed = json.loads(_buildah("images", "--json", name).stdout)
+    mounted = _buildah("from", "--pull-never", listed[0]["id"]).stdout.strip()
+    folder = _buildah("mount", mounted).stdout.strip()
+    used = subprocess.run(["du", "-sk", folder], capture_output=True, text=True, check=True)
+    _buildah("rm", mounted)
+    return int(used.stdout.split()[0]) * 1024
+
+
+def _buildah(*arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
+    stores = (f"--root={CACHE}/store", f"--runroot={CACHE}/run")
+    environment = {**os.environ, "BUILDAH_ISOLATION": "chroot", "BUILDAH_FORMAT": "docker"}
+    done = subprocess.run(
+        ["buildah", *stores, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    if check and done.returncode != 0:
+        raise AssertionError(f"buildah {arguments[0]}: {(done.stdout + done.stderr)[-3000:]}")
+    return done
