@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and end the process with its exit code."""
     _mend_standard_streams()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
     code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
     sys.stdout.flush()
     # Not sys.exit: threads that hang in a dead file system must not keep the process.
@@ -42,6 +45,11 @@ def _mend_standard_streams() -> None:
     os.close(descriptor)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+
+
+def _leave(*_: object) -> None:
+    """Asked to stop before there is anything to stop; as process 1 nobody else would do it."""
+    os._exit(EXIT_OK)
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -160,6 +168,7 @@ def read_version() -> str:
 
 
 def _run(settings: Settings) -> int:
-    from exporter.running import run  # noqa: PLC0415 - other commands need no server
+    # Imported here: --version and --check-config need no server, and SIGTERM is obeyed meanwhile.
+    from exporter.running import run  # noqa: PLC0415 - for the reason above
 
     return run(settings.config, settings.identity, settings.log_level)

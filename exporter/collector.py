@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
-from exporter.sources.interface import Source, SourceAbsent, SourceFailed
+from exporter.sources.interface import AnySource, Follower, SourceAbsent, SourceFailed
 
 EARLY_PUBLISH_SECS = 0.2
 """Events that come in a burst are published together: at most five snapshots a second."""
@@ -35,6 +35,7 @@ class _Attempt:
 class Collector:
     """Reads all sources every `interval_secs`, start to start, and publishes what they saw.
 
+    Followers are read after all others, with what those have seen.
     A source that does not answer within its deadline is reported stuck, and neither called nor
     waited for again until its call has ended. `conclude` turns a snapshot into conclusions; if
     it fails, the snapshot goes out without them.
@@ -43,7 +44,7 @@ class Collector:
     def __init__(
         self,
         node: str,
-        sources: Iterable[Source],
+        sources: Iterable[AnySource],
         *,
         interval_secs: float,
         clocks: Clocks,
@@ -100,20 +101,45 @@ class Collector:
         taken_at, taken_boottime = self._clocks.wall(), self._clocks.boottime()
         self._woken.clear()
         self._wake_up.clear()
-        attempts = await asyncio.gather(*map(self._attempt, self._sources.values()))
         self._collections += 1
-        readings = {type(a.reading.value): a.reading.value for a in attempts if a.reading}
         snapshot = Snapshot(
             node=self._node,
             sequence=self._collections,
             taken_at=taken_at,
             taken_boottime=taken_boottime,
-            duration_secs=loop.time() - started,
-            readings=MappingProxyType(readings),
-            reports=tuple(attempt.report for attempt in attempts),
+            duration_secs=0.0,
             skipped_ticks=self._skipped,
         )
-        return self._judge_and_publish(snapshot)
+        snapshot = await self._read(self._sources.keys(), snapshot)
+        return self._judge_and_publish(replace(snapshot, duration_secs=loop.time() - started))
+
+    async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
+        """The snapshot with what these sources see now, and what follows from it."""
+        named = [self._sources[name] for name in self._sources if name in names]
+        first = [source for source in named if not isinstance(source, Follower)]
+        attempts = await asyncio.gather(*(self._attempt(source, snapshot) for source in first))
+        snapshot = self._joined(snapshot, attempts)
+        renewed = {self._types.get(source.name) for source in first}
+        following = [
+            source
+            for source in self._sources.values()
+            if isinstance(source, Follower) and (source.name in names or source.follows in renewed)
+        ]
+        attempts = await asyncio.gather(*(self._attempt(source, snapshot) for source in following))
+        return self._joined(snapshot, attempts)
+
+    def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
+        """The snapshot with these attempts in place of those before."""
+        readings = dict(snapshot.readings)
+        reports = {report.source: report for report in snapshot.reports}
+        for attempt in attempts:
+            reports[attempt.report.source] = attempt.report
+            readings.pop(self._types.get(attempt.report.source, type(None)), None)
+            if attempt.reading is not None:
+                readings[type(attempt.reading.value)] = attempt.reading.value
+        return replace(
+            snapshot, readings=MappingProxyType(readings), reports=tuple(reports.values())
+        )
 
     async def _wait_until(self, due: float, snapshot: Snapshot) -> None:
         """Wait for the next collection, publishing what wakes us on the way."""
@@ -131,21 +157,10 @@ class Collector:
 
     async def _refresh(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with the woken sources read again, published; its age stays what it was."""
-        woken = [self._sources[name] for name in sorted(self._woken & self._sources.keys())]
+        woken = self._woken & self._sources.keys()
         self._woken.clear()
         self._wake_up.clear()
-        attempts = await asyncio.gather(*map(self._attempt, woken))
-        readings = dict(snapshot.readings)
-        reports = {report.source: report for report in snapshot.reports}
-        for attempt in attempts:
-            reports[attempt.report.source] = attempt.report
-            readings.pop(self._types.get(attempt.report.source, type(None)), None)
-            if attempt.reading is not None:
-                readings[type(attempt.reading.value)] = attempt.reading.value
-        fresh = replace(
-            snapshot, readings=MappingProxyType(readings), reports=tuple(reports.values())
-        )
-        return self._judge_and_publish(fresh)
+        return self._judge_and_publish(await self._read(woken, snapshot))
 
     def _judge_and_publish(self, snapshot: Snapshot) -> Snapshot:
         if self._conclude is not None:
@@ -156,14 +171,15 @@ class Collector:
         self._publish(snapshot)
         return snapshot
 
-    async def _attempt(self, source: Source) -> _Attempt:
+    async def _attempt(self, source: AnySource, seen: Snapshot) -> _Attempt:
         """One call of a source under its deadline; never raises."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         task = self._running.get(source.name)
         if task is not None and not task.done():
             return self._ended(source, Outcome.STUCK, 0.0, "its last call has not ended yet")
-        task = self._running[source.name] = asyncio.ensure_future(source.read())
+        reading = source.read_after(seen) if isinstance(source, Follower) else source.read()
+        task = self._running[source.name] = asyncio.ensure_future(reading)
         task.add_done_callback(_look_at_error)  # a late failure was reported as stuck already
         await asyncio.wait({task}, timeout=source.deadline_secs)
         duration = loop.time() - started
@@ -171,7 +187,7 @@ class Collector:
             sentence = f"no answer within {source.deadline_secs:g} s"
             return self._ended(source, Outcome.STUCK, duration, sentence)
         try:
-            reading = task.result()
+            result = task.result()
         except SourceAbsent as absent:
             return self._ended(source, Outcome.ABSENT, duration, str(absent))
         except SourceFailed as failed:
@@ -180,10 +196,10 @@ class Collector:
             log.debug("source %s broke", source.name, exc_info=error)
             sentence = f"{type(error).__name__}: {error}"
             return self._ended(source, Outcome.FAILED, duration, sentence)
-        return self._succeeded(source, reading, duration)
+        return self._succeeded(source, result, duration)
 
     def _succeeded(
-        self, source: Source, reading: Reading[object], duration_secs: float
+        self, source: AnySource, reading: Reading[object], duration_secs: float
     ) -> _Attempt:
         now = self._last_success[source.name] = self._clocks.wall()
         self._types[source.name] = type(reading.value)
@@ -191,7 +207,7 @@ class Collector:
         report = SourceReport(
             source=source.name,
             outcome=Outcome.OK,
-            duration_secs=duration_secs if reading.took_secs is None else reading.took_secs,
+            duration_secs=duration_secs,
             last_success_at=now,
             missing=tuple(reading.missing),
             rejected=reading.rejected,
@@ -199,7 +215,7 @@ class Collector:
         return _Attempt(report, reading)
 
     def _ended(
-        self, source: Source, outcome: Outcome, duration_secs: float, reason: str
+        self, source: AnySource, outcome: Outcome, duration_secs: float, reason: str
     ) -> _Attempt:
         def say() -> None:
             level = logging.INFO if outcome is Outcome.ABSENT else logging.WARNING

@@ -99,6 +99,7 @@ class Enabled:
     filesystem: bool = knob(True, "Room in mounted filesystems.")
     network: bool = knob(True, "Network interfaces and the network stack.")
     gpu: bool = knob(True, "GPUs.")
+    workloads: bool = knob(True, "Processes on GPUs, and the containers they belong to.")
     exporter: bool = knob(True, "What the exporter itself uses.")
 
 
@@ -214,6 +215,7 @@ class Processes:
     """Processes on GPUs."""
 
     per_pid: bool = knob(False, "Series for each process, beside those for each container.")
+    users: bool = knob(False, "Names of users on the page of processes.")
     top_n: int = knob(
         50, "Processes that get their own series; the rest is summed.", at_least=1, at_most=1000
     )

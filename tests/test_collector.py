@@ -9,7 +9,7 @@ import pytest
 from exporter.collector import Clocks, Collector
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Outcome, Snapshot
-from exporter.sources.interface import Source, SourceAbsent, SourceFailed
+from exporter.sources.interface import AnySource, SourceAbsent, SourceFailed
 from tests.fakes.virtual_time import run_virtually
 
 
@@ -77,7 +77,7 @@ class Run:
 
     def __init__(
         self,
-        sources: Iterable[Source],
+        sources: Iterable[AnySource],
         interval_secs: float = 15.0,
         conclude: Callable[[Snapshot], object] | None = None,
     ) -> None:
@@ -155,18 +155,6 @@ def test_a_source_that_fails_costs_its_own_reading(
     assert snapshot.reading(Apples) is None
     assert snapshot.reading(Pears) == Pears(2)
     assert (snapshot.reports[0].outcome, snapshot.reports[0].reason) == (outcome, reason)
-
-
-def test_the_duration_is_that_of_the_look_and_not_of_the_wait() -> None:
-    """A reader that had to wait for its turn says itself how long it took."""
-
-    async def scenario() -> Snapshot:
-        queued = gives(Reading(Apples(1), took_secs=0.25), after_secs=1)
-        run = Run([Scripted("apples", queued), Scripted("pears", gives(Pears(2), after_secs=1))])
-        await run.until(2)
-        return run.last
-
-    assert [report.duration_secs for report in run_virtually(scenario()).reports] == [0.25, 1.0]
 
 
 def test_nothing_old_is_shown_after_a_failure() -> None:
@@ -342,3 +330,94 @@ def test_closing_closes_every_source_even_when_one_hangs() -> None:
         return good.is_closed, asyncio.get_running_loop().time() - started
 
     assert run_virtually(scenario()) == (True, 1.0)
+
+
+class Juicer:
+    """A follower: makes of the apples that were just seen what its script says."""
+
+    name = "juice"
+    follows = Apples
+    deadline_secs = 2.0
+
+    def __init__(self, step: Callable[[], Awaitable[object]] | None = None) -> None:
+        self.seen: list[int | None] = []
+        self.is_closed = False
+        self._step = step
+
+    async def read_after(self, seen: Snapshot) -> Reading[object]:
+        apples = seen.reading(Apples)
+        self.seen.append(None if apples is None else apples.count)
+        if self._step is not None:
+            await self._step()
+        if apples is None:
+            raise SourceAbsent("no apples")
+        return Reading(Juice(apples.count * 2))
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+@dataclass(frozen=True)
+class Juice:
+    """What the follower `juice` reads."""
+
+    glasses: int
+
+
+def test_a_follower_sees_what_was_read_in_the_same_collection() -> None:
+    """A follower is read after all sources, whatever its place in the list."""
+
+    async def scenario() -> list[tuple[int | None, int | None]]:
+        apples = Scripted("apples", gives(Apples(1), 0.5), gives(Apples(2)), raises(OSError()))
+        run = Run([Juicer(), apples])
+        await run.until(31)
+        found = []
+        for _, snapshot in run.published:
+            fruit, juice = snapshot.reading(Apples), snapshot.reading(Juice)
+            found.append((fruit.count if fruit else None, juice.glasses if juice else None))
+        return found
+
+    assert run_virtually(scenario()) == [(1, 2), (2, 4), (None, None)]
+
+
+def test_a_follower_is_read_again_with_what_it_follows() -> None:
+    """When its source wakes the collector so does it; when another does it keeps its reading."""
+
+    async def scenario() -> tuple[list[int | None], Snapshot]:
+        apples = Scripted("apples", gives(Apples(1)), gives(Apples(7)))
+        pears = Scripted("pears", gives(Pears(1)))
+        juicer = Juicer()
+        run = Run([apples, pears, juicer])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(1)
+        run.collector.wake("pears")
+        await asyncio.sleep(1)
+        run.collector.wake("apples")
+        await asyncio.sleep(1)
+        task.cancel()
+        return juicer.seen, run.last
+
+    seen, last = run_virtually(scenario())
+    assert seen == [1, 7]
+    assert last.reading(Juice) == Juice(14)
+    assert last.reading(Pears) == Pears(1)
+
+
+def test_a_follower_that_hangs_costs_only_itself() -> None:
+    """It is reported stuck and not called again; what it follows is shown as ever."""
+
+    async def scenario() -> tuple[Snapshot, int, bool]:
+        juicer = Juicer(hangs())
+        run = Run([Scripted("apples", gives(Apples(1))), juicer])
+        await run.until(40)
+        await run.collector.close()
+        return run.last, len(juicer.seen), juicer.is_closed
+
+    last, calls, is_closed = run_virtually(scenario())
+    assert last.reading(Apples) == Apples(1)
+    assert last.reading(Juice) is None
+    assert {report.source: report.outcome for report in last.reports} == {
+        "apples": Outcome.OK,
+        "juice": Outcome.STUCK,
+    }
+    assert (calls, is_closed) == (1, True)

@@ -11,6 +11,7 @@ from exporter.exposition import (
     network,
     node,
     pressure,
+    workloads,
 )
 from exporter.exposition.family import Family
 
@@ -23,6 +24,7 @@ FAMILIES: tuple[Family, ...] = (
     *filesystem.FAMILIES,
     *network.FAMILIES,
     *gpu.FAMILIES,
+    *workloads.FAMILIES,
     *health.FAMILIES,
 )
 

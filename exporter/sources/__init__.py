@@ -7,9 +7,10 @@ from exporter.config import Config
 from exporter.sources import node_building as node
 from exporter.sources.files import FileSource
 from exporter.sources.gpu_building import build_gpu
-from exporter.sources.interface import Source
+from exporter.sources.interface import AnySource, Source
 from exporter.sources.our_processes import OurProcessesReader
 from exporter.sources.surroundings import Surroundings
+from exporter.sources.workload_building import build_workloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class SourceRow:
 
     name: str
     group: str
-    build: Callable[[Surroundings], Source]
+    build: Callable[[Surroundings], AnySource]
     by_default: bool = True
 
 
@@ -48,6 +49,7 @@ SOURCES: tuple[SourceRow, ...] = (
     SourceRow("filesystem", "filesystem", node.filesystem),
     SourceRow("network", "network", node.network),
     SourceRow("gpu", "gpu", _gpu),
+    SourceRow("workloads", "workloads", build_workloads),
     SourceRow("our_processes", "exporter", _our_processes),
 )
 

@@ -1,9 +1,7 @@
 """Reading files of the kernel: bounded, and with the errors that sources speak."""
 
 import asyncio
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.model.reading import Reading
@@ -41,11 +39,7 @@ class FileSource:
 
     async def read(self) -> Reading[object]:
         """One look at the files; raises SourceAbsent or SourceFailed."""
-        return await self._call(self._timed_look)
-
-    def _timed_look(self) -> Reading[object]:
-        started = time.perf_counter()
-        return replace(self._look(), took_secs=time.perf_counter() - started)
+        return await self._call(self._look)
 
     async def close(self) -> None:
         """Nothing is held between two looks."""

@@ -155,13 +155,14 @@ class GpuSource:
 
     async def _run_pass(self) -> None:
         before = self._backend
+        asked_at = self._boottime()  # what the answer says was so then or later
         answer, self._backend = await self._ask()
         if answer is None:
             self._cache.mark_stale()
         else:
             self._missing = answer.missing
             self._rejected.update(answer.rejected)
-            self._cache.take(answer, self._boottime())
+            self._cache.take(answer, asked_at)
         if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
             log.info("GPUs are read by %s (%s)", self._backend.backend, self._backend.reason)
         if not self._is_awaited:

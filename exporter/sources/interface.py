@@ -1,9 +1,10 @@
 """What a source is: one place that readings come from."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from exporter.model.reading import Reading
+from exporter.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -49,3 +50,37 @@ class Source(Protocol):
     async def close(self) -> None:
         """Let go of processes, files and sockets, within half a second."""
         ...
+
+
+@runtime_checkable
+class Follower(Protocol):
+    """A source that looks closer at what another has just seen: read after all sources.
+
+    The same promises as those of a Source; it is read again whenever `follows` is.
+    """
+
+    @property
+    def name(self) -> str:
+        """The value of the label `source`, unique in the list of sources."""
+        ...
+
+    @property
+    def follows(self) -> type:
+        """The type of the reading that it looks closer at."""
+        ...
+
+    @property
+    def deadline_secs(self) -> float:
+        """Seconds after which a read that has not ended is reported as stuck."""
+        ...
+
+    async def read_after(self, seen: Snapshot) -> Reading[object]:
+        """One closer look; `seen` holds what the sources read in the same collection."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of processes, files and sockets, within half a second."""
+        ...
+
+
+AnySource: TypeAlias = Source | Follower

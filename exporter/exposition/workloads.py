@@ -1,0 +1,212 @@
+"""Families of the workloads: who uses which GPU, for what, and who only holds it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from exporter.exposition.family import Family, Kind, Sample, one
+from exporter.exposition.gpu import GPU_LABELS, gpu_label_values
+from exporter.model.gpu import Gpu, Gpus
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import GpuTotals, PidUse, Workloads, WorkloadUse
+
+WORKLOAD_LABELS = (*GPU_LABELS, "namespace", "pod", "container")
+PID_LABELS = (*GPU_LABELS, "pid", "process")
+
+T = TypeVar("T", WorkloadUse, PidUse, GpuTotals)
+
+
+def _gpus_with_processes(snapshot: Snapshot) -> dict[str, Gpu]:
+    """GPUs by UUID, as long as what was read of their processes may be shown."""
+    gpus = snapshot.reading(Gpus)
+    states = () if gpus is None else gpus.states
+    return {state.gpu.uuid: state.gpu for state in states if state.gpu.processes is not None}
+
+
+def _on_gpus(snapshot: Snapshot, rows: Iterable[T]) -> Iterator[tuple[tuple[str, ...], T]]:
+    """Each row with the labels of its GPU."""
+    gpus = _gpus_with_processes(snapshot)
+    for row in rows:
+        gpu = gpus.get(row.gpu_uuid)
+        if gpu is not None:
+            yield gpu_label_values(gpu), row
+
+
+def of_each_use(
+    value: Callable[[WorkloadUse], float | None],
+) -> Callable[[Snapshot], Iterable[Sample]]:
+    """One sample for each workload on each GPU for which this is known."""
+
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        workloads = snapshot.reading(Workloads)
+        for gpu, use in _on_gpus(snapshot, () if workloads is None else workloads.uses):
+            who = use.workload
+            yield from one(value(use), *gpu, who.namespace, who.pod, who.container)
+
+    return samples
+
+
+def _of_each_pid(value: Callable[[PidUse], float | None]) -> Callable[[Snapshot], Iterable[Sample]]:
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        workloads = snapshot.reading(Workloads)
+        for gpu, use in _on_gpus(snapshot, () if workloads is None else workloads.per_pid):
+            yield from one(value(use), *gpu, use.pid, use.process)
+
+    return samples
+
+
+def _of_each_gpu(
+    value: Callable[[GpuTotals], float | None],
+) -> Callable[[Snapshot], Iterable[Sample]]:
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        workloads = snapshot.reading(Workloads)
+        for gpu, totals in _on_gpus(snapshot, () if workloads is None else workloads.totals):
+            yield from one(value(totals), *gpu)
+
+    return samples
+
+
+def _processes(snapshot: Snapshot) -> Iterable[Sample]:
+    for gpu in _gpus_with_processes(snapshot).values():
+        pids = {process.pid for process in gpu.processes or ()}
+        yield from one(len(pids), *gpu_label_values(gpu))
+
+
+def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
+    workloads = snapshot.reading(Workloads)
+    for gpu, use in _on_gpus(snapshot, () if workloads is None else workloads.uses):
+        who = use.workload
+        for instance in use.instances:
+            names = ["" if number is None else str(number) for number in instance]
+            yield from one(1, *gpu, *names, who.namespace, who.pod, who.container)
+
+
+def _attribution_info(snapshot: Snapshot) -> Iterable[Sample]:
+    workloads = snapshot.reading(Workloads)
+    return () if workloads is None else one(1, workloads.reason)
+
+
+def _attribution_ratio(snapshot: Snapshot) -> Iterable[Sample]:
+    workloads = snapshot.reading(Workloads)
+    ratio = None if workloads is None else workloads.attribution_ratio
+    return one(None if ratio is None else round(ratio, 4))
+
+
+FAMILIES = (
+    Family(
+        "hw_gpu_processes",
+        "Processes on the GPU, of all kinds.",
+        Kind.GAUGE,
+        GPU_LABELS,
+        _processes,
+    ),
+    Family(
+        "hw_gpu_workload_info",
+        "A workload uses the GPU, or was given it; always 1. Outside pods the container is a "
+        "unit, a user slice or a command.",
+        Kind.GAUGE,
+        WORKLOAD_LABELS,
+        of_each_use(lambda _: 1),
+    ),
+    Family(
+        "hw_gpu_workload_processes",
+        "Processes of the workload on the GPU; 0 for one that only holds it.",
+        Kind.GAUGE,
+        WORKLOAD_LABELS,
+        of_each_use(lambda use: use.processes),
+    ),
+    Family(
+        "hw_gpu_workload_memory_used_bytes",
+        "Memory of the GPU that the workload's processes use.",
+        Kind.GAUGE,
+        WORKLOAD_LABELS,
+        of_each_use(lambda use: use.memory_used_bytes),
+    ),
+    Family(
+        "hw_gpu_workload_sm_utilization_percent",
+        "Share of the time since the reading before in which its kernels ran, 0 to 100.",
+        Kind.GAUGE,
+        WORKLOAD_LABELS,
+        of_each_use(lambda use: use.sm_utilization_percent),
+    ),
+    Family(
+        "hw_gpu_workload_mig_info",
+        "A workload uses a MIG instance; always 1.",
+        Kind.GAUGE,
+        (
+            *GPU_LABELS,
+            "gpu_instance",
+            "compute_instance",
+            "namespace",
+            "pod",
+            "container",
+        ),
+        _mig_info,
+    ),
+    Family(
+        "hw_gpu_idle_allocated_seconds",
+        "How long the workload has held the GPU without using it.",
+        Kind.GAUGE,
+        WORKLOAD_LABELS,
+        of_each_use(
+            lambda use: (
+                None if use.idle_allocated_secs is None else round(use.idle_allocated_secs, 3)
+            )
+        ),
+    ),
+    Family(
+        "hw_gpu_orphan_memory_used_bytes",
+        "Memory held by processes that no longer exist or whose pod is gone.",
+        Kind.GAUGE,
+        GPU_LABELS,
+        _of_each_gpu(lambda totals: totals.orphan_memory_bytes),
+    ),
+    Family(
+        "hw_gpu_process_memory_used_bytes",
+        "Memory of the GPU that the process uses; only with processes.per_pid.",
+        Kind.GAUGE,
+        PID_LABELS,
+        _of_each_pid(lambda use: use.memory_used_bytes),
+    ),
+    Family(
+        "hw_gpu_process_sm_utilization_percent",
+        "Share of time in which kernels of the process ran; only with processes.per_pid.",
+        Kind.GAUGE,
+        PID_LABELS,
+        _of_each_pid(lambda use: use.sm_utilization_percent),
+    ),
+    Family(
+        "hw_gpu_process_memory_utilization_percent",
+        "Share of time in which the process moved memory; only with processes.per_pid.",
+        Kind.GAUGE,
+        PID_LABELS,
+        _of_each_pid(lambda use: use.memory_utilization_percent),
+    ),
+    Family(
+        "hw_gpu_process_encoder_utilization_percent",
+        "Use of the encoder by the process; only with processes.per_pid.",
+        Kind.GAUGE,
+        PID_LABELS,
+        _of_each_pid(lambda use: use.encoder_utilization_percent),
+    ),
+    Family(
+        "hw_gpu_process_decoder_utilization_percent",
+        "Use of the decoder by the process; only with processes.per_pid.",
+        Kind.GAUGE,
+        PID_LABELS,
+        _of_each_pid(lambda use: use.decoder_utilization_percent),
+    ),
+    Family(
+        "hw_exporter_attribution_info",
+        "Whether processes on GPUs can be attributed to workloads (ok), or why not; always 1.",
+        Kind.GAUGE,
+        ("reason",),
+        _attribution_info,
+    ),
+    Family(
+        "hw_exporter_attribution_ratio",
+        "Share of the processes on GPUs that could be attributed to a workload.",
+        Kind.GAUGE,
+        (),
+        _attribution_ratio,
+    ),
+)

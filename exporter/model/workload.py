@@ -1,0 +1,142 @@
+"""Who uses the GPUs: processes, and the containers, units or users they work for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+def sum_of_known(values: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def sum_of_all(values: Iterable[int | None]) -> int | None:
+    """The sum; None when one of the values is not known: a part would pass for the whole."""
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Workload:
+    """A container of a pod; outside pods namespace and pod are empty.
+
+    There `container` is the short id of a plain container, a systemd unit, a user slice, a batch
+    job or, where nothing else is known, the name of the command.
+    """
+
+    namespace: str
+    pod: str
+    container: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadUse:
+    """What one workload does with one GPU; `None` is what could not be known.
+
+    `idle_allocated_secs` counts from the last sign of activity; `energy_joules` from when the
+    workload was first seen; `instances` are the MIG instances (GPU instance, compute instance).
+    """
+
+    gpu_uuid: str
+    workload: Workload
+    processes: int = 0
+    memory_used_bytes: int | None = None
+    sm_utilization_percent: float | None = None
+    energy_joules: float | None = None
+    idle_allocated_secs: float | None = None
+    is_allocated: bool = False  # the kubelet has given the GPU to it
+    instances: tuple[tuple[int | None, int | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessUse:
+    """What one process does with one GPU; several MIG instances of a GPU are apart."""
+
+    gpu_uuid: str
+    kind: str  # compute, graphics or mps
+    memory_used_bytes: int | None = None
+    sm_utilization_percent: float | None = None
+    memory_utilization_percent: float | None = None
+    encoder_utilization_percent: float | None = None
+    decoder_utilization_percent: float | None = None
+    gpu_instance: int | None = None
+    compute_instance: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuClient:
+    """A process that uses GPUs, as the kernel knows it.
+
+    `state` is running, sleeping, uninterruptible, stopped, zombie, idle or other;
+    `waits_since_boottime` is since when every look found it uninterruptible; `workload` is None
+    where the process cannot be attributed, and all but `pid` and `uses` where it cannot be seen.
+    """
+
+    pid: int
+    uses: tuple[ProcessUse, ...]
+    name: str | None = None
+    state: str | None = None
+    started_boottime: float | None = None
+    waits_since_boottime: float | None = None
+    io_delay_secs: float | None = None
+    user: str | None = None
+    pod_uid: str | None = None
+    workload: Workload | None = None
+
+    @property
+    def memory_used_bytes(self) -> int | None:
+        """Memory it holds on all GPUs; None when one of them does not say."""
+        return sum_of_all(use.memory_used_bytes for use in self.uses)
+
+    @property
+    def sm_utilization_percent(self) -> float | None:
+        """The largest of its shares on its GPUs; None when none says it."""
+        known = [use.sm_utilization_percent for use in self.uses]
+        return max((share for share in known if share is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PidUse:
+    """What the series of one process on one GPU say; `pid` is other for the rest in sum."""
+
+    gpu_uuid: str
+    pid: str
+    process: str
+    memory_used_bytes: int | None
+    sm_utilization_percent: float | None
+    memory_utilization_percent: float | None
+    encoder_utilization_percent: float | None
+    decoder_utilization_percent: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTotals:
+    """What belongs to a GPU and to no workload.
+
+    `orphan_memory_bytes` is held by processes that no longer exist or whose pod is gone;
+    `idle_energy_joules` includes what was used before we began to look.
+    """
+
+    gpu_uuid: str
+    orphan_memory_bytes: int | None = None
+    idle_energy_joules: float | None = None
+    ended_energy_joules: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """All users of all GPUs; `reason` is ok or why some processes cannot be attributed.
+
+    `attribution_ratio` is the share of processes that could be, None while there are none.
+    """
+
+    reason: str
+    attribution_ratio: float | None = None
+    uses: tuple[WorkloadUse, ...] = ()
+    clients: tuple[GpuClient, ...] = ()
+    per_pid: tuple[PidUse, ...] = ()  # only where the configuration asks for it
+    totals: tuple[GpuTotals, ...] = ()

@@ -1,0 +1,103 @@
+"""Which containers the kubelet has given GPUs to, from its device-plugin checkpoint.
+
+/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
+(https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/); the
+kubelet wrote device ids as one list until 1.19 and by NUMA node since.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exporter.model.label import clean_text
+from exporter.sources.files import read_text
+from exporter.sources.interface import SourceFailed
+
+CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024
+MAX_DEVICES = 4096
+
+_REPLICA = re.compile(r"::\d+$")
+_MIG_OF_OLD_DRIVERS = re.compile(r"MIG-(GPU-[0-9a-f-]+)/(\d+)/(\d+)")
+_NUMBERED = re.compile(r"(?:nvidia)?(\d{1,3})(?::\d+|/gi\d+|/vgpu\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceId:
+    """A GPU by UUID or by number, or a MIG instance by its UUID; replicas are the same device."""
+
+    uuid: str | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """GPUs of one container; the kubelet's checkpoint says the pod's uid, its socket the names."""
+
+    container: str
+    devices: tuple[DeviceId, ...]
+    pod_uid: str | None = None
+    namespace: str | None = None
+    pod: str | None = None
+
+
+def read_checkpoint(host_root: Path) -> tuple[Allocation, ...]:
+    """All allocations of the checkpoint; raises SourceAbsent or SourceFailed."""
+    return parse_checkpoint(read_text(host_root / CHECKPOINT, MAX_CHECKPOINT_BYTES))
+
+
+def parse_checkpoint(text: str) -> tuple[Allocation, ...]:
+    """The allocations of a checkpoint of either form; raises SourceFailed when it is neither."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SourceFailed("the kubelet's checkpoint is not JSON") from error
+    data = document.get("Data") if isinstance(document, dict) else None
+    if not isinstance(data, dict):
+        raise SourceFailed("the kubelet's checkpoint has no Data")
+    entries = data.get("PodDeviceEntries")
+    found = (_allocation(entry) for entry in entries) if isinstance(entries, list) else ()
+    return tuple(allocation for allocation in found if allocation is not None)
+
+
+def _allocation(entry: Any) -> Allocation | None:  # noqa: ANN401 - JSON may hold anything
+    if not isinstance(entry, dict):
+        return None
+    uid, container = entry.get("PodUID"), entry.get("ContainerName")
+    if not isinstance(uid, str) or not isinstance(container, str):
+        return None
+    devices = gpus_among(str(entry.get("ResourceName")), _device_ids(entry.get("DeviceIDs")))
+    if not devices:
+        return None
+    return Allocation(clean_text(container), devices, pod_uid=clean_text(uid))
+
+
+def _device_ids(found: Any) -> Iterator[str]:  # noqa: ANN401 - as above
+    lists: Iterable[Any] = found.values() if isinstance(found, dict) else (found,)
+    items = [item for part in lists if isinstance(part, list) for item in part[:MAX_DEVICES]]
+    yield from (item for item in items if isinstance(item, str))
+
+
+def gpus_among(resource: str, device_ids: Iterable[str]) -> tuple[DeviceId, ...]:
+    """The GPUs among the devices of one resource, each once."""
+    found = (parse_device_id(resource, device_id) for device_id in device_ids)
+    return tuple(dict.fromkeys(device for device in found if device is not None))
+
+
+def parse_device_id(resource: str, device_id: str) -> DeviceId | None:
+    """The device that a plugin's id names; None for what is no NVIDIA GPU.
+
+    Ids are UUIDs, UUIDs with a replica (`…::3`), the MIG names of drivers before 470, and, of
+    resources of nvidia.com only, numbers (`0`, `nvidia0`, `nvidia0/gi1`).
+    """
+    plain = clean_text(_REPLICA.sub("", device_id))
+    old_mig = _MIG_OF_OLD_DRIVERS.fullmatch(plain)
+    if old_mig is not None:
+        return DeviceId(uuid=old_mig[1])
+    if plain.startswith(("GPU-", "MIG-")):
+        return DeviceId(uuid=plain)
+    numbered = _NUMBERED.fullmatch(plain) if resource.startswith("nvidia.com/") else None
+    return None if numbered is None else DeviceId(number=int(numbered[1]))

@@ -1,0 +1,190 @@
+"""Sums the processes on the GPUs up by workload, and keeps what counts over time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from exporter.model.gpu import Gpus, GpuState
+from exporter.model.workload import (
+    GpuClient,
+    GpuTotals,
+    ProcessUse,
+    Workload,
+    Workloads,
+    WorkloadUse,
+    sum_of_all,
+    sum_of_known,
+)
+from exporter.sources.attribution import NodeSight, holder_of
+from exporter.sources.device_allocation import DeviceId
+from exporter.sources.gpu_clients import clients_of, series_per_pid
+from exporter.sources.idle_time import IdleTime
+from exporter.sources.orphan_memory import OrphanMemory
+
+MAX_ROWS = 256
+"""Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
+
+OTHER = Workload("", "", "other")
+
+
+@dataclass(slots=True)
+class _Row:
+    """One workload on one GPU while it is summed up."""
+
+    processes: set[int] = field(default_factory=set)
+    uses: list[ProcessUse] = field(default_factory=list)
+    is_allocated: bool = False
+
+
+_Rows = dict[tuple[str, Workload], _Row]
+
+
+class WorkloadAccounts:
+    """From what the driver and the kernel said to one value; `top_n` is None without pids."""
+
+    def __init__(self, top_n: int | None) -> None:
+        self._top_n = top_n
+        self._idle = IdleTime()
+        self._waits_since: dict[int, float] = {}
+        self._orphans = OrphanMemory()
+
+    def take(self, gpus: Gpus, sight: NodeSight, boottime: float) -> Workloads:
+        """The workloads at this boot time in seconds."""
+        states = [state for state in gpus.states if state.gpu.processes is not None]
+        self._orphans.forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
+        self._note_waiting(sight, boottime)
+        clients = clients_of(states, sight, self._waits_since)
+        if sight.scope.reason is not None or not states:
+            reason = sight.scope.reason or "no_process_list"
+            return Workloads(reason, 0.0 if clients else None, clients=clients)
+        rows = _bounded(_rows(states, clients, sight))
+        uses = self._uses(states, rows, boottime)
+        return Workloads(
+            reason=_reason(clients, sight),
+            attribution_ratio=_ratio(clients),
+            uses=uses,
+            clients=clients,
+            per_pid=() if self._top_n is None else series_per_pid(clients, self._top_n),
+            totals=tuple(
+                GpuTotals(state.gpu.uuid, self._orphans.take(state, sight)) for state in states
+            ),
+        )
+
+    def _note_waiting(self, sight: NodeSight, boottime: float) -> None:
+        waiting = {pid for pid, it in sight.processes.items() if it.state == "uninterruptible"}
+        self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
+
+    def _uses(
+        self, states: Iterable[GpuState], rows: _Rows, boottime: float
+    ) -> tuple[WorkloadUse, ...]:
+        by_uuid = {state.gpu.uuid: state for state in states}
+        self._idle.forget_all_but(frozenset(rows))
+        crowded = _shared_gpus(rows)
+        found = []
+        for (uuid, workload), row in rows.items():
+            state = by_uuid[uuid]
+            use = _summed(uuid, workload, row)
+            is_active = _is_active(use, state, is_alone=uuid not in crowded)
+            idle = self._idle.take(uuid, workload, is_active=is_active, boottime=boottime)
+            found.append(replace(use, idle_allocated_secs=idle))
+        return tuple(found)
+
+
+def _rows(states: Iterable[GpuState], clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
+    rows: _Rows = {}
+    for client in clients:
+        if client.workload is None:
+            continue
+        for use in client.uses:
+            row = rows.setdefault((use.gpu_uuid, client.workload), _Row())
+            row.processes.add(client.pid)
+            row.uses.append(use)
+    devices = _devices(states)
+    for allocation in sight.allocations:
+        holder = holder_of(allocation, sight.names)
+        for device in allocation.devices:
+            uuid = devices.get(device)
+            if holder is not None and uuid is not None:
+                rows.setdefault((uuid, holder), _Row()).is_allocated = True
+    return rows
+
+
+def _devices(states: Iterable[GpuState]) -> Mapping[DeviceId, str]:
+    """The UUID of the GPU behind every name that a device plugin may use."""
+    found = {}
+    for state in states:
+        gpu = state.gpu
+        found[DeviceId(uuid=gpu.uuid)] = gpu.uuid
+        found[DeviceId(number=gpu.index)] = gpu.uuid
+    return found
+
+
+def _bounded(rows: _Rows) -> _Rows:
+    """The rows that hold most memory, and the rest of each GPU as one."""
+    if len(rows) <= MAX_ROWS:
+        return dict(sorted(rows.items()))
+    ranked = sorted(rows, key=lambda key: (-_memory(rows[key]), key))
+    kept = {key: rows[key] for key in sorted(ranked[:MAX_ROWS])}
+    for uuid, workload in ranked[MAX_ROWS:]:
+        rest = kept.setdefault((uuid, OTHER), _Row())
+        rest.processes |= rows[uuid, workload].processes
+        rest.uses += rows[uuid, workload].uses
+    return kept
+
+
+def _memory(row: _Row) -> int:
+    return sum(use.memory_used_bytes or 0 for use in row.uses)
+
+
+def _summed(uuid: str, workload: Workload, row: _Row) -> WorkloadUse:
+    instances = {(use.gpu_instance, use.compute_instance) for use in row.uses}
+    return WorkloadUse(
+        gpu_uuid=uuid,
+        workload=workload,
+        processes=len(row.processes),
+        memory_used_bytes=sum_of_all(u.memory_used_bytes for u in row.uses) if row.uses else None,
+        sm_utilization_percent=sum_of_known(use.sm_utilization_percent for use in row.uses),
+        is_allocated=row.is_allocated,
+        instances=tuple(sorted((g, c) for g, c in instances if g is not None)),
+    )
+
+
+def _shared_gpus(rows: _Rows) -> set[str]:
+    """GPUs with processes of several workloads: what the GPU does cannot be told apart."""
+    seen: set[str] = set()
+    shared: set[str] = set()
+    for (uuid, _), row in rows.items():
+        if row.uses:
+            (shared if uuid in seen else seen).add(uuid)
+    return shared
+
+
+def _is_active(use: WorkloadUse, state: GpuState, *, is_alone: bool) -> bool | None:
+    """Whether the workload used the GPU in the last pass; None where that cannot be told."""
+    if state.stale:
+        return None
+    if not use.processes:
+        return False
+    if use.sm_utilization_percent is not None:
+        return use.sm_utilization_percent > 0
+    whole = state.gpu.utilization_percent
+    if whole is None:
+        return None
+    return whole > 0 if is_alone or whole == 0 else None
+
+
+def _ratio(clients: tuple[GpuClient, ...]) -> float | None:
+    if not clients:
+        return None
+    return sum(client.workload is not None for client in clients) / len(clients)
+
+
+def _reason(clients: tuple[GpuClient, ...], sight: NodeSight) -> str:
+    """Why not every process has a workload; ok when all have."""
+    lost = [client for client in clients if client.workload is None]
+    if not lost:
+        return "ok"
+    if all(client.name is None for client in clients):
+        return "pids_not_found"
+    if any(client.pod_uid is not None for client in lost):
+        return "pod_unknown" if sight.names.are_known else "no_pod_names"
+    return "processes_ended"

@@ -1,0 +1,21 @@
+"""Puts the workload source together from its surroundings."""
+
+import os
+
+from exporter.sources.process_files import ProcessReader
+from exporter.sources.surroundings import Surroundings
+from exporter.sources.workload_accounts import WorkloadAccounts
+from exporter.sources.workloads import NodeFiles, WorkloadSource
+
+
+def build_workloads(around: Surroundings) -> WorkloadSource:
+    """The workload source with what the configuration wants of it."""
+    wanted = around.config.processes
+    ticks_per_sec = os.sysconf("SC_CLK_TCK")
+    reader = ProcessReader(around.proc, ticks_per_sec, with_users=wanted.users)
+    return WorkloadSource(
+        NodeFiles(reader, around.proc, around.root),
+        WorkloadAccounts(wanted.top_n if wanted.per_pid else None),
+        call=around.call,
+        boottime=around.boottime,
+    )

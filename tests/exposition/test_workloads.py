@@ -1,0 +1,88 @@
+"""What the families of the workloads say of one snapshot."""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from exporter.exposition.render import Format, render
+from exporter.exposition.workloads import FAMILIES
+from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import (
+    GpuTotals,
+    PidUse,
+    Workload,
+    Workloads,
+    WorkloadUse,
+)
+
+TRAINER = Workload("ml", 'train-0"\n', "trainer")
+PROCESS = GpuProcess(10, "compute", 5)
+STATE = GpuState(Gpu(0, "GPU-0", "H100", processes=(PROCESS, replace(PROCESS, gpu_instance=1))), 1)
+G = 'node="n",gpu_index="0",gpu_name="H100",gpu_uuid="GPU-0"'
+W = rf'{G},namespace="ml",pod="train-0\"\n",container="trainer"'
+
+
+def _lines(workloads: Workloads | None, *states: GpuState) -> set[str]:
+    readings: dict[type, object] = {Gpus: Gpus(GpuBackend("nvml", "ok"), states)}
+    if workloads is not None:
+        readings[Workloads] = workloads
+    snapshot = Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings))
+    lines = render(FAMILIES, snapshot, Format.TEXT).body.decode().splitlines()
+    return {line for line in lines if not line.startswith("#")}
+
+
+def test_each_workload_has_its_series() -> None:
+    """Values that are known have a sample, with the labels of the GPU and of the workload."""
+    use = WorkloadUse("GPU-0", TRAINER, 2, 7, 12.5, None, 30.0, instances=((1, 0), (2, None)))
+    workloads = Workloads("ok", 1.0, uses=(use,), totals=(GpuTotals("GPU-0", 3),))
+    mig = rf'{G},gpu_instance="%s",compute_instance="%s",{W.removeprefix(G + ",")}'
+    assert _lines(workloads, STATE) == {
+        f"hw_gpu_processes{{{G}}} 1",
+        f"hw_gpu_workload_info{{{W}}} 1",
+        f"hw_gpu_workload_processes{{{W}}} 2",
+        f"hw_gpu_workload_memory_used_bytes{{{W}}} 7",
+        f"hw_gpu_workload_sm_utilization_percent{{{W}}} 12.5",
+        f"hw_gpu_workload_mig_info{{{mig % ('1', '0')}}} 1",
+        f"hw_gpu_workload_mig_info{{{mig % ('2', '')}}} 1",
+        f"hw_gpu_idle_allocated_seconds{{{W}}} 30",
+        f"hw_gpu_orphan_memory_used_bytes{{{G}}} 3",
+        'hw_exporter_attribution_info{node="n",reason="ok"} 1',
+        'hw_exporter_attribution_ratio{node="n"} 1',
+    }
+
+
+def test_what_is_not_known_has_no_sample() -> None:
+    """A workload that only holds a GPU has no memory and no utilization, not zero of them."""
+    uses = (WorkloadUse("GPU-0", TRAINER, is_allocated=True),)
+    assert _lines(Workloads("no_host_pids", None, uses=uses), STATE) == {
+        f"hw_gpu_processes{{{G}}} 1",
+        f"hw_gpu_workload_info{{{W}}} 1",
+        f"hw_gpu_workload_processes{{{W}}} 0",
+        'hw_exporter_attribution_info{node="n",reason="no_host_pids"} 1',
+    }
+
+
+def test_series_of_processes_are_there_when_asked_for() -> None:
+    """Single processes carry pid and name, the rest counts under other."""
+    rows = (
+        PidUse("GPU-0", "10", "py", 5, 1.0, 2.0, None, None),
+        PidUse("GPU-0", "other", "other", None, 3.0, None, None, None),
+    )
+    lines = _lines(Workloads("ok", per_pid=rows), STATE)
+    assert f'hw_gpu_process_memory_used_bytes{{{G},pid="10",process="py"}} 5' in lines
+    assert f'hw_gpu_process_sm_utilization_percent{{{G},pid="other",process="other"}} 3' in lines
+    assert sum("hw_gpu_process_" in line for line in lines) == 4
+
+
+def test_workloads_go_with_the_values_of_their_gpu() -> None:
+    """When the GPU's values have expired, or it is not there, its workloads are not shown."""
+    use = WorkloadUse("GPU-0", TRAINER, 1, 7)
+    expired = replace(STATE, gpu=replace(STATE.gpu, processes=None))
+    for states in ((), (expired,)):
+        lines = _lines(Workloads("ok", 1.0, uses=(use,)), *states)
+        assert all("hw_exporter_attribution" in line for line in lines)
+
+
+def test_without_a_reading_nothing_is_said() -> None:
+    """A source that failed leaves the count of processes and nothing of the workloads."""
+    assert _lines(None, STATE) == {f"hw_gpu_processes{{{G}}} 1"}
