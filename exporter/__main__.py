@@ -1,5 +1,22 @@
-"""`python -m exporter` is the command `hw-exporter`."""
+"""`python -m exporter`, and the command `hw-exporter`."""
 
-from exporter.cli import main
+import os
+import signal
 
-main()
+
+def main() -> None:
+    """Run the command line; SIGTERM and SIGINT are obeyed from the very beginning."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    from exporter.cli import main as run  # noqa: PLC0415 - takes a while: signals come first
+
+    run()
+
+
+def _leave(*_: object) -> None:
+    """Asked to stop before there is anything to stop; as process 1 nobody else would do it."""
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import platform
 import resource
 import signal
@@ -22,12 +23,12 @@ from exporter.sources import chosen
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits
-from exporter.web.listening import listening_sockets
+from exporter.web.listening import BACKLOG, listening_sockets
 from exporter.web.routes import Routes
 from exporter.web.security import Security
 
 STOP_SECS = 1.2
-MAX_BACKLOG = 1024
+MAX_ACCEPTED_AT_ONCE = 100
 RESERVED_DESCRIPTORS = 128
 CPU_MODEL_SECS = 30.0
 LIVE_TICKS = 3
@@ -109,11 +110,7 @@ class App:
         self._collecting.add_done_callback(_say_why_it_ended)
         model = asyncio.ensure_future(self._ask_cpu_model())
         watch = asyncio.ensure_future(self._security.watch())
-        # As many are accepted in one go: never more than there are places, and descriptors, for.
-        backlog = min(MAX_BACKLOG, self._server.limits.max_connections)
-        servers = [
-            await loop.create_server(self._server, sock=sock, backlog=backlog) for sock in sockets
-        ]
+        servers = [await self._serve(sock) for sock in sockets]
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
         log.info("stopping")
@@ -123,11 +120,21 @@ class App:
         watch.cancel()
         await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
 
+    async def _serve(self, sock: socket.socket) -> asyncio.Server:
+        # asyncio uses one number for how many clients wait in the kernel and how many are accepted
+        # at once. The first has to be large, or a burst of clients waits for a second; the second
+        # has to be small, or those that are going to be refused take the last descriptors.
+        at_once = max(1, min(MAX_ACCEPTED_AT_ONCE, self._server.limits.max_connections // 4))
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(self._server, sock=sock, backlog=at_once)
+        sock.listen(BACKLOG)
+        return server
+
     def _on_signal(self) -> None:
-        if self._stop.is_set():
+        if self._stop.is_set():  # asked twice: now, at once
             self._children.kill_all()
             self._gpu_children.kill_all()
-            raise SystemExit(1)  # asked twice: now, at once
+            os._exit(1)
         self._stop.set()
 
     async def _end(self) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,8 +29,6 @@ KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and end the process with its exit code."""
     _mend_standard_streams()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
     code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
     sys.stdout.flush()
     # Not sys.exit: threads that hang in a dead file system must not keep the process.
@@ -45,11 +42,6 @@ def _mend_standard_streams() -> None:
     os.close(descriptor)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
-
-
-def _leave(*_: object) -> None:
-    """Asked to stop before there is anything to stop; as process 1 nobody else would do it."""
-    os._exit(EXIT_OK)
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -168,7 +160,6 @@ def read_version() -> str:
 
 
 def _run(settings: Settings) -> int:
-    # Imported here: --version and --check-config need no server, and SIGTERM is obeyed meanwhile.
-    from exporter.running import run  # noqa: PLC0415 - for the reason above
+    from exporter.running import run  # noqa: PLC0415 - other commands need no server
 
     return run(settings.config, settings.identity, settings.log_level)

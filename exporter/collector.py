@@ -207,7 +207,7 @@ class Collector:
         report = SourceReport(
             source=source.name,
             outcome=Outcome.OK,
-            duration_secs=duration_secs,
+            duration_secs=duration_secs if reading.took_secs is None else reading.took_secs,
             last_success_at=now,
             missing=tuple(reading.missing),
             rejected=reading.rejected,

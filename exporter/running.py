@@ -30,8 +30,6 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
     except CannotListen as error:
         print(f"hw-exporter: {error}", file=sys.stderr)  # noqa: T201 - one line, whatever the log level
         return EXIT_FAILED
-    except (KeyboardInterrupt, SystemExit):
-        return EXIT_FAILED
     finally:
         watchdog.stop()
         _finish(loop)

@@ -51,7 +51,8 @@ class Program:
     """`python -m exporter run` in a folder of its own, ended when the block ends.
 
     `changes` are merged into QUIET, section by section. The log is a file; `stderr` gives it
-    another one, and `descriptors` is the limit of open files it runs under.
+    another one, and then `port` has to say what it listens on. `descriptors` is the limit of open
+    files it runs under.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Program:
         environment: Mapping[str, str] | None = None,
         stderr: int | None = None,
         descriptors: int | None = None,
+        port: int | None = None,
         command: Sequence[str] = (sys.executable, "-m", "exporter", "run"),
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,7 +82,7 @@ class Program:
                 preexec_fn=None if descriptors is None else _limit(descriptors),  # noqa: PLW1509 - the limit is for the child alone
                 start_new_session=True,
             )
-        self._port: int | None = None
+        self._port = port
 
     def __enter__(self) -> "Program":  # noqa: PYI034 - Self is not in typing of Python 3.10
         return self
@@ -128,7 +130,10 @@ class Program:
         """`/metrics`, as soon as it holds this text."""
 
         def look() -> Answer | None:
-            answer = self.get("/metrics")
+            try:
+                answer = self.get("/metrics")
+            except ConnectionRefusedError:
+                return None  # it does not listen yet
             return answer if answer.status == 200 and text in answer.text else None
 
         return wait_for(look, f"{text!r} on the page")
@@ -139,6 +144,13 @@ class Program:
         self.process.send_signal(number)
         code = self.process.wait(PATIENCE_SECS)
         return code, time.monotonic() - began
+
+    def obeys(self, number: int) -> bool:
+        """Whether it has said what is to be done at this signal."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        caught = int(re.findall(r"SigCgt:\s+([0-9a-f]+)", status)[0], 16)
+        # Python itself catches SIGINT from its start on, to raise KeyboardInterrupt.
+        return bool(caught & 1 << (signal.SIGTERM - 1)) and bool(caught & 1 << (number - 1))
 
     def descriptor_count(self) -> int:
         """How many files it holds open."""

@@ -157,6 +157,18 @@ def test_a_source_that_fails_costs_its_own_reading(
     assert (snapshot.reports[0].outcome, snapshot.reports[0].reason) == (outcome, reason)
 
 
+def test_the_duration_is_that_of_the_look_and_not_of_the_wait() -> None:
+    """A reader that had to wait for its turn says itself how long it took."""
+
+    async def scenario() -> Snapshot:
+        queued = gives(Reading(Apples(1), took_secs=0.25), after_secs=1)
+        run = Run([Scripted("apples", queued), Scripted("pears", gives(Pears(2), after_secs=1))])
+        await run.until(2)
+        return run.last
+
+    assert [report.duration_secs for report in run_virtually(scenario()).reports] == [0.25, 1.0]
+
+
 def test_nothing_old_is_shown_after_a_failure() -> None:
     """A source that worked and then fails has no reading, and keeps the time of its success."""
 

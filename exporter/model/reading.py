@@ -23,9 +23,11 @@ class Reading(Generic[T_co]):
     """The value of one source with everything it had to leave out.
 
     `missing` names fields that are absent and why; `rejected` counts impossible values by field
-    since the start (`hw_exporter_values_rejected_total`).
+    since the start (`hw_exporter_values_rejected_total`). `took_secs` is how long the look itself
+    took, where that is less than the wait for it: readers of files take turns in one thread.
     """
 
     value: T_co
     missing: Sequence[Missing] = ()
     rejected: Labeled = ()
+    took_secs: float | None = None

@@ -1,7 +1,9 @@
 """Reading files of the kernel: bounded, and with the errors that sources speak."""
 
 import asyncio
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.model.reading import Reading
@@ -39,7 +41,11 @@ class FileSource:
 
     async def read(self) -> Reading[object]:
         """One look at the files; raises SourceAbsent or SourceFailed."""
-        return await self._call(self._look)
+        return await self._call(self._timed_look)
+
+    def _timed_look(self) -> Reading[object]:
+        started = time.perf_counter()
+        return replace(self._look(), took_secs=time.perf_counter() - started)
 
     async def close(self) -> None:
         """Nothing is held between two looks."""

@@ -3,6 +3,9 @@
 import errno
 import socket
 
+BACKLOG = 1024
+"""Clients that may wait in the kernel to be accepted."""
+
 
 def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:
     """Sockets bound to the address; both IP versions for 0.0.0.0 where both are there.
@@ -42,7 +45,7 @@ def _listen(family: int, address: str, port: int, user_timeout_secs: float) -> s
         # Inherited by every connection: one that never reads its answer is closed by the kernel.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(user_timeout_secs * 1000))
         sock.bind((address, port))
-        sock.listen(1024)
+        sock.listen(BACKLOG)
         sock.setblocking(False)  # noqa: FBT003 - the socket's own signature
     except OSError:
         sock.close()

@@ -1,0 +1,234 @@
+"""The real program: how it starts, what it survives, and how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.program import PATIENCE_SECS, QUIET, ROOT, Program, exchange, wait_for
+
+FAST: dict[str, dict[str, Any]] = {"metrics": {"collect_interval_secs": 0.1}}
+ASLEEP_SECS = 0.5
+
+
+def _age(program: Program) -> float:
+    page = program.first_page().text
+    line = next(line for line in page.splitlines() if line.startswith("hw_exporter_snapshot_age"))
+    return float(line.rsplit(" ", 1)[1])
+
+
+def _traceback(program: Program) -> bool:
+    return "Traceback" in program.log_file.read_text()
+
+
+def test_it_serves_and_ends_well(tmp_path: Path) -> None:
+    """From start to a complete page, and out with code 0 on SIGTERM, with two lines in the log."""
+    with Program(tmp_path) as program:
+        page = program.first_page()
+        assert page.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert program.get("/ready").document["reasons"] == []
+        code, secs = program.stop()
+    assert code == 0
+    assert secs < 2
+    assert [line["message"].split(" on ")[0] for line in program.log_lines] == [
+        "listening",
+        "stopping",
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("after_secs", [0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8])
+def test_it_can_be_stopped_at_any_moment(
+    tmp_path: Path, number: signal.Signals, after_secs: float
+) -> None:
+    """Whatever it is doing, it ends well within two seconds and without a traceback."""
+    with Program(tmp_path, FAST) as program:
+        # Before Python itself is up, nobody but the kernel can answer.
+        wait_for(lambda: True if program.obeys(number) else None, "the program to obey")
+        time.sleep(after_secs)
+        code, secs = program.stop(number)
+    assert code == 0
+    assert secs < 2
+    assert not _traceback(program)
+
+
+def test_asked_twice_it_leaves_at_once(tmp_path: Path) -> None:
+    """A second signal is obeyed at once, and nothing is said about it."""
+    with Program(tmp_path, FAST) as program:
+        program.first_page()
+        program.process.send_signal(signal.SIGTERM)
+        code, secs = program.stop(signal.SIGINT)
+    assert code in (0, 1)
+    assert secs < 1
+    assert not _traceback(program)
+
+
+def test_it_ends_while_clients_hold_on(tmp_path: Path) -> None:
+    """Open connections, idle or in the middle of a request, do not delay the end."""
+    with Program(tmp_path) as program:
+        program.first_page()
+        address = ("127.0.0.1", program.port)
+        held = [socket.create_connection(address) for _ in range(20)]
+        for sock in held[:10]:
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+        for sock in held[10:]:
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        code, secs = program.stop()
+        for sock in held:
+            sock.close()
+    assert code == 0
+    assert secs < 2
+    assert not _traceback(program)
+
+
+def test_it_goes_on_after_having_been_stopped(tmp_path: Path) -> None:
+    """After SIGSTOP and SIGCONT it collects again, and the age of what it shows was never wrong."""
+    with Program(tmp_path, FAST) as program:
+        program.first_page()
+        program.process.send_signal(signal.SIGSTOP)
+        time.sleep(ASLEEP_SECS)
+        program.process.send_signal(signal.SIGCONT)
+        wait_for(lambda: True if _age(program) < ASLEEP_SECS else None, "a fresh page")
+        assert program.get("/health").status == 200
+        assert program.stop()[0] == 0
+
+
+def test_a_blocked_standard_error_stops_nothing(tmp_path: Path) -> None:
+    """With standard error a full pipe that nobody reads, pages are served and the end is quick."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, b"x" * 4096)
+    except BlockingIOError:
+        os.set_blocking(writing, True)
+    port = _free_port()
+    changes = {**FAST, "server": {"port": port}}
+    with Program(tmp_path, changes, stderr=writing, port=port) as program:
+        assert program.first_page().status == 200
+        assert program.stop()[0] == 0
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.parametrize("redirection", [">&- 2>&-", "2>/dev/full", "<&- >&- 2>&-", ">/dev/full"])
+def test_closed_and_full_streams_stop_nothing(tmp_path: Path, redirection: str) -> None:
+    """Without standard streams, or with full ones, it serves all the same."""
+    shell = ("sh", "-c", f'exec "$@" {redirection}', "sh")
+    port = _free_port()
+    command = (*shell, sys.executable, "-m", "exporter", "run")
+    changes = {**FAST, "server": {"port": port}}
+    with Program(tmp_path, changes, command=command, port=port) as program:
+        assert program.first_page().status == 200
+        assert program.get("/node").document["node"]
+        assert program.stop()[0] == 0
+
+
+def test_lost_log_lines_are_counted(tmp_path: Path) -> None:
+    """What a full standard error did not take is on the page."""
+    port = _free_port()
+    with (
+        Path("/dev/full").open("wb") as full,
+        Program(tmp_path, {"server": {"port": port}}, stderr=full.fileno(), port=port) as program,
+    ):
+        page = program.first_page().text
+    lost = next(line for line in page.splitlines() if line.startswith("hw_exporter_log_lines_dr"))
+    assert float(lost.rsplit(" ", 1)[1]) >= 1
+
+
+def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
+    """Another program on the port: exit code 1 at once, with one sentence."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with Program(tmp_path, {"server": {"port": port}}) as program:
+            assert program.process.wait(PATIENCE_SECS) == 1
+        expected = f"hw-exporter: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+        assert program.log_file.read_text() == expected
+
+
+def test_the_default_address_is_both_ip_versions(tmp_path: Path) -> None:
+    """The default configuration answers over IPv4 and, where the machine has it, IPv6."""
+    with Program(tmp_path, {"server": {"host": "0.0.0.0"}}) as program:
+        assert program.get("/health").status == 200
+        try:
+            sock = socket.create_connection(("::1", program.port))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        with sock:
+            sock.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+            assert sock.recv(100).startswith(b"HTTP/1.0 200 OK")
+
+
+@pytest.fixture
+def lonely_network() -> tuple[str, ...]:
+    """A command that runs another one in a network with nothing but IPv6."""
+    command = ("unshare", "-rn", "sh", "-c")
+    prepare = "ip link set lo up && ip -4 addr flush dev lo"
+    done = subprocess.run([*command, prepare], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("no network of its own can be made here")
+    return (*command, f'{prepare} && exec "$@"', "sh")
+
+
+def test_a_network_without_ipv4(tmp_path: Path, lonely_network: tuple[str, ...]) -> None:
+    """The default configuration also serves where there is only IPv6."""
+    script = (
+        "import subprocess, sys, time, urllib.request\n"
+        "program = subprocess.Popen([sys.executable, '-m', 'exporter', '--port', '18080'])\n"
+        "for _ in range(500):\n"
+        "    try:\n"
+        "        print(urllib.request.urlopen('http://[::1]:18080/health').status)\n"
+        "        break\n"
+        "    except OSError:\n"
+        "        time.sleep(0.02)\n"
+        "program.kill()\n"
+    )
+    done = subprocess.run(
+        [*lonely_network, sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "200", done.stderr
+
+
+def test_few_descriptors_are_enough(tmp_path: Path) -> None:
+    """With 64 descriptors and 300 clients it keeps going, and recovers when they leave."""
+    with Program(tmp_path, FAST, descriptors=64) as program:
+        program.first_page()
+        before = program.descriptor_count()
+        clients = []
+        for _ in range(300):
+            client = socket.socket()
+            client.settimeout(PATIENCE_SECS)
+            client.connect(("127.0.0.1", program.port))
+            clients.append(client)
+        for client in clients:
+            client.close()
+        assert program.first_page().status == 200
+        wait_for(lambda: True if program.descriptor_count() <= before + 2 else None, "recovery")
+        wait_for(lambda: True if _age(program) < 1 else None, "a fresh page")
+        assert len(program.log_lines) < 10
+        assert program.stop()[0] == 0
+
+
+def test_malformed_requests_fill_no_log(tmp_path: Path) -> None:
+    """Two hundred kinds of garbage later, the log has one line: where it listens."""
+    with Program(tmp_path) as program:
+        for number in range(200):
+            exchange(program.port, b"GET / HTTP/1.1\r\n%c: \x00\r\n\r\n" % (number % 256))
+        assert program.get("/health").status == 200
+        assert len(program.log_lines) == 1
+
+
+def _free_port() -> int:
+    with socket.create_server((str(QUIET["server"]["host"]), 0)) as sock:
+        return int(sock.getsockname()[1])
