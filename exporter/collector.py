@@ -219,6 +219,8 @@ class Collector:
     ) -> _Attempt:
         def say() -> None:
             level = logging.INFO if outcome is Outcome.ABSENT else logging.WARNING
+            if outcome is Outcome.ABSENT and source.name not in self._last_success:
+                level = logging.DEBUG  # it was never there: nothing has changed
             log.log(level, "source %s is %s: %s", source.name, outcome.value, reason)
 
         self._say(source.name, outcome.value, say)

@@ -433,3 +433,19 @@ def test_a_follower_that_hangs_costs_only_itself() -> None:
         "juice": Outcome.STUCK,
     }
     assert (calls, is_closed) == (1, True)
+
+
+def test_what_was_never_there_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    """A source whose thing is not on this node says so in its report; one that loses it, also in
+    the log, once."""
+
+    async def scenario() -> None:
+        never = Scripted("apples", raises(SourceAbsent("no apples")))
+        lost = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("no pears")))
+        await Run([never, lost]).until(46)
+
+    with caplog.at_level("INFO"):
+        run_virtually(scenario())
+    assert [record.getMessage() for record in caplog.records] == [
+        "source pears is absent: no pears"
+    ]
