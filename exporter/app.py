@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
+from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
@@ -194,6 +195,7 @@ class App:
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
+            is_metric_taken=NAMES.__contains__,
         )
         return Collector(
             self._identity.node,

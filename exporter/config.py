@@ -3,6 +3,7 @@
 `config/default.toml` and `docs/CONFIG.md` are generated from this file.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,6 +27,7 @@ def knob(
     at_most: float | None = None,
     one_of: tuple[str, ...] = (),
     are_patterns: bool = False,
+    is_duration: bool = False,
 ) -> Any:
     """A field of the configuration: its default, its sentence, and what is allowed."""
     bounds = {
@@ -34,11 +36,20 @@ def knob(
         "at_most": at_most,
         "one_of": one_of,
         "are_patterns": are_patterns,
+        "is_duration": is_duration,
     }
     if isinstance(default, Mapping):
         frozen = MappingProxyType(dict(default))
         return field(default_factory=lambda: frozen, metadata=bounds)
     return field(default=default, metadata=bounds)
+
+
+def duration_secs(text: str) -> float | None:
+    """The seconds of a duration such as 500ms, 30s, 5m or 2h; None when it is none."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)", text)
+    if match is None or float(match[1]) == 0:
+        return None
+    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def section(kind: type, doc: str) -> Any:
@@ -100,6 +111,7 @@ class Enabled:
     network: bool = knob(True, "Network interfaces and the network stack.")
     gpu: bool = knob(True, "GPUs.")
     workloads: bool = knob(True, "Processes on GPUs, and the containers they belong to.")
+    probes: bool = knob(True, "External probes.")
     exporter: bool = knob(True, "What the exporter itself uses.")
 
 
@@ -255,8 +267,8 @@ class ProbeCommand:
     name: str = knob("", "Name, unique among the probes.")
     command: tuple[str, ...] = knob((), "Program and arguments; no shell.")
     mode: str = knob("stream", "How it runs.", one_of=("stream", "interval"))
-    every_secs: float = knob(30.0, "Seconds between starts in interval mode.", at_least=1)
-    deadline_secs: float = knob(10.0, "Seconds of silence after which it is stale.", at_least=0.1)
+    every: str = knob("30s", "Time between starts in interval mode.", is_duration=True)
+    deadline: str = knob("10s", "Silence after which it is stale.", is_duration=True)
 
 
 @dataclass(frozen=True, slots=True)

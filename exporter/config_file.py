@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.config import Config
+from exporter.config import Config, duration_secs
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,7 +48,19 @@ def load(layers: Iterable[Layer]) -> Config:
     config = Config()
     for layer in layers:
         config = _merged(config, layer.table, layer, "")
+    _check_probes(config)
     return config
+
+
+def _check_probes(config: Config) -> None:
+    """Each external probe has a name of its own and a command; raises ConfigError."""
+    names = [probe.name for probe in config.probes]
+    for position, probe in enumerate(config.probes):
+        place = f"probes[{position}]"
+        if not probe.name or names.count(probe.name) > 1:
+            raise ConfigError(f"{place}.name is {_shown(probe.name)}, but must be unique")
+        if not probe.command or not probe.command[0].startswith("/"):
+            raise ConfigError(f"{place}.command must begin with the absolute path of a program")
 
 
 def file_layers(named: str | None) -> list[Layer]:
@@ -196,6 +208,8 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
     one_of = bounds.get("one_of") or ()
     if one_of and found not in one_of:
         raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
+    if bounds.get("is_duration") and duration_secs(found) is None:
+        raise _wrong(layer, name, found, "a duration such as 500ms, 30s, 5m or 2h")
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         return
     lowest, highest = bounds.get("at_least"), bounds.get("at_most")

@@ -72,9 +72,10 @@ def test_tables_of_names_are_texts() -> None:
 
 def test_probes_are_a_list_of_tables() -> None:
     """Each is checked like a section."""
-    probe = {"name": "npu", "command": ["/opt/npu.py"], "mode": "interval"}
+    probe = {"name": "npu", "command": ["/opt/npu.py"], "mode": "interval", "every": "5m"}
     (found,) = load([Layer("f", {"probes": [probe]})]).probes
-    assert (found.name, found.command, found.deadline_secs) == ("npu", ("/opt/npu.py",), 10.0)
+    assert (found.name, found.command) == ("npu", ("/opt/npu.py",))
+    assert (found.every, found.deadline) == ("5m", "10s")
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -99,6 +100,12 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"gpu": {"smi_paths": [1]}}, 'f: gpu.smi_paths[0] is "1", but must be a text'),
     ({"probes": {"name": "x"}}, "but must be a list"),
     ({"probes": [{"nmae": "x"}]}, 'f: unknown key "probes[0].nmae"; did you mean name?'),
+    ({"probes": [{"name": "x", "command": ["/x"], "every": "soon"}]}, "must be a duration"),
+    ({"probes": [{"name": "x", "command": ["/x"], "every": "0s"}]}, "must be a duration"),
+    ({"probes": [{"command": ["/x"]}]}, 'probes[0].name is "", but must be unique'),
+    ({"probes": [{"name": "x", "command": ["/x"]}] * 2}, "but must be unique"),
+    ({"probes": [{"name": "x"}]}, "must begin with the absolute path of a program"),
+    ({"probes": [{"name": "x", "command": ["npu.py"]}]}, "must begin with the absolute path"),
     ({"server": {"auth": {"basic_users": {"a": 1}}}}, "must be a table of texts"),
 ]
 

@@ -11,9 +11,11 @@ from exporter.exposition import (
     network,
     node,
     pressure,
+    probes,
     workloads,
 )
 from exporter.exposition.family import Family
+from exporter.model.snapshot import Snapshot
 
 FAMILIES: tuple[Family, ...] = (
     *node.FAMILIES,
@@ -25,7 +27,16 @@ FAMILIES: tuple[Family, ...] = (
     *network.FAMILIES,
     *gpu.FAMILIES,
     *workloads.FAMILIES,
+    *probes.FAMILIES,
     *health.FAMILIES,
 )
 
 LIVE_FAMILIES = live.LIVE_FAMILIES
+
+NAMES = frozenset(row.name for row in FAMILIES) | frozenset(row.name for row in LIVE_FAMILIES)
+"""The names that external probes cannot take."""
+
+
+def families_of(snapshot: Snapshot) -> tuple[Family, ...]:
+    """Our families, and those that external probes have named in this snapshot."""
+    return (*FAMILIES, *probes.named_by_probes(snapshot))

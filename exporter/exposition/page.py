@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.exposition import LIVE_FAMILIES, families_of
 from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, Rendered, render
 from exporter.model.snapshot import Snapshot
@@ -78,7 +78,7 @@ class Pages:
 
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:
-            rendered = render(FAMILIES, self._snapshot, form)
+            rendered = render(families_of(self._snapshot), self._snapshot, form)
             if not self._fixed:
                 self._dropped.update(dict(rendered.dropped))
             self._fixed[form] = rendered

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from exporter.config import Config
 from exporter.sources import node_building as node
+from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
 from exporter.sources.files import FileSource
 from exporter.sources.gpu_building import build_gpu
 from exporter.sources.interface import AnySource, Source
@@ -39,6 +40,17 @@ def _our_processes(around: Surroundings) -> Source:
     return FileSource("our_processes", reader.look, around.call)
 
 
+def _external_probes(around: Surroundings) -> Source:
+    surroundings = ProbeSurroundings(
+        children=around.children,
+        environment=around.child_environment,
+        is_taken=around.is_metric_taken,
+        boottime=around.boottime,
+        wake=lambda: around.wake("external_probes"),
+    )
+    return ExternalProbesSource(around.config.probes, surroundings)
+
+
 SOURCES: tuple[SourceRow, ...] = (
     SourceRow("host", "node", node.host),
     SourceRow("cpu", "cpu", node.cpu),
@@ -50,6 +62,7 @@ SOURCES: tuple[SourceRow, ...] = (
     SourceRow("network", "network", node.network),
     SourceRow("gpu", "gpu", _gpu),
     SourceRow("workloads", "workloads", build_workloads),
+    SourceRow("external_probes", "probes", _external_probes),
     SourceRow("our_processes", "exporter", _our_processes),
 )
 
@@ -67,5 +80,7 @@ def _runs(row: SourceRow, config: Config) -> bool:
     if row.name in config.sources.disabled or not getattr(config.metrics.enabled, row.group):
         return False
     if row.name == "gpu" and config.gpu.backend == "off":
+        return False
+    if row.name == "external_probes" and not config.probes:
         return False
     return row.by_default or row.name in config.sources.enabled

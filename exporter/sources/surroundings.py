@@ -14,7 +14,7 @@ class Surroundings:
     """Everything sources are built from; nothing below looks anything up.
 
     `child_environment` is what child processes get; `wake` asks the collector to read the named
-    source again at once.
+    source again at once; `is_metric_taken` tells metric names that no probe may use.
     """
 
     config: Config
@@ -26,6 +26,7 @@ class Surroundings:
     boottime: Callable[[], float]
     wake: Callable[[str], None]
     known_cpu_model: Callable[[], str | None]
+    is_metric_taken: Callable[[str], bool]
 
     @property
     def proc(self) -> Path:

@@ -94,6 +94,7 @@ class NodeUnderTest:
             boottime=lambda: self.boottime,
             wake=lambda _: self.woken.set(),
             known_cpu_model=lambda: None,
+            is_metric_taken=lambda _: False,
         )
         return Collector(
             'node"7\\a',

@@ -1,0 +1,88 @@
+"""Families of external probes: their health, and what they measure under names of their own."""
+
+from collections.abc import Callable, Iterable
+
+from exporter.exposition.family import Family, Kind, Sample
+from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState
+from exporter.model.snapshot import Snapshot
+
+
+def _states(snapshot: Snapshot) -> tuple[ProbeState, ...]:
+    reading = snapshot.reading(ExternalProbes)
+    return () if reading is None else reading.probes
+
+
+def _values(snapshot: Snapshot) -> Iterable[Sample]:
+    for probe in _states(snapshot):
+        for said in probe.values:
+            yield (probe.name, said.event_type, said.entity), said.value
+
+
+def _lines(snapshot: Snapshot) -> Iterable[Sample]:
+    for probe in _states(snapshot):
+        for result, count in probe.lines:
+            yield (probe.name, result), count
+
+
+FAMILIES = (
+    Family(
+        "hw_exporter_probe_up",
+        "Whether the external probe has spoken within its deadline.",
+        Kind.GAUGE,
+        ("probe",),
+        lambda snapshot: [((probe.name,), probe.up) for probe in _states(snapshot)],
+    ),
+    Family(
+        "hw_exporter_probe_lines_total",
+        "Lines of the external probe by what became of them (good, bad, dropped).",
+        Kind.COUNTER,
+        ("probe", "result"),
+        _lines,
+    ),
+    Family(
+        "hw_exporter_probe_restarts_total",
+        "How often the probe ended or had to be ended, and was started again.",
+        Kind.COUNTER,
+        ("probe",),
+        lambda snapshot: [((probe.name,), probe.restarts) for probe in _states(snapshot)],
+    ),
+    Family(
+        "hw_probe_value",
+        "The last number an external probe gave for this kind of event and entity.",
+        Kind.GAUGE,
+        ("probe", "event_type", "entity"),
+        _values,
+    ),
+)
+
+
+def named_by_probes(snapshot: Snapshot) -> tuple[Family, ...]:
+    """The families that external probes name themselves, in the order of their names.
+
+    The first to name a family decides its type, help and labels; what differs is left out.
+    """
+    leaders: dict[str, ProbeMetric] = {}
+    for probe in _states(snapshot):
+        for metric in probe.metrics:
+            leaders.setdefault(metric.name, metric)
+    return tuple(_family(leader) for _, leader in sorted(leaders.items()))
+
+
+def _family(leader: ProbeMetric) -> Family:
+    labels = tuple(name for name, _ in leader.labels)
+    help_text = leader.help or "Measured by an external probe."
+    return Family(leader.name, help_text, Kind(leader.kind), labels, _samples_like(leader, labels))
+
+
+def _samples_like(
+    leader: ProbeMetric, labels: tuple[str, ...]
+) -> Callable[[Snapshot], Iterable[Sample]]:
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        for probe in _states(snapshot):
+            for metric in probe.metrics:
+                if (metric.name, metric.kind) != (leader.name, leader.kind):
+                    continue
+                if tuple(name for name, _ in metric.labels) == labels:
+                    yield tuple(value for _, value in metric.labels), metric.value
+
+    return samples

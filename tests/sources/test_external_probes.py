@@ -1,0 +1,178 @@
+"""External probes as real programs, good and bad."""
+
+import asyncio
+import json
+import stat
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from exporter.config import ProbeCommand
+from exporter.exposition import families_of
+from exporter.exposition.render import Format, render
+from exporter.model.probe import ExternalProbes, ProbeState
+from exporter.model.snapshot import Snapshot
+from exporter.probes.child import Children
+from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
+
+GOOD = json.dumps({"metric": "hw_npu_temperature_celsius", "labels": {"npu": "0"}, "value": 61})
+PLAIN = json.dumps({"event_type": "transport.bw", "entity_id": "eth0", "value": "12", "ts": 1})
+EVENT = json.dumps({"event_type": "error.hw", "entity_id": "eth0", "value": "broken", "ts": 1})
+
+
+class Stage:
+    """External probes with the scripts of a test; `boottime` stands still unless moved."""
+
+    def __init__(self, folder: Path) -> None:
+        self.boottime = 1000.0
+        self.wakes = 0
+        self.children = Children()
+        self._folder = folder
+        self.source: ExternalProbesSource | None = None
+
+    def start(self, *scripts: str, mode: str = "stream", deadline: str = "10s") -> None:
+        probes = tuple(
+            ProbeCommand(f"p{n}", (self._script(n, text),), mode, every="1h", deadline=deadline)
+            for n, text in enumerate(scripts)
+        )
+        around = ProbeSurroundings(
+            self.children, {"PATH": "/usr/bin:/bin"}, lambda _: False, self._now, self._on_wake
+        )
+        self.source = ExternalProbesSource(probes, around)
+
+    async def until(self, is_so: Callable[[ProbeState], bool]) -> ExternalProbes:
+        """What is read when the first probe is as wanted; fails after a while."""
+        for _ in range(1000):
+            reading = await self.read()
+            if is_so(reading.probes[0]):
+                return reading
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"it never came to that: {reading}")
+
+    async def read(self) -> ExternalProbes:
+        assert self.source is not None
+        value = (await self.source.read()).value
+        assert isinstance(value, ExternalProbes)
+        return value
+
+    def _script(self, number: int, text: str) -> str:
+        path = self._folder / f"probe{number}.sh"
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    def _now(self) -> float:
+        return self.boottime
+
+    def _on_wake(self) -> None:
+        self.wakes += 1
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    """No probe yet."""
+    stage = Stage(tmp_path)
+    yield stage
+    if stage.source is not None:
+        await stage.source.close()
+    await stage.children.end_all()
+
+
+async def test_a_probe_is_heard(stage: Stage) -> None:
+    """Its numbers and names are read while it runs."""
+    stage.start(f"echo '{GOOD}'; echo '{PLAIN}'; sleep 1000")
+    (probe,) = (await stage.until(lambda p: len(p.values) + len(p.metrics) == 2)).probes
+    assert (probe.up, probe.restarts, probe.lines) == (True, 0, (("good", 2.0),))
+    assert (probe.values[0].entity, probe.values[0].value) == ("eth0", 12.0)
+    assert (probe.metrics[0].name, probe.metrics[0].value) == ("hw_npu_temperature_celsius", 61.0)
+
+
+async def test_what_a_silent_probe_said_is_gone_at_its_deadline(stage: Stage) -> None:
+    """Old numbers are not shown as new, and the probe is down."""
+    stage.start(f"echo '{GOOD}'; sleep 1000", deadline="10s")
+    fresh = await stage.until(lambda p: p.up)
+    assert fresh.next_expiry() == 1010.0
+    assert fresh.at(1009.9).probes[0].metrics
+    assert (fresh.at(1010.0).probes[0].up, fresh.at(1010.0).probes[0].metrics) == (False, ())
+    stage.boottime = 1010.0
+    assert not (await stage.read()).probes[0].up
+
+
+async def test_bad_lines_cost_themselves(stage: Stage) -> None:
+    """They are counted, and the good ones among them are kept."""
+    stage.start(f"echo nonsense; echo '{{}}'; echo '{GOOD}'; sleep 1000")
+    (probe,) = (await stage.until(lambda p: p.up)).probes
+    assert dict(probe.lines) == {"bad": 2.0, "good": 1.0}
+
+
+async def test_an_event_wakes_the_collector(stage: Stage) -> None:
+    """It is evidence, and is there to be read at once."""
+    stage.start(f"echo '{EVENT}'; sleep 1000")
+    reading = await stage.until(lambda p: p.up)
+    assert (reading.event_count, stage.wakes) == (1, 1)
+    assert reading.events[0].raw == "broken"
+
+
+async def test_a_probe_that_ends_is_started_again(stage: Stage) -> None:
+    """With back-off, and counted; its neighbour does not notice."""
+    stage.start("exit 1", f"echo '{GOOD}'; sleep 1000")
+    reading = await stage.until(lambda p: p.restarts >= 1)
+    assert not reading.probes[0].up
+    assert (await stage.until(lambda _: True)).probes[1].restarts == 0
+
+
+async def test_a_flood_is_dropped_and_counted(stage: Stage) -> None:
+    """A probe that prints without end costs bounded memory and series."""
+    stage.start(
+        "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); "
+        'echo "{\\"event_type\\": \\"transport.bw\\", \\"entity_id\\": \\"e$i\\", '
+        '\\"value\\": \\"1\\", \\"ts\\": 1}"; done; sleep 1000'
+    )
+    (probe,) = (await stage.until(lambda p: sum(n for _, n in p.lines) == 3000)).probes
+    assert len(probe.values) == 1000
+    assert dict(probe.lines) == {"dropped": 2000.0, "good": 1000.0}
+
+
+async def test_a_line_without_end_ends_the_probe(stage: Stage) -> None:
+    """More than 64 KiB without a newline cannot be a line."""
+    stage.start("yes x | tr -d '\\n'")
+    (probe,) = (await stage.until(lambda p: p.restarts >= 1)).probes
+    assert dict(probe.lines)["bad"] >= 1
+
+
+async def test_an_interval_probe_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
+    """It does not pile up; what it said is kept for its interval."""
+    stage.start(f"echo '{GOOD}'; sleep 1000", mode="interval", deadline="500ms")
+    (probe,) = (await stage.until(lambda p: p.restarts >= 1)).probes
+    assert probe.up
+    assert probe.expires == 1000.0 + 3600 + 0.5
+
+
+async def test_a_program_that_is_not_there_is_a_probe_that_is_down(stage: Stage) -> None:
+    """The others run; it is tried again later."""
+    stage.start("exit 0")
+    (stage._folder / "probe0.sh").unlink()
+    (probe,) = (await stage.until(lambda p: p.restarts >= 1)).probes
+    assert not probe.up
+
+
+async def test_named_metrics_get_families_of_their_own(stage: Stage) -> None:
+    """With help and type on the page; a second probe cannot change what a name means."""
+    other = json.dumps({"metric": "hw_npu_temperature_celsius", "labels": {"x": "1"}, "value": 5})
+    stage.start(f"echo '{GOOD}'; sleep 1000", f"echo '{other}'; sleep 1000")
+    await stage.until(lambda p: p.up)
+    reading = await stage.read()
+    while not reading.probes[1].up:
+        await asyncio.sleep(0.01)
+        reading = await stage.read()
+    snapshot = Snapshot("n", 1, 0.0, 1000.0, 0.0, MappingProxyType({ExternalProbes: reading}))
+    page = render(families_of(snapshot), snapshot, Format.TEXT).body.decode()
+    assert (
+        "# HELP hw_npu_temperature_celsius Measured by an external probe.\n"
+        "# TYPE hw_npu_temperature_celsius gauge\n"
+        'hw_npu_temperature_celsius{node="n",npu="0"} 61\n'
+    ) in page
+    assert 'x="1"' not in page
+    assert 'hw_exporter_probe_up{node="n",probe="p1"} 1\n' in page
