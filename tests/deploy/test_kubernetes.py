@@ -1,0 +1,169 @@
+"""The manifests: valid, without needless rights, and of one mind with the program."""
+
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+
+from exporter.config import Config
+from exporter.config_file import environment_layer, load, read_file
+from tests.fakes.manifests import (
+    KUBERNETES,
+    ROOT,
+    Manifest,
+    config_of,
+    container_of,
+    pod_of,
+    rendered,
+    rendered_with,
+    the,
+    why_not,
+)
+
+MINORS = ("1.30", "1.33", "1.36")
+FOLDERS = (".", "base", "overlays/full", "overlays/privileged")
+COMPONENTS = tuple(sorted(path.name for path in (KUBERNETES / "components").iterdir()))
+FOREIGN_GROUPS = ("monitoring.coreos.com/",)
+PAIRS = [(folder, component) for folder in FOLDERS[1:] for component in COMPONENTS]
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"manifests: {why_not()}")
+
+
+@pytest.fixture(scope="module")
+def base() -> list[Manifest]:
+    """The objects of the base."""
+    return rendered(KUBERNETES / "base")
+
+
+@pytest.fixture(scope="module")
+def full() -> list[Manifest]:
+    """The objects of the overlay for all features."""
+    return rendered(KUBERNETES / "overlays/full")
+
+
+def _require_valid(manifests: list[Manifest]) -> None:
+    for manifest in manifests:
+        if manifest["apiVersion"].startswith(FOREIGN_GROUPS):
+            continue
+        for minor in MINORS:
+            kubernetes_validate.validate(manifest, minor, strict=True)
+
+
+def _config(manifests: list[Manifest], folder: Path) -> Config:
+    file = folder / "config.toml"
+    file.write_text(config_of(manifests))
+    values = {item["name"]: item.get("value", "") for item in container_of(manifests)["env"]}
+    return load([read_file(file), environment_layer(values)])
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_manifests_are_valid(folder: str) -> None:
+    """The base and each overlay fit the schemas of three minor versions of Kubernetes."""
+    _require_valid(rendered(KUBERNETES / folder))
+
+
+@pytest.mark.parametrize(("folder", "component"), PAIRS)
+def test_components_fit_everywhere(folder: str, component: str, tmp_path: Path) -> None:
+    """Each component can be put on the base and on each overlay, and the result is valid."""
+    manifests = rendered_with([component], folder, tmp_path)
+    _require_valid(manifests)
+    _config(manifests, tmp_path)
+
+
+def test_all_components_fit_together(tmp_path: Path) -> None:
+    """All components at once give valid manifests."""
+    _require_valid(rendered_with(list(COMPONENTS), "overlays/full", tmp_path))
+
+
+def test_the_top_folder_is_the_base(base: list[Manifest]) -> None:
+    """`kubectl apply -k deploy/kubernetes/` installs exactly the base."""
+    assert rendered(KUBERNETES) == base
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_version_is_ours(folder: str) -> None:
+    """The image has the version of this tree."""
+    version = (ROOT / "VERSION").read_text().strip()
+    assert container_of(rendered(KUBERNETES / folder))["image"] == f"hw-exporter:{version}"
+
+
+def test_the_base_has_no_rights(base: list[Manifest]) -> None:
+    """Nobody, read-only, without capabilities, tokens, host namespaces or a runtime class."""
+    pod, container = pod_of(base), container_of(base)
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert pod["automountServiceAccountToken"] is False
+    assert the("ServiceAccount", base)["automountServiceAccountToken"] is False
+    assert not {"hostPID", "hostNetwork", "hostIPC", "runtimeClassName"} & pod.keys()
+    assert all(mount["readOnly"] for mount in container["volumeMounts"])
+    assert {item["kind"] for item in base} == {
+        "Namespace",
+        "ServiceAccount",
+        "ConfigMap",
+        "DaemonSet",
+        "Service",
+    }
+
+
+def test_the_full_overlay_adds_what_it_says(full: list[Manifest]) -> None:
+    """One capability, the host's pids and named paths; nothing else is opened."""
+    pod, container = pod_of(full), container_of(full)
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["SYSLOG"]}
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert pod["hostPID"] is True
+    assert not {"hostNetwork", "hostIPC"} & pod.keys()
+    writable = [m["mountPath"] for m in container["volumeMounts"] if not m.get("readOnly")]
+    assert writable == ["/var/lib/hw-exporter"]
+
+
+def test_it_runs_on_every_node(base: list[Manifest]) -> None:
+    """Every taint is tolerated, and nothing but Linux is asked of a node."""
+    pod = pod_of(base)
+    assert pod["tolerations"] == [{"operator": "Exists"}]
+    assert pod["nodeSelector"] == {"kubernetes.io/os": "linux"}
+
+
+def test_every_change_of_the_configuration_restarts_the_pods(base: list[Manifest]) -> None:
+    """The name of the ConfigMap holds a hash of what is in it."""
+    name = the("ConfigMap", base)["metadata"]["name"]
+    volumes = {volume["name"]: volume for volume in pod_of(base)["volumes"]}
+    assert name.startswith("hw-exporter-")
+    assert volumes["config"]["configMap"]["name"] == name
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_configuration_is_good(folder: str, tmp_path: Path) -> None:
+    """Every key of the ConfigMap exists, and the port is the one that is probed and scraped."""
+    manifests = rendered(KUBERNETES / folder)
+    config = _config(manifests, tmp_path)
+    container = container_of(manifests)
+    (port,) = container["ports"]
+    assert config.server.port == port["containerPort"]
+    annotations = the("DaemonSet", manifests)["spec"]["template"]["metadata"]["annotations"]
+    assert annotations["prometheus.io/port"] == str(config.server.port)
+    assert container["args"][:2] == ["run", "--config"]
+    assert container["args"][2].startswith("/etc/hw-exporter/")
+
+
+def test_probes_ask_what_is_open(base: list[Manifest]) -> None:
+    """Liveness asks /healthz and readiness /ready, which need no login."""
+    container = container_of(base)
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/ready"
+
+
+@pytest.mark.parametrize("kind", ["pod-monitor", "service-monitor"])
+def test_monitors_keep_our_labels(kind: str, tmp_path: Path) -> None:
+    """The operator's scrape keeps `node` and names a port that the pods or the Service have."""
+    manifests = rendered_with([kind], "base", tmp_path)
+    (monitor,) = [item for item in manifests if item["kind"] in ("PodMonitor", "ServiceMonitor")]
+    (endpoint,) = monitor["spec"].get("podMetricsEndpoints") or monitor["spec"]["endpoints"]
+    assert endpoint["honorLabels"] is True
+    assert endpoint["port"] == container_of(manifests)["ports"][0]["name"]
+    labels = the("Service", manifests)["metadata"]["labels"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()

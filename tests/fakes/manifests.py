@@ -1,0 +1,65 @@
+"""What kustomize makes of our manifests, as plain values."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+KUBERNETES = ROOT / "deploy/kubernetes"
+Manifest = dict[str, Any]
+
+
+def why_not() -> str | None:
+    """Why manifests cannot be rendered here; None when they can."""
+    if shutil.which("kubectl") is None:
+        return "kubectl is not installed"
+    said = subprocess.run(["kubectl", "kustomize", "--help"], capture_output=True, check=False)
+    return None if said.returncode == 0 else "this kubectl has no kustomize"
+
+
+def rendered(folder: Path) -> list[Manifest]:
+    """All objects of one kustomization."""
+    done = subprocess.run(
+        ["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def rendered_with(components: list[str], resource: str, scratch: Path) -> list[Manifest]:
+    """All objects of a base or overlay together with components, as a user would combine them."""
+    lines = {
+        "resources": [os.path.relpath(KUBERNETES / resource, scratch)],
+        "components": [os.path.relpath(KUBERNETES / "components" / c, scratch) for c in components],
+    }
+    (scratch / "kustomization.yaml").write_text(yaml.safe_dump(lines))
+    return rendered(scratch)
+
+
+def the(kind: str, manifests: list[Manifest]) -> Manifest:
+    """The only object of its kind."""
+    (found,) = [item for item in manifests if item["kind"] == kind]
+    return found
+
+
+def pod_of(manifests: list[Manifest]) -> Manifest:
+    """The pod's specification."""
+    spec: Manifest = the("DaemonSet", manifests)["spec"]["template"]["spec"]
+    return spec
+
+
+def container_of(manifests: list[Manifest]) -> Manifest:
+    """The only container of the pod."""
+    (container,) = pod_of(manifests)["containers"]
+    found: Manifest = container
+    return found
+
+
+def config_of(manifests: list[Manifest]) -> str:
+    """The text of the configuration file."""
+    text: str = the("ConfigMap", manifests)["data"]["config.toml"]
+    return text
