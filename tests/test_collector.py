@@ -436,8 +436,7 @@ def test_a_follower_that_hangs_costs_only_itself() -> None:
 
 
 def test_what_was_never_there_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """A source whose thing is not on this node says so in its report; one that loses it, also in
-    the log, once."""
+    """Absence is in the report of a source; in the log it is only when it is news, and once."""
 
     async def scenario() -> None:
         never = Scripted("apples", raises(SourceAbsent("no apples")))

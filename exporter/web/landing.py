@@ -8,6 +8,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 LINKS = (
     ("/metrics", "metrics for Prometheus"),
     ("/node", "inventory of this node as JSON"),
+    ("/processes", "processes on GPUs, and whom they belong to, as JSON"),
     ("/health", "liveness"),
     ("/ready", "readiness, with reasons"),
     ("/metrics/json", "a few figures as a flat JSON object"),

@@ -15,6 +15,7 @@ from exporter.web.gatekeeper import Gatekeeper, Visitor
 from exporter.web.guard import SERVER_HEADERS
 from exporter.web.landing import landing_page
 from exporter.web.negotiation import wanted_format, wants_gzip
+from exporter.web.processes import processes
 
 CONTENT_TYPES = {
     Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
@@ -82,6 +83,7 @@ class Routes:
             "/metrics": self._metrics,
             "/metrics/json": self._flat_metrics,
             "/node": self._node,
+            "/processes": self._processes,
         }
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -134,6 +136,10 @@ class Routes:
     def _node(self, _: web.BaseRequest) -> Answer:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: documents.inventory(snapshot, boottime))
+
+    def _processes(self, _: web.BaseRequest) -> Answer:
+        boottime = self._status.boottime()
+        return self._of_snapshot(lambda snapshot: processes(snapshot, boottime))
 
     def _flat_metrics(self, _: web.BaseRequest) -> Answer:
         return self._of_snapshot(documents.flat_metrics)

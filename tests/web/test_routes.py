@@ -7,7 +7,7 @@ import pytest
 
 from tests.web.serving import Node, serving, snapshot
 
-PATHS = ("/", "/health", "/healthz", "/ready", "/metrics", "/metrics/json", "/node")
+PATHS = ("/", "/health", "/healthz", "/ready", "/metrics", "/metrics/json", "/node", "/processes")
 OTHER_METHODS = ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND")
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -69,6 +69,7 @@ async def test_before_the_first_snapshot() -> None:
         "/metrics": 503,
         "/metrics/json": 503,
         "/node": 503,
+        "/processes": 503,
     }
     assert json.loads(ready.body) == {
         "status": "not ready",

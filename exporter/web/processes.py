@@ -1,0 +1,62 @@
+"""The JSON document `/processes`: who uses the GPUs; fields are described in docs/HTTP.md."""
+
+from dataclasses import replace
+from typing import Any
+
+from exporter.model.gpu import Gpus
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import GpuClient, ProcessUse, Workloads
+
+
+def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
+    """The processes on GPUs; `boottime` in seconds is the moment that waiting is counted to."""
+    workloads = snapshot.reading(Workloads)
+    indexes = _indexes(snapshot)
+    clients = () if workloads is None else workloads.clients
+    shown = (_client(client, indexes, boottime) for client in clients)
+    return {
+        "node": snapshot.node,
+        "processes": [client for client in shown if client["gpus"]],
+        "attribution": None if workloads is None else workloads.reason,
+        "attribution_ratio": None if workloads is None else workloads.attribution_ratio,
+    }
+
+
+def _indexes(snapshot: Snapshot) -> dict[str, int]:
+    """Index by UUID of the GPUs whose processes may still be shown."""
+    gpus = snapshot.reading(Gpus)
+    states = () if gpus is None else gpus.states
+    return {s.gpu.uuid: s.gpu.index for s in states if s.gpu.processes is not None}
+
+
+def _client(client: GpuClient, indexes: dict[str, int], boottime: float) -> dict[str, Any]:
+    workload = client.workload
+    uses = tuple(use for use in client.uses if use.gpu_uuid in indexes)
+    shown = replace(client, uses=uses)
+    waits_since = client.waits_since_boottime
+    return {
+        "pid": client.pid,
+        "name": client.name,
+        "user": client.user,
+        "pod": None if workload is None else workload.pod,
+        "namespace": None if workload is None else workload.namespace,
+        "container": None if workload is None else workload.container,
+        "gpus": sorted({indexes[use.gpu_uuid] for use in uses}),
+        "memory": shown.memory_used_bytes,
+        "utilization": shown.sm_utilization_percent,
+        "state": client.state,
+        "waits_secs": None if waits_since is None else round(max(0.0, boottime - waits_since), 3),
+        "uses": [_use(use, indexes[use.gpu_uuid]) for use in uses],
+    }
+
+
+def _use(use: ProcessUse, index: int) -> dict[str, Any]:
+    return {
+        "index": index,
+        "uuid": use.gpu_uuid,
+        "kind": use.kind,
+        "memory": use.memory_used_bytes,
+        "utilization": use.sm_utilization_percent,
+        "gpu_instance": use.gpu_instance,
+        "compute_instance": use.compute_instance,
+    }

@@ -1,0 +1,84 @@
+"""The document of the processes on GPUs."""
+
+import json
+from dataclasses import replace
+from types import MappingProxyType
+
+from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads
+from exporter.web.processes import processes
+from tests.web.serving import serving
+
+GPU = Gpu(3, "GPU-a", "H100", processes=(GpuProcess(10, "compute"),))
+USE = ProcessUse("GPU-a", "compute", 4096, 12.5)
+KNOWN = GpuClient(
+    10,
+    (USE, replace(USE, gpu_instance=1, compute_instance=0)),
+    name="python3",
+    state="uninterruptible",
+    started_boottime=1.0,
+    waits_since_boottime=90.0,
+    pod_uid="u",
+    workload=Workload("ml", "train-0", "trainer"),
+)
+
+
+def _snapshot(*clients: GpuClient, gpu: Gpu = GPU) -> Snapshot:
+    readings: dict[type, object] = {
+        Gpus: Gpus(GpuBackend("nvml", "ok"), (GpuState(gpu, 1.0),)),
+        Workloads: Workloads("ok", 1.0, clients=clients),
+    }
+    return Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings))
+
+
+def test_a_process_is_told_with_whom_it_belongs_to() -> None:
+    """Everything known of a process is there, and its user is null unless asked for."""
+    document = processes(_snapshot(KNOWN), 100.0)
+    assert document["node"] == "n"
+    assert (document["attribution"], document["attribution_ratio"]) == ("ok", 1.0)
+    (process,) = document["processes"]
+    uses = process.pop("uses")
+    assert process == {
+        "pid": 10,
+        "name": "python3",
+        "user": None,
+        "pod": "train-0",
+        "namespace": "ml",
+        "container": "trainer",
+        "gpus": [3],
+        "memory": 8192,
+        "utilization": 12.5,
+        "state": "uninterruptible",
+        "waits_secs": 10.0,
+    }
+    assert [(use["index"], use["gpu_instance"]) for use in uses] == [(3, None), (3, 1)]
+
+
+def test_what_is_not_known_is_null() -> None:
+    """A process that cannot be seen has its pid and its GPU, and nothing invented."""
+    stranger = GpuClient(11, (replace(USE, memory_used_bytes=None, sm_utilization_percent=None),))
+    (process,) = processes(_snapshot(stranger), 0.0)["processes"]
+    unknown = {key for key, value in process.items() if value is None}
+    assert unknown == {
+        *("name", "user", "pod", "namespace", "container"),
+        *("memory", "utilization", "state", "waits_secs"),
+    }
+
+
+def test_processes_go_with_the_values_of_their_gpu() -> None:
+    """When what was read of the GPU has expired its processes are no longer listed."""
+    assert processes(_snapshot(KNOWN, gpu=replace(GPU, processes=None)), 0.0)["processes"] == []
+
+
+async def test_a_node_without_gpus_lists_none() -> None:
+    """Without a GPU the list is empty, and so it is served."""
+    async with serving(Snapshot("n", 1, 0.0, 0.0, 0.0)) as server:
+        answer = await server.get("/processes")
+    assert answer.status == 200
+    assert json.loads(answer.body) == {
+        "node": "n",
+        "processes": [],
+        "attribution": None,
+        "attribution_ratio": None,
+    }
