@@ -192,6 +192,7 @@ class App:
             children=self._children,
             gpu_children=self._gpu_children,
             call=self._call,
+            wall=wall_now,
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,

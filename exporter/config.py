@@ -112,6 +112,7 @@ class Enabled:
     gpu: bool = knob(True, "GPUs.")
     workloads: bool = knob(True, "Processes on GPUs, and the containers they belong to.")
     probes: bool = knob(True, "External probes.")
+    kernel_log: bool = knob(True, "Events in the kernel log.")
     exporter: bool = knob(True, "What the exporter itself uses.")
 
 

@@ -6,6 +6,7 @@ from exporter.exposition import (
     filesystem,
     gpu,
     health,
+    kernel_log,
     live,
     memory,
     network,
@@ -28,6 +29,7 @@ FAMILIES: tuple[Family, ...] = (
     *gpu.FAMILIES,
     *workloads.FAMILIES,
     *probes.FAMILIES,
+    *kernel_log.FAMILIES,
     *health.FAMILIES,
 )
 

@@ -30,7 +30,8 @@ class Event:
     `kind` is the name in the kernel-log catalogue ("xid", "aer_corrected", "oom_kill", …);
     `entity_type` and `entity_id` name what it is about in the words of the faults page
     ("gpu" + UUID or PCI address, "network" + interface, "physical_disk" + device, …);
-    `fields` are what the line said, by name (code, pid, count, …), all as text.
+    `fields` are what the line said, by name (code, pid, count, …), all as text. The id of what
+    is about the node as a whole is empty. `number` rises within the kernel log and is 0 elsewhere.
     """
 
     at: float  # wall clock, seconds since the epoch
@@ -43,3 +44,4 @@ class Event:
     fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     pid: int | None = None
     raw: str = ""
+    number: int = 0

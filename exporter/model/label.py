@@ -12,7 +12,8 @@ def clean_text(raw: str | bytes, limit: int = MAX_LABEL_CHARS) -> str:
     whole page impossible to encode.
     """
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
-    cleaned = "".join(_fit(char) for char in text.strip()[: limit * 4])
+    cut = text.strip()[: limit * 4]
+    cleaned = cut if cut.isprintable() else "".join(map(_fit, cut))
     return cleaned.strip()[:limit]
 
 

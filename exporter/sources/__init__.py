@@ -9,6 +9,7 @@ from exporter.sources.external_probes import ExternalProbesSource, ProbeSurround
 from exporter.sources.files import FileSource
 from exporter.sources.gpu_building import build_gpu
 from exporter.sources.interface import AnySource, Source
+from exporter.sources.kernel_log.building import kernel_log
 from exporter.sources.our_processes import OurProcessesReader
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.workload_building import build_workloads
@@ -63,6 +64,7 @@ SOURCES: tuple[SourceRow, ...] = (
     SourceRow("gpu", "gpu", _gpu),
     SourceRow("workloads", "workloads", build_workloads),
     SourceRow("external_probes", "probes", _external_probes),
+    SourceRow("kernel_log", "kernel_log", kernel_log),
     SourceRow("our_processes", "exporter", _our_processes),
 )
 
@@ -78,6 +80,8 @@ def chosen(config: Config, rows: tuple[SourceRow, ...] = SOURCES) -> tuple[Sourc
 
 def _runs(row: SourceRow, config: Config) -> bool:
     if row.name in config.sources.disabled or not getattr(config.metrics.enabled, row.group):
+        return False
+    if row.name == "kernel_log" and not config.kernel_log.enabled:
         return False
     if row.name == "gpu" and config.gpu.backend == "off":
         return False

@@ -23,6 +23,7 @@ class Surroundings:
     children: Children
     gpu_children: Children
     call: CallBlocking
+    wall: Callable[[], float]
     boottime: Callable[[], float]
     wake: Callable[[str], None]
     known_cpu_model: Callable[[], str | None]

@@ -91,6 +91,7 @@ class NodeUnderTest:
             children=self._children,
             gpu_children=self._children,
             call=DaemonThreads(),
+            wall=lambda: WALL,
             boottime=lambda: self.boottime,
             wake=lambda _: self.woken.set(),
             known_cpu_model=lambda: None,

@@ -1,0 +1,186 @@
+"""The kernel log as a source: /dev/kmsg, else syslog(2), else absent with a reason."""
+
+import asyncio
+import errno
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from exporter.model.reading import Reading
+from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.kernel_log.device import DeviceWatcher
+from exporter.sources.kernel_log.intake import Intake, PrintClock
+from exporter.sources.kernel_log.lookout import SyslogWatcher
+from exporter.sources.kernel_log.state import Saved, dump_state, read_state, write_state
+from exporter.sources.kernel_log.syslog import KlogCtl, klogctl
+
+NAME = "kernel_log"
+SAVE_SECS = 1.0
+SAVE_AGAIN_SECS = 0.25
+MAX_POSTPONED = 8
+CLOSE_SECS = 0.4
+
+log = logging.getLogger("exporter.kernel_log")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the log is read, and where its state is kept (None: in memory)."""
+
+    path: Path
+    boot_id: Path
+    state_dir: Path | None
+    accept_user_records: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What following the log needs of its surroundings; `wake` asks for a publication at once."""
+
+    call: CallBlocking
+    wall: Callable[[], float]
+    boottime: Callable[[], float]
+    wake: Callable[[], None]
+    klogctl: KlogCtl = klogctl
+
+
+class _Watcher(Protocol):
+    source: str
+    reason: str
+    error: str | None
+
+    async def replay(self) -> None: ...
+    def watch(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class KernelLogSource:
+    """Follows the log from the first `read` on; a `read` gives what is known, without waiting."""
+
+    name = NAME
+    deadline_secs = 5.0
+
+    def __init__(self, place: Place, means: Means) -> None:
+        self._place = place
+        self._means = means
+        self._boot_id = ""
+        self._intake: Intake | None = None
+        self._watcher: _Watcher | None = None
+        self._woke_at = 0
+        self._saving: asyncio.TimerHandle | None = None
+        self._postponed = 0
+        self._cannot_save = False
+
+    async def read(self) -> Reading[object]:
+        """The counters and latest events; raises SourceAbsent where the log may not be read."""
+        if self._intake is None or self._watcher is None:
+            await self._start()
+        if self._intake is None or self._watcher is None:
+            raise SourceFailed("the kernel log is not followed")
+        if self._watcher.error is not None:
+            raise SourceFailed(self._watcher.error)
+        self._woke_at = self._intake.tally.number
+        return Reading(self._intake.tally.as_value(self._watcher.source, self._watcher.reason))
+
+    async def close(self) -> None:
+        """Let go of the device and note where we stopped."""
+        if self._saving is not None:
+            self._saving.cancel()
+        if self._intake is None or self._watcher is None:
+            return
+        self._watcher.close()
+        self._watcher = None
+        self._intake.settle()
+        await asyncio.wait({asyncio.ensure_future(self._save())}, timeout=CLOSE_SECS)
+
+    async def _start(self) -> None:
+        """Open the log, read what is in it, and follow it from there."""
+        saved, opened = await self._means.call(self._open)
+        clock = PrintClock(self._means.wall, self._means.boottime)
+        intake = Intake(clock, accept_user_records=self._place.accept_user_records, saved=saved)
+        watcher: _Watcher
+        if isinstance(opened, int):
+            watcher = DeviceWatcher(opened, intake, self._changed)
+        else:
+            means = self._means
+            watcher = SyslogWatcher(means.klogctl, means.call, intake, self._changed, opened)
+        try:
+            await watcher.replay()
+        except OSError as error:
+            raise SourceAbsent(_why_absent(self._place.path, watcher.reason, error)) from error
+        self._intake, self._watcher = intake, watcher
+        watcher.watch()
+        self._save_later(SAVE_SECS)
+
+    def _open(self) -> tuple[Saved | None, int | str]:
+        """The state of an earlier process, and the open device or why it cannot be opened."""
+        saved = None
+        try:
+            self._boot_id = self._place.boot_id.read_text("ascii").strip()
+        except (OSError, UnicodeError):
+            self._boot_id = ""
+        if self._boot_id and self._place.state_dir is not None:
+            saved = read_state(self._place.state_dir, self._boot_id)
+        try:
+            return saved, os.open(self._place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return saved, reason_of(error)
+
+    def _changed(self) -> None:
+        """Something was read: publish events at once, and note the position soon."""
+        if self._intake is not None and self._intake.tally.number != self._woke_at:
+            self._woke_at = self._intake.tally.number
+            self._means.wake()
+        if self._saving is None:
+            self._save_later(SAVE_SECS)
+
+    def _save_later(self, secs: float) -> None:
+        if self._place.state_dir is not None and self._boot_id:
+            self._saving = asyncio.get_running_loop().call_later(secs, self._save_now)
+
+    def _save_now(self) -> None:
+        """Save, but not between the lines of one message: it would be lost in a crash."""
+        self._saving = None
+        intake = self._intake
+        if intake is None:
+            return
+        must_wait = intake.is_in_history or intake.is_holding
+        if must_wait and self._postponed < MAX_POSTPONED:
+            self._postponed += 1
+            self._save_later(SAVE_AGAIN_SECS)
+            return
+        self._postponed = 0
+        self._task = asyncio.ensure_future(self._save())
+
+    async def _save(self) -> None:
+        """Write the state; a directory that cannot be written is said once."""
+        intake, directory = self._intake, self._place.state_dir
+        if intake is None or directory is None or not self._boot_id:
+            return
+        if intake.position is None or intake.is_in_history:
+            return
+        text = dump_state(self._boot_id, intake.position, intake.tally)
+        try:
+            await self._means.call(lambda: write_state(directory, text))
+            self._cannot_save = False
+        except OSError as error:
+            if not self._cannot_save:
+                log.warning("the state of the kernel log cannot be saved: %s", error)
+            self._cannot_save = True
+
+
+def reason_of(error: OSError) -> str:
+    """Why the log cannot be read, in one word."""
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return "no_permission"
+    if error.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        return "no_device"
+    return errno.errorcode.get(error.errno or 0, "unreadable").lower()
+
+
+def _why_absent(path: Path, reason: str, error: OSError) -> str:
+    """A word, then a sentence: neither way is open."""
+    return f"{reason_of(error)}: {path} gave {reason}, syslog(2) gave {error.strerror or error}"

@@ -1,0 +1,99 @@
+"""What the free text of an Xid line says, for the layouts that are known.
+
+The texts come from closed firmware and differ by driver; a text in no known layout says nothing
+more than the code.
+"""
+
+import re
+from collections.abc import Mapping
+
+from exporter.model.catalogue import UNKNOWN
+
+RECOVERY_ACTIONS: Mapping[int, str] = {
+    0: "none",
+    1: "reset_gpu",
+    2: "reboot_node",
+    3: "drain",
+    4: "drain",
+    5: "contact_vendor",
+}
+"""What to do about each recovery action of the driver (Xid 154)."""
+
+LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
+"""Xids that are about one NVLink of the GPU."""
+
+_PROCESS = re.compile(
+    r"pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)"
+    r"(?:, name=(?:<unknown>|(?P<name>.{1,64}?)))?(?:, (?P<text>.*)|,?$)"
+)
+
+_PARTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (hint, re.compile(pattern, re.ASCII))
+    for hint, pattern in (
+        ("caused by", r"caused by previous Xid (?P<cause>\d{1,6})\s*$"),
+        ("Ch ", r"\bCh (?P<channel>[0-9a-f]{8})\b"),
+        ("ChID", r"\bChID (?P<channel>[0-9a-f]{1,8})\b"),
+        ("ENGINE", r"\bENGINE (?P<engine>\w{1,32})\b"),
+        ("FAULT_", r"\btype (?P<fault_type>FAULT_\w{1,32})(?: (?P<access_type>ACCESS_\w{1,40}))?"),
+        ("GPC ", r"\(GPC (?P<gpc>\d{1,3}), TPC (?P<tpc>\d{1,3})(?:, SM (?P<sm>\d{1,3}))?"),
+        ("ontained:", r"^(?P<containment>Contained|Uncontained): (?P<unit>[^(.,]{1,64})"),
+        ("RST:", r"\bRST: (?P<reset>Yes|No), D-RST: (?P<drain_reset>Yes|No)\b"),
+        ("physAddr", r"\bphysAddr: (?P<address>0x[0-9a-f]{1,16})"),
+        ("Row Remapper", r"^Row Remapper[^(]{0,40}\((?P<row>0x[0-9a-f]{1,16})\)"),
+        ("Timeout after", r"^Timeout after (?P<seconds>\d{1,6})s of waiting for RPC"),
+        ("Expected function", r"Expected function (?P<function>\d{1,6}(?: \(\w{1,64}\))?)"),
+        (
+            "NVLink:",
+            (
+                r"^NVLink: .{0,60}?on link (?P<link>\d{1,3})"
+                r"\((?P<registers>0x[0-9a-f]{1,8}(?:, ?0x[0-9a-f]{1,8}){6})\)"
+            ),
+        ),
+        (
+            "Link",
+            (
+                r"^(?P<unit>[A-Z][A-Z0-9_]{1,40})\s+(?P<severity>Fatal|Nonfatal)\s+XC(?P<xc>\d)"
+                r"\s+i(?P<injected>\d)\s+Link\s+(?P<link>-?\d{1,3})"
+                r"\s+\((?P<info>0x[0-9a-f]{1,8})\s+(?P<status>0x[0-9a-f]{1,8})[^)]{0,200}\)"
+            ),
+        ),
+    )
+)
+
+_RECOVERY = re.compile(
+    r"GPU recovery action changed from 0x(?P<old>[0-9a-f]{1,8})(?: \([^)]{0,60}\))?"
+    r" to 0x(?P<new>[0-9a-f]{1,8})(?: \((?P<new_text>[^)]{0,60})\))?"
+)
+
+
+def refine_xid(fields: dict[str, str]) -> dict[str, str]:
+    """The fields of an Xid line with its process and what its text says.
+
+    The name of the process is chosen by the workload: it may hold colons, spaces and commas, and
+    nothing is concluded from it. A link of -1 is no single link.
+    """
+    text = fields.pop("text", "")
+    process = _PROCESS.match(text)
+    if process is not None:
+        found = process.groupdict()
+        text = found.pop("text") or ""
+        fields |= {name: value for name, value in found.items() if value}
+    for hint, pattern in _PARTS:
+        if hint in text and (match := pattern.search(text)):
+            fields |= {name: value.strip() for name, value in match.groupdict().items() if value}
+    if text:
+        fields["text"] = text
+    if "link" in fields and int(fields["link"]) < 0:
+        del fields["link"]
+    return fields
+
+
+def refine_recovery(fields: dict[str, str]) -> dict[str, str]:
+    """The fields of an Xid 154 with the new recovery action in words; its code when unknown."""
+    fields = refine_xid(fields)
+    match = _RECOVERY.search(fields.get("text", ""))
+    if match is not None:
+        old, new = int(match["old"], 16), int(match["new"], 16)
+        fields["old"], fields["new"] = str(old), str(new)
+        fields["action"] = RECOVERY_ACTIONS.get(new, UNKNOWN)
+    return fields

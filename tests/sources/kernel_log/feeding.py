@@ -1,0 +1,62 @@
+"""Builders for kernel-log tests: records in the layout of /dev/kmsg, and what comes of them."""
+
+from collections.abc import Iterable
+
+from exporter.model.event import Event
+from exporter.sources.kernel_log.intake import Intake, PrintClock
+from exporter.sources.kernel_log.record import Record, parse_kmsg
+
+BOOTTIME = 5_000.0
+WALL = 1_800_000_000.0
+
+
+def escaped(text: str) -> str:
+    r"""The text as /dev/kmsg writes it: bytes that are not printable, and `\`, as `\xNN`."""
+    return "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02x}"
+        for byte in text.encode()
+    )
+
+
+def kmsg(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 4) -> bytes:
+    """One record of /dev/kmsg."""
+    return f"{prefix},{sequence},{int(stamp * 1e6)},-;{escaped(text)}\n".encode()
+
+
+def record(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 4) -> Record:
+    """The same, parsed."""
+    parsed = parse_kmsg(kmsg(text, sequence=sequence, stamp=stamp, prefix=prefix))
+    assert parsed is not None
+    return parsed
+
+
+def intake(*, accept_user_records: bool = False) -> Intake:
+    """An intake with clocks that stand still."""
+    clock = PrintClock(lambda: WALL, lambda: BOOTTIME)
+    return Intake(clock, accept_user_records=accept_user_records)
+
+
+def take_all(taker: Intake, lines: Iterable[str], *, apart_secs: float = 0.0001) -> None:
+    """One record for each line, a moment apart."""
+    for index, line in enumerate(lines):
+        taker.take(record(line, sequence=index, stamp=100.0 + index * apart_secs))
+    taker.settle()
+
+
+def events_of(*lines: str, apart_secs: float = 0.0001) -> tuple[Event, ...]:
+    """The events that these lines of the kernel make."""
+    taker = intake()
+    take_all(taker, lines, apart_secs=apart_secs)
+    return taker.tally.ring.events()
+
+
+def only_event(*lines: str) -> Event:
+    """The one event that these lines make."""
+    events = events_of(*lines)
+    assert len(events) == 1, [(event.kind, event.raw) for event in events]
+    return events[0]
+
+
+def said(event: Event, names: Iterable[str]) -> dict[str, str | None]:
+    """The fields of the event by these names."""
+    return {name: event.fields.get(name) for name in names}

@@ -1,0 +1,132 @@
+"""Lines of network drivers and of the transmit watchdog."""
+
+import pytest
+
+from tests.sources.kernel_log.feeding import events_of, only_event, said
+
+NIC = ("network", "0000:5c:00.0")
+PORT = ("network", "ens1f0np0")
+MLX = "mlx5_core 0000:5c:00.0: "
+NET = "mlx5_core 0000:5c:00.0 ens1f0np0: "
+
+CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
+    (
+        "mlx5_fatal",
+        NIC,
+        {"command": "ACCESS_REG"},
+        MLX + "wait_func:1151:(pid 812): ACCESS_REG(0x805) timeout. Will cause a leak of a command "
+        "resource",
+    ),
+    (
+        "mlx5_fatal",
+        NIC,
+        {},
+        MLX + "poll_health:1009:(pid 0): device's health compromised - reached miss count",
+    ),
+    (
+        "mlx5_fatal",
+        NIC,
+        {"syndrome": "0x8"},
+        MLX + "print_health_info:500:(pid 0): synd 0x8: unrecoverable hardware error",
+    ),
+    ("mlx5_fatal", NIC, {}, MLX + "poll_health:801:(pid 0): Fatal error 1 detected"),
+    ("nic_tx_timeout", PORT, {"pci": "0000:5c:00.0"}, NET + "TX timeout detected"),
+    (
+        "nic_rx_timeout",
+        PORT,
+        {"channel": "3"},
+        NET + "RX timeout on channel: 3, ICOSQ: 0x1 RQ: 0x2, CQ: 0x3",
+    ),
+    (
+        "nic_tx_timeout",
+        PORT,
+        {"queue": "4", "driver": "mlx5_core"},
+        "NETDEV WATCHDOG: ens1f0np0 (mlx5_core): transmit queue 4 timed out",
+    ),
+    (
+        "nic_tx_timeout",
+        PORT,
+        {"queue": "4", "milliseconds": "5016"},
+        NET + "NETDEV WATCHDOG: CPU: 12: transmit queue 4 timed out 5016 ms",
+    ),
+    (
+        "nic_module_hot",
+        NIC,
+        {"module": "0"},
+        MLX + "Port module event[error]: module 0, Cable error, High Temperature",
+    ),
+    (
+        "nic_module_hot",
+        NIC,
+        {},
+        MLX + "temp_warn:239:(pid 0): High temperature on sensors with bit set 0 1",
+    ),
+    (
+        "nic_cable",
+        NIC,
+        {"module": "0", "state": "unplugged"},
+        MLX + "Port module event: module 0, Cable unplugged",
+    ),
+    (
+        "nic_cable",
+        NIC,
+        {"state": "error", "text": "Power budget exceeded"},
+        MLX + "Port module event[error]: module 0, Cable error, Power budget exceeded",
+    ),
+    (
+        "nic_slot_power",
+        NIC,
+        {"watts": "27"},
+        MLX + "mlx5_pcie_event:301:(pid 812): Detected insufficient power on the PCIe slot (27W).",
+    ),
+    (
+        "nic_access_reg",
+        NIC,
+        {"status": "bad operation", "pid": "812"},
+        MLX + "mlx5_cmd_out_err:838:(pid 812): ACCESS_REG(0x805) op_mod(0x1) failed, status bad "
+        "operation(0x2), syndrome (0x305684), err(-22)",
+    ),
+    ("nic_link", PORT, {"state": "down"}, NET + "Link down"),
+    ("nic_link", PORT, {"state": "up"}, NET + "Link up"),
+    (
+        "nic_link",
+        ("network", "eno1"),
+        {"state": "up", "driver": "igb"},
+        "igb 0000:01:00.0 eno1: igb: eno1 NIC Link is Up 1000 Mbps Full Duplex",
+    ),
+)
+
+
+@pytest.mark.parametrize(("kind", "subject", "fields", "line"), CASES)
+def test_a_network_error_is_one_event(
+    kind: str, subject: tuple[str, str], fields: dict[str, str | None], line: str
+) -> None:
+    """The interface is named where the line names it, else the device."""
+    event = only_event(line)
+    assert event.kind == kind
+    assert (event.entity_type, event.entity_id) == subject
+    assert said(event, fields) == fields
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        MLX + "firmware version: 28.39.1002",
+        MLX + "print_health_info:500:(pid 0): synd 0x1: firmware internal error",
+        MLX + "wait_func_handle_exec_timeout:1062:(pid 7): cmd[0]: CREATE_CQ(0x400) recovered",
+        MLX + "mlx5_pcie_event:299:(pid 0): PCIe slot advertised sufficient power (27W).",
+        MLX + "mlx5_cmd_out_err:838:(pid 8): QUERY_VPORT(0x750) op_mod(0x0) failed, status x(0x2)",
+        "IPv6: ADDRCONF(NETDEV_CHANGE): eth0: link becomes ready",
+        "bond0: (slave ens1f0np0): Enslaving as a backup interface with a down link",
+        "mlx5_core 0000:5c:00.0: 252.048 Gb/s available PCIe bandwidth (16.0 GT/s PCIe x16 link)",
+    ],
+)
+def test_other_words_of_the_network_are_no_event(line: str) -> None:
+    """Notices, recoveries and foreign commands say nothing."""
+    assert events_of(line) == ()
+
+
+def test_a_plugged_cable_ends_what_an_unplugged_one_began() -> None:
+    """The return of the cable is an event that ends the kind and is not counted."""
+    event = only_event(MLX + "Port module event: module 0, Cable plugged")
+    assert (event.kind, event.fields["ended"]) == ("nic_cable", "yes")

@@ -1,0 +1,237 @@
+"""Lines about disks, filesystems, arrays and network filesystems."""
+
+import pytest
+
+from tests.sources.kernel_log.feeding import events_of, only_event, said
+
+DISK = ("physical_disk", "nvme1")
+NAMESPACE = ("physical_disk", "nvme1n1")
+FILESYSTEM = ("logical_disk", "nvme1n1p1")
+SERVER = ("nfs_mount", "192.0.2.10")
+
+CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
+    (
+        "nvme_timeout",
+        DISK,
+        {"queue": "1", "stage": "aborting req"},
+        (
+            "nvme nvme1: I/O tag 192 (80c0) opcode 0x1 (I/O Cmd) QID 1 timeout, aborting "
+            "req_op:WRITE(1) size:16384"
+        ),
+    ),
+    ("nvme_timeout", DISK, {"queue": "1"}, "nvme nvme1: I/O 192 QID 1 timeout, aborting"),
+    (
+        "nvme_timeout",
+        DISK,
+        {"stage": "reset controller"},
+        "nvme nvme1: I/O tag 192 (80c0) opcode 0x1 (I/O Cmd) QID 1 timeout, reset controller",
+    ),
+    (
+        "nvme_reset_failed",
+        DISK,
+        {"status": "0xffffffff"},
+        "nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff",
+    ),
+    ("nvme_reset_failed", DISK, {}, "nvme nvme1: Device not ready; aborting reset, CSTS=0x1"),
+    (
+        "nvme_reset_failed",
+        DISK,
+        {"error": "-19"},
+        "nvme nvme1: Disabling device after reset failure: -19",
+    ),
+    (
+        "nvme_reset_failed",
+        DISK,
+        {"error": "-19"},
+        "nvme nvme1: Removing after probe failure status: -19",
+    ),
+    ("nvme_no_path", NAMESPACE, {}, "block nvme1n1: no available path - failing I/O"),
+    (
+        "block_io_error",
+        NAMESPACE,
+        {"sector": "499204104", "operation": "WRITE", "error": "I/O"},
+        "I/O error, dev nvme1n1, sector 499204104 op 0x1:(WRITE) flags 0x0 phys_seg 1 prio class 2",
+    ),
+    (
+        "block_io_error",
+        ("physical_disk", "sdb"),
+        {"operation": None},
+        "blk_update_request: I/O error, dev sdb, sector 8",
+    ),
+    (
+        "block_io_error",
+        ("physical_disk", "sdb"),
+        {"error": "critical medium"},
+        "print_req_error: critical medium error, dev sdb, sector 8 flags 0",
+    ),
+    (
+        "block_io_error",
+        ("physical_disk", "nvme1n1p1"),
+        {},
+        "nvme1n1p1: attempt to access beyond end of device",
+    ),
+    ("block_io_error", ("node", ""), {}, "trainer: attempt to access beyond end of device"),
+    (
+        "buffer_io_error",
+        ("physical_disk", "nvme1n1p1"),
+        {"block": "1024"},
+        "Buffer I/O error on dev nvme1n1p1, logical block 1024, lost async page write",
+    ),
+    (
+        "buffer_io_error",
+        ("physical_disk", "sda1"),
+        {},
+        "Buffer I/O error on device sda1, logical block 7",
+    ),
+    (
+        "fs_error",
+        FILESYSTEM,
+        {"function": "ext4_find_entry:1663:"},
+        (
+            "EXT4-fs error (device nvme1n1p1): ext4_find_entry:1663: "
+            "inode #2: comm trainer: reading "
+            "directory lblock 0"
+        ),
+    ),
+    (
+        "fs_error",
+        FILESYSTEM,
+        {},
+        "EXT4-fs error (device nvme1n1p1) in ext4_reserve_inode_write:5764: Journal has aborted",
+    ),
+    ("fs_error", FILESYSTEM, {}, "EXT4-fs (nvme1n1p1): I/O error while writing superblock"),
+    ("fs_readonly", FILESYSTEM, {}, "EXT4-fs (nvme1n1p1): Remounting filesystem read-only"),
+    (
+        "fs_readonly",
+        ("logical_disk", "dm-0"),
+        {},
+        "BTRFS info (device dm-0): forced readonly",
+    ),
+    (
+        "fs_readonly",
+        ("logical_disk", "dm-0"),
+        {},
+        "BTRFS info (device dm-0 state EA): forced readonly",
+    ),
+    (
+        "fs_error",
+        ("logical_disk", "dm-0"),
+        {},
+        "BTRFS: error (device dm-0) in btrfs_commit_transaction:2494: errno=-5 IO failure",
+    ),
+    ("fs_error", FILESYSTEM, {}, "Aborting journal on device nvme1n1p1-8."),
+    (
+        "fs_error",
+        FILESYSTEM,
+        {},
+        "JBD2: Detected IO errors while flushing file data on nvme1n1p1-8",
+    ),
+    (
+        "fs_shutdown",
+        ("logical_disk", "nvme2n1"),
+        {"error": "-5"},
+        "XFS (nvme2n1): log I/O error -5",
+    ),
+    (
+        "fs_shutdown",
+        ("logical_disk", "nvme2n1"),
+        {},
+        "XFS (nvme2n1): Filesystem has been shut down due to log error (0x2).",
+    ),
+    (
+        "fs_shutdown",
+        ("logical_disk", "nvme2n1"),
+        {},
+        "XFS (nvme2n1): I/O Error Detected. Shutting down filesystem",
+    ),
+    (
+        "fs_error",
+        ("logical_disk", "dm-3"),
+        {},
+        'XFS (dm-3): metadata I/O error in "xfs_buf_ioend" at daddr 0x10 len 8 error 5',
+    ),
+    (
+        "md_disk_failure",
+        ("logical_disk", "md0"),
+        {"member": "nvme1n1p1"},
+        "md/raid0md0: Disk failure on nvme1n1p1 detected, failing array.",
+    ),
+    (
+        "md_disk_failure",
+        ("logical_disk", "md0"),
+        {"member": "nvme1n1p1"},
+        "md/raid1:md0: Disk failure on nvme1n1p1, disabling device.",
+    ),
+    (
+        "md_disk_failure",
+        ("logical_disk", "md127"),
+        {"member": "sdc1"},
+        (
+            "md/raid:md127: Disk failure on sdc1, disabling device.\n"
+            "md/raid:md127: Operation continuing on 2 devices."
+        ),
+    ),
+    (
+        "nfs_not_responding",
+        SERVER,
+        {"state": "still trying"},
+        "nfs: server 192.0.2.10 not responding, still trying",
+    ),
+    (
+        "nfs_not_responding",
+        SERVER,
+        {"state": "timed out"},
+        "nfs: server 192.0.2.10 not responding, timed out",
+    ),
+    (
+        "nfs_lock_reclaim",
+        ("node", ""),
+        {},
+        "NFS: __nfs4_reclaim_open_state: Lock reclaim failed!",
+    ),
+)
+
+
+@pytest.mark.parametrize(("kind", "subject", "fields", "line"), CASES)
+def test_a_storage_error_is_one_event(
+    kind: str, subject: tuple[str, str], fields: dict[str, str | None], line: str
+) -> None:
+    """Old and new wordings name the device, the array or the server."""
+    event = only_event(line)
+    assert event.kind == kind
+    assert (event.entity_type, event.entity_id) == subject
+    assert said(event, fields) == fields
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nvme nvme0: 63/0/0 default/read/poll queues",
+        "nvme nvme0: Shutdown timeout set to 10 seconds",
+        "nvme nvme0: pci function 0000:01:00.0",
+        "nvme nvme0: Abort status: 0x0",
+        "EXT4-fs (nvme0n1p1): mounted filesystem with ordered data mode. Quota mode: none.",
+        "EXT4-fs (sda1): re-mounted 6f0a ro. Quota mode: none.",
+        "EXT4-fs warning (device sda1): ext4_dirblock_csum_verify:405: No space for checksum",
+        "XFS (nvme2n1): Mounting V5 Filesystem",
+        "XFS (nvme2n1): Ending clean mount",
+        "XFS (nvme2n1): Unmounting Filesystem",
+        "BTRFS info (device dm-0): using crc32c (crc32c-intel) checksum algorithm",
+        "md/raid1:md0: active with 2 out of 2 mirrors",
+        "md/raid:md127: Operation continuing on 2 devices.",
+        "operation not supported error, dev loop0, sector 0 op 0x9:(WRITE_ZEROES) flags 0x800",
+        "NFS: Registering the id_resolver key type",
+        "nfs: Deprecated parameter 'intr'",
+        "sd 0:0:0:0: [sda] Attached SCSI disk",
+    ],
+)
+def test_other_words_of_storage_are_no_event(line: str) -> None:
+    """Probing, mounting and successes say nothing."""
+    assert events_of(line) == ()
+
+
+def test_a_server_that_answers_again_ends_the_stall() -> None:
+    """The server's "OK" is an event that ends the kind."""
+    event = only_event("nfs: server 192.0.2.10 OK")
+    assert (event.kind, event.fields["ended"]) == ("nfs_not_responding", "yes")
+    assert (event.entity_type, event.entity_id) == SERVER
