@@ -159,6 +159,12 @@ class Gpu:
     smi_paths: tuple[str, ...] = knob(
         SMI_PATHS, "Files tried, in order, then every directory of the PATH."
     )
+    profiling: bool = knob(True, "Activity of the parts of a GPU, where NVML measures it.")
+    nvlink_per_link: bool = knob(False, "Series for each NVLink, beside those for all together.")
+    ecc_locations: bool = knob(False, "Memory errors by the part of the chip.")
+    pcie_throughput: bool = knob(
+        False, "Bytes per second over PCIe; each reading blocks the driver for 40 ms a GPU."
+    )
 
 
 @dataclass(frozen=True, slots=True)

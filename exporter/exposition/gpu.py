@@ -4,44 +4,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from exporter.exposition.family import Family, Kind, Sample, one
-from exporter.model.gpu import Gpu, Gpus, GpuState
+from exporter.exposition.gpu_labels import GPU_LABELS, gpu_label_values, states
+from exporter.model.gpu import Gpu, Gpus
 from exporter.model.snapshot import Snapshot
-
-GPU_LABELS = ("gpu_index", "gpu_name", "gpu_uuid")
-
-
-def gpu_label_values(gpu: Gpu) -> tuple[str, str, str]:
-    """The values of the three labels that every sample of a GPU carries."""
-    return (str(gpu.index), gpu.name, gpu.uuid)
 
 
 def of_each_gpu(value: Callable[[Gpu], float | None]) -> Callable[[Snapshot], Iterable[Sample]]:
     """One sample for each GPU that said this value."""
 
     def samples(snapshot: Snapshot) -> Iterable[Sample]:
-        for state in _states(snapshot):
+        for state in states(snapshot):
             yield from one(value(state.gpu), *gpu_label_values(state.gpu))
 
     return samples
 
 
-def _states(snapshot: Snapshot) -> tuple[GpuState, ...]:
-    gpus = snapshot.reading(Gpus)
-    return () if gpus is None else gpus.states
-
-
 def _count(snapshot: Snapshot) -> Iterable[Sample]:
-    states = _states(snapshot)
-    return one(len(states)) if states else ()
+    known = states(snapshot)
+    return one(len(known)) if known else ()
 
 
 def _used_count(snapshot: Snapshot) -> Iterable[Sample]:
-    known = [use for state in _states(snapshot) if (use := state.gpu.is_used) is not None]
+    known = [use for state in states(snapshot) if (use := state.gpu.is_used) is not None]
     return one(sum(known)) if known else ()
 
 
 def _type_count(snapshot: Snapshot) -> Iterable[Sample]:
-    counts = Counter(state.gpu.name for state in _states(snapshot))
+    counts = Counter(state.gpu.name for state in states(snapshot))
     return [((name,), count) for name, count in sorted(counts.items())]
 
 
@@ -60,19 +49,19 @@ def _backend_info(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 def _up(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in _states(snapshot):
+    for state in states(snapshot):
         yield from one(state.up, *gpu_label_values(state.gpu))
 
 
 def _stale(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in _states(snapshot):
+    for state in states(snapshot):
         if not state.expired:
             yield from one(state.stale, *gpu_label_values(state.gpu))
 
 
 def ages(snapshot: Snapshot, boottime: float) -> Iterable[Sample]:
     """How old the reading of each GPU is at this boot time in seconds."""
-    for state in _states(snapshot):
+    for state in states(snapshot):
         if not state.expired:
             age = max(0.0, boottime - state.read_boottime)
             yield from one(round(age, 3), *gpu_label_values(state.gpu))

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from exporter.exposition import gpu
 from exporter.exposition.family import Family, Kind, Sample, one
+from exporter.exposition.gpu_labels import GPU_LABELS
 from exporter.model.snapshot import Snapshot
 
 
@@ -55,7 +56,7 @@ LIVE_FAMILIES = (
         "hw_gpu_data_age_seconds",
         "Seconds since this GPU was really read.",
         Kind.GAUGE,
-        gpu.GPU_LABELS,
+        GPU_LABELS,
         lambda snapshot, moment: gpu.ages(snapshot, moment.boottime),
     ),
     LiveFamily(

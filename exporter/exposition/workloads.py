@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from exporter.exposition.family import Family, Kind, Sample, one
-from exporter.exposition.gpu import GPU_LABELS, gpu_label_values
+from exporter.exposition.gpu_labels import GPU_LABELS, gpu_label_values
 from exporter.model.gpu import Gpu, Gpus
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import GpuTotals, PidUse, Workloads, WorkloadUse

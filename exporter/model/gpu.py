@@ -1,6 +1,11 @@
 """GPUs: what a card said, which way it was asked, and how old the answer is."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+
+from exporter.model.reading import Labeled, Labeled2, Labeled3
+
+IDLE_MEMORY_BYTES = 64 * 1024 * 1024
+"""What a driver may hold of a card that nobody uses, beside the part it calls reserved."""
 
 DRIVERS_OWN_BYTES = 64 * 1024 * 1024
 DRIVERS_OWN_SHARE = 0.01
@@ -26,23 +31,104 @@ class GpuProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class MigInstance:
+    """One slice of a GPU in MIG mode, as somebody can be given it."""
+
+    gpu_instance: int
+    compute_instance: int
+    mig_uuid: str
+    profile: str
+    memory_total_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    activity_ratio: Labeled | None = None  # by unit, of its GPU instance
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """One GPU as one pass read it; `None` is what the driver did not say.
 
-    Identity (the first fields) is read once and kept; everything else moves and expires.
+    A field is named as its family without `hw_gpu_`. Identity is read once and kept; what
+    follows is kept while the cache lives; everything that moves may expire sooner.
     """
 
+    # -- identity ------------------------------------------------------------------------------
     index: int
     uuid: str
     name: str
-    # -- moving values -------------------------------------------------------------------------
+    pci_bus_id: str | None = None
+    serial: str | None = None
+    architecture: str | None = None
+    compute_capability: str | None = None
+    vbios_version: str | None = None
+    board_part_number: str | None = None
+    numa_node: int | None = None
+    minor_number: int | None = None
+    # -- lasting: what a board can do ----------------------------------------------------------
     memory_total_bytes: int | None = None
+    bar1_memory_total_bytes: int | None = None
+    power_limit_watts: float | None = None  # the enforced limit
+    power_limit_range_watts: Labeled | None = None  # min, max, default, requested
+    temperature_threshold_celsius: Labeled | None = None
+    clock_max_hertz: Labeled | None = None
+    pcie_link_generation_max: int | None = None
+    pcie_link_width_max: int | None = None
+    persistence_mode: bool | None = None
+    compute_mode: str | None = None
+    gsp_enabled: bool | None = None
+    mig_enabled: bool | None = None
+    ecc_enabled: bool | None = None
+    # -- moving: memory and engines ------------------------------------------------------------
     memory_used_bytes: int | None = None  # without the driver's reserved part where it says so
     memory_free_bytes: int | None = None
+    memory_reserved_bytes: int | None = None
+    bar1_memory_used_bytes: int | None = None
     utilization_percent: float | None = None
+    memory_controller_utilization_percent: float | None = None
+    encoder_utilization_percent: float | None = None
+    decoder_utilization_percent: float | None = None
+    jpeg_utilization_percent: float | None = None
+    ofa_utilization_percent: float | None = None
+    activity_ratio: Labeled | None = None  # by unit
+    pcie_profile_bytes_per_second: Labeled | None = None  # by direction
+    nvlink_profile_bytes_per_second: Labeled | None = None
+    # -- moving: heat, power, clocks -----------------------------------------------------------
     temperature_celsius: float | None = None
+    memory_temperature_celsius: float | None = None
+    thermal_margin_celsius: float | None = None
+    fan_speed_percent: Labeled | None = None  # by fan
     power_draw_watts: float | None = None
-    power_limit_watts: float | None = None  # the enforced limit
+    power_average_watts: float | None = None
+    energy_joules_total: float | None = None
+    clock_hertz: Labeled | None = None
+    performance_state: int | None = None
+    clock_limit_active: Labeled | None = None  # by reason, 0 or 1
+    clock_limit_seconds_total: Labeled | None = None
+    # -- moving: errors and repair -------------------------------------------------------------
+    ecc_errors_total: Labeled2 | None = None  # by error type and counter
+    ecc_location_errors_total: Labeled3 | None = None  # the same by location
+    sram_threshold_exceeded: bool | None = None
+    remapped_rows_total: Labeled | None = None  # by error type
+    row_remap_pending: bool | None = None
+    row_remap_failed: bool | None = None
+    row_remap_banks: Labeled | None = None  # by availability
+    retired_pages_total: Labeled | None = None  # by cause
+    retired_pages_pending: bool | None = None
+    recovery_action: str | None = None
+    # -- moving: links -------------------------------------------------------------------------
+    pcie_link_generation: int | None = None
+    pcie_link_width: int | None = None
+    pcie_replays_total: int | None = None
+    pcie_receive_bytes_per_second: float | None = None
+    pcie_transmit_bytes_per_second: float | None = None
+    nvlink_up: Labeled | None = None  # by link, 0 or 1
+    nvlink_errors_total: Labeled | None = None  # by error, summed over links
+    nvlink_link_errors_total: Labeled2 | None = None  # by link and error
+    nvlink_receive_bytes_total: int | None = None
+    nvlink_transmit_bytes_total: int | None = None
+    fabric_state: str | None = None
+    fabric_healthy: bool | None = None
+    # -- moving: who is on it ------------------------------------------------------------------
+    mig_instances: tuple[MigInstance, ...] | None = None
     processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen
 
     @property
@@ -52,6 +138,8 @@ class Gpu:
             return any(process.kind != "graphics" for process in self.processes)
         if self.utilization_percent or self._holds_memory:
             return True
+        if self.memory_reserved_bytes is not None and self.memory_used_bytes is not None:
+            return self.memory_used_bytes > IDLE_MEMORY_BYTES
         return None if self.utilization_percent is None else False
 
     @property
@@ -102,16 +190,19 @@ class GpuState:
 
 
 def _identity(gpu: Gpu) -> Gpu:
-    return Gpu(index=gpu.index, uuid=gpu.uuid, name=gpu.name)
+    return _only(gpu, _NAMES[: _NAMES.index("memory_total_bytes")])
 
 
 def _lasting(gpu: Gpu) -> Gpu:
-    """What does not move while a card is in use: the size of its memory and its limit."""
-    return replace(
-        _identity(gpu),
-        memory_total_bytes=gpu.memory_total_bytes,
-        power_limit_watts=gpu.power_limit_watts,
-    )
+    """What does not move while a card is in use: the size of its memory, its limits and modes."""
+    return _only(gpu, _NAMES[: _NAMES.index("memory_used_bytes")])
+
+
+def _only(gpu: Gpu, names: tuple[str, ...]) -> Gpu:
+    return Gpu(**{name: getattr(gpu, name) for name in names})
+
+
+_NAMES = tuple(item.name for item in fields(Gpu))
 
 
 @dataclass(frozen=True, slots=True)

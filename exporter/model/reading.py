@@ -9,6 +9,12 @@ T_co = TypeVar("T_co", covariant=True)
 Labeled = tuple[tuple[str, float], ...]
 """Numbers by one label, in a stable order: `(("graphics", 1.98e9), ("sm", 1.98e9))`."""
 
+Labeled2 = tuple[tuple[str, str, float], ...]
+"""Numbers by two labels, in a stable order."""
+
+Labeled3 = tuple[tuple[str, str, str, float], ...]
+"""Numbers by three labels, in a stable order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:

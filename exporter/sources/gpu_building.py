@@ -28,7 +28,9 @@ def build_gpu(
     nvml = smi = None
     if config.backend in ("auto", "nvml"):
         command = Command(
-            (sys.executable, "-m", "exporter.probes.nvml"), environment, with_input=True
+            (sys.executable, "-m", "exporter.probes.nvml", f"--with={','.join(_switches(config))}"),
+            environment,
+            with_input=True,
         )
         probe = RequestProbe("nvml", command, children, _ignore)
         nvml = NvmlWay(probe, config.timeout_secs)
@@ -44,6 +46,12 @@ def build_gpu(
         boottime=boottime,
         wake=wake,
     )
+
+
+def _switches(config: Gpu) -> tuple[str, ...]:
+    """What the probe reads beside what it always reads."""
+    named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
+    return ("processes", "events", *(name for name in named if getattr(config, name)))
 
 
 def _smi_paths(config: Gpu, environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -4,39 +4,27 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.identity import cuda_version, identity, is_same
-from exporter.probes.nvml.library import READ_ERRORS, Card, Library, reason_of
-from exporter.probes.nvml.processes import ProcessReader
-from exporter.probes.nvml.reads import READS, GpuGone, read_fields
-
-
-class KnownGpu:
-    """A GPU that was found: its handle, what never changes, and what is kept between passes."""
-
-    def __init__(self, card: Card) -> None:
-        self.card = card
-        self.identity = identity(card)
-        self.processes = ProcessReader()
-
-    def read(self) -> dict[str, Any]:
-        """One pass over this GPU: its fields, `missing` reasons, or a `problem`."""
-        missing: dict[str, str] = {}
-        reads = (*READS, ("processes", self.processes.read))
-        try:
-            fields = dict(read_fields(self.card, reads, missing))
-        except GpuGone as gone:
-            return {**self.identity, "problem": str(gone)}
-        return {**self.identity, **fields, "missing": missing}
+from exporter.probes.nvml.card import Card
+from exporter.probes.nvml.identity import cuda_version, is_same
+from exporter.probes.nvml.known_gpu import KnownGpu
+from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
 
 
 class AllGpus:
     """The library, initialised once, with the handle of each GPU kept for as long as it is true."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, switches: frozenset[str]) -> None:
         self._library = library
+        self._switches = switches
         self._gpus: dict[int, KnownGpu] = {}
+        self._count = 0
         self._is_initialised = False
         self._versions: dict[str, str | None] = {}
+
+    @property
+    def known(self) -> tuple[KnownGpu, ...]:
+        """The GPUs that answered in the last pass."""
+        return tuple(self._gpus.values())
 
     def read(self) -> dict[str, Any]:
         """One pass over all GPUs; raises NVMLError when the library cannot be used."""
@@ -45,14 +33,19 @@ class AllGpus:
             self._is_initialised = True
             self._versions = self._read_versions()
         count = self._library.ask("nvmlDeviceGetCount")
-        if not self._is_current(count):
-            self._gpus.clear()
+        if count != self._count or not self._are_same():
+            self._forget()
+        self._count = count
         return {**self._versions, "gpus": [self._read(index) for index in range(count)]}
 
-    def _is_current(self, count: int) -> bool:
-        return count == len(self._gpus) and all(
-            is_same(known.card, known.identity) for known in self._gpus.values()
-        )
+    def _are_same(self) -> bool:
+        return all(is_same(known.card, known.identity) for known in self._gpus.values())
+
+    def _forget(self) -> None:
+        """The set of GPUs has changed: every handle and every fact is asked for again."""
+        for known in self._gpus.values():
+            known.close()
+        self._gpus.clear()
 
     def _read(self, index: int) -> dict[str, Any]:
         try:
@@ -61,13 +54,13 @@ class AllGpus:
             return {"index": index, "problem": reason_of(error)}
         answer = known.read()
         if "problem" in answer:
-            self._gpus.pop(index)  # its handle is asked for again, and then all the others
+            self._gpus.pop(index).close()  # its handle and its facts are asked for again
         return answer
 
     def _known(self, index: int) -> KnownGpu:
         if index not in self._gpus:
             handle = self._library.ask("nvmlDeviceGetHandleByIndex", index)
-            self._gpus[index] = KnownGpu(Card(self._library, handle))
+            self._gpus[index] = KnownGpu(Card(self._library, handle), self._switches)
         return self._gpus[index]
 
     def _read_versions(self) -> dict[str, str | None]:

@@ -4,7 +4,20 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.library import Card
+from exporter.probes.nvml.card import Card
+
+ARCHITECTURES = {
+    2: "Kepler",
+    3: "Maxwell",
+    4: "Pascal",
+    5: "Volta",
+    6: "Turing",
+    7: "Ampere",
+    8: "Ada",
+    9: "Hopper",
+    10: "Blackwell",
+    13: "Rubin",
+}
 
 
 def identity(card: Card) -> dict[str, Any]:
@@ -16,11 +29,6 @@ def identity(card: Card) -> dict[str, Any]:
     }
 
 
-def cuda_version(number: int) -> str:
-    """`12.4` of 12040."""
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
 def is_same(card: Card, known: dict[str, Any]) -> bool:
     """Whether the handle still means the GPU it meant; both calls are answered by the library."""
     try:
@@ -30,3 +38,51 @@ def is_same(card: Card, known: dict[str, Any]) -> bool:
         )
     except pynvml.NVMLError:
         return False
+
+
+def texts(card: Card) -> dict[str, Any]:
+    """Serial number, firmware and part number, where the board has them."""
+    return {
+        "serial": card.text("nvmlDeviceGetSerial"),
+        "vbios_version": card.text("nvmlDeviceGetVbiosVersion"),
+        "board_part_number": card.text("nvmlDeviceGetBoardPartNumber"),
+    }
+
+
+def pci_bus_id(card: Card) -> str:
+    """The PCI address as the kernel writes it: `0000:18:00.0`."""
+    said = card.ask("nvmlDeviceGetPciInfo").busId
+    return kernel_address(said.decode("ascii", "replace") if isinstance(said, bytes) else said)
+
+
+def kernel_address(said: str) -> str:
+    """`0000:18:00.0` of `00000000:18:00.0`; a domain that needs more digits keeps them."""
+    domain, _, rest = said.strip().lower().partition(":")
+    return f"{domain.lstrip('0').rjust(4, '0')}:{rest}"
+
+
+def architecture(card: Card) -> str:
+    """The name of the chip's generation; raises ValueError for one that is not known here."""
+    number = card.ask("nvmlDeviceGetArchitecture")
+    if number not in ARCHITECTURES:
+        raise ValueError(f"architecture {number}")
+    return ARCHITECTURES[number]
+
+
+def compute_capability(card: Card) -> str:
+    """`9.0` and the like."""
+    major, minor = card.ask("nvmlDeviceGetCudaComputeCapability")
+    return f"{major}.{minor}"
+
+
+def numa_node(card: Card) -> int:
+    """The NUMA node the GPU is near to; raises ValueError where it has none."""
+    node = int(card.ask("nvmlDeviceGetNumaNodeId"))
+    if node < 0:
+        raise ValueError("no NUMA node")
+    return node
+
+
+def cuda_version(number: int) -> str:
+    """`12.4` of 12040."""
+    return f"{number // 1000}.{number % 1000 // 10}"

@@ -1,5 +1,6 @@
 """The library itself: every call goes through here, and every error becomes one word."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pynvml
@@ -54,21 +55,41 @@ def reason_of(error: Exception) -> str:
     """The reason word of an error of NVML or of its Python binding."""
     if isinstance(error, pynvml.NVMLError):
         return REASONS.get(error.value, f"nvml_error_{error.value}")
+    if isinstance(error, SwitchedOffError):
+        return "crashes"
     # A name with invalid UTF-8 raises UnicodeDecodeError, a struct of another driver TypeError.
     return "garbage"
 
 
-class Library:
-    """NVML by the names of its functions, with the variants that this driver turned out to know."""
+class SwitchedOffError(ValueError):
+    """The call crashed the library too often and is not made any more."""
 
-    def __init__(self) -> None:
+
+class Library:
+    """NVML by the names of its functions.
+
+    Remembers the variants that this driver turned out to know. `leave_crumb` is told of each
+    call before it is made, so that a crash can be told from where it happened; `switched_off`
+    names the calls that are not made.
+    """
+
+    def __init__(self, leave_crumb: Callable[[str], None] = lambda _: None) -> None:
+        self.switched_off: frozenset[str] = frozenset()
+        self.leave_crumb = leave_crumb
         self._known: dict[tuple[str, ...], int] = {}
 
-    def ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401 - whatever the call gives
-        """What the function of this name gives; raises READ_ERRORS."""
+    def ask(self, name: str, *arguments: object, topic: str = "") -> Any:  # noqa: ANN401 - whatever the call gives
+        """What the function of this name gives; raises READ_ERRORS.
+
+        `topic` tells apart what one function is asked for (field values).
+        """
+        crumb = f"{name}({topic})" if topic else name
+        if crumb in self.switched_off:
+            raise SwitchedOffError(crumb)
         call = getattr(pynvml, name, None)
         if call is None:
             raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+        self.leave_crumb(crumb)
         return call(*arguments)
 
     def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:  # noqa: ANN401 - as above
@@ -95,23 +116,3 @@ class Library:
             if reason_of(error) in FATAL_FOR_GPU:
                 raise
             return None
-
-
-class Card:
-    """One GPU of the library: its handle, and every call on it."""
-
-    def __init__(self, library: Library, handle: Handle) -> None:
-        self.library = library
-        self.handle = handle
-
-    def ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401 - as above
-        """What the function gives for this GPU; raises READ_ERRORS."""
-        return self.library.ask(name, self.handle, *arguments)
-
-    def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:  # noqa: ANN401 - as above
-        """The same for the first of these functions that the driver knows, newest first."""
-        return self.library.ask_newest(names, self.handle, *arguments)
-
-    def text(self, name: str) -> str | None:
-        """The text a function gives for this GPU; None where it gives none."""
-        return self.library.text(name, self.handle)

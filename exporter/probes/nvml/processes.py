@@ -5,7 +5,8 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.library import Card, reason_of
+from exporter.probes.nvml.card import Card
+from exporter.probes.nvml.library import reason_of
 
 LISTS = (
     ("mps", "MPSCompute"),

@@ -1,50 +1,130 @@
 """Everything that is read of a GPU in each pass: the one list of all readings."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import pynvml
-
-from exporter.probes.nvml.library import FATAL_FOR_GPU, READ_ERRORS, Card, reason_of
-from exporter.probes.nvml.memory import memory
-
-Read = Callable[[Card], Any]
-"""Gives the value of the field, or a dict of several fields; raises READ_ERRORS."""
-
-
-class GpuGone(Exception):  # noqa: N818 - ends the reading of one GPU
-    """The GPU answers nothing any more; the message is the reason."""
-
-
-READS: tuple[tuple[str, Read], ...] = (
-    ("memory", memory),
-    ("utilization_percent", lambda card: card.ask("nvmlDeviceGetUtilizationRates").gpu),
-    (
-        "temperature_celsius",
-        lambda card: card.ask("nvmlDeviceGetTemperature", pynvml.NVML_TEMPERATURE_GPU),
-    ),
-    ("power_draw_watts", lambda card: card.ask("nvmlDeviceGetPowerUsage") / 1000),
-    ("power_limit_watts", lambda card: card.ask("nvmlDeviceGetEnforcedPowerLimit") / 1000),
+from exporter.probes.nvml import (
+    clocks,
+    fabric,
+    heat,
+    identity,
+    links,
+    memory,
+    modes,
+    power,
+    repair,
 )
+from exporter.probes.nvml.card import Card, converted
 
 
-def read_fields(
-    card: Card, reads: tuple[tuple[str, Read], ...], missing: dict[str, str]
-) -> Iterator[tuple[str, Any]]:
-    """The fields that the GPU says; the others go to `missing` with the reason.
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One reading: the fields of the model it gives, and how.
 
-    Raises GpuGone for an error after which nothing more can be expected of the GPU.
+    `read` gives the value of the only field, or a dict of several; an error in place of a value
+    says why there is none. It raises READ_ERRORS. `switch` names the option it needs, `unless`
+    one that it gives way to.
     """
-    for field, read in reads:
-        try:
-            value = read(card)
-        except READ_ERRORS as error:
-            reason = reason_of(error)
-            if reason in FATAL_FOR_GPU:
-                raise GpuGone(reason) from error
-            missing[field] = reason
-            continue
-        if isinstance(value, dict):
-            yield from value.items()
+
+    fields: tuple[str, ...]
+    read: Callable[[Card], Any]
+    switch: str | None = None
+    unless: str | None = None
+
+    def of(self, card: Card) -> Iterator[tuple[str, Any]]:
+        """The fields with their values, or the errors in their places."""
+        answer = self.read(card)
+        if isinstance(answer, dict):
+            yield from answer.items()
         else:
-            yield field, value
+            yield self.fields[0], answer
+
+
+def _asked(field: str, name: str, *, per: int = 1) -> Read:
+    """A reading that is one call and one number."""
+    return Read((field,), lambda card: converted(card.ask(name), per=per))
+
+
+def _first_of(field: str, name: str) -> Read:
+    """A reading that is the first of the numbers one call gives."""
+    return Read((field,), lambda card: card.ask(name)[0])
+
+
+FACTS = (
+    Read(("pci_bus_id",), identity.pci_bus_id),
+    Read(("serial", "vbios_version", "board_part_number"), identity.texts),
+    Read(("architecture",), identity.architecture),
+    Read(("compute_capability",), identity.compute_capability),
+    Read(("numa_node",), identity.numa_node),
+    _asked("minor_number", "nvmlDeviceGetMinorNumber"),
+    _asked("pcie_link_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration"),
+    _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),
+    Read(("temperature_threshold_celsius",), heat.thresholds),
+    Read(("clock_max_hertz",), clocks.clock_limits),
+)
+"""What does not change: read once, and again when the set of GPUs has changed."""
+
+READS = (
+    Read(
+        (
+            "memory_total_bytes",
+            "memory_used_bytes",
+            "memory_free_bytes",
+            "memory_reserved_bytes",
+        ),
+        memory.memory,
+    ),
+    Read(("bar1_memory_total_bytes", "bar1_memory_used_bytes"), memory.bar1_memory),
+    Read(("utilization_percent", "memory_controller_utilization_percent"), memory.utilization),
+    _first_of("encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization"),
+    _first_of("decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization"),
+    _first_of("jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization"),
+    _first_of("ofa_utilization_percent", "nvmlDeviceGetOfaUtilization"),
+    Read(("temperature_celsius",), heat.temperature),
+    Read(("memory_temperature_celsius",), heat.memory_temperature),
+    _asked("thermal_margin_celsius", "nvmlDeviceGetMarginTemperature"),
+    Read(("fan_speed_percent",), heat.fan_speeds),
+    _asked("power_draw_watts", "nvmlDeviceGetPowerUsage", per=power.MILLI),
+    _asked("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", per=power.MILLI),
+    Read(("power_limit_range_watts",), power.power_limits),
+    Read(("power_average_watts", "energy_joules_total"), power.power_fields),
+    Read(("clock_hertz",), clocks.clocks),
+    _asked("performance_state", "nvmlDeviceGetPerformanceState"),
+    Read(("clock_limit_active",), clocks.active_limits),
+    Read(("clock_limit_seconds_total",), clocks.limit_times),
+    Read(("ecc_enabled",), repair.ecc_enabled),
+    Read(("ecc_errors_total",), repair.ecc_errors),
+    Read(("ecc_location_errors_total",), repair.ecc_location_errors, switch="ecc_locations"),
+    Read(("sram_threshold_exceeded",), repair.sram_threshold_exceeded),
+    Read(
+        ("remapped_rows_total", "row_remap_pending", "row_remap_failed"),
+        repair.remapped_rows,
+    ),
+    Read(("row_remap_banks",), repair.remap_banks),
+    Read(("retired_pages_total",), repair.retired_pages),
+    Read(("retired_pages_pending",), repair.retired_pages_pending),
+    Read(("recovery_action",), repair.recovery_action),
+    _asked("pcie_link_generation", "nvmlDeviceGetCurrPcieLinkGeneration"),
+    _asked("pcie_link_width", "nvmlDeviceGetCurrPcieLinkWidth"),
+    _asked("pcie_replays_total", "nvmlDeviceGetPcieReplayCounter"),
+    Read(
+        ("pcie_transmit_bytes_per_second", "pcie_receive_bytes_per_second"),
+        links.pcie_throughput,
+        switch="pcie_throughput",
+    ),
+    Read(("nvlink_up",), links.nvlink_up, unless="nvlink_per_link"),
+    Read(("nvlink_up",), links.nvlink_up_by_link, switch="nvlink_per_link"),
+    Read(("nvlink_errors_total",), links.nvlink_errors),
+    Read(("nvlink_link_errors_total",), links.nvlink_link_errors, switch="nvlink_per_link"),
+    Read(
+        ("nvlink_transmit_bytes_total", "nvlink_receive_bytes_total"),
+        links.nvlink_traffic,
+    ),
+    Read(("fabric_state", "fabric_healthy"), fabric.fabric),
+    Read(("mig_enabled",), modes.mig_enabled),
+    Read(("persistence_mode",), modes.persistence_mode),
+    Read(("compute_mode",), modes.compute_mode),
+    Read(("gsp_enabled",), modes.gsp_enabled),
+)
+"""What is read in each pass, beside what the readers of processes, MIG and profiling keep."""

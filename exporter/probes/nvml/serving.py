@@ -1,41 +1,84 @@
-"""Answers each request with one pass over all GPUs, one JSON line each."""
+"""Answers each request with one pass over all GPUs, one JSON line each; prints events at once."""
 
+import argparse
 import os
+import resource
 import sys
+import threading
+from contextlib import suppress
 from typing import Any, BinaryIO
 
-import pynvml
-
 from exporter.model.label import clean_text
+from exporter.probes.breadcrumb import crumb_writer
+from exporter.probes.nvml.events import EventWatch
 from exporter.probes.nvml.gpus import AllGpus
-from exporter.probes.nvml.library import Library, reason_of
+from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
 from exporter.probes.protocol import BadLine, decode_line, encode_line
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer each request line with one line, until the input ends."""
-    gpus = AllGpus(Library())
-    for line in requests:
+class Answers:
+    """Lines to whoever asked, from the thread of the passes and the thread of the events."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def write(self, message: dict[str, Any]) -> None:
+        """One line, whole."""
+        line = encode_line(message)
+        with self._lock:
+            self._stream.write(line)
+            self._stream.flush()
+
+
+class Server:
+    """One pass for each request; starts over with a fresh library after an error of its own."""
+
+    def __init__(self, answers: Answers, library: Library, switches: frozenset[str]) -> None:
+        self._answers = answers
+        self._library = library
+        self._switches = switches
+        self._gpus = AllGpus(library, switches)
+        self._watch = EventWatch(answers.write)
+
+    def serve(self, requests: BinaryIO) -> None:
+        """Answer each request line with one line, until the input ends."""
+        for line in requests:
+            try:
+                request = decode_line(line)
+            except BadLine:
+                continue  # not from our supervisor; there is no id to answer to
+            self._library.switched_off = frozenset(request.get("switched_off", ()))
+            self._answers.write({"id": request.get("id"), **self._read()})
+            if "events" in self._switches:
+                self._watch.follow(self._gpus.known)
+
+    def _read(self) -> dict[str, Any]:
         try:
-            request = decode_line(line)
-        except BadLine:
-            continue  # not from our supervisor; there is no id to answer to
-        answer: dict[str, Any] = {"id": request.get("id")}
-        try:
-            answer.update(gpus.read())
-        except pynvml.NVMLError as error:
-            answer["error"] = reason_of(error)
-            answer["message"] = clean_text(str(error))
-            gpus = AllGpus(Library())
-        answers.write(encode_line(answer))
-        answers.flush()
+            answer = self._gpus.read()
+        except READ_ERRORS as error:
+            self._gpus = AllGpus(self._library, self._switches)
+            answer = {"error": reason_of(error), "message": clean_text(str(error))}
+        self._library.leave_crumb("")
+        return {**answer, "resident_bytes": resident_bytes()}
+
+
+def resident_bytes() -> int:
+    """The memory this process holds."""
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a pass need not build a Path
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def main() -> None:
     """Speak over a private copy of standard output: the library may print to it, or close it."""
-    answers = os.fdopen(os.dup(1), "wb")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--with", dest="switches", default="processes,profiling,events")
+    parser.add_argument("--crumbs", type=int, help="descriptor of the memory for breadcrumbs")
+    options = parser.parse_args()
+    stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    try:
-        serve(sys.stdin.buffer, answers)
-    except (BrokenPipeError, KeyboardInterrupt):
-        os._exit(0)  # whoever asked is gone
+    library = Library() if options.crumbs is None else Library(crumb_writer(options.crumbs))
+    server = Server(Answers(stream), library, frozenset(options.switches.split(",")))
+    with suppress(BrokenPipeError, KeyboardInterrupt):  # whoever asked is gone
+        server.serve(sys.stdin.buffer)
+    os._exit(0)  # the thread of the events may sleep in the driver

@@ -1,0 +1,45 @@
+"""Temperatures, their limits, and fans."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.probes.nvml.card import Card, those_said, tried
+
+THRESHOLDS = {
+    "shutdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
+    "slowdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
+    "max_operating": pynvml.NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
+    "memory_max": pynvml.NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
+    "target": pynvml.NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
+}
+MAX_FANS = 16
+
+
+def temperature(card: Card) -> int:
+    """Celsius of the GPU sensor, by the newer call where the driver knows it."""
+    names = ("nvmlDeviceGetTemperatureV1", "nvmlDeviceGetTemperature")
+    return int(card.ask_newest(names, pynvml.NVML_TEMPERATURE_GPU))
+
+
+def memory_temperature(card: Card) -> Any:  # noqa: ANN401 - a number or the error in its place
+    """Celsius of the memory, on boards with a sensor there."""
+    wanted = {"memory": pynvml.NVML_FI_DEV_MEMORY_TEMP}
+    return card.field_values("memory_temperature", wanted)["memory"]
+
+
+def thresholds(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+    """Celsius at which the board slows down or shuts down; asked once."""
+    return card.once("thresholds", _thresholds)
+
+
+def _thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
+    name = "nvmlDeviceGetTemperatureThreshold"
+    return those_said(tried(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()]))
+
+
+def fan_speeds(card: Card) -> Any:  # noqa: ANN401 - as above
+    """Percent of the full speed by fan; a passively cooled board has none."""
+    fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
+    name = "nvmlDeviceGetFanSpeed_v2"
+    return those_said(tried(card, [(str(fan), name, (fan,)) for fan in range(fans)]))

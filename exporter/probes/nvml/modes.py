@@ -1,0 +1,28 @@
+"""The modes a GPU runs in."""
+
+from exporter.probes.nvml.card import Card
+
+COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
+
+
+def persistence_mode(card: Card) -> bool:
+    """Whether the driver keeps the GPU initialised while nobody uses it."""
+    return bool(card.ask("nvmlDeviceGetPersistenceMode"))
+
+
+def compute_mode(card: Card) -> str:
+    """Who may compute on it; raises ValueError for a mode not known here."""
+    mode = card.ask("nvmlDeviceGetComputeMode")
+    if mode not in COMPUTE_MODES:
+        raise ValueError(f"compute mode {mode}")
+    return COMPUTE_MODES[mode]
+
+
+def gsp_enabled(card: Card) -> bool:
+    """Whether the firmware of the GPU's own processor does the driver's work."""
+    return bool(card.ask("nvmlDeviceGetGspFirmwareMode")[0])
+
+
+def mig_enabled(card: Card) -> bool:
+    """Whether the GPU is cut into instances."""
+    return bool(card.ask("nvmlDeviceGetMigMode")[0])

@@ -1,0 +1,38 @@
+"""Power, its limits, and energy."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.probes.nvml.card import Card, converted, those_said, tried
+
+MILLI = 1000
+"""NVML counts milliwatts and millijoules."""
+
+
+def power_limits(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+    """Watts between which the limit may be set, and what was asked for."""
+    lasting = card.once("power_limits", _lasting_limits)
+    found = tried(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])
+    return those_said(
+        {**lasting, **{word: converted(value, per=MILLI) for word, value in found.items()}}
+    )
+
+
+def _lasting_limits(card: Card) -> dict[str, Any]:
+    lowest, highest = card.ask("nvmlDeviceGetPowerManagementLimitConstraints")
+    found = tried(card, [("default", "nvmlDeviceGetPowerManagementDefaultLimit", ())])
+    limits = {"min": lowest, "max": highest, **found}
+    return {word: converted(value, per=MILLI) for word, value in limits.items()}
+
+
+def power_fields(card: Card) -> dict[str, Any]:
+    """The average over the last second, and the energy since the driver was loaded."""
+    found = card.field_values(
+        "power",
+        {
+            "power_average_watts": pynvml.NVML_FI_DEV_POWER_AVERAGE,
+            "energy_joules_total": pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION,
+        },
+    )
+    return {field: converted(value, per=MILLI) for field, value in found.items()}

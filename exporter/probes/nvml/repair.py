@@ -1,0 +1,109 @@
+"""Memory errors, and what the board did about them."""
+
+import ctypes
+from itertools import product
+from typing import Any
+
+import pynvml
+
+from exporter.probes.nvml.card import Card, those_said, tried
+
+ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
+COUNTERS = {"volatile": 0, "aggregate": 1}
+TOTALS = {
+    ("corrected", "volatile"): pynvml.NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
+    ("uncorrected", "volatile"): pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
+    ("corrected", "aggregate"): pynvml.NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
+    ("uncorrected", "aggregate"): pynvml.NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
+}
+LOCATIONS = {
+    "l1": 0,
+    "l2": 1,
+    "dram": 2,
+    "register": 3,
+    "texture": 4,
+    "texture_shm": 5,
+    "cbu": 6,
+    "sram": 7,
+}
+RETIRED_PAGES = {
+    "single_bit": pynvml.NVML_FI_DEV_RETIRED_SBE,
+    "double_bit": pynvml.NVML_FI_DEV_RETIRED_DBE,
+}
+AVAILABILITIES = ("max", "high", "partial", "low", "none")
+RECOVERY_ACTIONS = {
+    0: "none",
+    1: "reset",
+    2: "reboot",
+    3: "drain_p2p",
+    4: "drain_and_reset",
+    5: "recover_imex",
+    6: "bus_reset",
+    7: "reboot",
+}
+
+
+def ecc_enabled(card: Card) -> bool:
+    """Whether errors are corrected now; a change waits for the next reset."""
+    return bool(card.ask("nvmlDeviceGetEccMode")[0])
+
+
+def ecc_errors(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+    """Errors by type, since the driver was loaded and since the board was made."""
+    found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
+    return those_said({key: found["/".join(key)] for key in TOTALS})
+
+
+def ecc_location_errors(card: Card) -> Any:  # noqa: ANN401 - as above
+    """The same by the part of the chip."""
+    name = "nvmlDeviceGetMemoryErrorCounter"
+    wanted = product(ERROR_TYPES, COUNTERS, LOCATIONS)
+    calls = [
+        ((kind, counter, place), name, (ERROR_TYPES[kind], COUNTERS[counter], LOCATIONS[place]))
+        for kind, counter, place in wanted
+    ]
+    return those_said(tried(card, calls))
+
+
+def sram_threshold_exceeded(card: Card) -> bool:
+    """Whether SRAM had so many errors that the board should be replaced."""
+    status = pynvml.c_nvmlEccSramErrorStatus_v1_t()
+    card.ask("nvmlDeviceGetSramEccErrorStatus", ctypes.byref(status))
+    return bool(status.bThresholdExceeded)
+
+
+def remapped_rows(card: Card) -> dict[str, Any]:
+    """Rows of memory that were replaced, on Ampere and newer."""
+    corrected, uncorrected, pending, failed = card.ask("nvmlDeviceGetRemappedRows")
+    return {
+        "remapped_rows_total": [("corrected", corrected), ("uncorrected", uncorrected)],
+        "row_remap_pending": bool(pending),
+        "row_remap_failed": bool(failed),
+    }
+
+
+def remap_banks(card: Card) -> list[tuple[str, int]]:
+    """Banks of memory by how many spare rows they have left."""
+    banks = card.ask("nvmlDeviceGetRowRemapperHistogram")
+    return [(word, getattr(banks, word)) for word in AVAILABILITIES]
+
+
+def retired_pages(card: Card) -> Any:  # noqa: ANN401 - as above
+    """Pages of memory that are not used any more, on boards before Ampere."""
+    return those_said(card.field_values("retired_pages", RETIRED_PAGES))
+
+
+def retired_pages_pending(card: Card) -> bool:
+    """Whether a page waits for the next reset to be retired."""
+    return bool(card.ask("nvmlDeviceGetRetiredPagesPendingStatus"))
+
+
+def recovery_action(card: Card) -> str:
+    """What the driver wants done to the GPU; raises ValueError for a word not known here."""
+    wanted = {"action": pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION}
+    action = card.field_values("recovery_action", wanted)["action"]
+    if isinstance(action, Exception):
+        raise action
+    if action not in RECOVERY_ACTIONS:
+        raise ValueError(f"recovery action {action}")
+    return RECOVERY_ACTIONS[action]
