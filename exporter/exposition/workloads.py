@@ -71,6 +71,10 @@ def _processes(snapshot: Snapshot) -> Iterable[Sample]:
         yield from one(len(pids), *gpu_label_values(gpu))
 
 
+def _joules(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
 def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
     workloads = snapshot.reading(Workloads)
     for gpu, use in _on_gpus(snapshot, () if workloads is None else workloads.uses):
@@ -130,7 +134,7 @@ FAMILIES = (
     ),
     Family(
         "hw_gpu_workload_mig_info",
-        "A workload uses a MIG instance; always 1.",
+        "A workload uses a MIG instance, or was given it; always 1.",
         Kind.GAUGE,
         (
             *GPU_LABELS,
@@ -141,6 +145,28 @@ FAMILIES = (
             "container",
         ),
         _mig_info,
+    ),
+    Family(
+        "hw_gpu_workload_energy_joules_total",
+        "Energy of the GPU by the workload's share of time since it was first seen; with the two "
+        "families that follow the sum is the GPU's own counter.",
+        Kind.COUNTER,
+        WORKLOAD_LABELS,
+        of_each_use(lambda use: _joules(use.energy_joules)),
+    ),
+    Family(
+        "hw_gpu_idle_energy_joules_total",
+        "Energy that no workload used, all from before the exporter was started included.",
+        Kind.COUNTER,
+        GPU_LABELS,
+        _of_each_gpu(lambda totals: _joules(totals.idle_energy_joules)),
+    ),
+    Family(
+        "hw_gpu_ended_workload_energy_joules_total",
+        "Energy of workloads that have left the GPU; grows when one leaves, by what it had used.",
+        Kind.COUNTER,
+        GPU_LABELS,
+        _of_each_gpu(lambda totals: _joules(totals.ended_energy_joules)),
     ),
     Family(
         "hw_gpu_idle_allocated_seconds",

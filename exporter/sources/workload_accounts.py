@@ -16,6 +16,7 @@ from exporter.model.workload import (
 )
 from exporter.sources.attribution import NodeSight, holder_of
 from exporter.sources.device_allocation import DeviceId
+from exporter.sources.energy_shares import EnergyMeter, EnergyShares
 from exporter.sources.gpu_clients import clients_of, series_per_pid
 from exporter.sources.idle_time import IdleTime
 from exporter.sources.orphan_memory import OrphanMemory
@@ -32,6 +33,7 @@ class _Row:
 
     processes: set[int] = field(default_factory=set)
     uses: list[ProcessUse] = field(default_factory=list)
+    instances: set[tuple[int | None, int | None]] = field(default_factory=set)
     is_allocated: bool = False
 
 
@@ -43,6 +45,7 @@ class WorkloadAccounts:
 
     def __init__(self, top_n: int | None) -> None:
         self._top_n = top_n
+        self._energy = EnergyMeter()
         self._idle = IdleTime()
         self._waits_since: dict[int, float] = {}
         self._orphans = OrphanMemory()
@@ -50,7 +53,7 @@ class WorkloadAccounts:
     def take(self, gpus: Gpus, sight: NodeSight, boottime: float) -> Workloads:
         """The workloads at this boot time in seconds."""
         states = [state for state in gpus.states if state.gpu.processes is not None]
-        self._orphans.forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
+        self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
         self._note_waiting(sight, boottime)
         clients = clients_of(states, sight, self._waits_since)
         if sight.scope.reason is not None or not states:
@@ -58,15 +61,36 @@ class WorkloadAccounts:
             return Workloads(reason, 0.0 if clients else None, clients=clients)
         rows = _bounded(_rows(states, clients, sight))
         uses = self._uses(states, rows, boottime)
+        energies = {state.gpu.uuid: self._shares(state, uses) for state in states}
         return Workloads(
             reason=_reason(clients, sight),
             attribution_ratio=_ratio(clients),
-            uses=uses,
+            uses=tuple(_with_energy(use, energies[use.gpu_uuid]) for use in uses),
             clients=clients,
             per_pid=() if self._top_n is None else series_per_pid(clients, self._top_n),
-            totals=tuple(
-                GpuTotals(state.gpu.uuid, self._orphans.take(state, sight)) for state in states
-            ),
+            totals=tuple(self._totals(state, sight, energies[state.gpu.uuid]) for state in states),
+        )
+
+    def _forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
+        self._energy.forget_all_but(gpu_uuids)
+        self._orphans.forget_all_but(gpu_uuids)
+
+    def _shares(self, state: GpuState, uses: Iterable[WorkloadUse]) -> EnergyShares | None:
+        """The energy of a GPU by workload; a reading seen before changes nothing."""
+        if state.gpu.energy_joules_total is None:
+            return None
+        here = [use for use in uses if use.gpu_uuid == state.gpu.uuid]
+        percents = {
+            use.workload: use.sm_utilization_percent if use.processes else 0.0 for use in here
+        }
+        return self._energy.take(state.gpu.uuid, state.gpu.energy_joules_total, percents)
+
+    def _totals(self, state: GpuState, sight: NodeSight, energy: EnergyShares | None) -> GpuTotals:
+        return GpuTotals(
+            gpu_uuid=state.gpu.uuid,
+            orphan_memory_bytes=self._orphans.take(state, sight),
+            idle_energy_joules=None if energy is None else energy.idle,
+            ended_energy_joules=None if energy is None else energy.ended,
         )
 
     def _note_waiting(self, sight: NodeSight, boottime: float) -> None:
@@ -89,6 +113,11 @@ class WorkloadAccounts:
         return tuple(found)
 
 
+def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
+    joules = None if energy is None else energy.workloads.get(use.workload)
+    return replace(use, energy_joules=joules)
+
+
 def _rows(states: Iterable[GpuState], clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
     rows: _Rows = {}
     for client in clients:
@@ -98,23 +127,32 @@ def _rows(states: Iterable[GpuState], clients: Iterable[GpuClient], sight: NodeS
             row = rows.setdefault((use.gpu_uuid, client.workload), _Row())
             row.processes.add(client.pid)
             row.uses.append(use)
+            if use.gpu_instance is not None:
+                row.instances.add((use.gpu_instance, use.compute_instance))
     devices = _devices(states)
     for allocation in sight.allocations:
         holder = holder_of(allocation, sight.names)
         for device in allocation.devices:
-            uuid = devices.get(device)
-            if holder is not None and uuid is not None:
-                rows.setdefault((uuid, holder), _Row()).is_allocated = True
+            if holder is not None and device in devices:
+                uuid, instances = devices[device]
+                row = rows.setdefault((uuid, holder), _Row())
+                row.is_allocated = True
+                row.instances |= instances
     return rows
 
 
-def _devices(states: Iterable[GpuState]) -> Mapping[DeviceId, str]:
-    """The UUID of the GPU behind every name that a device plugin may use."""
-    found = {}
+def _devices(
+    states: Iterable[GpuState],
+) -> Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]:
+    """The UUID of the GPU behind every name that a device plugin may use, and its instance."""
+    found: dict[DeviceId, tuple[str, frozenset[tuple[int, int]]]] = {}
     for state in states:
         gpu = state.gpu
-        found[DeviceId(uuid=gpu.uuid)] = gpu.uuid
-        found[DeviceId(number=gpu.index)] = gpu.uuid
+        found[DeviceId(uuid=gpu.uuid)] = (gpu.uuid, frozenset())
+        found[DeviceId(number=gpu.index)] = (gpu.uuid, frozenset())
+        for mig in gpu.mig_instances or ():
+            ids = frozenset({(mig.gpu_instance, mig.compute_instance)})
+            found[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
     return found
 
 
@@ -136,7 +174,6 @@ def _memory(row: _Row) -> int:
 
 
 def _summed(uuid: str, workload: Workload, row: _Row) -> WorkloadUse:
-    instances = {(use.gpu_instance, use.compute_instance) for use in row.uses}
     return WorkloadUse(
         gpu_uuid=uuid,
         workload=workload,
@@ -144,7 +181,7 @@ def _summed(uuid: str, workload: Workload, row: _Row) -> WorkloadUse:
         memory_used_bytes=sum_of_all(u.memory_used_bytes for u in row.uses) if row.uses else None,
         sm_utilization_percent=sum_of_known(use.sm_utilization_percent for use in row.uses),
         is_allocated=row.is_allocated,
-        instances=tuple(sorted((g, c) for g, c in instances if g is not None)),
+        instances=tuple(sorted(row.instances, key=str)),
     )
 
 

@@ -33,8 +33,8 @@ def _lines(workloads: Workloads | None, *states: GpuState) -> set[str]:
 
 def test_each_workload_has_its_series() -> None:
     """Values that are known have a sample, with the labels of the GPU and of the workload."""
-    use = WorkloadUse("GPU-0", TRAINER, 2, 7, 12.5, None, 30.0, instances=((1, 0), (2, None)))
-    workloads = Workloads("ok", 1.0, uses=(use,), totals=(GpuTotals("GPU-0", 3),))
+    use = WorkloadUse("GPU-0", TRAINER, 2, 7, 12.5, 99.5, 30.0, instances=((1, 0), (2, None)))
+    workloads = Workloads("ok", 1.0, uses=(use,), totals=(GpuTotals("GPU-0", 3, 4.25, 6),))
     mig = rf'{G},gpu_instance="%s",compute_instance="%s",{W.removeprefix(G + ",")}'
     assert _lines(workloads, STATE) == {
         f"hw_gpu_processes{{{G}}} 1",
@@ -45,6 +45,9 @@ def test_each_workload_has_its_series() -> None:
         f"hw_gpu_workload_mig_info{{{mig % ('1', '0')}}} 1",
         f"hw_gpu_workload_mig_info{{{mig % ('2', '')}}} 1",
         f"hw_gpu_idle_allocated_seconds{{{W}}} 30",
+        f"hw_gpu_workload_energy_joules_total{{{W}}} 99.5",
+        f"hw_gpu_idle_energy_joules_total{{{G}}} 4.25",
+        f"hw_gpu_ended_workload_energy_joules_total{{{G}}} 6",
         f"hw_gpu_orphan_memory_used_bytes{{{G}}} 3",
         'hw_exporter_attribution_info{node="n",reason="ok"} 1',
         'hw_exporter_attribution_ratio{node="n"} 1',

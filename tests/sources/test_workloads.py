@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
+from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workload, Workloads, WorkloadUse
@@ -171,6 +171,39 @@ async def test_mig_instances_keep_their_ids_and_owners(tree: NodeTree) -> None:
     assert (use.processes, use.memory_used_bytes) == (1, 2 * GIB)
     assert use.instances == ((1, 0), (2, 0))
     assert use.sm_utilization_percent is None
+
+
+async def test_a_mig_instance_has_its_holder_without_a_process(tree: NodeTree) -> None:
+    """The kubelet gives out instances by their UUID; each is found on its GPU."""
+    tree.checkpoint(device_entry(UID, "trainer", ["MIG-b"], "nvidia.com/mig-1g.10gb"))
+    slices = (MigInstance(1, 0, "MIG-a", "1g.10gb"), MigInstance(2, 0, "MIG-b", "1g.10gb"))
+    state = _gpu()
+    state = replace(state, gpu=replace(state.gpu, mig_instances=slices, utilization_percent=None))
+    use = _use(await Node(tree).read(state), TRAINER)
+    assert (use.instances, use.is_allocated, use.processes) == (((2, 0),), True, 0)
+
+
+async def test_energy_is_shared_and_adds_up(tree: NodeTree) -> None:
+    """What workloads, idle time and ended ones are given is the GPU's own counter."""
+    tree.process(10, f"0::/kubepods/pod{UID}/{CID}")
+    tree.process(11, "0::/system.slice/b.service")
+    node, joules = Node(tree), 5000.0
+    both = (_process(10, GIB, 30.0), _process(11, GIB, 50.0))
+    for processes in (both, both, both[:1], ()):
+        joules += 1000.0
+        state = _gpu(*processes)
+        state = replace(state, gpu=replace(state.gpu, energy_joules_total=joules))
+        workloads = await node.read(state)
+        given = [use.energy_joules for use in workloads.uses]
+        totals = workloads.totals[0]
+        assert None not in given
+        assert totals.idle_energy_joules is not None
+        assert totals.ended_energy_joules is not None
+        known = sum(value for value in given if value is not None)
+        assert known + totals.idle_energy_joules + totals.ended_energy_joules == pytest.approx(
+            joules
+        )
+    assert totals.ended_energy_joules == pytest.approx(2 * 300.0 + 500.0)
 
 
 async def test_memory_that_is_not_said_makes_no_sum(tree: NodeTree) -> None:
