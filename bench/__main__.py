@@ -1,0 +1,47 @@
+"""`python -m bench`: measure everything, print a table, write bench/results/<date>.{json,md}."""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from bench import measures
+from bench.figures import Figure, table, write
+
+RESULTS = Path(__file__).parent / "results"
+MEASURES = {
+    "start": measures.start_and_stop,
+    "memory": measures.memory,
+    "throughput": measures.throughput,
+    "processor": measures.processor,
+    "processes": measures.many_processes,
+    "growth": measures.growth,
+}
+
+
+def main() -> None:
+    """Measure what is asked for; nothing is written unless everything was measured."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="about a minute; shows the order only")
+    parser.add_argument("--only", choices=sorted(MEASURES), action="append")
+    options = parser.parse_args()
+    effort = measures.QUICK if options.quick else measures.FULL
+    figures: list[Figure] = []
+    for name, measure in MEASURES.items():
+        if options.only and name not in options.only:
+            continue
+        with tempfile.TemporaryDirectory(prefix="hw-bench-") as folder:
+            for figure in measure(Path(folder), effort):
+                print(
+                    f"  {figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}",
+                    flush=True,
+                )
+                figures.append(figure)
+    print(f"\n{table(figures)}\n")
+    if not options.only:
+        mode = "quick" if options.quick else "full"
+        print("written:", write(figures, RESULTS, time.strftime("%Y-%m-%d"), mode))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""One function for each thing that is measured; each gives figures."""
+
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import pages
+from bench.figures import Figure
+from bench.load import Load, load
+from bench.nodes import CAPTURED_GPUS, SERIES, BareNode, GpuNode
+from bench.processes import MIB, cpu_secs, use
+from tests.program import Program, wait_for
+
+NODE_EXPORTER = "prometheus-node-exporter"
+SETTLE_SECS = 3.0
+QUICK_INTERVAL_SECS = 0.1
+INTERVAL_SECS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to measure, in seconds and counts."""
+
+    load_secs: float
+    repeats: int
+    collections: int
+    scrapes: int
+
+
+FULL = Effort(load_secs=10, repeats=3, collections=1000, scrapes=100_000)
+QUICK = Effort(load_secs=2, repeats=1, collections=100, scrapes=5_000)
+
+
+def start_and_stop(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """From the start of the process to the first page with all GPUs, and how fast it ends."""
+    starts, stops = [], []
+    for number in range(2 * effort.repeats + 1):
+        node = GpuNode(folder / f"start{number}")
+        with node.start() as program:
+            pages.complete_page(program, CAPTURED_GPUS)
+            starts.append(time.monotonic() - program.started)
+            stops.append(program.stop()[1])
+    yield Figure("start to first complete page, 8 GPUs", statistics.median(starts), "s", 1.5)
+    yield Figure("stop, idle", statistics.median(stops), "s", 2)
+    node = GpuNode(folder / "wedged-stop")
+    with node.start(QUICK_INTERVAL_SECS) as program:
+        pages.complete_page(program, CAPTURED_GPUS)
+        node.wedge()
+        _wait_until_wedged(program)
+        yield Figure("stop, NVML and nvidia-smi hang", program.stop()[1], "s", 2)
+
+
+def memory(folder: Path, _: Effort) -> Iterator[Figure]:
+    """Proportional set size of all our processes, after some collections and scrapes."""
+    with BareNode(folder / "bare").start(QUICK_INTERVAL_SECS) as program:
+        yield Figure("PSS, CPU node", _settled_pss(program, 0), "MiB", 48)
+    with GpuNode(folder / "gpus").start(QUICK_INTERVAL_SECS) as program:
+        yield Figure(
+            "PSS, 8 GPUs, 100 GPU processes", _settled_pss(program, CAPTURED_GPUS), "MiB", 80
+        )
+        ours = use(program.process.pid)
+        yield Figure("processes, 8 GPUs", ours.processes)
+        yield Figure("threads, 8 GPUs", ours.threads)
+        yield Figure("descriptors, 8 GPUs", ours.descriptors)
+
+
+def _settled_pss(program: Program, gpus: int) -> float:
+    pages.complete_page(program, gpus)
+    time.sleep(SETTLE_SECS)  # py-cpuinfo's process has ended by then
+    for encoding in ("identity", "gzip"):
+        program.get("/metrics", Accept_Encoding=encoding)
+    return use(program.process.pid).pss_bytes / MIB
+
+
+def throughput(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Requests per second with eight clients, in turn with node_exporter; then wedged."""
+    node = GpuNode(folder / "load")
+    with node.start() as plain:
+        padding = SERIES - pages.series(pages.complete_page(plain, CAPTURED_GPUS))
+    with _node_exporter() as other, node.start(series=padding) as program:
+        page = pages.complete_page(program, CAPTURED_GPUS)
+        yield Figure("series on the page", pages.series(page))
+        yield Figure("page", len(page) / 1024, "KiB")
+        packed = program.get("/metrics", Accept_Encoding="gzip").body
+        yield Figure("page, gzip", len(packed) / 1024, "KiB")
+        for gzip in (True, False):
+            yield from _side_by_side(program.port, other, effort, gzip=gzip)
+        node.wedge()
+        _wait_until_wedged(program)
+        for gzip in (True, False):
+            wedged = load(program.port, effort.load_secs, gzip=gzip)
+            yield Figure(f"p99, driver wedged, {_named(gzip=gzip)}", wedged.p99_ms, "ms", 20)
+
+
+def _side_by_side(port: int, other: int | None, effort: Effort, *, gzip: bool) -> Iterator[Figure]:
+    ours, theirs = [], []
+    for _ in range(effort.repeats):
+        ours.append(load(port, effort.load_secs, gzip=gzip))
+        if other is not None:
+            theirs.append(load(other, effort.load_secs, gzip=gzip))
+    how = _named(gzip=gzip)
+    yield Figure(f"requests/s, {how}", _rate(ours))
+    yield Figure(f"p50, {how}", statistics.median(run.p50_ms for run in ours), "ms")
+    yield Figure(f"p99, {how}", statistics.median(run.p99_ms for run in ours), "ms", 10)
+    yield Figure(f"errors, {how}", sum(run.errors for run in ours), budget=0)
+    if theirs:
+        yield Figure(f"node_exporter requests/s, {how}", _rate(theirs))
+        p99 = statistics.median(run.p99_ms for run in theirs)
+        yield Figure(f"node_exporter p99, {how}", p99, "ms")
+        ratio = _rate(ours) / _rate(theirs)
+        yield Figure(f"times node_exporter, {how}", ratio, "×", 20, at_least=True)
+
+
+def _rate(runs: list[Load]) -> float:
+    return statistics.median(run.requests_per_sec for run in runs)
+
+
+def _named(*, gzip: bool) -> str:
+    return "gzip" if gzip else "plain"
+
+
+@contextmanager
+def _node_exporter() -> Iterator[int | None]:
+    """The port of Debian's node_exporter, running; None where it is not installed."""
+    port = 19100
+    command = [NODE_EXPORTER, f"--web.listen-address=127.0.0.1:{port}"]
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        time.sleep(1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_until_wedged(program: Program) -> None:
+    def look() -> bool | None:
+        return True if 'backend="cache"' in program.get("/metrics").text else None
+
+    wait_for(look, "the driver to be given up", 60)
+
+
+def processor(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Processor time of a collection and of a scrape, and what both make at an interval of 15 s."""
+    costs = {}
+    for gpus in (CAPTURED_GPUS, 2 * CAPTURED_GPUS):
+        node = GpuNode(folder / f"cpu{gpus}", gpus)
+        with node.start() as plain:
+            padding = SERIES * gpus // CAPTURED_GPUS - pages.series(
+                pages.complete_page(plain, gpus)
+            )
+        with node.start(QUICK_INTERVAL_SECS, series=padding) as program:
+            pages.complete_page(program, gpus)
+            costs[gpus] = _collection_secs(program, effort)
+            if gpus == CAPTURED_GPUS:
+                scrape = _scrape_secs(program, effort)
+                for name, secs in sorted(pages.by_source(program.get("/metrics").text).items()):
+                    yield Figure(f"source {name}", secs * 1000, "ms")
+    collection = costs[CAPTURED_GPUS]
+    yield Figure("processor time of a collection, 8 GPUs", collection * 1000, "ms")
+    yield Figure("processor time of a scrape, gzip", scrape * 1000, "ms")
+    share = (collection + scrape) / INTERVAL_SECS * 100
+    yield Figure("one core, 15 s interval, one scrape each", share, "%", 0.5)
+    ratio = costs[2 * CAPTURED_GPUS] / collection
+    yield Figure("16 GPUs over 8, processor time of a collection", ratio, "×", 2.2)
+
+
+def _collection_secs(program: Program, effort: Effort) -> float:
+    """Processor seconds of one collection and the page of its snapshot."""
+    time.sleep(SETTLE_SECS)
+    first, began = pages.collections(program), cpu_secs(program.process.pid)
+    patience = 10 + effort.collections * 1.0
+    pages.wait_for_collections(program, first + effort.collections // 4, patience)
+    spent = cpu_secs(program.process.pid) - began
+    return spent / (pages.collections(program) - first)
+
+
+def _scrape_secs(program: Program, effort: Effort) -> float:
+    """Processor seconds of one scrape, collections taken out."""
+    scrapes = effort.scrapes // 20
+    before, began = pages.collections(program), cpu_secs(program.process.pid)
+    started = time.monotonic()
+    for _ in range(scrapes):
+        program.get("/metrics", Accept_Encoding="gzip")
+    spent, took = cpu_secs(program.process.pid) - began, time.monotonic() - started
+    # The same time again without scrapes, for what the collections cost meanwhile.
+    count, began = pages.collections(program) - before, cpu_secs(program.process.pid)
+    time.sleep(took)
+    idle = cpu_secs(program.process.pid) - began
+    return max(0.0, spent - idle) / scrapes if count else 0.0
+
+
+def many_processes(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Ten thousand processes on the node, none of them on a GPU, against a hundred."""
+    costs = []
+    for count in (100, 10_000):
+        with BareNode(folder / f"with{count}", count).start(QUICK_INTERVAL_SECS) as program:
+            pages.complete_page(program, 0)
+            costs.append(_collection_secs(program, effort))
+    yield Figure("10,000 processes over 100, processor time", costs[1] / costs[0], "×", 1.5)
+
+
+def growth(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Memory, threads, children and descriptors before and after many collections and scrapes."""
+    with GpuNode(folder / "growth").start(QUICK_INTERVAL_SECS) as program:
+        pages.complete_page(program, CAPTURED_GPUS)
+        _scrape_through(program, 60, effort.scrapes // 20)
+        time.sleep(SETTLE_SECS)
+        before = use(program.process.pid)
+        _scrape_through(program, 60 + effort.collections, effort.scrapes)
+        time.sleep(SETTLE_SECS)
+        after = use(program.process.pid)
+    what = f"{effort.collections} collections, {effort.scrapes} scrapes"
+    grown = (after.pss_bytes - before.pss_bytes) / MIB
+    yield Figure(f"growth over {what}", grown, "MiB", 1)
+    yield Figure("more threads", after.threads - before.threads, budget=0)
+    yield Figure("more processes", after.processes - before.processes, budget=0)
+    yield Figure("more descriptors", after.descriptors - before.descriptors, budget=0)
+
+
+def _scrape_through(program: Program, until_collection: int, scrapes: int) -> None:
+    """Scrape evenly, half of it packed, until there have been so many collections."""
+    served = 0
+    while served < scrapes or pages.collections(program) < until_collection:
+        if served >= scrapes:
+            time.sleep(QUICK_INTERVAL_SECS)
+            continue
+        served += int(load(program.port, 1, gzip=served % 2 == 0).requests_per_sec)
+        time.sleep(0.5)

@@ -1,0 +1,103 @@
+"""The nodes that are measured: one without a GPU, and ones with fakes of a driver."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.fakes import host_proc
+from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
+from tests.fakes.native import build_nvml, build_smi
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.program import Program
+
+CAPTURE = "h100x8.scenario"
+CAPTURED_GPUS = 8
+GPU_PROCESSES = 100
+FIRST_PID = 41000
+SERIES = 3000
+
+Changes = dict[str, dict[str, Any]]
+
+
+class BareNode:
+    """A node without a GPU, with so many processes besides."""
+
+    def __init__(self, folder: Path, processes: int = 0) -> None:
+        self.folder = folder
+        self.tree = cpu_node(folder / "host", cpus=64)
+        add_processes(self.tree, processes)
+
+    def start(self, interval_secs: float = 15.0) -> Program:
+        """The program on this node."""
+        return Program(self.folder, _settings(self.tree, interval_secs, {}))
+
+
+class GpuNode:
+    """A node with `gpus` cards and a hundred processes on them."""
+
+    def __init__(self, folder: Path, gpus: int = CAPTURED_GPUS, processes: int = 0) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.gpus = gpus
+        self.tree = gpu_node(folder / "host")
+        add_processes(self.tree, max(processes, GPU_PROCESSES))
+        self.nvml = NvmlLibrary(build_nvml(), folder)
+        self.smi = NvidiaSmi(build_smi(), folder)
+        self._marker = folder / "driver"
+        self._marker.touch()
+        self.nvml.say(*self._cards(), capture=CAPTURE)
+        self.smi.say(*self._cards(), capture=CAPTURE)
+
+    def start(self, interval_secs: float = 15.0, series: int = 0) -> Program:
+        """The program on this node; with `series`, its page is padded by so many."""
+        gpu = {
+            "driver_markers": [str(self._marker)],
+            "smi_paths": [str(self.smi.path)],
+            "timeout_secs": 1.0,
+        }
+        environment = {**self.nvml.environment, "BENCH_SERIES": str(series)}
+        environment["FAKE_NVML_LOG"] = os.devnull
+        module = "bench.padded" if series else "exporter"
+        return Program(
+            self.folder,
+            _settings(self.tree, interval_secs, {"gpu": gpu}),
+            environment=environment,
+            command=(sys.executable, "-m", module, "run"),
+        )
+
+    def wedge(self) -> None:
+        """From now on neither NVML nor nvidia-smi answers."""
+        self.nvml.say("any = hang", *self._cards(), capture=CAPTURE)
+        self.smi.say("smi = hang", *self._cards(), capture=CAPTURE)
+
+    def _cards(self) -> list[str]:
+        lines = [f"count = {self.gpus}"]
+        more = range(CAPTURED_GPUS, self.gpus)
+        lines += [f"device.{card}.bus_id = 00000000:{0x20 + card:02X}:00.0" for card in more]
+        pids = [FIRST_PID + number for number in range(GPU_PROCESSES)]
+        for card in range(self.gpus):
+            mine = " ".join(f"{pid}:{512 * 2**20}" for pid in pids[card :: self.gpus])
+            lines.append(f"device.{card}.compute_processes = {mine}")
+        return lines
+
+
+def add_processes(tree: HostTree, count: int) -> None:
+    """Write so many processes of containers into the tree."""
+    for number in range(count):
+        cgroup = f"/kubepods.slice/kubepods-pod{number % 50:08d}.slice/cri-containerd-{number:064x}"
+        tree.write(host_proc.process(FIRST_PID + number, "python", cgroup))
+
+
+def _settings(tree: HostTree, interval_secs: float, more: Changes) -> Changes:
+    return {
+        "metrics": {"collect_interval_secs": interval_secs},
+        "sources": {
+            "proc_root": str(tree.proc),
+            "sys_root": str(tree.sys),
+            "host_root": str(tree.host),
+            "cpu_model_probe": True,
+        },
+        **more,
+    }

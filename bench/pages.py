@@ -1,0 +1,54 @@
+"""What the program's own page says about it."""
+
+import re
+import time
+from collections.abc import Mapping
+
+from tests.program import Program, wait_for
+
+ENOUGH_SECS = 30.0
+
+
+def value(page: str, name: str) -> float | None:
+    """The first sample of this name."""
+    found = re.search(rf"^{name}\{{[^\n]*\}} (\S+)$", page, re.MULTILINE)
+    return float(found[1]) if found else None
+
+
+def by_source(page: str) -> Mapping[str, float]:
+    """Seconds of the last attempt of each source."""
+    pattern = r'^hw_exporter_source_duration_seconds\{.*source="([^"]+)"\} (\S+)$'
+    return {name: float(secs) for name, secs in re.findall(pattern, page, re.MULTILINE)}
+
+
+def series(page: str) -> int:
+    """How many series the page holds."""
+    return sum(1 for line in page.splitlines() if line and line[0] != "#")
+
+
+def collections(program: Program) -> float:
+    """How many collections there were."""
+    return value(program.get("/metrics").text, "hw_exporter_collections_total") or 0.0
+
+
+def wait_for_collections(program: Program, count: float, patience_secs: float) -> None:
+    """Come back when there have been so many collections; looks seldom, to disturb little."""
+    deadline = time.monotonic() + patience_secs
+    while collections(program) < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not {count} collections within {patience_secs:g} s")
+        time.sleep(0.2)
+
+
+def complete_page(program: Program, gpus: int) -> str:
+    """The first page that has every source and every GPU."""
+
+    def look() -> str | None:
+        try:
+            answer = program.get("/metrics")
+        except ConnectionRefusedError:
+            return None
+        is_complete = answer.status == 200 and answer.text.count("\nhw_gpu_up{") == gpus
+        return answer.text if is_complete else None
+
+    return wait_for(look, "a complete page", ENOUGH_SECS)
