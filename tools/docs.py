@@ -11,6 +11,7 @@ from exporter.config import Config
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 from exporter.exposition.live import LiveFamily
+from tools.alerts import alerts_page, prometheus_rule
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -128,6 +129,8 @@ DOCUMENTS = {
     "docs/CONFIG.md": config_page,
     "config/default.toml": default_toml,
     "docs/METRICS.md": metrics_page,
+    "docs/alerts.md": alerts_page,
+    "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
 }
 
 
