@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from exporter.exposition.family import Family, Kind
 from exporter.exposition.samples import labeled, of
-from exporter.model.node import Cpu
+from exporter.model.node import Cpu, CpuHealth
 
 
 def _of(
@@ -20,6 +20,34 @@ FAMILIES = (
         Kind.COUNTER,
         ("mode",),
         labeled(Cpu, lambda cpu: cpu.seconds),
+    ),
+    Family(
+        "hw_cpu_frequency_hertz",
+        "Frequency of the processors now: min, avg and max over all of them.",
+        Kind.GAUGE,
+        ("stat",),
+        labeled(CpuHealth, lambda health: health.frequencies),
+    ),
+    Family(
+        "hw_cpu_frequency_max_hertz",
+        "Highest frequency any processor can have.",
+        Kind.GAUGE,
+        (),
+        of(CpuHealth, lambda health: health.frequency_max_hertz),
+    ),
+    Family(
+        "hw_cpu_thermal_throttles_total",
+        "How often heat slowed a core, or a whole package, since boot.",
+        Kind.COUNTER,
+        ("scope",),
+        labeled(CpuHealth, lambda health: health.thermal_throttles),
+    ),
+    Family(
+        "hw_cpu_machine_checks_total",
+        "Machine check exceptions of all processors since boot.",
+        Kind.COUNTER,
+        (),
+        of(CpuHealth, lambda health: health.machine_checks),
     ),
     _of("hw_node_load1", "Load average over one minute.", lambda cpu: cpu.load1),
     _of("hw_node_load5", "Load average over five minutes.", lambda cpu: cpu.load5),

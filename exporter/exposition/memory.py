@@ -1,10 +1,15 @@
 """Families of memory, beside those of the node itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from exporter.exposition.family import Family, Kind
-from exporter.exposition.samples import of
-from exporter.model.node import Memory, Paging
+from exporter.exposition.family import Family, Kind, Sample, one
+from exporter.exposition.samples import Samples, of, of_each
+from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
+from exporter.model.node import Memory, NumaNode, NumaNodes, Paging
+from exporter.model.snapshot import Snapshot
+
+MAX_DIMMS_SHOWN = 4
+"""A node with more modules than this shows those that had errors, and the rest as a sum."""
 
 
 def _of_memory(name: str, help_text: str, value: Callable[[Memory], float | None]) -> Family:
@@ -13,6 +18,39 @@ def _of_memory(name: str, help_text: str, value: Callable[[Memory], float | None
 
 def _of_paging(name: str, help_text: str, value: Callable[[Paging], float | None]) -> Family:
     return Family(f"hw_{name}_total", help_text, Kind.COUNTER, (), of(Paging, value))
+
+
+def _of_numa(value: Callable[[NumaNode], float | None]) -> Samples:
+    return of_each(NumaNodes, lambda found: found.nodes, lambda node: (node.numa_node,), value)
+
+
+def _errors(snapshot: Snapshot) -> Iterable[Sample]:
+    """Errors of modules, and under the empty name what a controller knows of no shown module."""
+    found = snapshot.reading(MemoryErrors)
+    controllers = found.controllers if found else ()
+    is_small = sum(len(controller.dimms) for controller in controllers) <= MAX_DIMMS_SHOWN
+    for controller in controllers:
+        shown = [dimm for dimm in controller.dimms if is_small or _has_errors(dimm)]
+        for dimm in shown:
+            labels = (controller.controller, dimm.dimm)
+            yield from one(dimm.corrected_errors, *labels, "corrected")
+            yield from one(dimm.uncorrected_errors, *labels, "uncorrected")
+        yield from _remainder(controller, shown)
+
+
+def _has_errors(dimm: Dimm) -> bool:
+    return bool(dimm.corrected_errors or dimm.uncorrected_errors)
+
+
+def _remainder(controller: MemoryController, shown: list[Dimm]) -> Iterable[Sample]:
+    corrected = sum(dimm.corrected_errors or 0 for dimm in shown)
+    uncorrected = sum(dimm.uncorrected_errors or 0 for dimm in shown)
+    if controller.corrected_errors is not None:
+        rest = max(0, controller.corrected_errors - corrected)
+        yield (controller.controller, "", "corrected"), rest
+    if controller.uncorrected_errors is not None:
+        rest = max(0, controller.uncorrected_errors - uncorrected)
+        yield (controller.controller, "", "uncorrected"), rest
 
 
 FAMILIES = (
@@ -65,5 +103,26 @@ FAMILIES = (
         "memory_oom_kills",
         "Processes killed for lack of memory since boot.",
         lambda paging: paging.oom_kills,
+    ),
+    Family(
+        "hw_memory_numa_total_bytes",
+        "Memory of the NUMA node.",
+        Kind.GAUGE,
+        ("numa_node",),
+        _of_numa(lambda node: node.total_bytes),
+    ),
+    Family(
+        "hw_memory_numa_free_bytes",
+        "Memory of the NUMA node that nobody uses.",
+        Kind.GAUGE,
+        ("numa_node",),
+        _of_numa(lambda node: node.free_bytes),
+    ),
+    Family(
+        "hw_memory_errors_total",
+        "Errors found by memory controllers; the empty dimm stands for modules that are not shown.",
+        Kind.COUNTER,
+        ("controller", "dimm", "error_type"),
+        _errors,
     ),
 )

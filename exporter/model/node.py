@@ -80,3 +80,29 @@ class Paging:
     swap_out_bytes: int | None = None
     major_faults: int | None = None  # a page had to be read from a disk
     oom_kills: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CpuHealth:
+    """How fast the processors run, and what held them back; counters since boot."""
+
+    frequencies: Labeled = ()  # hertz: min, avg and max over all processors now
+    frequency_max_hertz: float | None = None
+    thermal_throttles: Labeled = ()  # by scope: core, package
+    machine_checks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    """The memory of one NUMA node."""
+
+    numa_node: str
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNodes:
+    """The NUMA nodes, ordered by number."""
+
+    nodes: tuple[NumaNode, ...]

@@ -1,16 +1,24 @@
 """How the sources of the node around the GPUs are built."""
 
 from exporter.sources.cpu import CpuReader
+from exporter.sources.cpu_health import CpuHealthReader
 from exporter.sources.disk import DiskReader
+from exporter.sources.edac import EdacReader
 from exporter.sources.files import FileSource
 from exporter.sources.filesystem import FilesystemSource
 from exporter.sources.host import HostReader
+from exporter.sources.hwmon import HwmonReader
+from exporter.sources.infiniband import InfinibandReader
 from exporter.sources.interface import Source
+from exporter.sources.md import MdReader
 from exporter.sources.memory import MemoryReader
 from exporter.sources.name_patterns import shown
 from exporter.sources.network import NetworkReader
+from exporter.sources.numa import NumaReader
 from exporter.sources.paging import PagingReader
+from exporter.sources.pcie import PcieReader
 from exporter.sources.pressure import PressureReader
+from exporter.sources.rapl import RaplReader
 from exporter.sources.surroundings import Surroundings
 
 
@@ -67,3 +75,44 @@ def network(around: Surroundings) -> Source:
     is_shown = shown(devices.network_exclude, devices.network_include)
     reader = NetworkReader(around.proc, around.sys, is_shown, devices.max_per_kind)
     return FileSource("network", reader.look, around.call)
+
+
+def cpu_health(around: Surroundings) -> Source:
+    """Frequencies, heat and machine checks."""
+    return FileSource("cpu_health", CpuHealthReader(around.proc, around.sys).look, around.call)
+
+
+def numa(around: Surroundings) -> Source:
+    """Memory of NUMA nodes."""
+    return FileSource("numa", NumaReader(around.sys).look, around.call)
+
+
+def edac(around: Surroundings) -> Source:
+    """Errors of memory modules."""
+    return FileSource("edac", EdacReader(around.sys).look, around.call)
+
+
+def md(around: Surroundings) -> Source:
+    """Software RAID."""
+    return FileSource("md", MdReader(around.proc).look, around.call)
+
+
+def infiniband(around: Surroundings) -> Source:
+    """Ports of InfiniBand and RoCE cards."""
+    reader = InfinibandReader(around.sys, around.config.devices.max_per_kind)
+    return FileSource("infiniband", reader.look, around.call)
+
+
+def pcie(around: Surroundings) -> Source:
+    """Links and errors on the PCI Express bus."""
+    return FileSource("pcie", PcieReader(around.sys).look, around.call)
+
+
+def hwmon(around: Surroundings) -> Source:
+    """Sensors of the board."""
+    return FileSource("hwmon", HwmonReader(around.sys).look, around.call)
+
+
+def rapl(around: Surroundings) -> Source:
+    """Energy the processors used."""
+    return FileSource("rapl", RaplReader(around.sys).look, around.call)

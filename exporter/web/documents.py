@@ -10,6 +10,7 @@ from typing import Any
 from exporter.model.gpu import Gpus, GpuState
 from exporter.model.node import Cpu, Host, Memory
 from exporter.model.snapshot import Snapshot, SourceReport
+from exporter.web.hardware import hardware
 
 MIB = 1024 * 1024
 
@@ -75,6 +76,7 @@ def inventory(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
         "collected_at": snapshot.taken_at,
         "age_secs": _rounded(max(0.0, boottime - snapshot.taken_boottime)),
         "sources": {report.source: _source(report) for report in snapshot.reports},
+        **hardware(snapshot),
     }
 
 

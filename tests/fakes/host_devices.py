@@ -205,6 +205,16 @@ def network_card(name: str, bus: int) -> Device:
     return _joined(iter((port.built(), card.built(), Device(files, links))))
 
 
+def virtual_interfaces(*names: str) -> dict[str, str]:
+    """Interfaces without hardware behind them, as every host has."""
+    values = {"operstate": "unknown", "carrier": "1", "mtu": "1500", "flags": "0x9"}
+    return {
+        f"/sys/class/net/{name}/{key}": f"{value}\n"
+        for name in names
+        for key, value in values.items()
+    }
+
+
 def nvme_disk(name: str, bus: int) -> Device:
     """An NVMe controller with one namespace of 3.84 TB and one partition."""
     port = Pci((_address(0, bus),), INTEL, "0x352a", "0x060400", "pcieport")

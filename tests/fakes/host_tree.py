@@ -81,6 +81,7 @@ def cpu_node(folder: Path, cpus: int = 4) -> HostTree:
     tree.write(host_devices.memory_controllers(1))
     tree.write(host_devices.sensors())
     _plug(tree, host_devices.network_card("eth0", bus=0x04))
+    tree.write(host_devices.virtual_interfaces("lo", "veth12"))
     _plug(tree, host_devices.nvme_disk("nvme0", bus=0x06))
     return tree
 
@@ -105,6 +106,7 @@ def gpu_node(folder: Path) -> HostTree:
     tree.write(host_devices.memory_controllers(2))
     tree.write(host_devices.sensors())
     _plug(tree, host_devices.network_card("eth0", bus=0x04))
+    tree.write(host_devices.virtual_interfaces("lo", "veth12"))
     _plug(tree, host_devices.nvme_disk("nvme0", bus=0x06))
     for number, bus in enumerate(host_devices.GPU_BUSES):
         _plug(tree, host_devices.gpu_behind_switch(number, bus))

@@ -1,0 +1,57 @@
+"""The PCI Express bus: devices that matter, the ports above them, their links and errors."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PcieError:
+    """One kind of error a device has counted since boot."""
+
+    severity: str  # correctable, nonfatal, fatal
+    error: str  # the kernel's name: RxErr, BadTLP, …
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PcieDevice:
+    """A GPU, network card or NVMe disk, or a port above one; speeds are of one lane, one way."""
+
+    device: str  # its address
+    kind: str  # gpu, network, nvme, port
+    parent: str | None = None  # the port right above
+    slot: str | None = None  # the name of the slot it sits in
+    numa_node: int | None = None
+    suspended: bool = False  # asleep to save power: not asked for its link
+    speed_bytes_per_second: float | None = None
+    speed_max_bytes_per_second: float | None = None
+    width: int | None = None  # lanes
+    width_max: int | None = None
+    speed_reachable_bytes_per_second: float | None = None  # together with the port right above
+    width_reachable: int | None = None
+    errors: tuple[PcieError, ...] = ()  # only those that occurred
+    errors_by_severity: tuple[tuple[str, int], ...] = ()  # also there when zero
+
+    @property
+    def is_port(self) -> bool:
+        """Whether it leads to other devices."""
+        return self.kind == "port"
+
+    @property
+    def is_reduced(self) -> bool | None:
+        """Whether its link trained lower than both of its ends can; None where that is not said.
+
+        The speed of a GPU says nothing: its driver slows the link down while it is idle. Ports
+        are not judged: their link is that of the device below.
+        """
+        pairs: list[tuple[float | None, float | None]] = [(self.width, self.width_reachable)]
+        if self.kind != "gpu":
+            pairs.append((self.speed_bytes_per_second, self.speed_reachable_bytes_per_second))
+        known = [now < best for now, best in pairs if now is not None and best is not None]
+        return any(known) if known and not self.is_port else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pcie:
+    """The devices, ordered by address."""
+
+    devices: tuple[PcieDevice, ...]

@@ -1,0 +1,47 @@
+"""Sensors of the board: temperatures, fans, voltages, power and energy."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sensor:
+    """One measured value.
+
+    `kind` is temperature (°C), fan (turns per minute), voltage (V) or power (W); `limits` are by
+    the words of OpenTelemetry: high.degraded, high.critical.
+    """
+
+    kind: str
+    hw_id: str  # the device it belongs to
+    hw_name: str  # the driver of the chip
+    sensor: str  # its label on the board, else its number
+    value: float | None
+    limits: tuple[tuple[str, float], ...] = ()
+    alarm: bool | None = None  # the chip itself says that something is wrong
+
+    def limit(self, limit_type: str) -> float | None:
+        """One limit, where the chip says it."""
+        return dict(self.limits).get(limit_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensors:
+    """All sensors, in the order of their chips."""
+
+    sensors: tuple[Sensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyMeter:
+    """Energy used since the exporter first saw the meter, on top of what it showed then."""
+
+    hw_type: str  # cpu, memory, node
+    hw_id: str
+    energy_joules: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyMeters:
+    """The meters inside the processors."""
+
+    meters: tuple[EnergyMeter, ...]

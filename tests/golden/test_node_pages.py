@@ -1,0 +1,54 @@
+"""Whole pages of the node around the GPUs, compared byte by byte; `make golden` rewrites them."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from exporter.exposition import FAMILIES
+from exporter.exposition.render import Format, render
+from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
+from tests.sources.whole_node import look_around
+
+PAGES = Path(__file__).parent / "pages"
+NODES = {"node_of_cpus": cpu_node, "node_of_gpus": gpu_node}
+NOT_OF_THE_TREE = frozenset({"filesystem", "clock"})
+"""What asks the kernel and not files would differ on every machine."""
+MUST_STAY = {
+    "hw_node_uptime_seconds": "_total",
+    "hw_memory_usage_percent": "percent",
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_whole_page_is_as_expected(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Every name, label, order, type and value."""
+    build: Callable[[Path], HostTree] = NODES[name]
+    snapshot = look_around(build(tmp_path), NOT_OF_THE_TREE)
+    path = PAGES / f"{name}.prom"
+    text = render(FAMILIES, snapshot, Format.TEXT).body.decode()
+    if request.config.getoption("--rewrite-golden"):
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8"), f"{path.name} changed: `make golden`, read the diff"
+    openmetrics = render(FAMILIES, snapshot, Format.OPENMETRICS).body.decode() + "# EOF\n"
+    assert len(list(parse_openmetrics(openmetrics))) == len(list(parse_text(text)))
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_page_lints_clean(name: str) -> None:
+    """`promtool check metrics` says nothing but about names that must stay."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed")
+    page = (PAGES / f"{name}.prom").read_bytes()
+    ended = subprocess.run(
+        [promtool, "check", "metrics"], input=page, capture_output=True, timeout=30, check=False
+    )
+    complaints = (ended.stdout + ended.stderr).decode().splitlines()
+    assert [line for line in complaints if MUST_STAY.get(line.split()[0], "\0") not in line] == []
