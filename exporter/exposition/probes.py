@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from exporter.exposition.family import Family, Kind, Sample
+from exporter.model.gpu import Gpus
 from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState
 from exporter.model.snapshot import Snapshot
 
@@ -22,6 +23,14 @@ def _lines(snapshot: Snapshot) -> Iterable[Sample]:
     for probe in _states(snapshot):
         for result, count in probe.lines:
             yield (probe.name, result), count
+
+
+def _restarts(snapshot: Snapshot) -> Iterable[Sample]:
+    gpus = snapshot.reading(Gpus)
+    if gpus is not None and gpus.probe_restarts is not None:
+        yield ("nvml",), gpus.probe_restarts
+    for probe in _states(snapshot):
+        yield (probe.name,), probe.restarts
 
 
 FAMILIES = (
@@ -44,7 +53,7 @@ FAMILIES = (
         "How often the probe ended or had to be ended, and was started again.",
         Kind.COUNTER,
         ("probe",),
-        lambda snapshot: [((probe.name,), probe.restarts) for probe in _states(snapshot)],
+        _restarts,
     ),
     Family(
         "hw_probe_value",

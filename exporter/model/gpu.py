@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 
+from exporter.model.event import Event
 from exporter.model.reading import Labeled, Labeled2, Labeled3
 
 IDLE_MEMORY_BYTES = 64 * 1024 * 1024
@@ -221,11 +222,27 @@ class GpuBackend:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuXid:
+    """How often NVML reported this Xid for this GPU since the start, and when last.
+
+    `last_at` is wall clock, seconds since the epoch.
+    """
+
+    uuid: str
+    code: int
+    count: int
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Gpus:
     """All GPUs of the node, lost ones included, ordered by index."""
 
     backend: GpuBackend
     states: tuple[GpuState, ...] = ()
+    xids: tuple[GpuXid, ...] = ()
+    events: tuple[Event, ...] = ()  # the latest Xids, oldest first
+    probe_restarts: int | None = None
 
     def at(self, boottime: float) -> "Gpus":
         """The same GPUs without what has expired at this boot time in seconds."""

@@ -27,6 +27,7 @@ class Command:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     with_input: bool = False
+    descriptors: tuple[int, ...] = ()  # of ours that it may use too
 
 
 class Child:
@@ -42,6 +43,7 @@ class Child:
             env=dict(command.environment),
             cwd="/",  # pins no directory, and takes no module from where we were started
             start_new_session=True,
+            pass_fds=command.descriptors,
             bufsize=0,
         )
         self.pid = self._process.pid

@@ -2,15 +2,22 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from exporter.model.label import clean_text
+from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
 
 FIRST_BACKOFF_SECS = 1.0
 LONGEST_BACKOFF_SECS = 60.0
+CRASHES_OF_ONE_CALL = 3
+"""So many crashes in the same call, and the call is not made any more."""
+
+BETWEEN_CALLS = "between calls"
 
 log = logging.getLogger("exporter.probes")
 
@@ -27,7 +34,8 @@ class RequestProbe:
     """A probe that answers one request at a time, one line each.
 
     Lines without the id of the request are events and go to `on_event`. At most one child runs;
-    one that does not die is never replaced before it has.
+    one that does not die is never replaced before it has. With a breadcrumb the child is told
+    which calls it must not make any more: those that crashed it three times.
     """
 
     def __init__(
@@ -36,9 +44,13 @@ class RequestProbe:
         command: Command,
         children: Children,
         on_event: Callable[[dict[str, Any]], None],
+        breadcrumb: Breadcrumb | None = None,
     ) -> None:
         self.name = name
         self.restarts = 0
+        self.switched_off: tuple[str, ...] = ()
+        self._crashes: Counter[str] = Counter()
+        self._breadcrumb = breadcrumb
         self._command = command
         self._children = children
         self._on_event = on_event
@@ -61,12 +73,15 @@ class RequestProbe:
         if self.is_stuck:
             raise ProbeFailed("stuck", f"probe {self.name} was killed and does not die")
         loop = asyncio.get_running_loop()
-        if loop.time() < self._not_before:
+        if self._child is not None and not self._child.is_running:
+            self._note_end_of(self._child)
+        if not self.may_start:
             raise ProbeFailed(*self._last_failure)
         child = self._child if self._child is not None else self._start()
         self._request_id += 1
         self._answer = loop.create_future()
-        line = encode_line({"id": self._request_id, **request})
+        off = {"switched_off": self.switched_off} if self.switched_off else {}
+        line = encode_line({"id": self._request_id, **off, **request})
         if not child.write(line):
             self._child = None
             child.kill()
@@ -78,10 +93,26 @@ class RequestProbe:
             return self._answer.result()
         raise await self._give_up_on(child, deadline_secs)
 
+    @property
+    def may_start(self) -> bool:
+        """Whether a request would be taken now, back-off being over."""
+        return asyncio.get_running_loop().time() >= self._not_before
+
     async def close(self) -> None:
-        """End the probe; a later request starts it again at once."""
-        child, self._child = self._child, None
+        """End the probe; a later request starts it again at once, with every call allowed."""
         self._backoff_secs = self._not_before = 0.0
+        self._crashes.clear()
+        self.switched_off = ()
+        await self.end_child()
+
+    async def recycle(self) -> None:
+        """End a probe that has grown too large; the next request starts a fresh one."""
+        self.restarts += 1
+        await self.end_child()
+
+    async def end_child(self) -> None:
+        """End the process; the next request starts a fresh one."""
+        child, self._child = self._child, None
         if child is not None and not await self._children.end(child):
             self._stuck_child = child
 
@@ -92,23 +123,53 @@ class RequestProbe:
             self._take(chunk, splitter)
 
         try:
-            child = self._children.start(self._command, on_output, self._on_errors)
+            child = self._children.start(self._command_now(), on_output, self._on_errors)
         except OSError as error:
             raise self._failure("no_program", f"probe {self.name}: {error.strerror}") from error
         self._child = child
         return child
 
+    def _command_now(self) -> Command:
+        """The command, with a clean breadcrumb where there is one."""
+        if self._breadcrumb is None:
+            return self._command
+        self._breadcrumb.clear()
+        descriptor = self._breadcrumb.descriptor
+        argv = (*self._command.argv, f"--crumbs={descriptor}")
+        return replace(self._command, argv=argv, descriptors=(descriptor,))
+
     async def _give_up_on(self, child: Child, deadline_secs: float) -> ProbeFailed:
-        self._child = None
         if child.exited.done():
-            code = child.exited.result()
-            return self._failure("crashed", f"probe {self.name} ended with {code}{self._said()}")
+            return self._note_end_of(child)
+        self._child = None
         if await self._children.end(child):
             return self._failure(
-                "timeout", f"probe {self.name} did not answer within {deadline_secs:g} s"
+                "timeout",
+                f"probe {self.name} did not answer within {deadline_secs:g} s{self._where()}",
             )
         self._stuck_child = child
         return self._failure("stuck", f"probe {self.name} was killed and does not die")
+
+    def _note_end_of(self, child: Child) -> ProbeFailed:
+        """Count a crash where it happened; the third in the same call switches the call off."""
+        self._child = None
+        call = self._call()
+        self._crashes[call] += 1
+        code = child.exited.result()
+        sentence = f"probe {self.name} ended with {code}{self._where()}{self._said()}"
+        failure = self._failure("crashed", sentence)
+        if self._crashes[call] >= CRASHES_OF_ONE_CALL and call not in (BETWEEN_CALLS, ""):
+            log.warning("%s, for the third time: this call is not made any more", sentence)
+            self.switched_off = (*self.switched_off, call)
+            self._not_before = self._backoff_secs = 0.0
+        return failure
+
+    def _call(self) -> str:
+        return "" if self._breadcrumb is None else self._breadcrumb.read() or BETWEEN_CALLS
+
+    def _where(self) -> str:
+        call = self._call()
+        return f" in {call}" if call and call != BETWEEN_CALLS else ""
 
     def _failure(self, reason: str, message: str) -> ProbeFailed:
         """Count the failure and set when the next start may be."""

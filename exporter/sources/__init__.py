@@ -31,6 +31,7 @@ def _gpu(around: Surroundings) -> Source:
         children=around.gpu_children,
         environment=around.child_environment,
         call=around.call,
+        wall=around.wall,
         boottime=around.boottime,
         wake=lambda: around.wake("gpu"),
     )

@@ -11,6 +11,7 @@ from exporter.model.gpu import GpuBackend, Gpus
 from exporter.model.reading import Missing, Reading
 from exporter.sources.gpu_answer import GpuAnswer, Way, WayFailed
 from exporter.sources.gpu_cache import GpuCache
+from exporter.sources.gpu_events import GpuEvents
 from exporter.sources.interface import CallBlocking
 
 PATIENCE_SECS = 1.0
@@ -29,12 +30,13 @@ log = logging.getLogger("exporter.sources.gpu")
 class Ways:
     """The ways of asking, best first; `is_stuck` tells that a killed child of one still lives.
 
-    A way that is None is switched off by the configuration.
+    A way that is None is switched off by the configuration; `restarts` counts those of the probe.
     """
 
     nvml: Way | None
     smi: Way | None
     is_stuck: Callable[[], bool]
+    restarts: Callable[[], int | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class GpuSource:
         ways: Ways,
         driver: Driver,
         cache: GpuCache,
+        events: GpuEvents,
         *,
         call: CallBlocking,
         boottime: Callable[[], float],
@@ -69,6 +72,8 @@ class GpuSource:
         self._ways = ways
         self._driver = driver
         self._cache = cache
+        self._events = events
+        events.on_news = self._publish
         self._call = call
         self._boottime = boottime
         self._wake = wake
@@ -92,7 +97,13 @@ class GpuSource:
         self._take_end_of_pass()
         now = self._boottime()
         rejected = tuple(sorted((name, float(count)) for name, count in self._rejected.items()))
-        gpus = Gpus(self._backend, self._cache.states(now)).at(now)
+        gpus = Gpus(
+            self._backend,
+            self._cache.states(now),
+            xids=self._events.xids,
+            events=self._events.events,
+            probe_restarts=self._ways.restarts(),
+        ).at(now)
         return Reading(gpus, self._missing, rejected)
 
     async def close(self) -> None:
@@ -166,8 +177,12 @@ class GpuSource:
         if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
             log.info("GPUs are read by %s (%s)", self._backend.backend, self._backend.reason)
         if not self._is_awaited:
-            self._has_news = True
-            self._wake()
+            self._publish()
+
+    def _publish(self) -> None:
+        """Have what is known now shown at once, without another pass."""
+        self._has_news = True
+        self._wake()
 
     async def _ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
         """The answer of the best way that gives one, and the backend to show for it."""
@@ -178,8 +193,8 @@ class GpuSource:
             try:
                 answer = await self._ways.nvml.ask()
             except WayFailed as failed:
-                log.debug("NVML: %s", failed)
                 nvml_reason = failed.reason
+                self._note_failure(failed)
             else:
                 return answer, _backend("nvml", "ok", answer, nvml_up=True)
         if self._ways.smi is None or self._ways.is_stuck():
@@ -191,6 +206,16 @@ class GpuSource:
             reason = failed.reason if self._ways.nvml is None else nvml_reason
             return None, self._from_cache(reason)
         return answer, _backend("nvidia-smi", nvml_reason, answer, nvml_up=False)
+
+    def _note_failure(self, failed: WayFailed) -> None:
+        """Say why NVML fails when it begins to, before another way is tried."""
+        if self._backend.nvml_up is False and self._backend.reason == failed.reason:
+            return
+        log.warning("NVML cannot be used (%s): %s", failed.reason, failed)
+        self._cache.mark_stale()
+        self._backend = self._from_cache(failed.reason)
+        if not self._is_awaited:
+            self._publish()
 
     def _from_cache(self, reason: str) -> GpuBackend:
         """Nothing answered: the versions said before still hold for what the cache shows."""

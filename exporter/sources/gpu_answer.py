@@ -16,6 +16,7 @@ class GpuProblem:
     reason: str
     uuid: str | None = None
     index: int | None = None
+    pci_bus_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

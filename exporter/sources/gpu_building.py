@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from exporter.config import Gpu
+from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
 from exporter.sources.gpu import Driver, GpuSource, Ways
 from exporter.sources.gpu_cache import CacheLives, GpuCache
+from exporter.sources.gpu_events import GpuEvents
 from exporter.sources.interface import CallBlocking
 from exporter.sources.nvidia_smi import NvidiaSmiWay
 from exporter.sources.nvml import NvmlWay
@@ -21,27 +22,35 @@ def build_gpu(
     children: Children,
     environment: Mapping[str, str],
     call: CallBlocking,
+    wall: Callable[[], float],
     boottime: Callable[[], float],
     wake: Callable[[], None],
 ) -> GpuSource:
     """The GPU source with the ways that the configuration allows."""
-    nvml = smi = None
+    nvml = smi = probe = None
+    events = GpuEvents(wall, boottime)
     if config.backend in ("auto", "nvml"):
         command = Command(
             (sys.executable, "-m", "exporter.probes.nvml", f"--with={','.join(_switches(config))}"),
             environment,
             with_input=True,
         )
-        probe = RequestProbe("nvml", command, children, _ignore)
+        probe = RequestProbe("nvml", command, children, events.take, _breadcrumb())
         nvml = NvmlWay(probe, config.timeout_secs)
     if config.backend in ("auto", "nvidia-smi"):
         smi = NvidiaSmiWay(
             children, _smi_paths(config, environment), environment, config.timeout_secs
         )
     return GpuSource(
-        Ways(nvml, smi, lambda: children.abandoned_count > 0),
+        Ways(
+            nvml,
+            smi,
+            is_stuck=lambda: children.abandoned_count > 0,
+            restarts=lambda: None if probe is None else probe.restarts,
+        ),
         Driver(tuple(Path(marker) for marker in config.driver_markers), config.redetect_secs),
         GpuCache(CacheLives(config.cache_ttl_secs, config.dynamic_ttl_secs)),
+        events,
         call=call,
         boottime=boottime,
         wake=wake,
@@ -63,5 +72,8 @@ def _smi_paths(config: Gpu, environment: Mapping[str, str]) -> tuple[Path, ...]:
     )
 
 
-def _ignore(message: dict[str, Any]) -> None:
-    """The probe sends nothing that was not asked for."""
+def _breadcrumb() -> Breadcrumb | None:
+    try:
+        return Breadcrumb("nvml")
+    except OSError:
+        return None  # no memfd here: crashes cannot be told apart by call

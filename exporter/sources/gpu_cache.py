@@ -1,8 +1,9 @@
 """What is known of each GPU: the last good reading, for as long as it may be shown."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from exporter.model.gpu import GpuState
+from exporter.model.gpu import Gpu, GpuState
 from exporter.sources.gpu_answer import GpuAnswer, GpuProblem
 
 NOT_LISTED = "not_listed"
@@ -26,12 +27,23 @@ class GpuCache:
     def take(self, answer: GpuAnswer, boottime: float) -> None:
         """Put in what a pass read at this boot time in seconds."""
         fresh = {gpu.uuid: self._fresh(GpuState(gpu, boottime)) for gpu in answer.gpus}
-        reasons = self._reasons(answer.problems, fresh)
-        for uuid, state in self._states.items():
-            if uuid not in fresh:
-                reason = reasons.get(uuid, NOT_LISTED)
-                fresh[uuid] = replace(state, up=False, reason=reason, stale=True)
-        self._states = fresh
+        quiet = {
+            uuid: state
+            for uuid, state in self._states.items()
+            if uuid not in fresh and state.gpu.uuid
+        }
+        reasons: dict[str, str] = {}
+        strangers: dict[str, GpuState] = {}
+        for problem in answer.problems:
+            uuid = _whom(problem, quiet)
+            if uuid is not None:
+                reasons[uuid] = problem.reason
+            elif problem.index is not None:
+                strangers[f"index {problem.index}"] = _stranger(problem, boottime)
+        for uuid, state in quiet.items():
+            reason = reasons.get(uuid, NOT_LISTED)
+            fresh[uuid] = replace(state, up=False, reason=reason, stale=True)
+        self._states = {**fresh, **strangers}
 
     def mark_stale(self) -> None:
         """No pass succeeded: what is known is served from the cache from now on."""
@@ -54,16 +66,22 @@ class GpuCache:
             + min(self._lives.dynamic_secs, self._lives.all_secs),
         )
 
-    def _reasons(
-        self, problems: tuple[GpuProblem, ...], fresh: dict[str, GpuState]
-    ) -> dict[str, str]:
-        """Why a known GPU did not answer, by UUID; a lost one may be named by its index only."""
-        by_index = {s.gpu.index: uuid for uuid, s in self._states.items() if uuid not in fresh}
-        reasons = {}
-        for problem in problems:
-            uuid = problem.uuid
-            if uuid is None and problem.index is not None:
-                uuid = by_index.get(problem.index)
-            if uuid is not None:
-                reasons[uuid] = problem.reason
-        return reasons
+
+def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
+    """The known GPU that does not answer, by UUID; it may be named by its address or its index."""
+    if problem.uuid is not None:
+        return problem.uuid if problem.uuid in quiet else None
+    for uuid, state in quiet.items():
+        if problem.pci_bus_id is not None:
+            is_it = problem.pci_bus_id == state.gpu.pci_bus_id
+        else:
+            is_it = problem.index == state.gpu.index
+        if is_it:
+            return uuid
+    return None
+
+
+def _stranger(problem: GpuProblem, boottime: float) -> GpuState:
+    """A GPU that has never answered: its place is all that is known of it."""
+    gpu = Gpu(problem.index or 0, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
+    return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)

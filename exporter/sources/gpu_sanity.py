@@ -65,6 +65,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 """Lowest and highest believable value by field; all-ones of any width are beyond them."""
 
+SENTINELS = {"temperature_celsius": -1}
+"""All-ones that became a believable number on the way: -1 where a call is signed."""
+
 PARTS = (
     ("memory_used_bytes", "memory_total_bytes"),
     ("bar1_memory_used_bytes", "bar1_memory_total_bytes"),
@@ -100,7 +103,7 @@ def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:  #
             kept = tuple(row for row in said if lowest <= row[-1] <= highest)
             if len(kept) < len(said):
                 without[field] = kept or None
-        elif not lowest <= said <= highest:
+        elif not lowest <= said <= highest or said == SENTINELS.get(field):
             without[field] = None
     for part, whole in _PARTS_OF[type(value)]:
         if _exceeds(getattr(value, part), getattr(value, whole)):

@@ -1,5 +1,7 @@
 """GPUs by NVML: asks the NVML probe and takes its answer apart."""
 
+import asyncio
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +14,16 @@ from exporter.probes.supervisor import ProbeFailed, RequestProbe
 from exporter.sources.gpu_answer import GpuAnswer, GpuProblem, WayFailed
 from exporter.sources.gpu_sanity import believable
 
+log = logging.getLogger("exporter.sources.gpu")
+
+
+MAX_GROWTH_BYTES = 16 * 1024 * 1024
+"""A probe that has grown by so much since its first answer is replaced: a library leaks."""
+
+LASTING_ERRORS = {"version_mismatch", "uninitialized", "no_library"}
+PATIENCE_PASSES = 4
+"""After so many passes in which the library failed, a fresh process tries."""
+
 
 class NvmlWay:
     """Asks the probe under one deadline for each pass."""
@@ -19,14 +31,49 @@ class NvmlWay:
     def __init__(self, probe: RequestProbe, timeout_secs: float) -> None:
         self._probe = probe
         self._timeout_secs = timeout_secs
+        self._first_bytes: int | None = None
+        self._errors = 0
 
     async def ask(self) -> GpuAnswer:
-        """One pass over all GPUs; raises WayFailed."""
-        try:
-            message = await self._probe.ask({"op": "read"}, self._timeout_secs)
-        except ProbeFailed as failed:
-            raise WayFailed(failed.reason, str(failed)) from failed
-        return parse_answer(message)
+        """One pass over all GPUs; raises WayFailed.
+
+        A pass that crashed the probe is tried again at once where back-off allows it.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._timeout_secs
+        while True:
+            try:
+                message = await self._probe.ask({"op": "read"}, deadline - loop.time())
+            except ProbeFailed as failed:
+                self._first_bytes = None
+                if failed.reason == "crashed" and self._probe.may_start and loop.time() < deadline:
+                    continue
+                raise WayFailed(failed.reason, str(failed)) from failed
+            await self._replace_when_of_no_use(message)
+            return parse_answer(message)
+
+    async def _replace_when_of_no_use(self, message: Mapping[str, Any]) -> None:
+        """A process that has met another driver than its library was made for stays broken."""
+        if "error" in message:
+            self._errors += 1
+            if message["error"] in LASTING_ERRORS or self._errors >= PATIENCE_PASSES:
+                self._errors = 0
+                self._first_bytes = None
+                await self._probe.end_child()
+            return
+        self._errors = 0
+        await self._replace_when_grown(message)
+
+    async def _replace_when_grown(self, message: Mapping[str, Any]) -> None:
+        held = message.get("resident_bytes")
+        if not isinstance(held, int):
+            return
+        if self._first_bytes is None:
+            self._first_bytes = held
+        elif held > self._first_bytes + MAX_GROWTH_BYTES:
+            log.info("the NVML probe has grown to %d MiB and is replaced", held >> 20)
+            self._first_bytes = None
+            await self._probe.recycle()
 
     async def close(self) -> None:
         """End the probe."""
@@ -72,6 +119,10 @@ class _Collected:
         except ValueError:
             self.rejected["identity"] += 1  # without a UUID its values belong to nobody
             self._add_problem({**entry, "problem": "no_identity"})
+            return
+        if any(gpu.uuid == other.uuid for other in self.gpus):
+            self.rejected["uuid"] += 1
+            self._add_problem({"index": gpu.index, "problem": "duplicate_uuid"})
             return
         gpu, impossible = believable(gpu)
         self.gpus.append(gpu)

@@ -11,6 +11,7 @@ from exporter.model.gpu import Gpu, GpuBackend, Gpus
 from exporter.sources.gpu import Driver, GpuSource, Ways
 from exporter.sources.gpu_answer import GpuAnswer, GpuProblem, WayFailed
 from exporter.sources.gpu_cache import CacheLives, GpuCache
+from exporter.sources.gpu_events import GpuEvents
 from tests.fakes.virtual_time import run_virtually
 
 T = TypeVar("T")
@@ -75,6 +76,7 @@ class Node:
             Ways(nvml, smi, lambda: self.is_stuck),
             Driver((marker,), redetect_secs=10),
             GpuCache(CacheLives(all_secs=300, dynamic_secs=300)),
+            GpuEvents(lambda: 1.7e9, loop.time),
             call=call_here,
             boottime=loop.time,
             wake=lambda: self.wakes.append(loop.time()),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pynvml
 
+from exporter.model.pci import pci_address
 from exporter.probes.nvml.card import Card
 
 ARCHITECTURES = {
@@ -52,13 +53,10 @@ def texts(card: Card) -> dict[str, Any]:
 def pci_bus_id(card: Card) -> str:
     """The PCI address as the kernel writes it: `0000:18:00.0`."""
     said = card.ask("nvmlDeviceGetPciInfo").busId
-    return kernel_address(said.decode("ascii", "replace") if isinstance(said, bytes) else said)
-
-
-def kernel_address(said: str) -> str:
-    """`0000:18:00.0` of `00000000:18:00.0`; a domain that needs more digits keeps them."""
-    domain, _, rest = said.strip().lower().partition(":")
-    return f"{domain.lstrip('0').rjust(4, '0')}:{rest}"
+    address = pci_address(said.decode("ascii", "replace") if isinstance(said, bytes) else said)
+    if address is None:
+        raise ValueError(f"PCI address {said!r}")
+    return address
 
 
 def architecture(card: Card) -> str:

@@ -1,0 +1,66 @@
+"""Families of Xids: what the kernel log and NVML both report is counted once."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from exporter.exposition.family import Family, Kind, Sample
+from exporter.exposition.gpu_labels import GPU_LABELS, gpu_label_values, states
+from exporter.model.gpu import Gpus, GpuState
+from exporter.model.kernel_log import KernelLog
+from exporter.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How often one Xid of one GPU was seen, and when last (wall clock, seconds)."""
+
+    count: int
+    last_at: float
+
+
+def _seen(snapshot: Snapshot) -> dict[str, dict[int, Seen]]:
+    """Xids by GPU: by UUID those of NVML, by PCI address those of the kernel log."""
+    seen: dict[str, dict[int, Seen]] = {}
+    gpus, log = snapshot.reading(Gpus), snapshot.reading(KernelLog)
+    for reported in gpus.xids if gpus else ():
+        seen.setdefault(reported.uuid, {})[reported.code] = Seen(reported.count, reported.last_at)
+    for logged in log.xids if log else ():
+        seen.setdefault(logged.gpu, {})[logged.code] = Seen(logged.count, logged.last_at)
+    return seen
+
+
+def _of_gpu(state: GpuState, seen: dict[str, dict[int, Seen]]) -> Iterable[tuple[int, Seen]]:
+    """Both ways report the same errors; each may miss some, so the larger number is nearer."""
+    by_nvml = seen.get(state.gpu.uuid, {})
+    by_log = seen.get(state.gpu.pci_bus_id or "", {})
+    for code in sorted(by_nvml.keys() | by_log.keys()):
+        both = [xids[code] for xids in (by_nvml, by_log) if code in xids]
+        yield code, Seen(max(one.count for one in both), max(one.last_at for one in both))
+
+
+def _samples(value: Callable[[Seen], float]) -> Callable[[Snapshot], Iterable[Sample]]:
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        seen = _seen(snapshot)
+        for state in states(snapshot):
+            for code, xid in _of_gpu(state, seen):
+                yield (*gpu_label_values(state.gpu), str(code)), value(xid)
+
+    return samples
+
+
+FAMILIES = (
+    Family(
+        "hw_gpu_xid_errors_total",
+        "Errors the driver reported by number (Xid), in the kernel log or by NVML.",
+        Kind.COUNTER,
+        (*GPU_LABELS, "xid"),
+        _samples(lambda xid: xid.count),
+    ),
+    Family(
+        "hw_gpu_xid_last_timestamp_seconds",
+        "When the driver last reported this error.",
+        Kind.GAUGE,
+        (*GPU_LABELS, "xid"),
+        _samples(lambda xid: round(xid.last_at, 3)),
+    ),
+)
