@@ -183,6 +183,7 @@ class App:
     def _publish(self, snapshot: Snapshot) -> None:
         self._latest = snapshot
         self._pages.publish(snapshot)
+        asyncio.get_running_loop().call_soon(self._pages.warm)
 
     def _build_collector(self) -> Collector:
         around = Surroundings(

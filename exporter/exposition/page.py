@@ -30,25 +30,38 @@ class Pages:
         self._packed: dict[Format, tuple[bytes, int]] = {}
         self._ready: dict[tuple[Format, bool], bytes] = {}
         self._ready_until = 0.0
+        self._expires_at = 0.0
+        self._asked: set[tuple[Format, bool]] = set()
         self._dropped: Counter[str] = Counter()
 
     def publish(self, snapshot: Snapshot) -> None:
         """Show this snapshot from now on."""
         self._snapshot = snapshot
+        self._expires_at = snapshot.next_expiry()
         self._fixed.clear()
         self._packed.clear()
         self._ready.clear()
+
+    def warm(self) -> None:
+        """Make what was asked for of the last snapshot, so that no scrape waits for it."""
+        asked, self._asked = self._asked, set()
+        for form, gzipped in asked:
+            fixed = self._fixed_part(form)
+            if gzipped:
+                self._pack(form, fixed.body)
 
     def body(self, form: Format, *, gzipped: bool) -> bytes | None:
         """The bytes of the page now; None before the first snapshot."""
         if self._snapshot is None:
             return None
         now = self._boottime()
+        if now >= self._expires_at:
+            self._drop_expired(self._snapshot, now)
         if now >= self._ready_until:
             self._ready.clear()
             self._ready_until = now + LIVE_REUSE_SECS
-            self._drop_expired(self._snapshot, now)
         key = (form, gzipped)
+        self._asked.add(key)
         if key not in self._ready:
             moment = self._moment(now)
             self._ready[key] = self._gzipped(form, moment) if gzipped else self._plain(form, moment)
@@ -65,16 +78,19 @@ class Pages:
     def _gzipped(self, form: Format, moment: Moment) -> bytes:
         """One gzip member: the packed page is kept, only the live lines are packed anew."""
         fixed = self._fixed_part(form).body
-        if form not in self._packed:
-            packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
-            packed = packer.compress(fixed) + packer.flush(zlib.Z_FULL_FLUSH)
-            self._packed[form] = (packed, zlib.crc32(fixed))
-        packed, checksum = self._packed[form]
+        packed, checksum = self._pack(form, fixed)
         live = self._live_part(form, moment)
         packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
         tail = packer.compress(live) + packer.flush()
         size = (len(fixed) + len(live)) & 0xFFFFFFFF
         return GZIP_HEADER + packed + tail + struct.pack("<II", zlib.crc32(live, checksum), size)
+
+    def _pack(self, form: Format, fixed: bytes) -> tuple[bytes, int]:
+        if form not in self._packed:
+            packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
+            packed = packer.compress(fixed) + packer.flush(zlib.Z_FULL_FLUSH)
+            self._packed[form] = (packed, zlib.crc32(fixed))
+        return self._packed[form]
 
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:

@@ -76,7 +76,9 @@ class Snapshot:
         if boottime < self.next_expiry():
             return self
         if boottime >= self.taken_boottime + MAX_AGE_SECS:
-            return replace(self, readings=MappingProxyType({}))
+            if not self.readings and self.conclusions is None:
+                return self
+            return replace(self, readings=MappingProxyType({}), conclusions=None)
         kept = {
             kind: value.at(boottime) if isinstance(value, Perishable) else value
             for kind, value in self.readings.items()

@@ -1,0 +1,168 @@
+"""The bytes of a page: packed and plain, now and a moment later, fresh and expired."""
+
+import gzip
+from dataclasses import dataclass
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from exporter.exposition.live import Moment
+from exporter.exposition.page import LIVE_REUSE_SECS, Pages
+from exporter.exposition.render import Format
+from exporter.model.node import Memory
+from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
+
+TAKEN = 1000.0
+MEMORY = Memory(total_bytes=100, available_bytes=60)
+FORMS = list(Format)
+
+
+@dataclass(slots=True)
+class Clock:
+    """Boot time, as a test sets it."""
+
+    now: float = TAKEN
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _snapshot(sequence: int = 1, node: str = "node-1", taken: float = TAKEN) -> Snapshot:
+    return Snapshot(
+        node=node,
+        sequence=sequence,
+        taken_at=1.8e9,
+        taken_boottime=taken,
+        duration_secs=0.01,
+        readings={Memory: MEMORY},
+    )
+
+
+def _pages(clock: Clock, requests: int = 0) -> Pages:
+    return Pages(clock, lambda now: Moment(now, requests={("/metrics", 200): requests}))
+
+
+def _body(pages: Pages, form: Format = Format.TEXT, *, gzipped: bool = False) -> str:
+    body = pages.body(form, gzipped=gzipped)
+    assert body is not None
+    return (gzip.decompress(body) if gzipped else body).decode()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_before_the_first_snapshot(form: Format) -> None:
+    """A page that holds nothing yet is None, not an empty page."""
+    assert _pages(Clock()).body(form, gzipped=True) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_packed_is_plain_in_one_member(form: Format) -> None:
+    """Gzip gives back the plain page, also when only the live lines were packed anew."""
+    clock = Clock()
+    pages = _pages(clock)
+    pages.publish(_snapshot())
+    for now in (TAKEN, TAKEN + 1, TAKEN + 20):
+        clock.now = now
+        assert _body(pages, form, gzipped=True) == _body(pages, form)
+
+
+@pytest.mark.parametrize("node", ["", "n", "ünï/©ode", "x" * 256, 'a"b\\c'])
+def test_both_parsers_agree(node: str) -> None:
+    """prometheus_client's parsers read both formats and find the same values."""
+    pages = _pages(Clock(), requests=7)
+    pages.publish(_snapshot(node=node))
+    text = {
+        sample.name: sample.value
+        for family in parse_text(_body(pages))
+        for sample in family.samples
+    }
+    openmetrics = {
+        sample.name: sample.value
+        for family in parse_openmetrics(_body(pages, Format.OPENMETRICS))
+        for sample in family.samples
+    }
+    assert text == openmetrics
+    assert text["hw_memory_used_bytes"] == 40
+
+
+def test_only_openmetrics_has_an_end() -> None:
+    """The end mark closes an OpenMetrics page, once, and nothing else."""
+    pages = _pages(Clock())
+    pages.publish(_snapshot())
+    assert _body(pages, Format.OPENMETRICS).endswith("\n# EOF\n")
+    assert _body(pages, Format.OPENMETRICS).count("# EOF") == 1
+    assert "# EOF" not in _body(pages)
+
+
+def test_ages_are_counted_to_the_scrape() -> None:
+    """The same snapshot is older at each scrape, though nothing was collected."""
+    clock = Clock()
+    pages = _pages(clock)
+    pages.publish(_snapshot())
+    for age in (0, 1, 15, 200):
+        clock.now = TAKEN + age
+        assert f'hw_exporter_snapshot_age_seconds{{node="node-1"}} {age}\n' in _body(pages)
+
+
+def test_scrapes_at_the_same_moment_get_the_same_bytes() -> None:
+    """Within a tenth of a second the page is not made again."""
+    clock = Clock()
+    pages = _pages(clock)
+    pages.publish(_snapshot())
+    first = pages.body(Format.TEXT, gzipped=True)
+    clock.now += LIVE_REUSE_SECS * 0.9
+    assert pages.body(Format.TEXT, gzipped=True) is first
+    clock.now += LIVE_REUSE_SECS * 0.2
+    assert pages.body(Format.TEXT, gzipped=True) != first
+
+
+def test_a_new_snapshot_is_shown_at_once() -> None:
+    """Also within the tenth of a second in which the old page would have been given again."""
+    clock = Clock()
+    pages = _pages(clock)
+    pages.publish(_snapshot(sequence=1))
+    before = _body(pages)
+    clock.now += 0.01
+    pages.publish(_snapshot(sequence=2, node="node-2"))
+    assert 'node="node-1"' in before
+    assert 'node="node-1"' not in _body(pages)
+    assert 'node="node-1"' not in _body(pages, gzipped=True)
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_what_has_expired_leaves_at_its_second(gzipped: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """With a collector that has died, values go at their age limit without any collection."""
+    clock = Clock()
+    pages = _pages(clock)
+    pages.publish(_snapshot())
+    clock.now = TAKEN + MAX_AGE_SECS - 0.01
+    assert "hw_memory_total_bytes" in _body(pages, gzipped=gzipped)
+    clock.now = TAKEN + MAX_AGE_SECS
+    page = _body(pages, gzipped=gzipped)
+    assert "hw_memory_total_bytes" not in page
+    assert 'hw_exporter_snapshot_age_seconds{node="node-1"} 300\n' in page
+    clock.now = TAKEN + 2 * MAX_AGE_SECS
+    assert 'hw_exporter_snapshot_age_seconds{node="node-1"} 600\n' in _body(pages, gzipped=gzipped)
+
+
+def test_warming_changes_nothing_that_is_seen() -> None:
+    """What is made ahead is what would have been made when asked."""
+    clock = Clock()
+    warm, cold = _pages(clock), _pages(clock)
+    for pages in (warm, cold):
+        pages.publish(_snapshot())
+        for gzipped in (False, True):
+            pages.body(Format.TEXT, gzipped=gzipped)
+        pages.publish(_snapshot(sequence=2))
+    warm.warm()
+    for gzipped in (False, True):
+        assert _body(warm, gzipped=gzipped) == _body(cold, gzipped=gzipped)
+
+
+def test_warming_before_anything_was_asked() -> None:
+    """Nothing is made for nobody."""
+    pages = _pages(Clock())
+    pages.warm()
+    pages.publish(_snapshot())
+    pages.warm()
+    assert _body(pages)

@@ -1,0 +1,212 @@
+"""The real program among clients that mean ill: others are served, and nothing is left behind."""
+
+import asyncio
+import gzip
+import socket
+import struct
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from tests.program import PATIENCE_SECS, Program, wait_for
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "metrics": {"collect_interval_secs": 0.2},
+    "server": {"request_timeout_secs": 1.0, "keepalive_timeout_secs": 1.0},
+}
+SCRAPE = (
+    b"GET /metrics HTTP/1.1\r\nHost: node\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"
+)
+PLAIN = b"GET /metrics HTTP/1.1\r\nHost: node\r\n\r\n"
+HALF = b"GET /metrics HTTP/1.1\r\nHost: node\r\nX-Slow: "
+MIB = 1024 * 1024
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """One program for all attacks: what the first one breaks, the next ones find."""
+    with Program(tmp_path_factory.mktemp("attacked"), SETTINGS) as running:
+        running.first_page()
+        for _ in range(200):
+            running.get("/metrics", Accept_Encoding="gzip")
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def unharmed(program: Program) -> Iterator[None]:
+    """After each attack: descriptors, memory, log, liveness and collections are as before."""
+    descriptors, resident = program.descriptor_count(), program.resident_bytes()
+    lines = len(program.log_lines)
+    yield
+    assert program.get("/health").status == 200
+    assert program.get("/ready").status == 200
+    wait_for(lambda: program.descriptor_count() <= descriptors or None, "its descriptors")
+    assert program.resident_bytes() < resident + 16 * MIB
+    assert len(program.log_lines) - lines < 10
+    assert "Traceback" not in program.log_file.read_text()
+    before = _collections(program)
+    wait_for(lambda: _collections(program) > before or None, "another collection")
+
+
+def _collections(program: Program) -> float:
+    line = next(
+        line
+        for line in program.get("/metrics").text.splitlines()
+        if line.startswith("hw_exporter_collections_total")
+    )
+    return float(line.rsplit(" ", 1)[1])
+
+
+async def _connect(program: Program, first: bytes = b"") -> Streams:
+    reader, writer = await asyncio.open_connection("127.0.0.1", program.port)
+    writer.write(first)
+    return reader, writer
+
+
+async def _scrape(program: Program) -> str:
+    """One page, unpacked; fails unless it is whole."""
+    reader, writer = await _connect(program, SCRAPE)
+    head, _, body = (await asyncio.wait_for(reader.read(), PATIENCE_SECS)).partition(b"\r\n\r\n")
+    writer.close()
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    return gzip.decompress(body).decode()
+
+
+async def _is_closed(streams: Streams) -> bool:
+    reader, writer = streams
+    try:
+        await asyncio.wait_for(reader.read(), PATIENCE_SECS)
+    except ConnectionResetError:
+        return True
+    finally:
+        writer.close()
+    return True
+
+
+async def _at_once(count: int, start: Callable[[], Awaitable[Any]]) -> list[Any]:
+    return list(await asyncio.gather(*(start() for _ in range(count))))
+
+
+def test_a_thousand_scrapes_by_fifty_clients(program: Program) -> None:
+    """Everybody gets a whole page that parses and holds values of one moment only."""
+
+    async def client() -> list[str]:
+        return [await _scrape(program) for _ in range(20)]
+
+    async def scenario() -> list[list[str]]:
+        return await _at_once(50, client)
+
+    pages = [page for each in asyncio.run(scenario()) for page in each]
+    assert len(pages) == 1000
+    for page in {page.partition("# HELP hw_exporter_build_info")[0] for page in pages}:
+        assert _is_of_one_moment(page)
+
+
+def test_pages_are_never_torn(program: Program) -> None:
+    """While snapshots change all the time, used and available memory always make the total."""
+
+    async def scenario() -> set[str]:
+        until = time.monotonic() + 1.0
+        pages = set()
+        while time.monotonic() < until:
+            pages.add(await _scrape(program))
+        return pages
+
+    pages = asyncio.run(scenario())
+    assert len({_sample(page, "hw_memory_used_bytes") for page in pages}) > 1
+    assert all(map(_is_of_one_moment, pages))
+
+
+def _is_of_one_moment(page: str) -> bool:
+    used, available, total = (
+        _sample(page, f"hw_memory_{name}_bytes") for name in ("used", "available", "total")
+    )
+    return used + available == total
+
+
+def _sample(page: str, name: str) -> float:
+    families = {family.name: family for family in parse_text(page)}
+    return float(families[name].samples[0].value)
+
+
+def test_half_headers_silence_and_nobody_reading(program: Program) -> None:
+    """Six hundred bad clients: a good one is served meanwhile, and all bad ones are closed."""
+
+    async def scenario() -> None:
+        halves = await _at_once(300, lambda: _connect(program, HALF))
+        silent = await _at_once(50, lambda: _connect(program))
+        # Asked again and again, the answers fill every buffer on the way.
+        deaf = await _at_once(200, lambda: _connect(program, PLAIN * 200))
+        for _ in range(20):
+            assert _is_of_one_moment(await _scrape(program))
+        assert all(await asyncio.gather(*map(_is_closed, [*halves, *silent])))
+        for _, writer in deaf:
+            writer.transport.abort()
+
+    asyncio.run(scenario())
+
+
+def test_clients_that_leave_in_the_middle(program: Program) -> None:
+    """Five hundred clients reset their connection while the answer is on its way."""
+    address = ("127.0.0.1", program.port)
+    for _ in range(500):
+        with socket.create_connection(address) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.sendall(PLAIN * 3)
+
+
+def test_a_header_without_end(program: Program) -> None:
+    """A client that sends header lines for ever is cut off after a bounded number of bytes."""
+
+    async def scenario() -> int:
+        reader, writer = await _connect(program, b"GET / HTTP/1.1\r\n")
+        sent = 0
+        try:
+            while sent < 50 * MIB and not reader.at_eof():
+                writer.write(b"X-More: and more\r\n" * 1000)
+                await writer.drain()
+                sent += 18_000
+        except ConnectionError:
+            pass  # that is what is expected
+        writer.close()
+        return sent
+
+    assert asyncio.run(scenario()) < 20 * MIB
+
+
+def test_a_body_nobody_asked_for(program: Program) -> None:
+    """A gigabyte announced with a GET is not waited for, and what comes of it is not kept."""
+
+    async def scenario() -> bytes:
+        head = b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"
+        reader, writer = await _connect(program, head)
+        answer = await asyncio.wait_for(reader.readuntil(b"}"), PATIENCE_SECS)
+        try:
+            for _ in range(100):
+                writer.write(bytes(100_000))
+                await writer.drain()
+        except ConnectionError:
+            pass  # that is what is expected
+        await _is_closed((reader, writer))
+        return answer
+
+    assert asyncio.run(scenario()).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_many_requests_on_one_connection(program: Program) -> None:
+    """Thousands of pipelined requests are answered one after the other, all of them."""
+
+    async def scenario() -> int:
+        request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+        last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        reader, writer = await _connect(program, request * 2000 + last)
+        answers = await asyncio.wait_for(reader.read(), PATIENCE_SECS)
+        writer.close()
+        return answers.count(b'{"status"')
+
+    assert asyncio.run(scenario()) == 2001

@@ -1,0 +1,148 @@
+"""The real program on a node whose driver hangs: it serves, says how old things are, and ends."""
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.program import Program, wait_for
+
+CAPTURE = "h100x8.scenario"
+TTL_SECS = 4.0
+QUICK_SECS = 0.1
+PATHS = ("/metrics", "/health", "/healthz", "/ready", "/node", "/metrics/json", "/")
+
+
+class GpuNode:
+    """Eight cards behind fakes of the library and of the program, and the settings for them."""
+
+    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
+        self.folder = folder
+        self.nvml = nvml
+        self.smi = smi
+        self.marker = folder / "driver"
+        self.marker.touch()
+        nvml.say(capture=CAPTURE)
+        smi.say(capture=CAPTURE)
+
+    def start(self) -> Program:
+        """The program, with times short enough for a test."""
+        changes: dict[str, dict[str, Any]] = {
+            "metrics": {"collect_interval_secs": 0.2},
+            "gpu": {
+                "driver_markers": [str(self.marker)],
+                "smi_paths": [str(self.smi.path)],
+                "redetect_secs": 0.2,
+                "timeout_secs": 0.3,
+                "cache_ttl_secs": TTL_SECS,
+                "dynamic_ttl_secs": TTL_SECS,
+            },
+        }
+        return Program(self.folder / "run", changes, environment=self.nvml.environment)
+
+    def wedge(self) -> None:
+        """Neither the library nor the program answers any more; the program ignores SIGTERM."""
+        self.nvml.say("any = hang", capture=CAPTURE)
+        self.smi.say("smi.1 = ignore_term", "smi.2 = hang", capture=CAPTURE)
+
+
+@pytest.fixture
+def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
+    """A node with eight well cards."""
+    return GpuNode(tmp_path, nvml, nvidia_smi)
+
+
+def _ages(page: str) -> list[float]:
+    return [
+        float(age)
+        for age in re.findall(r"^hw_gpu_data_age_seconds\{.*\} (\S+)$", page, re.MULTILINE)
+    ]
+
+
+def _fastest_secs(program: Program, path: str) -> float:
+    """The least of three times, which a busy machine does not change much."""
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        program.get(path)
+        took.append(time.perf_counter() - began)
+    return min(took)
+
+
+def test_eight_cards_are_on_the_page(node: GpuNode) -> None:
+    """A well node shows every card by NVML, fresh."""
+    with node.start() as program:
+        page = program.page_with("hw_gpu_temperature_celsius").text
+        assert page.count("\nhw_gpu_up{") == 8
+        assert 'backend="nvml",reason="ok"' in page
+        assert program.get("/node").document["gpu_count"] == 8
+        assert program.stop()[0] == 0
+
+
+def test_a_wedged_driver_costs_only_the_cards(node: GpuNode) -> None:
+    """Pages stay quick, the cards turn stale and leave in time, children do not pile up."""
+    with node.start() as program:
+        program.page_with("hw_gpu_temperature_celsius")
+        node.wedge()
+        page = program.page_with('backend="cache"').text
+        assert page.count("\nhw_gpu_temperature_celsius{") == 8
+        stale = re.findall(r"^hw_gpu_data_stale\{.*\} (\S+)$", page, re.MULTILINE)
+        assert set(stale) == {"1"}
+        assert all(0 < age <= TTL_SECS for age in _ages(page))
+        for path in PATHS:
+            assert _fastest_secs(program, path) < QUICK_SECS
+        _watch_until_gone(program)
+        assert program.get("/node").document["memory_total_bytes"] > 0
+        assert program.get("/ready").status == 200
+        code, secs = program.stop()
+    assert code == 0
+    assert secs < 2
+
+
+def _watch_until_gone(program: Program) -> None:
+    """Look at every page until the cards have left: none is too old, and few children run."""
+
+    def look() -> bool | None:
+        page = program.get("/metrics").text
+        assert all(age <= TTL_SECS for age in _ages(page))
+        assert len(program.child_pids()) <= 2
+        return None if "hw_gpu_temperature_celsius{" in page else True
+
+    wait_for(look, "the cards to leave", 4 * TTL_SECS)
+
+
+def test_the_cards_come_back_with_the_driver(node: GpuNode) -> None:
+    """When the driver answers again, so do the cards, without a restart."""
+    with node.start() as program:
+        program.page_with("hw_gpu_temperature_celsius")
+        node.nvml.say("any = hang", capture=CAPTURE)
+        program.page_with('backend="nvidia-smi"')
+        node.nvml.say(capture=CAPTURE)
+        page = program.page_with('backend="nvml",reason="ok"').text
+        assert page.count("\nhw_gpu_temperature_celsius{") == 8
+        assert program.stop()[0] == 0
+
+
+def test_it_ends_in_time_while_everything_hangs(node: GpuNode) -> None:
+    """SIGTERM in the middle of a call that never returns: two seconds, exit code 0, no children."""
+    node.wedge()
+    with node.start() as program:
+        program.first_page()
+        children = wait_for(lambda: program.child_pids() or None, "a child")
+        code, secs = program.stop()
+        assert code == 0
+        assert secs < 2
+        wait_for(lambda: None if any(map(_is_running, children)) else True, "its children to end")
+    assert "Traceback" not in program.log_file.read_text()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
