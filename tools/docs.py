@@ -3,7 +3,8 @@
 import argparse
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from exporter.config import Config
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 from exporter.exposition.live import LiveFamily
+from exporter.faults.catalogue import shipped_catalogue
+from exporter.faults.catalogue.page import xid_page
+from exporter.sources.kernel_log.meanings import kernel_log_page
 from tools.alerts import alerts_page, prometheus_rule
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,11 +129,13 @@ def _config_tables(section: Any, path: str, doc: str) -> Iterator[str]:  # noqa:
             yield from _config_tables(value, f"{path}{item.name}.", item.metadata["doc"])
 
 
-DOCUMENTS = {
+DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/CONFIG.md": config_page,
     "config/default.toml": default_toml,
     "docs/METRICS.md": metrics_page,
     "docs/alerts.md": alerts_page,
+    "docs/kernel-log.md": kernel_log_page,
+    "docs/xids.md": partial(xid_page, shipped_catalogue()),
     "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
 }
 

@@ -80,7 +80,9 @@ class DeviceWatcher:
         if self._intake.is_holding:
             self._settle_later(loop)
         self._changed()
-        pause = max(TURN_PAUSE_SECS, REST_PER_WORK * (loop.time() - started))
+        pause = REST_PER_WORK * (loop.time() - started)
+        if pumped is Pumped.DRAINED:
+            pause = max(TURN_PAUSE_SECS, pause)
         if self.error is not None:
             pause = ERROR_PAUSE_SECS
         elif pumped is Pumped.ENDED:

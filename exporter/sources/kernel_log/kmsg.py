@@ -35,10 +35,13 @@ class KmsgReader:
         self._read = read
         self._intake = intake
         self._rest = b""
+        self._taken = 0
 
     def pump(self, limit: int) -> Pumped:
-        """Read at most `limit` times; raises OSError when the device cannot be read any more."""
-        for _ in range(limit):
+        """Take about `limit` records; raises OSError when the device cannot be read any more."""
+        self._taken = 0
+        while self._taken < limit:
+            self._taken += 1
             try:
                 data = self._read()
             except BlockingIOError:
@@ -59,6 +62,7 @@ class KmsgReader:
                 self._take_rest()  # a record without a line feed at its end
             data, self._rest = self._rest + data, b""
         records, self._rest = split_kmsg(data)
+        self._taken += max(0, len(records) - 1)
         for piece in records:
             self._take_record(piece)
         if len(self._rest) > READ_BYTES:
