@@ -4,6 +4,7 @@ Unknown numbers are null and unknown words «unknown»; fields are described in 
 """
 
 import json
+import math
 from collections import Counter
 from typing import Any
 
@@ -16,8 +17,20 @@ MIB = 1024 * 1024
 
 
 def to_json(document: dict[str, Any]) -> bytes:
-    """The document as UTF-8; NaN and infinity cannot get in."""
-    return json.dumps(document, allow_nan=False, ensure_ascii=False).encode("utf-8", "replace")
+    """The document as UTF-8; NaN and infinity, which JSON does not have, become null."""
+    try:
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        text = json.dumps(_finite(document), allow_nan=False, ensure_ascii=False)
+    return text.encode("utf-8", "replace")
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can hold
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def health(version: str, *, is_live: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
-from exporter.model.snapshot import Snapshot
+from exporter.model.snapshot import Snapshot, SourceReport
 from exporter.web.guard import GuardedServer, Limits
 from exporter.web.routes import Routes
 
@@ -86,8 +86,12 @@ def parse(answer: bytes) -> Response:
     return Response(int(first.split()[1]), headers, body)
 
 
-def snapshot(node: str = "node-1", readings: dict[type, object] | None = None) -> Snapshot:
-    """A snapshot taken at boot time 1000, without sources."""
+def snapshot(
+    node: str = "node-1",
+    readings: dict[type, object] | None = None,
+    reports: tuple[SourceReport, ...] = (),
+) -> Snapshot:
+    """A snapshot taken at boot time 1000."""
     return Snapshot(
         node=node,
         sequence=1,
@@ -95,6 +99,7 @@ def snapshot(node: str = "node-1", readings: dict[type, object] | None = None) -
         taken_boottime=1000.0,
         duration_secs=0.01,
         readings=readings or {},
+        reports=reports,
     )
 
 
