@@ -17,6 +17,7 @@ from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
+from exporter.judging import Judging
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
@@ -199,12 +200,16 @@ class App:
             known_cpu_model=lambda: self._cpu_model,
             is_metric_taken=NAMES.__contains__,
         )
+        judging = None
+        if self._config.faults.enabled:
+            judging = Judging(self._config, self._call, time.perf_counter)
         return Collector(
             self._identity.node,
             [row.build(around) for row in chosen(self._config)],
             interval_secs=self._config.metrics.collect_interval_secs,
             clocks=Clocks(wall_now, boottime_now),
             publish=self._publish,
+            conclude=judging.conclude if judging else None,
         )
 
     def _wake(self, source: str) -> None:

@@ -90,6 +90,12 @@ def _add_run_options(parser: argparse.ArgumentParser, default: str | None) -> No
     parser.add_argument("--config", default=default, metavar="FILE", help="TOML file to read")
     parser.add_argument("--log-level", default=default, choices=LOG_LEVELS)
     parser.add_argument(
+        "--strict-rules",
+        action="store_true",
+        default=False if default is None else default,
+        help="refuse to start when a rule file has a mistake",
+    )
+    parser.add_argument(
         "--check-config",
         action="store_true",
         default=False if default is None else default,
@@ -99,14 +105,13 @@ def _add_run_options(parser: argparse.ArgumentParser, default: str | None) -> No
 
 def _settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
     """Everything checked; raises ConfigError."""
-    flags = {key: getattr(options, key) for key in ("host", "port")}
-    given = {key: value for key, value in flags.items() if value is not None}
     layers = [
         *file_layers(options.config),
         environment_layer(environment),
-        Layer("command line", {"server": given}),
+        Layer("command line", _flags(options)),
     ]
     config = load(layers)
+    _check_rules(config)
     try:
         chosen(config)
     except ValueError as error:
@@ -120,6 +125,25 @@ def _settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Se
         allowed = ", ".join(LOG_LEVELS)
         raise ConfigError(f'environment: LOG_LEVEL is "{level[:20]}", but must be one of {allowed}')
     return Settings(config, level, _identity(environment))
+
+
+def _flags(options: argparse.Namespace) -> dict[str, Any]:
+    """What the flags set, as a table of the configuration."""
+    server = {key: getattr(options, key) for key in ("host", "port")}
+    table: dict[str, Any] = {"server": {k: v for k, v in server.items() if v is not None}}
+    if options.strict_rules:
+        table["faults"] = {"strict": True}
+    return table
+
+
+def _check_rules(config: Config) -> None:
+    """Raise ConfigError for the first mistake in a rule file, where mistakes are fatal."""
+    if not (config.faults.strict and config.faults.enabled):
+        return
+    from exporter.faults.reasoner import rule_book  # noqa: PLC0415 - only where rules are checked
+
+    for mistake in rule_book(config.faults.rules_dirs).mistakes:
+        raise ConfigError(str(mistake))
 
 
 def _identity(environment: Mapping[str, str]) -> Identity:

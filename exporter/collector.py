@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.verdict import Conclusions
 from exporter.sources.interface import AnySource, Follower, SourceAbsent, SourceFailed
 
 EARLY_PUBLISH_SECS = 0.2
@@ -15,7 +16,7 @@ EARLY_PUBLISH_SECS = 0.2
 
 log = logging.getLogger("exporter.collector")
 
-Conclude = Callable[[Snapshot], object]
+Conclude = Callable[[Snapshot], Conclusions]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,14 @@ class JsonLines(logging.Formatter):
     """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record with time, level, logger, message and, where there is one, the traceback."""
+        """The record with time, level, logger, message, its `fields`, and a traceback if any."""
         entry = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": clean_text(record.getMessage(), MAX_MESSAGE_CHARS),
         }
+        entry.update(getattr(record, "fields", {}))
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)[-MAX_TRACE_CHARS:]
         if record.stack_info:

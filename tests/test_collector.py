@@ -9,6 +9,7 @@ import pytest
 from exporter.collector import Clocks, Collector
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Outcome, Snapshot
+from exporter.model.verdict import Conclusions
 from exporter.sources.interface import AnySource, SourceAbsent, SourceFailed
 from tests.fakes.virtual_time import run_virtually
 
@@ -79,7 +80,7 @@ class Run:
         self,
         sources: Iterable[AnySource],
         interval_secs: float = 15.0,
-        conclude: Callable[[Snapshot], object] | None = None,
+        conclude: Callable[[Snapshot], Conclusions] | None = None,
     ) -> None:
         self.published: list[tuple[float, Snapshot]] = []
         loop = asyncio.get_running_loop()
@@ -302,19 +303,19 @@ def test_conclusions_are_published_with_their_snapshot() -> None:
     async def scenario() -> Snapshot:
         run = Run(
             [Scripted("apples", gives(Apples(3)))],
-            conclude=lambda snapshot: snapshot.reading(Apples),
+            conclude=lambda snapshot: Conclusions(rules_loaded=snapshot.sequence),
         )
         await run.until(1)
         return run.last
 
-    assert run_virtually(scenario()).conclusions == Apples(3)
+    assert run_virtually(scenario()).conclusions == Conclusions(rules_loaded=1)
 
 
 def test_a_broken_rule_costs_the_conclusions_only() -> None:
     """The page goes out without conclusions when judging fails."""
 
     async def scenario() -> Snapshot:
-        def conclude(_: Snapshot) -> object:
+        def conclude(_: Snapshot) -> Conclusions:
             raise ZeroDivisionError
 
         run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)

@@ -3,6 +3,7 @@
 from exporter.exposition import (
     cpu,
     disk,
+    faults,
     filesystem,
     gpu,
     gpu_fields,
@@ -45,6 +46,7 @@ FAMILIES: tuple[Family, ...] = (
     *workloads.FAMILIES,
     *probes.FAMILIES,
     *kernel_log.FAMILIES,
+    *faults.FAMILIES,
     *health.FAMILIES,
 )
 

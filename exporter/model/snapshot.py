@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from exporter.model.reading import Labeled, Missing
+from exporter.model.verdict import Conclusions
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ class Snapshot:
     duration_secs: float
     readings: Mapping[type, object] = field(default_factory=lambda: MappingProxyType({}))
     reports: tuple[SourceReport, ...] = ()
-    conclusions: object | None = None
+    conclusions: Conclusions | None = None
     skipped_ticks: int = 0
 
     def reading(self, kind: type[T]) -> T | None:

@@ -9,6 +9,8 @@ LINKS = (
     ("/metrics", "metrics for Prometheus"),
     ("/node", "inventory of this node as JSON"),
     ("/processes", "processes on GPUs, and whom they belong to, as JSON"),
+    ("/faults", "what is broken, since when, and what it follows from"),
+    ("/why", "why this node, a process (?pid=) or a component (?hw_id=) is slow or broken"),
     ("/health", "liveness"),
     ("/ready", "readiness, with reasons"),
     ("/metrics/json", "a few figures as a flat JSON object"),

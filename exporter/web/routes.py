@@ -1,8 +1,7 @@
 """The endpoints: from a request to a response, without waiting for anything."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -11,6 +10,8 @@ from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.web import documents
+from exporter.web.answer import HTML_TYPE, Answer, error_answer, json_answer
+from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.gatekeeper import Gatekeeper, Visitor
 from exporter.web.guard import SERVER_HEADERS
 from exporter.web.landing import landing_page
@@ -21,8 +22,6 @@ CONTENT_TYPES = {
     Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
     Format.OPENMETRICS: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 }
-JSON_TYPE = "application/json; charset=utf-8"
-HTML_TYPE = "text/html; charset=utf-8"
 OTHER_PATH = "other"
 ALLOWED_METHODS = "GET, HEAD"
 
@@ -45,16 +44,6 @@ class Status(Protocol):
     def boottime(self) -> float:
         """Seconds since boot, suspended time included."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What an endpoint answers."""
-
-    body: bytes
-    content_type: str
-    status: int = 200
-    headers: Mapping[str, str] | None = None
 
 
 Endpoint = Callable[[web.BaseRequest], Answer]
@@ -84,6 +73,8 @@ class Routes:
             "/metrics/json": self._flat_metrics,
             "/node": self._node,
             "/processes": self._processes,
+            "/faults": self._faults,
+            "/why": self._why,
         }
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -97,7 +88,7 @@ class Routes:
         if refusal is None:
             answer = self._answer(request, endpoint)
         else:
-            answer = _error(refusal.status, refusal.sentence, refusal.headers)
+            answer = error_answer(refusal.status, refusal.sentence, refusal.headers)
         self.requests[path if endpoint else OTHER_PATH, answer.status] += 1
         headers = {**SERVER_HEADERS, "Content-Type": answer.content_type}
         if answer.headers:
@@ -106,12 +97,12 @@ class Routes:
 
     def _answer(self, request: web.BaseRequest, endpoint: Endpoint | None) -> Answer:
         if request.version.major < 1:
-            return _error(400, "this is no HTTP/1 request")
+            return error_answer(400, "this is no HTTP/1 request")
         if endpoint is None:
-            return _error(404, "there is no such page; / lists all")
+            return error_answer(404, "there is no such page; / lists all")
         if request.method not in ("GET", "HEAD"):
             allow = {"Allow": ALLOWED_METHODS}
-            return _error(405, "this page can only be read", allow)
+            return error_answer(405, "this page can only be read", allow)
         return endpoint(request)
 
     def _metrics(self, request: web.BaseRequest) -> Answer:
@@ -120,18 +111,20 @@ class Routes:
         headers = {"Vary": "Accept, Accept-Encoding"}
         body = self._pages.body(form, gzipped=gzipped)
         if body is None:
-            return _error(503, "the first collection has not ended yet")
+            return error_answer(503, "the first collection has not ended yet")
         if gzipped:
             headers["Content-Encoding"] = "gzip"
         return Answer(body, CONTENT_TYPES[form], headers=headers)
 
     def _health(self, _: web.BaseRequest) -> Answer:
         is_live = self._status.is_live()
-        return _json(documents.health(self._version, is_live=is_live), 200 if is_live else 503)
+        return json_answer(
+            documents.health(self._version, is_live=is_live), 200 if is_live else 503
+        )
 
     def _ready(self, _: web.BaseRequest) -> Answer:
         reasons = self._status.unready_reasons()
-        return _json(documents.readiness(self._version, reasons), 503 if reasons else 200)
+        return json_answer(documents.readiness(self._version, reasons), 503 if reasons else 200)
 
     def _node(self, _: web.BaseRequest) -> Answer:
         boottime = self._status.boottime()
@@ -141,14 +134,21 @@ class Routes:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: processes(snapshot, boottime))
 
+    def _faults(self, _: web.BaseRequest) -> Answer:
+        return faults_answer(self._status.snapshot())
+
+    def _why(self, request: web.BaseRequest) -> Answer:
+        query = list(request.rel_url.query.items())
+        return why_answer(self._status.snapshot(), query, request.headers.get("Accept", ""))
+
     def _flat_metrics(self, _: web.BaseRequest) -> Answer:
         return self._of_snapshot(documents.flat_metrics)
 
     def _of_snapshot(self, document: Callable[[Snapshot], dict[str, Any]]) -> Answer:
         snapshot = self._status.snapshot()
         if snapshot is None:
-            return _error(503, "the first collection has not ended yet")
-        return _json(document(snapshot))
+            return error_answer(503, "the first collection has not ended yet")
+        return json_answer(document(snapshot))
 
     def _landing(self, _: web.BaseRequest) -> Answer:
         page, policy = landing_page(self._version)
@@ -158,11 +158,3 @@ class Routes:
 def _visitor(request: web.BaseRequest, path: str) -> Visitor:
     certificate = request.transport and request.transport.get_extra_info("peercert")
     return Visitor(path, request.headers.get("Authorization", ""), bool(certificate))
-
-
-def _json(document: dict[str, Any], status: int = 200) -> Answer:
-    return Answer(documents.to_json(document), JSON_TYPE, status, {"Cache-Control": "no-store"})
-
-
-def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(documents.to_json({"error": sentence}), JSON_TYPE, status, headers)

@@ -7,7 +7,10 @@ import pytest
 
 from tests.web.serving import Node, serving, snapshot
 
-PATHS = ("/", "/health", "/healthz", "/ready", "/metrics", "/metrics/json", "/node", "/processes")
+PATHS = (
+    *("/", "/health", "/healthz", "/ready", "/metrics", "/metrics/json"),
+    *("/node", "/processes", "/faults", "/why"),
+)
 OTHER_METHODS = ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND")
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -70,6 +73,8 @@ async def test_before_the_first_snapshot() -> None:
         "/metrics/json": 503,
         "/node": 503,
         "/processes": 503,
+        "/faults": 503,
+        "/why": 503,
     }
     assert json.loads(ready.body) == {
         "status": "not ready",

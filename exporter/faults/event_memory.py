@@ -1,0 +1,106 @@
+"""The events of the last day by what they are about: bounded, whatever is flooded."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from exporter.faults.entities import Address
+from exporter.faults.expression import MAX_WINDOW_SECS, Events
+from exporter.model.event import Event
+
+MAX_PER_CODE = 64
+"""Equal events of one entity that are kept; a count above is a count of so many."""
+
+MAX_CODES = 5_000
+"""Different codes over all entities that are kept; the one quiet for longest goes first."""
+
+_Slot = tuple[Address, str, str]
+
+
+class EventMemory:
+    """Events by address, kind and code, so that many of one code cannot push out another."""
+
+    def __init__(self) -> None:
+        self._slots: dict[_Slot, deque[Event]] = {}
+        self._by_kind: dict[str, dict[Address, set[str]]] = {}
+
+    def take(self, event: Event) -> None:
+        """Remember one event."""
+        slot = self._slot(event)
+        kept = self._slots.pop(slot, None)
+        if kept is None:
+            kept = deque(maxlen=MAX_PER_CODE)
+            for word in (event.kind, event.type.value):
+                self._by_kind.setdefault(word, {}).setdefault(slot[0], set())
+            self._index(slot, event.type.value)
+        kept.append(event)
+        self._slots[slot] = kept  # at the end: the order is that of the last event
+        if len(self._slots) > MAX_CODES:
+            self._drop(next(iter(self._slots)))
+
+    def forget_old(self, now: float) -> None:
+        """Let events go that no window reaches any more."""
+        old = now - MAX_WINDOW_SECS
+        for slot in [s for s, kept in self._slots.items() if kept[-1].boottime < old]:
+            self._drop(slot)
+
+    def matching(
+        self, addresses: Iterable[Address] | None, wanted: Events, now: float
+    ) -> list[Event]:
+        """The events of these addresses (of all for None) that are wanted, oldest first."""
+        places = self._by_kind.get(wanted.what)
+        if not places:
+            return []
+        since = now - wanted.within_secs
+        chosen = list(places) if addresses is None else [a for a in addresses if a in places]
+        found = [
+            event
+            for address in chosen
+            for event in self._of(address, wanted)
+            if event.boottime >= since and _passes(event, wanted.filters)
+        ]
+        found.sort(key=lambda event: event.boottime)
+        return found
+
+    def addresses(self) -> set[Address]:
+        """Everything that had events."""
+        return {slot[0] for slot in self._slots}
+
+    def addresses_with(self, what: str) -> Iterable[Address]:
+        """Everything that had events of this kind or type."""
+        return self._by_kind.get(what, {}).keys()
+
+    def all(self) -> Iterator[Event]:
+        """Every event that is kept."""
+        for kept in self._slots.values():
+            yield from kept
+
+    def _of(self, address: Address, wanted: Events) -> Iterator[Event]:
+        codes = dict(wanted.filters).get("code")
+        for label in self._by_kind[wanted.what][address]:
+            kind, _, code = label.partition("\n")
+            if codes is None or code in codes:
+                yield from self._slots[address, kind, code]
+
+    def _slot(self, event: Event) -> _Slot:
+        return (event.entity_type, event.entity_id), event.kind, event.fields.get("code", "")
+
+    def _index(self, slot: _Slot, event_type: str) -> None:
+        address, kind, code = slot
+        for word in (kind, event_type):
+            self._by_kind[word][address].add(f"{kind}\n{code}")
+
+    def _drop(self, slot: _Slot) -> None:
+        event = self._slots.pop(slot)[0]
+        address, kind, code = slot
+        for word in (kind, event.type.value):
+            labels = self._by_kind[word][address]
+            labels.discard(f"{kind}\n{code}")
+            if not labels:
+                del self._by_kind[word][address]
+
+
+def _passes(event: Event, filters: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
+    """Whether it is let through; that something is over counts only where that is asked for."""
+    if "ended" in event.fields and all(name != "ended" for name, _ in filters):
+        return False
+    return all(event.fields.get(name) in choices for name, choices in filters)

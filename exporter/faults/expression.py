@@ -1,0 +1,169 @@
+"""What an expression of a rule is: a tree of a few kinds of nodes, and its limits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+MAX_LENGTH = 2000
+MAX_DEPTH = 24
+MAX_COST = 400
+"""Nodes of one expression; a window counts five, a look at the events ten."""
+
+MAX_WINDOW_SECS = 86_400.0
+
+AGE_WINDOW_SECS = 1.0
+"""The window under which the age of a value is remembered: it needs no samples but the last."""
+
+Value: TypeAlias = float | bool | str | None
+"""What a part of an expression says; None is unknown."""
+
+
+class ExpressionError(Exception):
+    """A mistake in an expression: the character it is at, from 1, and a sentence."""
+
+    def __init__(self, position: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.position = position
+        self.sentence = sentence
+
+
+class Type(Enum):
+    """What kind of value a part of an expression has."""
+
+    NUMBER = "a number"
+    TRUTH = "a condition"
+    TEXT = "a text"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number, a text, true or false."""
+
+    value: float | bool | str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A field of the entity, or of its kin: `node.memory_available_bytes`, `clock[sm]`."""
+
+    kin: str  # empty for the entity itself
+    field: str
+    label: str
+    position: int
+
+    @property
+    def key(self) -> str:
+        """The field with its label, as entities know it."""
+        return f"{self.field}[{self.label}]" if self.label else self.field
+
+    @property
+    def text(self) -> str:
+        """The name as it is written."""
+        return f"{self.kin}.{self.key}" if self.kin else self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a condition; unknown stays unknown."""
+
+    part: "Node"
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """All (`and`) or any (`or`) of several conditions."""
+
+    word: str
+    parts: "tuple[Node, ...]"
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Two numbers or two texts set side by side."""
+
+    operator: str
+    left: "Node"
+    right: "Node"
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A sum, difference, product or quotient."""
+
+    operator: str
+    left: "Node"
+    right: "Node"
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Whether the field was said at all; never unknown itself."""
+
+    name: Name
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A field over the last seconds: rate, increase, max_over, avg_over, changes."""
+
+    function: str
+    name: Name
+    secs: float
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """How many events of this type or kind the entity had in the last seconds.
+
+    `filters` are fields of the event with the texts that are let through.
+    """
+
+    what: str
+    filters: tuple[tuple[str, tuple[str, ...]], ...]
+    within_secs: float
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """Seconds the field has had its value, or without a name the entity has been known."""
+
+    name: Name | None
+    position: int
+
+
+Node: TypeAlias = (
+    Literal | Name | Not | Junction | Compare | Arithmetic | Known | Window | Events | Age
+)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The parts a node is made of."""
+    if isinstance(node, Not):
+        return (node.part,)
+    if isinstance(node, Junction):
+        return node.parts
+    if isinstance(node, (Compare, Arithmetic)):
+        return (node.left, node.right)
+    if isinstance(node, (Known, Window)):
+        return (node.name,)
+    if isinstance(node, Age) and node.name is not None:
+        return (node.name,)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(children(current)))

@@ -1,0 +1,150 @@
+"""From what a rule found to what is said of it: sentence, evidence, confidence."""
+
+from collections.abc import Iterator, Mapping
+
+from exporter.faults.bindings import Binding
+from exporter.faults.entities import Entity
+from exporter.faults.expression import (
+    Compare,
+    Events,
+    Junction,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Value,
+    walk,
+)
+from exporter.faults.expression_meaning import Situation, meaning_of
+from exporter.faults.observation import View
+from exporter.faults.rules import Rule
+from exporter.faults.texts import EVENT, NAME
+from exporter.model.event import Event
+from exporter.model.verdict import Evidence
+
+DOUBT_FACTOR = 0.8
+"""What the confidence is multiplied with while a part of the evidence could not be judged."""
+
+MAX_EVIDENCE = 8
+MAX_RAW_CHARS = 512
+
+
+def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> None:
+    """Put sentence, evidence and confidence of this moment into the binding."""
+    last = _last_event(rule, situation, view)
+    binding.evidence = tuple(_evidence(rule.when.tree, situation, view))[:MAX_EVIDENCE]
+    binding.summary = rule.summary.fill(lambda name: _value(name, situation, last))
+    binding.confidence = rule.confidence * (DOUBT_FACTOR if _doubts(rule, situation) else 1.0)
+    binding.last_evidence = _moment(rule, last, view)
+    if rule.escalate is not None and rule.escalate.meaning(situation):
+        binding.is_escalated = True
+
+
+def first_moment(rule: Rule, situation: Situation, view: View) -> float:
+    """Since when, in seconds since boot, the condition holds that was just found to hold."""
+    tree = rule.when.tree
+    counted = tree.left if isinstance(tree, Compare) else None
+    if not isinstance(counted, Events):
+        return view.now
+    found = view.of(situation.entity, counted) or []
+    return found[0].boottime if found else view.now
+
+
+def _moment(rule: Rule, last: Event | None, view: View) -> float:
+    """When the condition was last seen to hold, in seconds since boot."""
+    is_event_only = isinstance(rule.when.tree, Compare) and rule.is_from_events
+    return last.boottime if last is not None and is_event_only else view.now
+
+
+def _last_event(rule: Rule, situation: Situation, view: View) -> Event | None:
+    found = [
+        event
+        for wanted in rule.when.looks_at_events()
+        for event in (view.of(situation.entity, wanted) or [])[-1:]
+    ]
+    return max(found, key=lambda event: event.boottime, default=None)
+
+
+def _value(name: Name, situation: Situation, last: Event | None) -> Value:
+    if name.kin == EVENT:
+        return None if last is None else last.fields.get(name.field)
+    if not name.kin and name.field == NAME:
+        return situation.entity.name
+    owner = situation.whose(name.kin)
+    return None if owner is None else owner.fields.get(name.key)
+
+
+def _doubts(rule: Rule, situation: Situation) -> bool:
+    """Whether a piece of the evidence, or the gate, could not be judged."""
+    if rule.only_if is not None and rule.only_if.meaning(situation) is None:
+        return True
+    return any(meaning_of(leaf)(situation) is None for leaf in _leaves(rule.when.tree))
+
+
+def _leaves(tree: Node) -> Iterator[Node]:
+    """The comparisons and bare conditions that a condition is made of."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Junction):
+            waiting.extend(reversed(node.parts))
+        elif isinstance(node, Not):
+            waiting.append(node.part)
+        else:
+            yield node
+
+
+def _evidence(tree: Node, situation: Situation, view: View) -> Iterator[Evidence]:
+    """What was seen: the events, and each comparison that holds with what stood in it."""
+    for node in walk(tree):
+        if isinstance(node, Events):
+            yield from _event_evidence(node, situation, view)
+    for leaf in _leaves(tree):
+        if not meaning_of(leaf)(situation):
+            continue
+        if isinstance(leaf, Compare) and not isinstance(leaf.left, Events):
+            threshold = f"{leaf.operator} {_show(leaf.right, situation)}"
+            value = meaning_of(leaf.left)(situation)
+            yield Evidence(_written(leaf.left), _json(value), threshold, view.scene.wall)
+        elif isinstance(leaf, Name):
+            yield Evidence(leaf.text, True, "is true", view.scene.wall)  # noqa: FBT003 - the value seen
+
+
+def _event_evidence(node: Events, situation: Situation, view: View) -> Iterator[Evidence]:
+    found = view.of(situation.entity, node) or []
+    if found:
+        last = found[-1]
+        span = f"in {node.within_secs:g} s"
+        yield Evidence(node.what, len(found), span, last.at, last.raw[:MAX_RAW_CHARS])
+
+
+def _show(node: Node, situation: Situation) -> str:
+    value = meaning_of(node)(situation)
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    return shown if isinstance(node, Literal) else f"{_written(node)} = {shown}"
+
+
+def _json(value: Value) -> Value:
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _written(node: Node) -> str:
+    """A part of an expression by the fields in it."""
+    names: Mapping[str, None] = dict.fromkeys(n.text for n in walk(node) if isinstance(n, Name))
+    return ", ".join(names) or "value"
+
+
+def kin_of(entity: Entity, kin: Mapping[str, str], view: View) -> dict[str, Entity]:
+    """The kin of which an entity has one at most, by the word rules use for it."""
+    found = {}
+    for word, kind in kin.items():
+        if kind == "node":
+            found[word] = view.by_kind.get("node", [None])[0]
+        else:
+            found[word] = _nearest(entity, kind, view)
+    return {word: other for word, other in found.items() if other is not None}
+
+
+def _nearest(entity: Entity, kind: str, view: View) -> Entity | None:
+    keys = [*view.graph.same(entity.key), *view.graph.neighbours("runs_in", entity.key)]
+    return next((view.entities[k] for k in keys if k[0] == kind and k in view.entities), None)

@@ -1,0 +1,143 @@
+"""How the entities of one scene hang together, and who is related to whom; rebuilt each time."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from exporter.faults.entities import Edge, Key
+
+SAME = "same"
+NODE_WIDE = ("node", "hosts")
+LIVING = ("consumes", "waits_on", "runs_in")
+"""Relations of what goes on; those of how the hardware is built are part_of, below, near, peer."""
+
+MAX_DEPTH = 16
+
+
+class Graph:
+    """Who is related to whom among these entities.
+
+    Edges of processes lead to what they use or wait for; hardware edges lead from the part to the
+    whole (part_of), from a device to the port above it (below), and between neighbours.
+    """
+
+    def __init__(self, keys: Iterable[Key], edges: Iterable[Edge]) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._out: dict[tuple[str, Key], list[Key]] = {}
+        self._in: dict[tuple[str, Key], list[Key]] = {}
+        for edge in edges:
+            self._out.setdefault((edge.relation, edge.source), []).append(edge.target)
+            self._in.setdefault((edge.relation, edge.target), []).append(edge.source)
+        self._wholes: dict[Key, frozenset[Key]] = {}
+
+    def related(self, key: Key, relation: str) -> Iterable[Key]:
+        """The entities that may be the cause when `key` has a fault and this relation counts."""
+        if relation in NODE_WIDE:
+            return self._keys
+        return RELATIONS[relation](self, key)
+
+    def is_related(self, key: Key, relation: str, other: Key) -> bool:
+        """Whether the other entity is among those related."""
+        if relation in NODE_WIDE:
+            return True
+        if relation == SAME and key == other:
+            return True
+        return other in self.related(key, relation)
+
+    def neighbours(self, relation: str, key: Key) -> list[Key]:
+        """Where edges of this relation lead from here."""
+        return self._out.get((relation, key), [])
+
+    def users(self, key: Key) -> list[Key]:
+        """The processes that use or wait for this entity or a part or whole of it."""
+        found: dict[Key, None] = {}
+        for part in self.same(key):
+            for relation in ("consumes", "waits_on"):
+                found.update(dict.fromkeys(self._in.get((relation, part), ())))
+        return list(found)
+
+    def same(self, key: Key) -> frozenset[Key]:
+        """The entity with its parts and the wholes it is part of: one thing in several views."""
+        if key not in self._wholes:
+            self._wholes[key] = frozenset(self._connected(key))
+        return self._wholes[key]
+
+    def _connected(self, key: Key) -> Iterator[Key]:
+        yield key
+        for edges in (self._out, self._in):
+            seen = {key}
+            waiting = [key]
+            while waiting:
+                for other in edges.get(("part_of", waiting.pop()), ()):
+                    if other not in seen:
+                        seen.add(other)
+                        waiting.append(other)
+                        yield other
+
+    def above(self, key: Key) -> Iterator[Key]:
+        """Every port between the root and the device, the device's own function included."""
+        level: list[Key] = [part for part in self.same(key) if part[0] == "pcie"]
+        seen = set(level)
+        for _ in range(MAX_DEPTH):
+            yield from level
+            level = [
+                port
+                for part in level
+                for port in self.neighbours("below", part)
+                if port not in seen
+            ]
+            seen.update(level)
+
+    def beside(self, key: Key) -> Iterator[Key]:
+        """The devices under the same port."""
+        for own in (part for part in self.same(key) if part[0] == "pcie"):
+            for port in self.neighbours("below", own):
+                for sibling in self._in.get(("below", port), ()):
+                    yield from self.same(sibling)
+
+    def around(self, relation: str, key: Key) -> Iterator[Key]:
+        """Neighbours by an edge that has no direction."""
+        for part in self.same(key):
+            yield from self._out.get((relation, part), ())
+            yield from self._in.get((relation, part), ())
+
+    def used(self, key: Key) -> Iterator[Key]:
+        """What a process uses, or who uses a component."""
+        for part in self.same(key):
+            yield from self._out.get(("consumes", part), ())
+            yield from self._in.get(("consumes", part), ())
+
+    def waited_for(self, key: Key) -> Iterator[Key]:
+        """What a process waits for, or what the users of a component wait for; all for the node."""
+        if key[0] == "node":
+            yield from self._keys
+            return
+        for process in (key, *self.users(key), *self._in.get(("runs_in", key), ())):
+            for target in self._out.get(("waits_on", process), ()):
+                yield from self.same(target)
+
+    def working_with(self, key: Key) -> Iterator[Key]:
+        """The workload of a process, or the processes of a workload."""
+        yield from self._out.get(("runs_in", key), ())
+        yield from self._in.get(("runs_in", key), ())
+
+    def depended_on(self, key: Key) -> Iterator[Key]:
+        """GPUs, switches and the node, which drivers, links and collectors depend on."""
+        yield from (other for other in self._keys if other[0] in ("gpu", "nvswitch", "node"))
+        yield from self.same(key)
+
+
+Related = Callable[[Graph, Key], Iterable[Key]]
+
+RELATIONS: Mapping[str, Related] = {
+    SAME: Graph.same,
+    "node": lambda graph, _: graph.related(("", ""), "node"),
+    "hosts": lambda graph, _: graph.related(("", ""), "hosts"),
+    "upstream_of": Graph.above,
+    "port_shared": Graph.beside,
+    "link_peer": lambda graph, key: graph.around("peer", key),
+    "numa_near": lambda graph, key: graph.around("near", key),
+    "consumes": Graph.used,
+    "waits_on": Graph.waited_for,
+    "runs_in": Graph.working_with,
+    "depends_on": Graph.depended_on,
+}
+"""What `via` may say: the name of a relation, and who may be the cause by it."""

@@ -1,0 +1,139 @@
+"""What fields were over the last minutes: bounded, and dropped with their entities."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from exporter.faults.entities import Key
+from exporter.faults.expression import Value
+
+BUCKETS = 30
+"""Steps a window is remembered in: long ones coarsely, those of some minutes sample by sample."""
+
+MAX_SERIES = 20_000
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Some samples that follow each other; the sums count from the beginning of the series."""
+
+    began: float
+    ended: float
+    highest: float
+    total: float
+    count: int
+    first: tuple[float, int]  # what had risen and changed at its first sample
+    latest: tuple[float, int]  # the same at its last
+
+
+class Series:
+    """One field of one entity over its longest window."""
+
+    __slots__ = ("_buckets", "_changes", "_last", "_risen", "_since", "_window_secs")
+
+    def __init__(self, window_secs: float) -> None:
+        self._window_secs = window_secs
+        self._buckets: deque[_Bucket] = deque(maxlen=BUCKETS + 2)
+        self._risen = 0.0
+        self._changes = 0
+        self._last: Value = None
+        self._since = 0.0
+
+    def take(self, now: float, value: Value) -> None:
+        """Add the value at this boot time in seconds; an unknown one is no sample."""
+        if value is None:
+            return
+        number = float(value) if not isinstance(value, str) else 0.0
+        if self._last is None:
+            self._since = now
+        elif value != self._last:
+            self._changes += 1
+            self._since = now
+            if not isinstance(value, str) and not isinstance(self._last, str):
+                self._risen += max(0.0, number - float(self._last))  # a fall is a reset
+        self._last = value
+        self._store(now, number)
+
+    def _store(self, now: float, number: float) -> None:
+        last = self._buckets[-1] if self._buckets else None
+        if last is not None and now - last.began < self._window_secs / BUCKETS:
+            last.ended = now
+            last.highest = max(last.highest, number)
+            last.total += number
+            last.count += 1
+            last.latest = (self._risen, self._changes)
+            return
+        sums = (self._risen, self._changes)
+        self._buckets.append(_Bucket(now, now, number, number, 1, sums, sums))
+
+    def is_of(self, now: float) -> bool:
+        """Whether the last sample was taken now: anything else is not fresh."""
+        return bool(self._buckets) and self._buckets[-1].ended >= now
+
+    def age(self, now: float) -> float | None:
+        """Seconds the field has had its value."""
+        return now - self._since if self.is_of(now) else None
+
+    def over(self, function: str, secs: float, now: float) -> float | None:
+        """A function of the last seconds; None when it cannot be said."""
+        if not self.is_of(now):
+            return None
+        inside = [bucket for bucket in self._buckets if bucket.ended >= now - secs]
+        if function == "max_over":
+            return max(bucket.highest for bucket in inside)
+        if function == "avg_over":
+            return sum(b.total for b in inside) / sum(b.count for b in inside)
+        return self._difference(function, now - secs, now)
+
+    def _difference(self, function: str, since: float, now: float) -> float | None:
+        """What was added since then: to the counter, or to the number of changes."""
+        began, (risen, changes) = self._start(since)
+        if began >= now:
+            return None  # one sample says nothing about a change
+        if function == "changes":
+            return float(self._changes - changes)
+        added = self._risen - risen
+        return added if function == "increase" else added / (now - began)
+
+    def _start(self, since: float) -> tuple[float, tuple[float, int]]:
+        """The last sample before that moment, else the first there is."""
+        start = self._buckets[0]
+        for bucket in self._buckets:
+            if bucket.began > since:
+                break
+            start = bucket
+        if start.ended <= since:
+            return start.ended, start.latest
+        return start.began, start.first
+
+
+class History:
+    """All series that rules look back on."""
+
+    def __init__(self) -> None:
+        self._series: dict[tuple[Key, str, float], Series] = {}
+        self._first_seen: dict[Key, float] = {}
+
+    def take(self, key: Key, name: str, window_secs: float, now: float, value: Value) -> None:
+        """Add one sample of one field, for looking back over this window."""
+        series = self._series.get((key, name, window_secs))
+        if series is None:
+            if len(self._series) >= MAX_SERIES:
+                return
+            series = self._series[key, name, window_secs] = Series(window_secs)
+        series.take(now, value)
+
+    def see(self, keys: Iterable[Key], now: float) -> None:
+        """Remember since when each of these entities is known, and forget all others."""
+        present = {key: self._first_seen.get(key, now) for key in keys}
+        if present.keys() != self._first_seen.keys():
+            self._series = {k: v for k, v in self._series.items() if k[0] in present}
+        self._first_seen = present
+
+    def series(self, key: Key, name: str, window_secs: float) -> Series | None:
+        """The series of one field over this window, if it is remembered."""
+        return self._series.get((key, name, window_secs))
+
+    def first_seen(self, key: Key) -> float | None:
+        """The boot time in seconds since when the entity is known."""
+        return self._first_seen.get(key)

@@ -1,0 +1,47 @@
+"""The one list of kinds of entities, and what follows from it: words, label types, scenes."""
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from exporter.faults.entities import Scene
+from exporter.faults.event_words import EVENT_WORDS
+from exporter.faults.judge import KindTraits
+from exporter.faults.kind import Kind
+from exporter.faults.kinds_gpu import GPU
+from exporter.faults.kinds_network import NIC
+from exporter.faults.kinds_node import NODE, SOURCE
+from exporter.faults.kinds_storage import DISK, FILESYSTEM
+from exporter.faults.kinds_workload import PROCESS, WORKLOAD
+from exporter.faults.vocabulary import Vocabulary
+from exporter.model.event import Event
+from exporter.model.snapshot import Snapshot
+
+KINDS: tuple[Kind, ...] = (NODE, GPU, DISK, FILESYSTEM, NIC, PROCESS, WORKLOAD, SOURCE)
+
+VOCABULARY = Vocabulary(
+    names=MappingProxyType({kind.name: kind.names for kind in KINDS}),
+    kin=MappingProxyType({kind.name: kind.kin for kind in KINDS}),
+    event_words=EVENT_WORDS,
+)
+
+TRAITS = KindTraits(
+    hw_types=MappingProxyType({kind.name: kind.hw_type for kind in KINDS}),
+    kin=VOCABULARY.kin,
+    ending=frozenset(kind.name for kind in KINDS if kind.ends),
+)
+
+
+def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str]) -> Scene:
+    """What rules look at: the entities of a snapshot, and the events that are new in it."""
+    return Scene(
+        node=snapshot.node,
+        now=snapshot.taken_boottime,
+        wall=snapshot.taken_at,
+        entities=tuple(entity for kind in KINDS for entity in kind.build(snapshot)),
+        edges=tuple(edge for kind in KINDS for edge in kind.relate(snapshot)),
+        events=tuple(events),
+        heard=heard,
+        read_kinds=frozenset(
+            kind.name for kind in KINDS if snapshot.reading(kind.reading) is not None
+        ),
+    )

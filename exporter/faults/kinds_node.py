@@ -1,0 +1,122 @@
+"""The node as an entity: all readings that are about it as a whole, by their families' names."""
+
+from collections.abc import Iterable, Mapping
+
+from exporter.faults.entities import Entity, FieldsOf, Getter
+from exporter.faults.expression import Type, Value
+from exporter.faults.kind import Kind, getters_of, prefixed
+from exporter.faults.vocabulary import FieldType, names_of
+from exporter.model.gpu import Gpus
+from exporter.model.node import Cpu, Host, Memory, Paging
+from exporter.model.pressure import Pressures
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+
+READINGS: tuple[tuple[str, type], ...] = (
+    ("", Host),
+    ("cpu_", Cpu),
+    ("memory_", Memory),
+    ("memory_", Paging),
+)
+"""What is put in front of the fields of each reading."""
+
+
+def _read_later(kind: type, get: Getter) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        reading = snapshot.reading(kind) if isinstance(snapshot, Snapshot) else None
+        return None if reading is None else get(reading)
+
+    return value_of
+
+
+def _backend(name: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
+        found: Value = None if gpus is None else getattr(gpus.backend, name)
+        return found
+
+    return value_of
+
+
+def _up_gpus(snapshot: object) -> Value:
+    gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
+    if gpus is None or any(state.stale and state.up for state in gpus.states):
+        return None
+    return sum(state.up for state in gpus.states)
+
+
+def _pressure(resource: str, kind: str, average: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        pressures = snapshot.reading(Pressures) if isinstance(snapshot, Snapshot) else None
+        found = pressures.of(resource, kind) if pressures else None
+        share: float | None = getattr(found, average, None)
+        return share
+
+    return value_of
+
+
+_PRESSURES: Mapping[str, Getter] = {
+    f"pressure_{resource}_{kind}_{average}": _pressure(resource, kind, average)
+    for resource in ("cpu", "memory", "io", "irq")
+    for kind in ("some", "full")
+    for average in ("avg10", "avg60", "avg300")
+}
+
+_GETTERS: Mapping[str, Getter] = {
+    **_PRESSURES,
+    **{
+        f"{prefix}{name}": _read_later(kind, get)
+        for prefix, kind in READINGS
+        for name, get in getters_of(kind).items()
+    },
+    "gpu_backend": _backend("backend"),
+    "gpu_backend_reason": _backend("reason"),
+    "gpu_nvml_up": _backend("nvml_up"),
+    "gpu_up_count": _up_gpus,
+}
+
+_NAMES: Mapping[str, FieldType] = {
+    **dict.fromkeys(_PRESSURES, FieldType(Type.NUMBER)),
+    **{
+        name: found
+        for prefix, kind in READINGS
+        for name, found in prefixed(prefix, names_of(kind)).items()
+    },
+    "gpu_backend": FieldType(Type.TEXT),
+    "gpu_backend_reason": FieldType(Type.TEXT),
+    "gpu_nvml_up": FieldType(Type.TRUTH),
+    "gpu_up_count": FieldType(Type.NUMBER),
+}
+
+
+def _node(snapshot: Snapshot) -> Iterable[Entity]:
+    key = ("node", snapshot.node)
+    yield Entity(key, snapshot.node, FieldsOf(snapshot, _GETTERS), (("node", ""), key))
+
+
+def _sources(snapshot: Snapshot) -> Iterable[Entity]:
+    for report in snapshot.reports:
+        yield Entity(("source", report.source), report.source, FieldsOf(report, _SOURCE_GETTERS))
+
+
+def _is(outcome: Outcome) -> Getter:
+    def value_of(report: object) -> Value:
+        return isinstance(report, SourceReport) and report.outcome is outcome
+
+    return value_of
+
+
+_SOURCE_GETTERS = getters_of(SourceReport) | {
+    "stuck": _is(Outcome.STUCK),
+    "failed": _is(Outcome.FAILED),
+    "absent": _is(Outcome.ABSENT),
+}
+
+NODE = Kind("node", "node", _NAMES, _node, Host, kin={})
+SOURCE = Kind(
+    "source",
+    "exporter",
+    names_of(SourceReport)
+    | {name: FieldType(Type.TRUTH) for name in ("stuck", "failed", "absent")},
+    _sources,
+    SourceReport,
+)

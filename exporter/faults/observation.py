@@ -1,0 +1,155 @@
+"""What judgements remember of scenes: events, histories, and who is called how."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from exporter.faults.entities import Address, Edge, Entity, Key, Scene
+from exporter.faults.event_memory import EventMemory
+from exporter.faults.event_words import heard_from
+from exporter.faults.expression import Events, Name
+from exporter.faults.graph import LIVING, Graph
+from exporter.faults.history import History
+from exporter.faults.rules import Rule
+from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, waits
+from exporter.model.event import Event
+
+KEPT_EDGES_SECS = 600.0
+"""Who used what is remembered after the end of a process: its fault is explained later."""
+
+SAME_XID_SECS = 5.0
+NODE_KIND = "node"
+MAX_KEPT_EDGES = 5_000
+MAX_NAMES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One scene with all that is known beside it; answers what happened to an entity."""
+
+    scene: Scene
+    now: float
+    entities: Mapping[Key, Entity]
+    by_kind: Mapping[str, list[Entity]]
+    graph: Graph  # as it is now
+    past_graph: Graph  # with what processes that ended had used
+    memory: EventMemory
+
+    def of(self, entity: Entity, wanted: Events) -> list[Event] | None:
+        """The wanted events of the entity; None when nobody listened and none is known."""
+        addresses = None if entity.kind == NODE_KIND else entity.addresses
+        found = self.memory.matching(addresses, wanted, self.now)
+        if not found and not self.is_heard(wanted):
+            return None
+        return found
+
+    def graph_edges(self) -> tuple[Edge, ...]:
+        """The edges of the scene."""
+        return self.scene.edges
+
+    def is_heard(self, wanted: Events) -> bool:
+        """Whether a source that would tell of such events works."""
+        sources = heard_from(wanted.what)
+        return not sources or not self.scene.heard.isdisjoint(sources)
+
+
+@dataclass(slots=True)
+class Observer:
+    """Takes in one scene after the other."""
+
+    rules: Iterable[Rule]
+    kin: Mapping[str, Mapping[str, str]]
+    kind_of: Mapping[str, str]  # the kind of entity by the type that events give
+    history: History = field(default_factory=History)
+    events: EventMemory = field(default_factory=EventMemory)
+    now: float = 0.0
+    _names: dict[Address, Key] = field(default_factory=dict)
+    _ended: dict[tuple[str, Key, Key], tuple[Edge, float]] = field(default_factory=dict)
+    _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for rule in self.rules:
+            for name, secs in rule.looks_back():
+                kind = self._owner(rule.entity, name)
+                self._track(kind, name.key, secs)
+        for field_name in DISK_FIELDS:
+            self._track("disk", field_name, WINDOW_SECS)
+
+    def observe(self, scene: Scene) -> View:
+        """Everything rules look at now."""
+        entities = {entity.key: entity for entity in scene.entities}
+        self._learn_names(scene.entities)
+        for event in scene.events:
+            self._take(event)
+        latest = max((event.boottime for event in scene.events), default=0.0)
+        self.now = max(self.now, scene.now, latest)
+        self.events.forget_old(self.now)
+        for entity in self._known_by_events(entities):
+            entities[entity.key] = entity
+        by_kind: dict[str, list[Entity]] = {}
+        for entity in entities.values():
+            by_kind.setdefault(entity.kind, []).append(entity)
+        self._look_at_fields(entities, by_kind)
+        scene = replace(scene, edges=(*scene.edges, *waits(by_kind, self.history, self.now)))
+        graph = Graph(entities, scene.edges)
+        past = Graph(entities, [*scene.edges, *self._edges_of_ended(scene)])
+        return View(scene, self.now, entities, by_kind, graph, past, self.events)
+
+    def _track(self, kind: str, name: str, secs: float) -> None:
+        self._tracked.setdefault(kind, set()).add((name, secs))
+
+    def _owner(self, kind: str, name: Name) -> str:
+        return self.kin.get(kind, {}).get(name.kin, kind) if name.kin else kind
+
+    def _learn_names(self, entities: Iterable[Entity]) -> None:
+        for entity in entities:
+            for address in entity.addresses:
+                if address not in self._names and len(self._names) < MAX_NAMES:
+                    self._names[address] = entity.key
+
+    def _take(self, event: Event) -> None:
+        if event.kind == "xid" and self._is_told_twice(event):
+            return
+        self.events.take(event)
+
+    def _is_told_twice(self, event: Event) -> bool:
+        """Whether another source told of the same Xid just before: log and NVML both do."""
+        address = (event.entity_type, event.entity_id)
+        key = self._names.get(address)
+        others = [a for a, k in self._names.items() if k == key] if key is not None else [address]
+        wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS, 0)
+        nearby = self.events.matching(others, wanted, event.boottime)
+        told = sum(other.source != event.source for other in nearby)
+        return told > sum(other.source == event.source for other in nearby)
+
+    def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
+        """What is not in the scene, but had events: a lost GPU, a process that ended."""
+        for address in self.events.addresses():
+            key = self._names.get(address)
+            if key is None:
+                kind = self.kind_of.get(address[0])
+                key = None if kind in (None, NODE_KIND) else (str(kind), address[1])
+            if key is not None and key not in entities:
+                addresses = tuple(a for a, k in self._names.items() if k == key) or (address,)
+                yield Entity(key, key[1], addresses=addresses)
+
+    def _look_at_fields(self, entities: Iterable[Key], by_kind: Mapping[str, list[Entity]]) -> None:
+        self.history.see(entities, self.now)
+        for kind, fields in self._tracked.items():
+            for entity in by_kind.get(kind, ()):
+                for name, secs in fields:
+                    value = entity.fields.get(name)
+                    self.history.take(entity.key, name, secs, self.now, value)
+
+    def _edges_of_ended(self, scene: Scene) -> list[Edge]:
+        for edge in scene.edges:
+            if edge.relation in LIVING:
+                self._ended.pop((edge.relation, edge.source, edge.target), None)
+                self._ended[edge.relation, edge.source, edge.target] = (edge, self.now)
+        while self._ended:
+            oldest = next(iter(self._ended))
+            is_old = self._ended[oldest][1] < self.now - KEPT_EDGES_SECS
+            if not is_old and len(self._ended) <= MAX_KEPT_EDGES:
+                break
+            del self._ended[oldest]
+        present = {entity.key for entity in scene.entities}
+        return [edge for edge, _ in self._ended.values() if edge.source not in present]

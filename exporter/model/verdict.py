@@ -1,0 +1,133 @@
+"""What was concluded: faults with their causes, and what could not be judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
+"""What a component can be, in the words of OpenTelemetry, from good to bad."""
+
+SEVERITIES = ("critical", "warning", "info")
+STATES = ("active", "cleared", "unjudged")
+
+
+class FaultState(Enum):
+    """Whether a fault holds, held until lately, or could no longer be judged."""
+
+    ACTIVE = "active"
+    CLEARED = "cleared"
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """What a fault is about: `kind` in the words of rules, `hw_type` in those of OpenTelemetry."""
+
+    kind: str
+    hw_type: str
+    hw_id: str
+    hw_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing seen: `value` beside the `threshold` it crossed, and when (since the epoch).
+
+    `raw` is the kernel's own line where the evidence is one.
+    """
+
+    name: str
+    value: float | bool | str | None
+    threshold: str
+    at: float
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One step towards the root: a fault, and by which relation it explains the one before."""
+
+    rule: str
+    subject: Subject
+    via: str
+    summary: str = ""
+    since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of one component.
+
+    `since` and `ended` count seconds since the epoch; `confidence` is 0 to 1; `causes` lead from
+    the nearest cause to the root and are empty for a root; `affected` are processes and workloads
+    that use what is broken.
+    """
+
+    rule: str
+    subject: Subject
+    severity: str
+    state: FaultState
+    since: float
+    ended: float | None
+    confidence: float
+    summary: str
+    action: str
+    runbook: str
+    status: str
+    evidence: tuple[Evidence, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    affected: tuple[Subject, ...] = ()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it holds now."""
+        return self.state is FaultState.ACTIVE
+
+    @property
+    def is_root(self) -> bool:
+        """Whether nothing that is active explains it."""
+        return not self.causes
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A dependency between two components, or of one on a fault: consumes, waits_on, blocked_by."""
+
+    relation: str
+    source: Subject
+    target: Subject
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    """Everything one judgement said; `transitions` count since the start.
+
+    `rules` are all that look at a kind of component, `unknown` those that could not be judged for
+    one of them.
+    """
+
+    faults: tuple[Fault, ...] = ()
+    transitions: tuple[tuple[str, str, int], ...] = ()
+    events: tuple[tuple[str, int], ...] = ()
+    nodes: tuple[tuple[str, int], ...] = ()
+    edges: tuple[tuple[str, int], ...] = ()
+    links: tuple[Link, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    unknown: Mapping[Subject, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    statuses: tuple[tuple[Subject, str], ...] = ()
+    rules_loaded: int = 0
+    rules_skipped: tuple[tuple[str, int], ...] = ()
+    rule_seconds: float = 0.0
+
+    @property
+    def active(self) -> tuple[Fault, ...]:
+        """The faults that hold now."""
+        return tuple(fault for fault in self.faults if fault.is_active)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether no critical root fault is active."""
+        return not any(fault.severity == "critical" and fault.is_root for fault in self.active)

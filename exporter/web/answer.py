@@ -1,0 +1,32 @@
+"""What an endpoint answers: bytes, their type, a status and headers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.web import documents
+
+JSON_TYPE = "application/json; charset=utf-8"
+HTML_TYPE = "text/html; charset=utf-8"
+PLAIN_TYPE = "text/plain; charset=utf-8"
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint answers."""
+
+    body: bytes
+    content_type: str
+    status: int = 200
+    headers: Mapping[str, str] | None = None
+
+
+def json_answer(document: dict[str, Any], status: int = 200) -> Answer:
+    """The document as JSON that nobody may keep."""
+    return Answer(documents.to_json(document), JSON_TYPE, status, NO_STORE)
+
+
+def error_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
+    """What went wrong, in one sentence."""
+    return Answer(documents.to_json({"error": sentence}), JSON_TYPE, status, headers)

@@ -1,0 +1,89 @@
+"""The documents `/faults` and `/why`: what is broken, since when, and what it follows from."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
+
+
+def faults_document(snapshot: Snapshot) -> dict[str, Any]:
+    """All active faults and those that ended lately; `healthy` is null while nobody judges."""
+    said = snapshot.conclusions
+    return {
+        "node": snapshot.node,
+        "healthy": None if said is None else said.is_healthy,
+        "faults": [fault_document(fault) for fault in (said.faults if said else ())],
+        "unjudged": unjudged(said),
+    }
+
+
+def unjudged(said: Conclusions | None) -> list[dict[str, Any]]:
+    """Which rules could not be judged, and about what."""
+    rows = said.unknown.items() if said else ()
+    return [{"entity": subject_document(subject), "rules": list(rules)} for subject, rules in rows]
+
+
+def fault_document(fault: Fault) -> dict[str, Any]:
+    """One fault with everything that is known of it."""
+    return {
+        "rule": fault.rule,
+        "severity": fault.severity,
+        "state": fault.state.value,
+        "entity": subject_document(fault.subject),
+        "since": round(fault.since, 3),
+        "ended": None if fault.ended is None else round(fault.ended, 3),
+        "confidence": fault.confidence,
+        "summary": fault.summary,
+        "evidence": [_evidence(piece) for piece in fault.evidence],
+        "root": fault.is_root,
+        "causes": [_cause(cause) for cause in fault.causes],
+        "action": fault.action,
+        "runbook": fault.runbook,
+        "affected": [subject_document(subject) for subject in fault.affected],
+    }
+
+
+def subject_document(subject: Subject) -> dict[str, str]:
+    """What a fault is about."""
+    return {"hw_type": subject.hw_type, "hw_id": subject.hw_id, "hw_name": subject.hw_name}
+
+
+def _evidence(piece: Evidence) -> dict[str, Any]:
+    return {
+        "name": piece.name,
+        "value": piece.value,
+        "threshold": piece.threshold,
+        "time": round(piece.at, 3),
+        "raw": piece.raw or None,
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "rule": cause.rule,
+        "entity": subject_document(cause.subject),
+        "via": cause.via,
+        "summary": cause.summary,
+        "since": None if cause.since is None else round(cause.since, 3),
+    }
+
+
+def root_of(fault: Fault) -> tuple[str, Subject, str]:
+    """Rule, component and summary of what a fault follows from in the end; itself for a root."""
+    if not fault.causes:
+        return fault.rule, fault.subject, fault.summary
+    root = fault.causes[-1]
+    return root.rule, root.subject, root.summary
+
+
+def name_of(subject: Subject) -> str:
+    """A component as people write it: its type and its name."""
+    if subject.hw_name.lower().startswith(subject.hw_type):
+        return subject.hw_name
+    return f"{subject.hw_type} {subject.hw_name}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """The words with commas between them."""
+    return ", ".join(words)

@@ -1,0 +1,184 @@
+"""Why a process or component is slow or broken: ranked causes, each with its path."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions, Fault, Subject
+from exporter.web.fault_documents import fault_document, name_of, root_of, subject_document
+
+MAX_STEPS = 3
+"""How far from the subject faults are looked for: process, its component, what that is part of."""
+
+MAX_CAUSES = 50
+SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
+
+
+class NoSuchSubject(Exception):  # noqa: N818 - reads as what it is
+    """There is no process or component of that name; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked about: a process by its pid, a component by its id, or with neither all."""
+
+    pid: str = ""
+    hw_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A component near the subject, and the words that lead to it."""
+
+    subject: Subject
+    path: tuple[str, ...]
+
+
+def why_document(snapshot: Snapshot, wanted: Wanted) -> dict[str, Any]:
+    """The causes, what was looked at and is well, and what could not be looked at.
+
+    Raises NoSuchSubject.
+    """
+    said = snapshot.conclusions or Conclusions()
+    subject = _subject(said, snapshot.node, wanted)
+    places = list(_around(said, subject))
+    ranked = sorted(_causes(said, places), key=_rank)
+    return {
+        "node": snapshot.node,
+        "subject": subject_document(subject),
+        "causes": [_cause_document(fault, place) for fault, place in ranked[:MAX_CAUSES]],
+        "healthy": list(_healthy(said, places)),
+        "unknown": list(_unknown(said, places)),
+    }
+
+
+def why_text(document: dict[str, Any]) -> str:
+    """The same document in sentences for people."""
+    subject = document["subject"]
+    title = f"{subject['hw_type']} {subject['hw_name']}"
+    lines = [f"{title} on {document['node']}"]
+    if not document["causes"]:
+        lines.append("Nothing that was looked at is broken.")
+    for number, cause in enumerate(document["causes"], start=1):
+        lines.append(f"{number}. {cause['fault']['summary']} ({cause['fault']['severity']})")
+        lines += [f"   {step}" for step in cause["path"]]
+        lines.append(f"   do: {cause['fault']['action']}")
+    if document["healthy"]:
+        lines.append("Looked at and well: " + _short(document["healthy"]))
+    if document["unknown"]:
+        lines.append("Could not be judged: " + _short(document["unknown"]))
+    return "\n".join(lines) + "\n"
+
+
+def _short(rows: list[dict[str, Any]]) -> str:
+    return "; ".join(
+        f"{row['entity']['hw_type']} {row['entity']['hw_name']} ({', '.join(row['rules'])})"
+        for row in rows
+    )
+
+
+def _subject(said: Conclusions, node: str, wanted: Wanted) -> Subject:
+    """The component or process that is asked about."""
+    named = [fault.subject for fault in said.faults]
+    for subject in (*said.subjects, *named):
+        if wanted.pid and subject.kind == "process" and subject.hw_id == wanted.pid:
+            return subject
+        if wanted.hw_id and wanted.hw_id in (subject.hw_id, subject.hw_name):
+            return subject
+        if not wanted.pid and not wanted.hw_id and subject.kind == "node":
+            return subject
+    if wanted.pid:
+        raise NoSuchSubject(f"no process {wanted.pid} is known here: only those on GPUs are")
+    if wanted.hw_id:
+        raise NoSuchSubject(f"no component {wanted.hw_id!r} is known here")
+    return Subject("node", "node", node, node)
+
+
+def _around(said: Conclusions, subject: Subject) -> Iterator[_Place]:
+    """The subject and what it depends on, nearest first, each with the way there."""
+    if subject.kind == "node":
+        for other in said.subjects:
+            yield _Place(other, ())
+        return
+    seen = {subject}
+    level = [_Place(subject, ())]
+    for _ in range(MAX_STEPS):
+        yield from level
+        level = [place for near in level for place in _beyond(said, near, seen)]
+    yield from level
+    yield from (
+        _Place(s, ("the node is shared by all",)) for s in said.subjects if s.kind == "node"
+    )
+
+
+def _beyond(said: Conclusions, place: _Place, seen: set[Subject]) -> Iterator[_Place]:
+    """What one place depends on and was not seen yet."""
+    for link in said.links:
+        if link.source == place.subject and link.target not in seen:
+            other, word = link.target, link.relation
+        elif link.target == place.subject and link.relation == "consumes" and not place.path:
+            other, word = link.source, "is used by"
+        else:
+            continue
+        if other in seen:
+            continue
+        seen.add(other)
+        evidence = f" ({link.evidence})" if link.evidence else ""
+        step = f"{name_of(place.subject)} {word} {name_of(other)}{evidence}"
+        yield _Place(other, (*place.path, step))
+
+
+def _causes(said: Conclusions, places: Iterable[_Place]) -> Iterator[tuple[Fault, _Place]]:
+    """The active faults of all places, each once."""
+    by_subject: dict[Subject, list[Fault]] = {}
+    for fault in said.active:
+        by_subject.setdefault(fault.subject, []).append(fault)
+    for place in places:
+        for fault in by_subject.pop(place.subject, ()):
+            yield fault, place
+
+
+def _rank(found: tuple[Fault, _Place]) -> tuple[bool, int, int, float]:
+    """Roots first, then the severe, the near, the old."""
+    fault, place = found
+    return (not fault.is_root, SEVERITY_ORDER[fault.severity], len(place.path), fault.since)
+
+
+def _cause_document(fault: Fault, place: _Place) -> dict[str, Any]:
+    path = [*place.path, f"{name_of(fault.subject)} has {fault.rule} since {_when(fault.since)}"]
+    for cause in fault.causes:
+        since = "" if cause.since is None else f" since {_when(cause.since)}"
+        path.append(f"which follows from {cause.rule} of {name_of(cause.subject)}{since}")
+    rule, subject, summary = root_of(fault)
+    return {
+        "fault": fault_document(fault),
+        "root": {"rule": rule, "entity": subject_document(subject), "summary": summary},
+        "path": path,
+    }
+
+
+def _when(wall: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall))
+
+
+def _healthy(said: Conclusions, places: Iterable[_Place]) -> Iterator[dict[str, Any]]:
+    """The rules that looked at the places and found nothing."""
+    active = {(fault.rule, fault.subject) for fault in said.active}
+    for place in places:
+        unknown = said.unknown.get(place.subject, ())
+        rules = [
+            rule
+            for rule in said.rules.get(place.subject.kind, ())
+            if rule not in unknown and (rule, place.subject) not in active
+        ]
+        if rules:
+            yield {"entity": subject_document(place.subject), "rules": rules}
+
+
+def _unknown(said: Conclusions, places: Iterable[_Place]) -> Iterator[dict[str, Any]]:
+    for place in places:
+        rules = said.unknown.get(place.subject)
+        if rules:
+            yield {"entity": subject_document(place.subject), "rules": list(rules)}

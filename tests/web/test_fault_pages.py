@@ -1,0 +1,151 @@
+"""/faults and /why: what is said, in both forms, and which questions are refused."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.faults.conclusions import CONCLUSIONS
+from tests.web.serving import serving, snapshot
+
+SNAPSHOT = replace(snapshot("n1"), conclusions=CONCLUSIONS)
+
+
+async def asked(path: str, **headers: str) -> tuple[int, Any]:
+    """Status and document of one answer."""
+    async with serving(SNAPSHOT) as server:
+        answer = await server.get(path, **headers)
+    is_json = answer.headers["content-type"].startswith("application/json")
+    return answer.status, json.loads(answer.body) if is_json else answer.body.decode()
+
+
+async def test_faults_are_said_with_everything_known() -> None:
+    """Each fault has its evidence, its cause chain, what to do and who is affected."""
+    status, document = await asked("/faults")
+    assert status == 200
+    assert (document["node"], document["healthy"]) == ("n1", False)
+    broken, waiting, over, doubted = document["faults"]
+    assert broken == {
+        "rule": "disk_io_errors",
+        "severity": "critical",
+        "state": "active",
+        "entity": {"hw_type": "physical_disk", "hw_id": "nvme0n1", "hw_name": "nvme0n1"},
+        "since": 1_700_000_000.0,
+        "ended": None,
+        "confidence": 0.9,
+        "summary": "disk_io_errors of nvme0n1",
+        "evidence": [
+            {
+                "name": "block_io_error",
+                "value": 3,
+                "threshold": "in 600 s",
+                "time": 1_700_000_000.0,
+                "raw": "I/O error, dev nvme0n1",
+            }
+        ],
+        "root": True,
+        "causes": [],
+        "action": "check",
+        "runbook": "disk_io_errors",
+        "affected": [{"hw_type": "process", "hw_id": "4242", "hw_name": "train (4242)"}],
+    }
+    assert [cause["rule"] for cause in waiting["causes"]] == ["disk_io_errors"]
+    assert (over["state"], doubted["state"]) == ("cleared", "unjudged")
+    assert document["unjudged"][0]["rules"] == ["gpu_lost"]
+
+
+async def test_where_nobody_judges_health_is_unknown() -> None:
+    """No conclusions: no faults, and `healthy` is null."""
+    async with serving(snapshot("n1")) as server:
+        answer = await server.get("/faults")
+    expected: dict[str, Any] = {"node": "n1", "healthy": None, "faults": [], "unjudged": []}
+    assert json.loads(answer.body) == expected
+
+
+async def test_why_leads_from_a_process_to_the_root() -> None:
+    """The causes are ranked, each with its path; what is well and what is unknown is said."""
+    status, document = await asked("/why?pid=4242")
+    assert status == 200
+    assert document["subject"]["hw_id"] == "4242"
+    first, second = document["causes"]
+    assert first["path"] == [
+        "process train (4242) waits_on physical_disk nvme0n1 (asleep for 20 s)",
+        "physical_disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
+    ]
+    assert second["fault"]["rule"] == "process_waits"
+    assert second["root"]["rule"] == "disk_io_errors"
+    healthy = {row["entity"]["hw_id"]: row["rules"] for row in document["healthy"]}
+    assert healthy == {"GPU-a": ["gpu_hot"], "nvme0n1": ["disk_slow"]}
+    assert [row["rules"] for row in document["unknown"]] == [["gpu_lost"]]
+
+
+async def test_why_of_a_component() -> None:
+    """A component is found by its id or its name."""
+    for path in ("/why?hw_id=nvme0n1", "/why?hw_id=GPU%200", "/why?hw_id=GPU-a"):
+        status, _ = await asked(path)
+        assert status == 200
+    _, document = await asked("/why?hw_id=nvme0n1")
+    assert [cause["fault"]["rule"] for cause in document["causes"]] == ["disk_io_errors"]
+
+
+async def test_why_without_a_question_is_about_the_node() -> None:
+    """All active faults, roots first."""
+    _, document = await asked("/why")
+    assert [cause["fault"]["rule"] for cause in document["causes"]] == [
+        "disk_io_errors",
+        "process_waits",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"), [("/why?pid=4242&format=text", ""), ("/why?pid=4242", "text/plain")]
+)
+async def test_people_can_read_it(path: str, accept: str) -> None:
+    """The same content in sentences, by parameter or by Accept header."""
+    status, text = await asked(path, Accept=accept)
+    assert status == 200
+    assert text.splitlines() == [
+        "process train (4242) on n1",
+        "1. disk_io_errors of nvme0n1 (critical)",
+        "   process train (4242) waits_on physical_disk nvme0n1 (asleep for 20 s)",
+        "   physical_disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
+        "   do: check",
+        "2. process_waits of train (4242) (info)",
+        "   process train (4242) has process_waits since 2023-11-14T22:13:20Z",
+        "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
+        "   do: check",
+        "Looked at and well: gpu GPU 0 (gpu_hot); physical_disk nvme0n1 (disk_slow)",
+        "Could not be judged: gpu GPU 0 (gpu_lost)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("pid=x", 400),
+        ("pid=-1", 400),
+        ("pid=", 400),
+        ("pid=1&pid=2", 400),
+        ("pid=1&hw_id=a", 400),
+        ("pid=99999999999", 400),
+        ("pid=%C2%B2", 400),
+        ("hw_id=" + "x" * 300, 400),
+        ("colour=red", 400),
+        ("format=xml", 400),
+        ("pid=7", 404),
+        ("hw_id=none", 404),
+    ],
+)
+async def test_other_questions_are_refused(query: str, status: int) -> None:
+    """Malformed is 400, unknown is 404, both with one sentence."""
+    found, document = await asked(f"/why?{query}")
+    assert found == status
+    assert list(document) == ["error"]
+
+
+@pytest.mark.parametrize("path", ["/faults", "/why"])
+async def test_before_the_first_collection_nothing_is_known(path: str) -> None:
+    """Both pages say so instead of saying that all is well."""
+    async with serving(None) as server:
+        assert (await server.get(path)).status == 503
