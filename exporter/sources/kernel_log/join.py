@@ -122,6 +122,8 @@ def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], f
         return ("sxid", said("pci", ""), said("code", ""), said("link", "")), 1.0
     if kind == "kernel_oops":
         return ("kernel_oops",), 1.0
+    if kind == "fs_shutdown":
+        return ("fs_shutdown", said("device", "")), 1.0
     if kind == "oom_kill" and "pid" in fields:
         return ("oom_kill", fields["pid"]), 1.0
     if kind == "gpu_lost" or (kind == "xid" and said("code") == "79"):

@@ -23,7 +23,7 @@ def _cper_subject(fields: Fields) -> Subject:
 def _edac_subject(fields: Fields) -> Subject:
     """The DIMM by its label, else its controller."""
     label = fields.get("dimm", "")
-    if label and label not in {"any memory", "unknown memory"}:
+    if label and label not in {"any memory", "unknown memory", "unknown label"}:
         return ("memory", label)
     return ("memory", f"mc{fields.get('controller', '')}")
 
@@ -136,7 +136,7 @@ _MEMORY = (
         "EDAC MC",
         rx(
             r"EDAC MC(?P<controller>\d{1,4}): (?P<count>\d{1,10}) (?P<error_type>CE|UE) "
-            r"(?P<text>.{0,200}?) ?\bon (?P<dimm>[^(]{1,200})\("
+            r"(?P<text>.{0,200}?) ?\bon (?P<dimm>[^(]{1,200})(?:\(|$)"
         ),
         _edac_subject,
         refine=_refine_edac,

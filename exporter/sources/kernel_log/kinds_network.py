@@ -41,7 +41,14 @@ _FATAL = (
         _MLX5 + _WHERE + r"synd (?P<syndrome>0x8): (?P<text>.{0,80})",
     ),
     _kind(
-        "mlx5_fatal", "atal error", _MLX5 + _WHERE + r"(?P<text>[Ff]atal error \d{1,5} detected)"
+        "mlx5_fatal",
+        "atal error",
+        _MLX5 + _WHERE + r"(?P<text>[Ff]atal error(?: \d{1,5})? detected)",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "recovery flow aborted",
+        _MLX5 + _WHERE + r"(?P<text>health recovery flow aborted.{0,60})",
     ),
     _kind(
         "mlx5_fatal",
@@ -76,7 +83,7 @@ _MODULES = (
         "nic_module_hot",
         "High",
         _MLX5 + _WHERE + r"(?:Port module event(?:\[error\])?: module (?P<module>\d{1,4}), "
-        r".{0,40}?)?High [Tt]emperature(?P<text>.{0,80})",
+        r".{0,40}?|synd 0x10: |Health issue observed, )?High [Tt]emperature(?P<text>.{0,80})",
     ),
     _kind(
         "nic_cable",

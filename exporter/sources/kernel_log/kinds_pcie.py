@@ -78,7 +78,7 @@ PCIE: tuple[Kind, ...] = (
         "pcie_aer",
         "PCIe Bus Error",
         rx(
-            r"[\w-]{1,40} (?P<pci>@PCI@): (?:AER: )?PCIe Bus Error: severity=" + _CLASS + r", "
+            r"(?:[\w-]{1,40} )?(?P<pci>@PCI@): (?:AER: )?PCIe Bus Error: severity=" + _CLASS + r", "
             r"type=(?P<layer>[A-Za-z ]{1,30}?)(?: Layer)?,"
             r" (?:id=[0-9a-f]{4})?\((?P<agent>[A-Za-z ]{1,30}?)(?: ID)?\)"
         ),
@@ -91,7 +91,8 @@ PCIE: tuple[Kind, ...] = (
         "pcie_aer",
         "error status/mask",
         rx(
-            r"[\w-]{1,40} (?P<pci>@PCI@): (?:AER: )?\s*device \[(?P<ids>[0-9a-f]{4}:[0-9a-f]{4})\] "
+            r"(?:[\w-]{1,40} )?(?P<pci>@PCI@): (?:AER: )?\s*"
+            r"device \[(?P<ids>[0-9a-f]{4}:[0-9a-f]{4})\] "
             r"error status/mask=(?P<status>[0-9a-f]{8})/[0-9a-f]{8}"
         ),
         DEVICE,
@@ -102,7 +103,7 @@ PCIE: tuple[Kind, ...] = (
         "pcie_aer",
         ":    [",
         rx(
-            r"[\w-]{1,40} (?P<pci>@PCI@): (?:AER: )?\s*\[ ?(?P<bit>\d{1,2})\] "
+            r"(?:[\w-]{1,40} )?(?P<pci>@PCI@): (?:AER: )?\s*\[ ?(?P<bit>\d{1,2})\] "
             r"(?P<error>[A-Za-z_][A-Za-z_ -]{1,30}?)\s*(?P<first>\(First\))?\s*$"
         ),
         DEVICE,

@@ -162,7 +162,7 @@ _FILESYSTEMS = (
         rx(
             rf"XFS \({_DEVICE}\): (?:log I/O error (?P<error>-?\d+)"
             r"|(?P<text>Filesystem has been shut down due to .{1,80}"
-            r"|.{0,120}[Ss]hutting down filesystem))"
+            r"|.{0,200}[Ss]hutting down filesystem))"
         ),
         FILESYSTEM,
     ),

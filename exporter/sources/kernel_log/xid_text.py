@@ -23,8 +23,8 @@ LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
 """Xids that are about one NVLink of the GPU."""
 
 _PROCESS = re.compile(
-    r"pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)"
-    r"(?:, name=(?:<unknown>|(?P<name>.{1,64}?)))?(?:, (?P<text>.*)|,?$)"
+    r"(?:pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)(?:, |,?$))?"
+    r"(?:name=(?:<unknown>|(?P<name>.{1,64}?))(?:, |,?$))?(?P<text>.*)"
 )
 
 _PARTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(

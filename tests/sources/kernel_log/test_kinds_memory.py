@@ -78,6 +78,12 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]]
         ("EDAC MC0: 1 UE memory scrubbing error on any memory (page:0x0 offset:0x0 grain:0)",),
     ),
     (
+        "edac",
+        ("memory", "mc0"),
+        {"error_type": "corrected"},
+        ("EDAC MC0: 1 CE reserved error (16) on unknown label (node:0 rank:0 bank:0 row:0)",),
+    ),
+    (
         "page_offline",
         NODE,
         {"pfn": "12f3456", "page": "dirty LRU page", "verdict": "Recovered"},

@@ -30,6 +30,20 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
         MLX + "print_health_info:500:(pid 0): synd 0x8: unrecoverable hardware error",
     ),
     ("mlx5_fatal", NIC, {}, MLX + "poll_health:801:(pid 0): Fatal error 1 detected"),
+    ("mlx5_fatal", NIC, {}, MLX + "print_health:819:(pid 0): Fatal error detected"),
+    (
+        "mlx5_fatal",
+        NIC,
+        {},
+        MLX + "mlx5_health_try_recover:338:(pid 55): health recovery flow aborted, PCI reads still "
+        "not working",
+    ),
+    (
+        "nic_module_hot",
+        NIC,
+        {},
+        MLX + "print_health_info:520:(pid 0): synd 0x10: High temperature",
+    ),
     ("nic_tx_timeout", PORT, {"pci": "0000:5c:00.0"}, NET + "TX timeout detected"),
     (
         "nic_rx_timeout",

@@ -230,6 +230,17 @@ def test_other_words_of_storage_are_no_event(line: str) -> None:
     assert events_of(line) == ()
 
 
+def test_a_shutdown_said_in_three_ways_is_one_event() -> None:
+    """The filesystem is shut down once."""
+    event = only_event(
+        "XFS (sdb1): log I/O error -5",
+        "XFS (sdb1): Log I/O Error (0x2) detected at xlog_ioend_work+0x6e/0x70 [xfs] "
+        "(fs/xfs/xfs_log.c:1378).  Shutting down filesystem.",
+        "XFS (sdb1): Filesystem has been shut down due to log error (0x2).",
+    )
+    assert (event.kind, event.entity_id) == ("fs_shutdown", "sdb1")
+
+
 def test_a_server_that_answers_again_ends_the_stall() -> None:
     """The server's "OK" is an event that ends the kind."""
     event = only_event("nfs: server 192.0.2.10 OK")

@@ -115,6 +115,17 @@ XIDS: tuple[tuple[str, tuple[str, str], dict[str, str | None]], ...] = (
         ("gpu", "0000:03:00.0"),
         {"code": "8", "text": "Channel 00000020"},
     ),
+    (
+        HEAD + "109, name=game.exe, errorString CTX SWITCH TIMEOUT",
+        GPU,
+        {"code": "109", "name": "game.exe", "text": "errorString CTX SWITCH TIMEOUT"},
+    ),
+    (
+        HEAD + "119, pid=2210, name=nvidia-smi, Timeout waiting for RPC from GSP! Expected "
+        "function 10 (FREE) (0xa55a0050 0x0).",
+        GPU,
+        {"function": "10 (FREE)", "seconds": None},
+    ),
     ("NVRM: Xid (PCI:00000000:3B:00.0): 48", GPU, {"code": "48", "text": None}),
     (HEAD + "4242, pid=1, name=a: b, c's, a new thing", GPU, {"code": "4242", "pid": "1"}),
 )
