@@ -42,3 +42,18 @@ class Network:
 
     namespace: str
     interfaces: tuple[Interface, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStack:
+    """What TCP, the receive queues and connection tracking counted since boot."""
+
+    tcp_segments_received: int | None = None
+    tcp_segments_sent: int | None = None
+    tcp_retransmitted_segments: int | None = None
+    tcp_resets: int | None = None  # sent
+    tcp_listen_drops: int | None = None
+    softnet_dropped: int | None = None
+    softnet_squeezed: int | None = None
+    conntrack_entries: int | None = None
+    conntrack_limit: int | None = None

@@ -1,5 +1,6 @@
 """How the sources of the node around the GPUs are built."""
 
+from exporter.sources.clock import ClockReader
 from exporter.sources.cpu import CpuReader
 from exporter.sources.cpu_health import CpuHealthReader
 from exporter.sources.disk import DiskReader
@@ -14,12 +15,18 @@ from exporter.sources.md import MdReader
 from exporter.sources.memory import MemoryReader
 from exporter.sources.name_patterns import shown
 from exporter.sources.network import NetworkReader
+from exporter.sources.network_stack import NetworkStackReader
 from exporter.sources.numa import NumaReader
+from exporter.sources.nvme import NvmeReader
+from exporter.sources.nvme_health import NvmeHealthReader
 from exporter.sources.paging import PagingReader
 from exporter.sources.pcie import PcieReader
 from exporter.sources.pressure import PressureReader
+from exporter.sources.process_counts import ProcessCountsReader, ProcessStatesReader
 from exporter.sources.rapl import RaplReader
 from exporter.sources.surroundings import Surroundings
+
+NVME_DEADLINE_SECS = 5.0
 
 
 def host(around: Surroundings) -> Source:
@@ -116,3 +123,35 @@ def hwmon(around: Surroundings) -> Source:
 def rapl(around: Surroundings) -> Source:
     """Energy the processors used."""
     return FileSource("rapl", RaplReader(around.sys).look, around.call)
+
+
+def process_counts(around: Surroundings) -> Source:
+    """Processes, threads, open files."""
+    return FileSource("process_counts", ProcessCountsReader(around.proc).look, around.call)
+
+
+def process_states(around: Surroundings) -> Source:
+    """Processes by state, from a walk over all of them."""
+    return FileSource("process_states", ProcessStatesReader(around.proc).look, around.call)
+
+
+def clock(around: Surroundings) -> Source:
+    """Whether the clock is in step."""
+    return FileSource("clock", ClockReader().look, around.call)
+
+
+def nvme(around: Surroundings) -> Source:
+    """The state of NVMe controllers."""
+    return FileSource("nvme", NvmeReader(around.sys).look, around.call)
+
+
+def nvme_health(around: Surroundings) -> Source:
+    """What NVMe disks say of their health."""
+    reader = NvmeHealthReader(around.sys, around.root)
+    return FileSource("nvme_health", reader.look, around.call, NVME_DEADLINE_SECS)
+
+
+def network_stack(around: Surroundings) -> Source:
+    """TCP, receive queues, connection tracking."""
+    reader = NetworkStackReader(around.proc, around.sys)
+    return FileSource("network_stack", reader.look, around.call)

@@ -1,0 +1,59 @@
+"""The clock, from adjtimex(2) (https://man7.org/linux/man-pages/man2/adjtimex.2.html)."""
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable
+
+from exporter.model.clock import Clock
+from exporter.model.reading import Reading
+from exporter.sources.interface import SourceFailed
+
+TIME_ERROR = 5
+STA_UNSYNC = 0x0040
+STA_NANO = 0x2000
+TIMEX = struct.Struct("@I4li")  # modes, offset, freq, maxerror, esterror, status
+TIMEX_BYTES = 512  # more than the structure has on any machine
+MICROSECONDS_PER_SECOND = 1_000_000
+NANOSECONDS_PER_SECOND = 1_000_000_000
+
+Adjtimex = Callable[[], "tuple[int, bytes]"]
+"""The state of the clock, and the structure as the kernel filled it; raises OSError."""
+
+
+def read_timex() -> tuple[int, bytes]:
+    """Ask the kernel and change nothing: `modes` is zero; raises OSError."""
+    buffer = ctypes.create_string_buffer(TIMEX_BYTES)
+    state = ctypes.CDLL(None, use_errno=True).adjtimex(buffer)
+    if state < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return state, buffer.raw
+
+
+class ClockReader:
+    """Asks the kernel about its clock."""
+
+    def __init__(self, adjtimex: Adjtimex = read_timex) -> None:
+        self._adjtimex = adjtimex
+
+    def look(self) -> Reading[Clock]:
+        """The clock now; raises SourceFailed where the call is forbidden."""
+        try:
+            state, raw = self._adjtimex()
+        except OSError as error:
+            raise SourceFailed(f"adjtimex is refused: {error.strerror}") from error
+        return Reading(parse_timex(state, raw))
+
+
+def parse_timex(state: int, raw: bytes) -> Clock:
+    """What the kernel's structure says; raises SourceFailed for a short one."""
+    if len(raw) < TIMEX.size:
+        raise SourceFailed("adjtimex answered less than its structure")
+    _, offset, _, bound, _, status = TIMEX.unpack_from(raw)
+    parts = NANOSECONDS_PER_SECOND if status & STA_NANO else MICROSECONDS_PER_SECOND
+    return Clock(
+        synchronized=state != TIME_ERROR and not status & STA_UNSYNC,
+        offset_seconds=offset / parts,
+        error_seconds=bound / MICROSECONDS_PER_SECOND,
+    )
