@@ -16,6 +16,8 @@ from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.catalogue.page import xid_page
 from exporter.sources.kernel_log.meanings import kernel_log_page
 from tools.alerts import alerts_page, prometheus_rule
+from tools.dashboard_pages import DASHBOARDS
+from tools.dashboards import config_maps, to_json
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -137,6 +139,8 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/kernel-log.md": kernel_log_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),
     "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
+    "deploy/kubernetes/components/dashboards/dashboards.yaml": lambda: config_maps(DASHBOARDS),
+    **{f"dashboards/hw-{page.uid}.json": partial(to_json, page) for page in DASHBOARDS},
 }
 
 

@@ -180,6 +180,8 @@ def _expected_lost() -> dict[str, Any]:
         "gpu_index": "0",
         "gpu_name": "NVIDIA H100",
         "gpu_uuid": "GPU-1",
+        "hw_type": "gpu",
+        "hw_id": "GPU-1",
     }
     texts = {**rule["annotations"], "summary": "Lost gpu 0 (NVIDIA H100) on n1"}
     return {"exp_labels": labels, "exp_annotations": texts}

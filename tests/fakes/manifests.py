@@ -41,8 +41,12 @@ def rendered_with(components: list[str], resource: str, scratch: Path) -> list[M
 
 
 def the(kind: str, manifests: list[Manifest]) -> Manifest:
-    """The only object of its kind."""
-    (found,) = [item for item in manifests if item["kind"] == kind]
+    """The only object of its kind, dashboards left out."""
+    (found,) = [
+        item
+        for item in manifests
+        if item["kind"] == kind and "grafana_dashboard" not in item["metadata"].get("labels", {})
+    ]
     return found
 
 

@@ -1,0 +1,129 @@
+"""Debian's Prometheus and Alertmanager on loopback, with our rules, while a block lasts."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.program import ROOT, wait_for
+
+RULES = ROOT / "deploy/prometheus"
+SECS_FOR_MINUTES = re.compile(r"(?m)^(\s+for: )\d+[smh]$")
+
+
+def free_port() -> int:
+    """A port of loopback that nobody uses now."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def why_not(*programs: str) -> str | None:
+    """Which of the programs is not installed; None when all are."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    return f"{', '.join(missing)} not installed" if missing else None
+
+
+class Prometheus:
+    """A running Prometheus that scrapes every second."""
+
+    def __init__(self, port: int) -> None:
+        self._url = f"http://127.0.0.1:{port}/api/v1"
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        """What the API answers; raises urllib.error.HTTPError for a bad expression."""
+        query = urllib.parse.urlencode(parameters)
+        with urllib.request.urlopen(f"{self._url}/{path}?{query}", timeout=10) as answer:  # noqa: S310 - loopback
+            return json.loads(answer.read())["data"]
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """The result of an expression now."""
+        result: list[dict[str, Any]] = self.ask("query", query=expression)["result"]
+        return result
+
+    def firing(self) -> set[str]:
+        """The names of the alerts that fire."""
+        alerts = self.ask("alerts")["alerts"]
+        return {item["labels"]["alertname"] for item in alerts if item["state"] == "firing"}
+
+    def is_ready(self) -> bool | None:
+        """True once it answers queries, else None."""
+        try:
+            self.query("vector(1)")
+        except OSError:
+            return None
+        return True
+
+
+@contextmanager
+def prometheus(folder: Path, targets: Sequence[str], scrape: str = "1s") -> Iterator[Prometheus]:
+    """A Prometheus with our rules, in which every waiting time is one second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    alerts = SECS_FOR_MINUTES.sub(r"\g<1>1s", (RULES / "alerts.yml").read_text())
+    (folder / "alerts.yml").write_text(alerts)
+    config = {
+        "global": {"scrape_interval": scrape, "evaluation_interval": "1s"},
+        "rule_files": [str(RULES / "recording.yml"), str(folder / "alerts.yml")],
+        "scrape_configs": [
+            {
+                "job_name": "hw-exporter",
+                "honor_labels": True,
+                "static_configs": [{"targets": list(targets)}],
+            }
+        ],
+    }
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    port = free_port()
+    command = [
+        *("prometheus", f"--config.file={folder}/prometheus.yml"),
+        *(f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
+    ]
+    with _running(command, folder / "prometheus.log"):
+        found = Prometheus(port)
+        wait_for(found.is_ready, "Prometheus to be ready")
+        yield found
+
+
+@contextmanager
+def alertmanager(folder: Path) -> Iterator[str]:
+    """The URL of an Alertmanager with the configuration that we ship."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    command = [
+        *("prometheus-alertmanager", f"--config.file={RULES}/alertmanager.yml"),
+        *(f"--storage.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
+        "--cluster.listen-address=",
+    ]
+    url = f"http://127.0.0.1:{port}"
+
+    def is_ready() -> bool | None:
+        try:
+            urllib.request.urlopen(f"{url}/-/ready", timeout=2).close()  # noqa: S310 - loopback
+        except OSError:
+            return None
+        return True
+
+    with _running(command, folder / "alertmanager.log"):
+        wait_for(is_ready, "Alertmanager to be ready")
+        yield url
+
+
+@contextmanager
+def _running(command: Sequence[str], log_file: Path) -> Iterator[None]:
+    with log_file.open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
