@@ -27,11 +27,13 @@ class EventType(Enum):
 class Event:
     """One record of evidence.
 
-    `kind` is the name in the kernel-log catalogue ("xid", "aer_corrected", "oom_kill", …);
+    `kind` is the name in docs/kernel-log.md ("xid", "pcie_aer", "oom_kill", …);
     `entity_type` and `entity_id` name what it is about in the words of the faults page
     ("gpu" + UUID or PCI address, "network" + interface, "physical_disk" + device, …);
     `fields` are what the line said, by name (code, pid, count, …), all as text. The id of what
-    is about the node as a whole is empty. `number` rises within the kernel log and is 0 elsewhere.
+    is about the node as a whole is empty. An event with the field `ended` says that what its kind
+    is about is over (a server answers again). `number` rises within one source of events, and is
+    0 where they are not numbered.
     """
 
     at: float  # wall clock, seconds since the epoch

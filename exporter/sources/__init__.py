@@ -9,7 +9,7 @@ from exporter.sources.external_probes import ExternalProbesSource, ProbeSurround
 from exporter.sources.files import FileSource
 from exporter.sources.gpu_building import build_gpu
 from exporter.sources.interface import AnySource, Source
-from exporter.sources.kernel_log.building import kernel_log
+from exporter.sources.kernel_log.building import build_kernel_log
 from exporter.sources.our_processes import OurProcessesReader
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.workload_building import build_workloads
@@ -79,7 +79,7 @@ SOURCES: tuple[SourceRow, ...] = (
     SourceRow("gpu", "gpu", _gpu),
     SourceRow("workloads", "workloads", build_workloads),
     SourceRow("external_probes", "probes", _external_probes),
-    SourceRow("kernel_log", "kernel_log", kernel_log),
+    SourceRow("kernel_log", "kernel_log", build_kernel_log),
     SourceRow("our_processes", "exporter", _our_processes),
 )
 

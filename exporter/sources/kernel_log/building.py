@@ -8,7 +8,7 @@ from exporter.sources.kernel_log.source import NAME, KernelLogSource, Means, Pla
 from exporter.sources.surroundings import Surroundings
 
 
-def kernel_log(around: Surroundings) -> Source:
+def build_kernel_log(around: Surroundings) -> Source:
     """Events of the kernel log."""
     config = around.config
     place = Place(

@@ -88,6 +88,8 @@ Records that were overwritten before they could be read are counted in
 `hw_kernel_log_suppressed_lines_total`; where one of them rises, the other numbers are lower bounds.
 
 `hw_kernel_log_events_total{kind}` counts these kinds; a kind has a series from its first event on.
+Lines that say that something is over (a link is up, a server answers, a processor is cool again)
+are events for the rules, and are not counted.
 """
 
 
