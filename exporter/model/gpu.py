@@ -1,6 +1,7 @@
 """GPUs: what a card said, which way it was asked, and how old the answer is."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from exporter.model.event import Event
 from exporter.model.reading import Labeled, Labeled2, Labeled3
@@ -132,6 +133,12 @@ class Gpu:
     mig_instances: tuple[MigInstance, ...] | None = None
     processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen
 
+    def with_identity_of(self, known: "Gpu") -> "Gpu":
+        """The same reading with what was known of the GPU's identity and is not said now."""
+        unsaid = [name for name in _IDENTITY if getattr(self, name) is None]
+        said: dict[str, Any] = {name: getattr(known, name) for name in unsaid}
+        return replace(self, **said) if any(v is not None for v in said.values()) else self
+
     @property
     def is_used(self) -> bool | None:
         """Whether somebody computes on it; None when nothing that tells was said."""
@@ -191,12 +198,12 @@ class GpuState:
 
 
 def _identity(gpu: Gpu) -> Gpu:
-    return _only(gpu, _NAMES[: _NAMES.index("memory_total_bytes")])
+    return _only(gpu, _IDENTITY)
 
 
 def _lasting(gpu: Gpu) -> Gpu:
     """What does not move while a card is in use: the size of its memory, its limits and modes."""
-    return _only(gpu, _NAMES[: _NAMES.index("memory_used_bytes")])
+    return _only(gpu, _LASTING)
 
 
 def _only(gpu: Gpu, names: tuple[str, ...]) -> Gpu:
@@ -204,6 +211,8 @@ def _only(gpu: Gpu, names: tuple[str, ...]) -> Gpu:
 
 
 _NAMES = tuple(item.name for item in fields(Gpu))
+_IDENTITY = _NAMES[: _NAMES.index("memory_total_bytes")]
+_LASTING = _NAMES[: _NAMES.index("memory_used_bytes")]
 
 
 @dataclass(frozen=True, slots=True)

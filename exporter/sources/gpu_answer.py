@@ -21,7 +21,10 @@ class GpuProblem:
 
 @dataclass(frozen=True, slots=True)
 class GpuAnswer:
-    """All GPUs of one pass: those that answered, and those that are listed and did not."""
+    """All GPUs of one pass: those that answered, and those that are listed and did not.
+
+    After a partial answer nothing is known of those that are not named.
+    """
 
     gpus: tuple[Gpu, ...]
     problems: tuple[GpuProblem, ...] = ()
@@ -29,6 +32,7 @@ class GpuAnswer:
     cuda_version: str | None = None
     missing: tuple[Missing, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    is_partial: bool = False
 
 
 class WayFailed(Exception):  # noqa: N818 - an expected answer that carries its reason

@@ -26,7 +26,7 @@ class GpuCache:
 
     def take(self, answer: GpuAnswer, boottime: float) -> None:
         """Put in what a pass read at this boot time in seconds."""
-        fresh = {gpu.uuid: self._fresh(GpuState(gpu, boottime)) for gpu in answer.gpus}
+        fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in answer.gpus}
         quiet = {
             uuid: state
             for uuid, state in self._states.items()
@@ -41,6 +41,9 @@ class GpuCache:
             elif problem.index is not None:
                 strangers[f"index {problem.index}"] = _stranger(problem, boottime)
         for uuid, state in quiet.items():
+            if uuid not in reasons and answer.is_partial:
+                fresh[uuid] = replace(state, stale=True)
+                continue
             reason = reasons.get(uuid, NOT_LISTED)
             fresh[uuid] = replace(state, up=False, reason=reason, stale=True)
         self._states = {**fresh, **strangers}
@@ -57,6 +60,11 @@ class GpuCache:
         """All states as they may be shown at this boot time in seconds, by index."""
         self._states = {uuid: state.at(boottime) for uuid, state in self._states.items()}
         return tuple(sorted(self._states.values(), key=lambda s: (s.gpu.index, s.gpu.uuid)))
+
+    def _known(self, gpu: Gpu) -> Gpu:
+        """The GPU with what an earlier pass said of who it is: nvidia-smi says less than NVML."""
+        before = self._states.get(gpu.uuid)
+        return gpu if before is None else gpu.with_identity_of(before.gpu)
 
     def _fresh(self, state: GpuState) -> GpuState:
         return replace(

@@ -5,6 +5,7 @@ from typing import Any
 import pynvml
 
 from exporter.probes.nvml.card import Card, those_said, tried
+from exporter.probes.nvml.library import reason_of
 
 THRESHOLDS = {
     "shutdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
@@ -40,6 +41,11 @@ def _thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
 
 def fan_speeds(card: Card) -> Any:  # noqa: ANN401 - as above
     """Percent of the full speed by fan; a passively cooled board has none."""
-    fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
+    try:
+        fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
+    except pynvml.NVMLError as error:
+        if reason_of(error) != "old_driver":
+            raise
+        return [("0", card.ask("nvmlDeviceGetFanSpeed"))]
     name = "nvmlDeviceGetFanSpeed_v2"
     return those_said(tried(card, [(str(fan), name, (fan,)) for fan in range(fans)]))
