@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format golden docs bench image lock sbom clean
+.PHONY: help run demo test check format golden docs bench image lock sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ $(VENV)/installed-dev: $(VENV)/installed
 run: $(VENV)/installed ## run the exporter on this machine
 	@echo "hw-exporter: http://localhost:$(PORT)/metrics"
 	@exec $(BIN)/hw-exporter run --port $(PORT)
+
+demo: $(VENV)/installed ## run it on a simulated GPU node with incidents
+	@echo "hw-exporter: http://localhost:$(PORT)/metrics"
+	@exec $(BIN)/hw-exporter demo --whole-node --port $(PORT)
 
 test: check ## every check and every test
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

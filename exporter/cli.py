@@ -11,6 +11,7 @@ from typing import Any
 
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
+from exporter.demo import simulated
 from exporter.identity import Identity
 from exporter.model.label import clean_text
 from exporter.sources import chosen
@@ -50,8 +51,19 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
         options = _parser().parse_args(arguments)
     except SystemExit as ended:
         return int(ended.code or 0)
+    if options.command == "demo":
+        given = {name: getattr(options, name) for name in ("gpus", "seed", "speed")}
+        given = {name: value for name, value in given.items() if value is not None}
+        with simulated(given, whole_node=options.whole_node) as settings:
+            return _check_and_run(options, environment, settings)
+    return _check_and_run(options, environment, {})
+
+
+def _check_and_run(
+    options: argparse.Namespace, environment: Mapping[str, str], demo: Mapping[str, Any]
+) -> int:
     try:
-        settings = _settings(options, environment)
+        settings = _settings(options, environment, demo)
     except ConfigError as error:
         print(f"hw-exporter: {error}", file=sys.stderr)
         return EXIT_CONFIG
@@ -78,9 +90,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hw-exporter {read_version()}")
     _add_run_options(parser, default=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     run = commands.add_parser("run", help="run the exporter (the default)")
     _add_run_options(run, default=argparse.SUPPRESS)
+    demo = commands.add_parser("demo", help="run it on a simulated GPU node with incidents")
+    _add_run_options(demo, default=argparse.SUPPRESS)
+    demo.add_argument("--gpus", type=int, help="simulated GPUs (8)")
+    demo.add_argument("--seed", type=int, help="the same seed shows the same node (1)")
+    demo.add_argument("--speed", type=float, help="seconds of the script in one second (1)")
+    demo.add_argument(
+        "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
+    )
     return parser
 
 
@@ -103,10 +123,13 @@ def _add_run_options(parser: argparse.ArgumentParser, default: str | None) -> No
     )
 
 
-def _settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
+def _settings(
+    options: argparse.Namespace, environment: Mapping[str, str], demo: Mapping[str, Any]
+) -> Settings:
     """Everything checked; raises ConfigError."""
     layers = [
         *file_layers(options.config),
+        Layer("demo", demo),
         environment_layer(environment),
         Layer("command line", _flags(options)),
     ]

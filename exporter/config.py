@@ -286,6 +286,21 @@ class ProbeCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class Demo:
+    """The simulated node of gpu.backend = "demo"."""
+
+    gpus: int = knob(8, "Simulated GPUs.", at_least=1, at_most=16)
+    seed: int = knob(1, "The same seed shows the same node.", at_least=0)
+    speed: float = knob(
+        1.0, "Seconds of the script in one second of the clock.", at_least=0.1, at_most=1000
+    )
+    whole_node: bool = knob(False, "Simulate the host around the GPUs as well.")
+    folder: str = knob(
+        "", "Folder for the files of the simulated node; the command demo makes one."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration."""
 
@@ -301,6 +316,7 @@ class Config:
     kernel_log: KernelLog = section(KernelLog, "The kernel's own words.")
     faults: Faults = section(Faults, "The rules that turn readings into faults with causes.")
     state: State = section(State, "What survives a restart.")
+    demo: Demo = section(Demo, 'The simulated node of gpu.backend = "demo".')
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each."}
     )

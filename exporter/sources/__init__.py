@@ -34,6 +34,7 @@ def _gpu(around: Surroundings) -> Source:
         wall=around.wall,
         boottime=around.boottime,
         wake=lambda: around.wake("gpu"),
+        demo=around.config.demo,
     )
 
 

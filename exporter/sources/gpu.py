@@ -31,12 +31,14 @@ class Ways:
     """The ways of asking, best first; `is_stuck` tells that a killed child of one still lives.
 
     A way that is None is switched off by the configuration; `restarts` counts those of the probe.
+    `first` is what the first way is called: a simulated node speaks as NVML does.
     """
 
     nvml: Way | None
     smi: Way | None
     is_stuck: Callable[[], bool]
     restarts: Callable[[], int | None] = lambda: None
+    first: str = "nvml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ class GpuSource:
                 nvml_reason = failed.reason
                 self._note_failure(failed)
             else:
-                return answer, _backend("nvml", "ok", answer, nvml_up=True)
+                return answer, _backend(self._ways.first, "ok", answer, nvml_up=True)
         if self._ways.smi is None or self._ways.is_stuck():
             return None, self._from_cache(nvml_reason)
         try:

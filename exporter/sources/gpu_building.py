@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from exporter.config import Gpu
+from exporter.config import Demo, Gpu
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
@@ -25,17 +25,25 @@ def build_gpu(
     wall: Callable[[], float],
     boottime: Callable[[], float],
     wake: Callable[[], None],
+    demo: Demo | None = None,
 ) -> GpuSource:
     """The GPU source with the ways that the configuration allows."""
     nvml = smi = probe = None
     events = GpuEvents(wall, boottime)
-    if config.backend in ("auto", "nvml"):
+    markers = tuple(Path(marker) for marker in config.driver_markers)
+    if config.backend == "demo":
+        probe = RequestProbe(
+            "demo", _demo_command(demo or Demo(), environment), children, events.take
+        )
+        markers = (Path("/"),)  # there is no driver to wait for
+    elif config.backend in ("auto", "nvml"):
         command = Command(
             (sys.executable, "-m", "exporter.probes.nvml", f"--with={','.join(_switches(config))}"),
             environment,
             with_input=True,
         )
         probe = RequestProbe("nvml", command, children, events.take, _breadcrumb())
+    if probe is not None:
         nvml = NvmlWay(probe, config.timeout_secs)
     if config.backend in ("auto", "nvidia-smi"):
         smi = NvidiaSmiWay(
@@ -47,14 +55,23 @@ def build_gpu(
             smi,
             is_stuck=lambda: children.abandoned_count > 0,
             restarts=lambda: None if probe is None else probe.restarts,
+            first="demo" if config.backend == "demo" else "nvml",
         ),
-        Driver(tuple(Path(marker) for marker in config.driver_markers), config.redetect_secs),
+        Driver(markers, config.redetect_secs),
         GpuCache(CacheLives(config.cache_ttl_secs, config.dynamic_ttl_secs)),
         events,
         call=call,
         boottime=boottime,
         wake=wake,
     )
+
+
+def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
+    argv = [sys.executable, "-m", "exporter.probes.demo"]
+    argv += [f"--gpus={demo.gpus}", f"--seed={demo.seed}", f"--speed={demo.speed:g}"]
+    argv += [f"--folder={demo.folder}"] if demo.folder else []
+    argv += ["--whole-node"] if demo.whole_node else []
+    return Command(tuple(argv), environment, with_input=True)
 
 
 def _switches(config: Gpu) -> tuple[str, ...]:

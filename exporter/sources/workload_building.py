@@ -1,6 +1,7 @@
 """Puts the workload source together from its surroundings."""
 
 import os
+from pathlib import Path
 
 from exporter.sources.process_files import ProcessReader
 from exporter.sources.surroundings import Surroundings
@@ -11,10 +12,15 @@ from exporter.sources.workloads import NodeFiles, WorkloadSource
 def build_workloads(around: Surroundings) -> WorkloadSource:
     """The workload source with what the configuration wants of it."""
     wanted = around.config.processes
+    proc, root = around.proc, around.root
+    if around.config.gpu.backend == "demo":
+        # Simulated processes are not those that have their numbers here.
+        folder = Path(around.config.demo.folder or os.devnull)
+        proc, root = folder / "proc", folder / "root"
     ticks_per_sec = os.sysconf("SC_CLK_TCK")
-    reader = ProcessReader(around.proc, ticks_per_sec, with_users=wanted.users)
+    reader = ProcessReader(proc, ticks_per_sec, with_users=wanted.users)
     return WorkloadSource(
-        NodeFiles(reader, around.proc, around.root),
+        NodeFiles(reader, proc, root),
         WorkloadAccounts(wanted.top_n if wanted.per_pid else None),
         call=around.call,
         boottime=around.boottime,

@@ -1,0 +1,42 @@
+"""What the kernel of the simulated node would write into its log."""
+
+from collections.abc import Iterator, Sequence
+
+from exporter.probes.demo.card import XID_FELL_OFF, XID_LINK, XID_REMAPPED, XID_UNCORRECTABLE
+from exporter.probes.demo.jobs import TRAINING
+from exporter.probes.demo.node import Xid
+from exporter.probes.demo.script import SLOW_DISK, SLOW_DISK_NAME, Now
+
+UNKNOWN_PROCESS = "pid='<unknown>', name=<unknown>"
+TEXTS = {
+    XID_UNCORRECTABLE: (
+        "An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at "
+        "partition 6, subpartition 0."
+    ),
+    XID_REMAPPED: "Row Remapper: New row marked for remapping, reset gpu to activate.",
+    XID_LINK: "NVLink: fatal error detected on link 4(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
+    XID_FELL_OFF: "GPU has fallen off the bus.",
+}
+DISK_TIMEOUT_SECS = range(30, 200, 40)
+HUNG_TASK_SECS = 125
+
+
+def of_gpus(xids: Sequence[Xid]) -> Iterator[str]:
+    """The driver's lines about these errors."""
+    for xid in xids:
+        address = xid.card.pci_bus_id.removesuffix(".0")
+        text = TEXTS[xid.code]
+        yield f"NVRM: Xid (PCI:{address}): {xid.code}, {UNKNOWN_PROCESS}, {text}"
+
+
+def of_host(now: Now) -> Iterator[str]:
+    """The kernel's lines about the disk that does not answer, and who waits for it."""
+    lasted = now.of_node(SLOW_DISK)
+    if lasted is None:
+        return
+    if lasted in DISK_TIMEOUT_SECS:
+        controller = SLOW_DISK_NAME.removesuffix("n1")
+        yield f"nvme {controller}: I/O {lasted} QID 4 timeout, aborting"
+    if lasted == HUNG_TASK_SECS:
+        pid = TRAINING.first_pid
+        yield f"INFO: task {TRAINING.command}:{pid} blocked for more than 120 seconds."

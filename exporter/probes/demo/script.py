@@ -1,0 +1,63 @@
+"""What goes wrong on the simulated node, and when; it all clears, and begins again."""
+
+from dataclasses import dataclass
+
+CYCLE_SECS = 1800
+
+OVERHEATING = "overheating"
+ECC_BURST = "ecc_burst"
+FELL_OFF = "fell_off_the_bus"
+LINK_ERRORS = "link_errors"
+SLOW_DISK = "slow_disk"
+SLOW_DISK_NAME = "nvme1n1"
+
+RESET_SECS = 20
+"""How long a GPU rests for the reset that repairs it."""
+
+BURST_SECS = 60
+"""How long errors are corrected before one cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One thing that goes wrong, in seconds of the cycle; `gpu` counts round the GPUs there are."""
+
+    name: str
+    starts: int
+    ends: int
+    gpu: int = 0
+
+
+INCIDENTS = (
+    Incident(OVERHEATING, 60, 330, gpu=2),
+    Incident(ECC_BURST, 420, 750, gpu=1),
+    Incident(FELL_OFF, 840, 1020, gpu=5),
+    Incident(LINK_ERRORS, 1110, 1320, gpu=3),
+    Incident(SLOW_DISK, 1410, 1620),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """One second of the simulation: how long each active incident has lasted, in seconds."""
+
+    secs: int
+    lasting: tuple[tuple[Incident, int], ...]
+
+    def of_gpu(self, name: str, index: int, count: int) -> int | None:
+        """Seconds since this incident began on this GPU; None while it has not."""
+        for incident, lasted in self.lasting:
+            if incident.name == name and incident.gpu % count == index:
+                return lasted
+        return None
+
+    def of_node(self, name: str) -> int | None:
+        """Seconds since this incident began on the node; None while it has not."""
+        return next((lasted for found, lasted in self.lasting if found.name == name), None)
+
+
+def at(secs: int) -> Now:
+    """What is wrong at this second since the start."""
+    moment = secs % CYCLE_SECS
+    lasting = ((it, moment - it.starts) for it in INCIDENTS if it.starts <= moment < it.ends)
+    return Now(secs, tuple(lasting))

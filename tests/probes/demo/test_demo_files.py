@@ -1,0 +1,86 @@
+"""The files of the simulated node, read by the real readers."""
+
+import os
+from pathlib import Path
+
+from exporter.probes.demo.files import KERNEL_LOG, TICKS_PER_SEC, NodeFolder
+from exporter.probes.demo.jobs import BATCH, BATCH_SECS, TRAINING
+from exporter.probes.demo.node import DemoNode
+from exporter.probes.demo.script import FELL_OFF, INCIDENTS, SLOW_DISK
+from exporter.sources.cpu import CpuReader
+from exporter.sources.device_allocation import read_checkpoint
+from exporter.sources.disk import DiskReader
+from exporter.sources.kernel_log.record import parse_kmsg
+from exporter.sources.memory import MemoryReader
+from exporter.sources.pid_namespace import pid_scope
+from exporter.sources.pod_names import PodNameReader
+from exporter.sources.process_files import ProcessReader
+
+NOW = 5000.0
+STARTS = {incident.name: incident.starts for incident in INCIDENTS}
+
+
+def _written(folder: Path, node: DemoNode, secs: float, *, with_host: bool = False) -> NodeFolder:
+    files = NodeFolder(folder, NOW, with_host=with_host)
+    files.write(node, node.advance_to(secs), NOW)
+    return files
+
+
+def test_its_processes_are_found_in_their_pods(tmp_path: Path) -> None:
+    """Each process has a start before it is seen, a cgroup, and a pod whose name can be found."""
+    _written(tmp_path, DemoNode(8, 1, 1.0), 10)
+    assert pid_scope(tmp_path / "proc").is_certain
+    facts = ProcessReader(tmp_path / "proc", TICKS_PER_SEC).look(TRAINING.first_pid)
+    assert facts is not None
+    assert facts.started_boottime < NOW
+    names = PodNameReader(tmp_path / "root").look()
+    workload = names.containers[facts.owner.container_id or ""]
+    assert (workload.namespace, workload.pod) == (TRAINING.namespace, TRAINING.pod)
+    held = {it.container: len(it.devices) for it in read_checkpoint(tmp_path / "root")}
+    assert held == {"trainer": 4, "server": 2, "triton": 1, "notebook": 1}
+
+
+def test_what_ended_leaves_no_file(tmp_path: Path) -> None:
+    """A process that ends is gone, and the next of its kind is another one."""
+    node = DemoNode(8, 1, 1.0)
+    files = _written(tmp_path, node, 10)
+    first = BATCH.first_pid + 7
+    assert (tmp_path / "proc" / str(first)).is_dir()
+    files.write(node, node.advance_to(BATCH_SECS + 1), NOW + BATCH_SECS)
+    assert not (tmp_path / "proc" / str(first)).exists()
+    files.write(node, node.advance_to(601), NOW + 601)
+    assert (tmp_path / "proc" / str(first + 100)).is_dir()
+
+
+def test_the_host_is_one_that_our_readers_know(tmp_path: Path) -> None:
+    """Processors, memory and disks are read from it as from a real one, and they move."""
+    node = DemoNode(8, 1, 1.0)
+    files = _written(tmp_path, node, 10, with_host=True)
+    cpu = CpuReader(tmp_path / "proc", tmp_path / "sys")
+    cpu.look()
+    files.write(node, node.advance_to(40), NOW + 30)
+    usage = cpu.look().value.usage_percent
+    assert usage is not None
+    assert 5 < usage < 60
+    assert MemoryReader(tmp_path / "proc").look().value.total_bytes == 2**40
+    disks = DiskReader(tmp_path / "proc", tmp_path / "sys", lambda _: True, 8).look().value
+    assert [disk.device for disk in disks.disks] == ["nvme0n1", "nvme1n1"]
+    files.close()
+
+
+def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
+    """Xids, timeouts of the disk and the task that hangs come as records of the kernel."""
+    node = DemoNode(8, 1, 1.0)
+    files = _written(tmp_path, node, 1, with_host=True)
+    files.write(node, node.advance_to(STARTS[FELL_OFF]), NOW + STARTS[FELL_OFF])
+    files.write(node, node.advance_to(STARTS[SLOW_DISK] + 130), NOW + STARTS[SLOW_DISK])
+    reader = os.open(tmp_path / KERNEL_LOG, os.O_RDONLY | os.O_NONBLOCK)
+    lines = os.read(reader, 65536).splitlines(keepends=True)
+    os.close(reader)
+    records = [parse_kmsg(line) for line in lines]
+    assert None not in records
+    text = b"".join(lines).decode()
+    assert ": 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus." in text
+    assert "nvme nvme1: I/O 30 QID 4 timeout, aborting" in text
+    assert "INFO: task python3:41000 blocked for more than 120 seconds." in text
+    files.close()

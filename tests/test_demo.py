@@ -1,0 +1,82 @@
+"""The command `demo`: the real program on a simulated node."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.program import Program, wait_for
+
+NAMES_THAT_MUST_STAY = (
+    "hw_gpu_count",
+    "hw_gpu_used_count",
+    "hw_gpu_type_count",
+    "hw_node_uptime_seconds",
+)
+
+
+def _demo(folder: Path, *options: str) -> Program:
+    command = (sys.executable, "-m", "exporter", "demo", "--gpus", "8", *options)
+    return Program(folder, environment={"TMPDIR": str(folder)}, command=command)
+
+
+def test_a_whole_node_can_be_seen_working(tmp_path: Path) -> None:
+    """GPUs, pods, host and kernel log are there, incidents come, and the page lints clean."""
+    with _demo(tmp_path, "--whole-node", "--speed", "400") as program:
+        page = program.page_with("hw_gpu_xid_errors_total{").text
+        assert 'backend="demo",reason="ok"' in page
+        assert 'pod="llama-train-0",container="trainer"' in page
+        assert "hw_exporter_attribution_info{" in page
+        assert 'reason="ok"} 1' in page
+        assert "hw_disk_io_time_seconds_total{" in page
+        found = wait_for(
+            lambda: program.get("/processes").document["processes"] or None, "a process"
+        )
+        assert {process["pod"] for process in found} >= {"llama-train-0", "embed-0"}
+        program.page_with("hw_kernel_log_events_total{")
+        code, secs = program.stop()
+    assert code == 0
+    assert secs < 2
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("hw-exporter-demo")]
+    _check(page)
+
+
+def _check(page: str) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed")
+    checked = subprocess.run(
+        [promtool, "check", "metrics"],
+        input=page.encode(),
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    said = (checked.stdout + checked.stderr).decode().splitlines()
+    assert not [line for line in said if not line.startswith(NAMES_THAT_MUST_STAY)]
+
+
+def test_only_the_gpus_are_simulated_unless_more_is_asked_for(tmp_path: Path) -> None:
+    """Without the switch the host is the real one, and simulated processes are still found."""
+    with _demo(tmp_path) as program:
+        page = program.page_with("hw_gpu_workload_info{").text
+        assert 'cpu_model="Demo' not in page
+        assert page.count("hw_gpu_up{") == 8
+        assert program.stop()[0] == 0
+
+
+def test_a_wrong_number_of_gpus_is_refused(tmp_path: Path) -> None:
+    """Bounds hold for the options of the demo as for any key of the configuration."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "exporter", "demo", "--gpus", "99"],
+        cwd=Path(__file__).resolve().parent.parent,
+        env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert b'demo.gpus is "99", but must be at most 16' in ended.stderr
+    assert not any(tmp_path.iterdir())
