@@ -28,21 +28,9 @@ def build_gpu(
     demo: Demo | None = None,
 ) -> GpuSource:
     """The GPU source with the ways that the configuration allows."""
-    nvml = smi = probe = None
+    nvml = smi = None
     events = GpuEvents(wall, boottime)
-    markers = tuple(Path(marker) for marker in config.driver_markers)
-    if config.backend == "demo":
-        probe = RequestProbe(
-            "demo", _demo_command(demo or Demo(), environment), children, events.take
-        )
-        markers = (Path("/"),)  # there is no driver to wait for
-    elif config.backend in ("auto", "nvml"):
-        command = Command(
-            (sys.executable, "-m", "exporter.probes.nvml", f"--with={','.join(_switches(config))}"),
-            environment,
-            with_input=True,
-        )
-        probe = RequestProbe("nvml", command, children, events.take, _breadcrumb())
+    probe = _probe(config, demo or Demo(), environment, children, events)
     if probe is not None:
         nvml = NvmlWay(probe, config.timeout_secs)
     if config.backend in ("auto", "nvidia-smi"):
@@ -57,13 +45,39 @@ def build_gpu(
             restarts=lambda: None if probe is None else probe.restarts,
             first="demo" if config.backend == "demo" else "nvml",
         ),
-        Driver(markers, config.redetect_secs),
+        _driver(config),
         GpuCache(CacheLives(config.cache_ttl_secs, config.dynamic_ttl_secs)),
         events,
         call=call,
         boottime=boottime,
         wake=wake,
     )
+
+
+def _driver(config: Gpu) -> Driver:
+    """How the driver is noticed; a simulated node has none to wait for."""
+    markers = ("/",) if config.backend == "demo" else config.driver_markers
+    return Driver(tuple(Path(marker) for marker in markers), config.redetect_secs)
+
+
+def _probe(
+    config: Gpu,
+    demo: Demo,
+    environment: Mapping[str, str],
+    children: Children,
+    events: GpuEvents,
+) -> RequestProbe | None:
+    """The probe that speaks as NVML does; None where it is switched off."""
+    if config.backend == "demo":
+        return RequestProbe("demo", _demo_command(demo, environment), children, events.take)
+    if config.backend not in ("auto", "nvml"):
+        return None
+    command = Command(
+        (sys.executable, "-m", "exporter.probes.nvml", f"--with={','.join(_switches(config))}"),
+        environment,
+        with_input=True,
+    )
+    return RequestProbe("nvml", command, children, events.take, _breadcrumb())
 
 
 def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
