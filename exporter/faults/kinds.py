@@ -7,7 +7,18 @@ from exporter.faults.entities import Scene
 from exporter.faults.event_words import EVENT_WORDS
 from exporter.faults.judge import KindTraits
 from exporter.faults.kind import Kind
-from exporter.faults.kinds_gpu import GPU
+from exporter.faults.kinds_board import (
+    CPU,
+    DIMM,
+    FAN,
+    MD_ARRAY,
+    NFS_MOUNT,
+    NVSWITCH,
+    POWER,
+    TEMPERATURE,
+)
+from exporter.faults.kinds_bus import IB_PORT, PCIE
+from exporter.faults.kinds_gpu import GPU, NVLINK
 from exporter.faults.kinds_network import NIC
 from exporter.faults.kinds_node import NODE, SOURCE
 from exporter.faults.kinds_storage import DISK, FILESYSTEM
@@ -16,7 +27,12 @@ from exporter.faults.vocabulary import Vocabulary
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 
-KINDS: tuple[Kind, ...] = (NODE, GPU, DISK, FILESYSTEM, NIC, PROCESS, WORKLOAD, SOURCE)
+KINDS: tuple[Kind, ...] = (
+    *(NODE, CPU, DIMM, TEMPERATURE, FAN, POWER, PCIE),
+    *(GPU, NVLINK, NVSWITCH, DISK, FILESYSTEM, MD_ARRAY, NFS_MOUNT, NIC, IB_PORT),
+    *(PROCESS, WORKLOAD, SOURCE),
+)
+"""Where several kinds have one type in labels, events of that type are about the first."""
 
 VOCABULARY = Vocabulary(
     names=MappingProxyType({kind.name: kind.names for kind in KINDS}),

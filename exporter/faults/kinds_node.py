@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities import Entity, FieldsOf, Getter
+from exporter.faults.entities import Entity, FieldsOf, Getter, of_label
 from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of, prefixed
 from exporter.faults.vocabulary import FieldType, names_of
 from exporter.model.gpu import Gpus
-from exporter.model.node import Cpu, Host, Memory, Paging
+from exporter.model.kernel_log import KernelLog
+from exporter.model.node import Cpu, CpuHealth, Host, Memory, Paging
+from exporter.model.pcie import Pcie
 from exporter.model.pressure import Pressures
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
@@ -16,6 +18,8 @@ READINGS: tuple[tuple[str, type], ...] = (
     ("cpu_", Cpu),
     ("memory_", Memory),
     ("memory_", Paging),
+    ("cpu_", CpuHealth),
+    ("kernel_log_", KernelLog),
 )
 """What is put in front of the fields of each reading."""
 
@@ -35,6 +39,11 @@ def _backend(name: str) -> Getter:
         return found
 
     return value_of
+
+
+def _gpus_on_bus(snapshot: object) -> Value:
+    pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
+    return None if pcie is None else sum(device.kind == "gpu" for device in pcie.devices)
 
 
 def _up_gpus(snapshot: object) -> Value:
@@ -72,6 +81,7 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_backend_reason": _backend("reason"),
     "gpu_nvml_up": _backend("nvml_up"),
     "gpu_up_count": _up_gpus,
+    "gpu_pci_count": _gpus_on_bus,
 }
 
 _NAMES: Mapping[str, FieldType] = {
@@ -85,12 +95,42 @@ _NAMES: Mapping[str, FieldType] = {
     "gpu_backend_reason": FieldType(Type.TEXT),
     "gpu_nvml_up": FieldType(Type.TRUTH),
     "gpu_up_count": FieldType(Type.NUMBER),
+    "gpu_pci_count": FieldType(Type.NUMBER),
 }
+
+
+_LABELED: Mapping[str, tuple[type, str]] = {
+    f"{prefix}{name}": (kind, name)
+    for prefix, kind in READINGS
+    for name, found in names_of(kind).items()
+    if found.is_labeled
+}
+
+
+class _NodeFields:
+    """The fields of all readings about the node, those with labels included."""
+
+    __slots__ = ("_snapshot", "_values")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._values = FieldsOf(snapshot, _GETTERS)
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said."""
+        field, bracket, label = name.partition("[")
+        if not bracket:
+            return self._values.get(name)
+        if field not in _LABELED:
+            return None
+        kind, attribute = _LABELED[field]
+        rows = getattr(self._snapshot.reading(kind), attribute, ())
+        return of_label(rows, label[:-1])
 
 
 def _node(snapshot: Snapshot) -> Iterable[Entity]:
     key = ("node", snapshot.node)
-    yield Entity(key, snapshot.node, FieldsOf(snapshot, _GETTERS), (("node", ""), key))
+    yield Entity(key, snapshot.node, _NodeFields(snapshot), (("node", ""), key))
 
 
 def _sources(snapshot: Snapshot) -> Iterable[Entity]:

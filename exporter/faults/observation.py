@@ -89,7 +89,9 @@ class Observer:
         for entity in entities.values():
             by_kind.setdefault(entity.kind, []).append(entity)
         self._look_at_fields(entities, by_kind)
-        scene = replace(scene, edges=(*scene.edges, *waits(by_kind, self.history, self.now)))
+        waiting = waits(by_kind, self.history, self.now)
+        links = self._links_by_events(by_kind)
+        scene = replace(scene, edges=(*scene.edges, *waiting, *links))
         graph = Graph(entities, scene.edges)
         past = Graph(entities, [*scene.edges, *self._edges_of_ended(scene)])
         return View(scene, self.now, entities, by_kind, graph, past, self.events)
@@ -131,6 +133,13 @@ class Observer:
             if key is not None and key not in entities:
                 addresses = tuple(a for a, k in self._names.items() if k == key) or (address,)
                 yield Entity(key, key[1], addresses=addresses)
+
+    def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
+        """A link that is known by its events is part of the GPU with the address in its name."""
+        for link in by_kind.get("nvlink", ()):
+            gpu = self._names.get(("gpu", link.key[1].partition("/")[0]))
+            if gpu is not None:
+                yield Edge("part_of", link.key, gpu)
 
     def _look_at_fields(self, entities: Iterable[Key], by_kind: Mapping[str, list[Entity]]) -> None:
         self.history.see(entities, self.now)

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from exporter.faults.catalogue import shipped_catalogue
+from exporter.faults.enriching import enriched
 from exporter.faults.feed import Feed
 from exporter.faults.judge import Judge
 from exporter.faults.kinds import TRAITS, VOCABULARY, scene_of
@@ -34,7 +36,8 @@ class Reasoner:
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
-        events = self._feed.new_events(snapshot)
+        catalogue = shipped_catalogue()
+        events = [enriched(event, catalogue) for event in self._feed.new_events(snapshot)]
         scene = scene_of(snapshot, events, self._feed.heard(snapshot))
         return self._judge.judge(scene)
 

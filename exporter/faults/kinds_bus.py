@@ -1,0 +1,80 @@
+"""PCI Express devices and the ports above them, InfiniBand ports, and what they are part of."""
+
+from collections.abc import Iterable
+
+from exporter.faults.entities import Address, Edge, Entity, FieldsOf, Key
+from exporter.faults.expression import Type
+from exporter.faults.kind import Kind, getters_of
+from exporter.faults.vocabulary import FieldType, names_of
+from exporter.model.gpu import Gpus
+from exporter.model.infiniband import Infiniband, InfinibandPort
+from exporter.model.network import Network
+from exporter.model.pci import pci_address
+from exporter.model.pcie import Pcie, PcieDevice
+from exporter.model.snapshot import Snapshot
+
+_PCIE_GETTERS = getters_of(PcieDevice)
+_PORT_GETTERS = getters_of(InfinibandPort)
+
+
+def _devices(snapshot: Snapshot) -> Iterable[Entity]:
+    pcie = snapshot.reading(Pcie)
+    for device in pcie.devices if pcie else ():
+        key = ("pcie", device.device)
+        yield Entity(key, device.device, FieldsOf(device, _PCIE_GETTERS), (key,))
+
+
+def _bus(snapshot: Snapshot) -> Iterable[Edge]:
+    """Which device is below which port, and which GPU, card or port is which device."""
+    pcie = snapshot.reading(Pcie)
+    known = {device.device for device in pcie.devices} if pcie else set()
+    for device in pcie.devices if pcie else ():
+        if device.parent:
+            yield Edge("below", ("pcie", device.device), ("pcie", device.parent))
+    for key, address in _users(snapshot):
+        if address in known:
+            yield Edge("part_of", key, ("pcie", address))
+
+
+def _users(snapshot: Snapshot) -> Iterable[tuple[Key, str | None]]:
+    gpus, network = snapshot.reading(Gpus), snapshot.reading(Network)
+    for state in gpus.states if gpus else ():
+        yield ("gpu", state.gpu.uuid), pci_address(state.gpu.pci_bus_id or "")
+    for interface in network.interfaces if network else ():
+        yield ("nic", interface.device), pci_address(interface.pci_bus_id or "")
+    ports = snapshot.reading(Infiniband)
+    for port in ports.ports if ports else ():
+        yield ("ib_port", _port_id(port)), pci_address(port.pci_bus_id or "")
+
+
+def _port_id(port: InfinibandPort) -> str:
+    return f"{port.device}/{port.port}"
+
+
+def _ports(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Infiniband)
+    for port in reading.ports if reading else ():
+        addresses: list[Address] = [("network", _port_id(port))]
+        pci = pci_address(port.pci_bus_id or "")
+        if pci:
+            addresses.append(("network", pci))
+        name = _port_id(port)
+        yield Entity(("ib_port", name), name, FieldsOf(port, _PORT_GETTERS), tuple(addresses))
+
+
+PCIE = Kind(
+    "pcie",
+    "pcie",
+    names_of(PcieDevice) | {"errors_by_severity": FieldType(Type.NUMBER, is_labeled=True)},
+    _devices,
+    Pcie,
+    relate=_bus,
+)
+IB_PORT = Kind(
+    "ib_port",
+    "network",
+    names_of(InfinibandPort),
+    _ports,
+    Infiniband,
+    kin={"node": "node", "pcie": "pcie"},
+)
