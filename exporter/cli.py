@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.commands.rules import add_rules_command
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
 from exporter.demo import simulated
@@ -51,6 +52,8 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
         options = _parser().parse_args(arguments)
     except SystemExit as ended:
         return int(ended.code or 0)
+    if "handler" in options:
+        return int(options.handler(options))
     if options.command == "demo":
         given = {name: getattr(options, name) for name in ("gpus", "seed", "speed")}
         given = {name: value for name, value in given.items() if value is not None}
@@ -101,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
     )
+    add_rules_command(commands)
     return parser
 
 

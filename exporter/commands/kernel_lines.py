@@ -1,0 +1,28 @@
+"""Lines of a kernel log in a recording, read as the exporter reads the real one."""
+
+from collections.abc import Iterable
+
+from exporter.faults.catalogue import shipped_catalogue
+from exporter.faults.enriching import enriched
+from exporter.faults.recording import START_BOOTTIME, START_WALL
+from exporter.model.event import Event
+from exporter.sources.kernel_log.intake import Intake, PrintClock
+from exporter.sources.kernel_log.record import Record
+
+
+class KernelLines:
+    """Gives the events of each line; lines of one message must be in one text."""
+
+    def __init__(self) -> None:
+        clock = PrintClock(lambda: START_WALL, lambda: START_BOOTTIME)
+        self._intake = Intake(clock, accept_user_records=False)
+        self._last = 0
+
+    def events(self, text: str, boottime: float) -> Iterable[Event]:
+        """The events in these lines, printed at this boot time in seconds."""
+        for line in text.split("\n"):
+            self._intake.take(Record(4, None, boottime, line.encode(), is_escaped=False))
+        self._intake.settle()
+        new = [e for e in self._intake.tally.ring.events() if e.number > self._last]
+        self._last = self._intake.tally.number
+        return [enriched(event, shipped_catalogue()) for event in new]

@@ -1,0 +1,103 @@
+"""`hw-exporter rules check|list|replay`: rules looked at without a running exporter."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from exporter.commands.kernel_lines import KernelLines
+from exporter.faults.entities import Scene
+from exporter.faults.judge import Judge
+from exporter.faults.kinds import TRAITS, VOCABULARY
+from exporter.faults.reasoner import rule_book
+from exporter.faults.recording import START_WALL, BadRecording, Reader
+from exporter.faults.rule_files import RuleBook
+from exporter.model.verdict import Fault
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_MISTAKES = 2
+
+
+def add_rules_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `rules` with its three parts to the command line."""
+    rules = commands.add_parser("rules", help="look at fault rules")
+    parts = rules.add_subparsers(title="parts", metavar="PART", required=True)
+    check = parts.add_parser("check", help="say everything that is wrong in rule files")
+    check.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
+    check.set_defaults(handler=_check)
+    listing = parts.add_parser("list", help="list the rules in use")
+    listing.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
+    listing.set_defaults(handler=_list)
+    replay = parts.add_parser("replay", help="say what would have been said of a recording")
+    replay.add_argument("file", metavar="FILE", help="recorded scenes, one JSON object per line")
+    replay.add_argument("--rules", action="append", default=[], metavar="PATH", dest="paths")
+    replay.set_defaults(handler=_replay)
+
+
+def _check(options: argparse.Namespace) -> int:
+    book = rule_book(tuple(options.paths))
+    for mistake in book.mistakes:
+        print(mistake)
+    print(f"{len(book.rules)} rules are good, {len(book.mistakes)} mistakes")
+    return EXIT_MISTAKES if book.mistakes else EXIT_OK
+
+
+def _list(options: argparse.Namespace) -> int:
+    book = rule_book(tuple(options.paths))
+    width = max((len(rule.id) for rule in book.rules), default=0)
+    for rule in sorted(book.rules, key=lambda each: (each.entity, each.id)):
+        print(f"{rule.id:<{width}}  {rule.entity:<12}  {rule.severity:<8}  {rule.when.source}")
+    return EXIT_OK
+
+
+def _replay(options: argparse.Namespace) -> int:
+    try:
+        text = Path(options.file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"hw-exporter: {options.file} cannot be read: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    try:
+        for line in told(text.splitlines(), rule_book(tuple(options.paths))):
+            print(line)
+    except BadRecording as error:
+        print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+def recorded_scenes(lines: Iterable[str]) -> Iterable[Scene]:
+    """The scenes of a recording; raises BadRecording."""
+    reader = Reader(VOCABULARY, TRAITS.hw_types, KernelLines().events)
+    return reader.scenes(lines)
+
+
+def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
+    """One line for each change of each fault; raises BadRecording."""
+    judge = Judge(book, TRAITS, time.perf_counter)
+    known: dict[tuple[str, str], str] = {}
+    for scene in recorded_scenes(lines):
+        said = judge.judge(scene)
+        for fault in said.faults:
+            place = (fault.rule, fault.subject.hw_id)
+            state = f"{fault.state.value} {_cause(fault)}"
+            if known.get(place, "") != state:
+                known[place] = state
+                yield f"{scene.wall - START_WALL:8.0f}s  {_line(fault)}"
+
+
+def _cause(fault: Fault) -> str:
+    return fault.causes[-1].rule if fault.causes else fault.rule
+
+
+def _line(fault: Fault) -> str:
+    about = f"{fault.subject.hw_type} {fault.subject.hw_name}"
+    cause = ""
+    if fault.causes:
+        root = fault.causes[-1]
+        cause = f" (caused by {root.rule} of {root.subject.hw_type} {root.subject.hw_name})"
+    return (
+        f"{fault.state.value:<8} {fault.severity:<8} {fault.rule} of {about}: "
+        f"{fault.summary}{cause}"
+    )
