@@ -18,6 +18,8 @@ from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
 from exporter.judging import Judging
+from exporter.kubernetes.api import NodeStatus
+from exporter.kubernetes.loop import ConditionsLoop
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
@@ -46,6 +48,10 @@ class CannotListen(Exception):  # noqa: N818 - reads as what it is
 def wall_now() -> float:
     """Seconds since the epoch."""
     return time.time()
+
+
+def _rfc3339_now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall_now()))
 
 
 def boottime_now() -> float:
@@ -112,6 +118,7 @@ class App:
         self._collecting.add_done_callback(_say_why_it_ended)
         model = asyncio.ensure_future(self._ask_cpu_model())
         watch = asyncio.ensure_future(self._security.watch())
+        conditions = asyncio.ensure_future(self._keep_conditions())
         servers = [await self._serve(sock) for sock in sockets]
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
@@ -120,6 +127,7 @@ class App:
             server.close()
         model.cancel()
         watch.cancel()
+        conditions.cancel()
         await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
 
     async def _serve(self, sock: socket.socket) -> asyncio.Server:
@@ -214,6 +222,20 @@ class App:
 
     def _wake(self, source: str) -> None:
         self._collector.wake(source)
+
+    async def _keep_conditions(self) -> None:
+        settings = self._config.node_conditions
+        if not settings.enabled:
+            return
+        node = self._identity.node
+        try:
+            status = NodeStatus(settings, node)
+        except ValueError as error:
+            log.error("no conditions are written: %s", error)  # noqa: TRY400 - one sentence says it
+            return
+        await ConditionsLoop(
+            settings, node, status, latest=self.snapshot, now=_rfc3339_now, elapsed=boottime_now
+        ).run()
 
     async def _ask_cpu_model(self) -> None:
         """Ask py-cpuinfo once, beside everything else: it takes a second of processor time."""

@@ -275,6 +275,26 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeConditions:
+    """The conditions GPUHealthy and HardwareHealthy of our own Kubernetes node."""
+
+    enabled: bool = knob(False, "Keep the conditions of the node up to date.")
+    dry_run: bool = knob(True, "Log what would be written, and write nothing.")
+    api_server: str = knob("https://kubernetes.default.svc", "Where the Kubernetes API is.")
+    token_file: str = knob(
+        "/var/run/secrets/kubernetes.io/serviceaccount/token", "File with the token to show."
+    )
+    ca_file: str = knob(
+        "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt",
+        "PEM file with the authorities of the API's certificate.",
+    )
+    interval_secs: float = knob(10.0, "Seconds between two looks at the faults.", at_least=1)
+    heartbeat_secs: float = knob(
+        300.0, "Seconds after which unchanged conditions are written again.", at_least=10
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeCommand:
     """An external probe: a program that prints one JSON object per line."""
 
@@ -317,6 +337,9 @@ class Config:
     faults: Faults = section(Faults, "The rules that turn readings into faults with causes.")
     state: State = section(State, "What survives a restart.")
     demo: Demo = section(Demo, 'The simulated node of gpu.backend = "demo".')
+    node_conditions: NodeConditions = section(
+        NodeConditions, "The conditions GPUHealthy and HardwareHealthy of our own Kubernetes node."
+    )
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each."}
     )

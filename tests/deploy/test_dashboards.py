@@ -18,10 +18,6 @@ KNOWN = {*(family.name for family in FAMILIES), *(family.name for family in LIVE
 METRIC = re.compile(r"\bhw_[a-z0-9_]+\b")
 NOT_METRICS = {"hw_type", "hw_id", "hw_name", "hw_state", "hw_limit_type"}
 RECORDED = re.compile(r"\b[a-z_]+:hw_[a-z0-9_]+:[a-z0-9_]+\b")
-ABOUT_FAULTS = re.compile(
-    r"hw_fault.*|hw_events_total|hw_status|hw_node_healthy|hw_exporter_rule.*"
-    r"|hw_conntrack_.*|hw_file_descriptors_.*|hw_node_clock_.*|hw_tcp_.*"
-)
 SOURCES = (
     *FILES,
     ROOT / "deploy/prometheus/alerts.yml",
@@ -92,7 +88,7 @@ def test_every_metric_named_exists(file: Path) -> None:
     assert recorded <= _recorded()
     named = set(METRIC.findall(RECORDED.sub("", text))) - NOT_METRICS
     assert named
-    assert {name for name in named - KNOWN if not ABOUT_FAULTS.fullmatch(name)} == set()
+    assert named - KNOWN == set()
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")

@@ -167,3 +167,17 @@ def test_monitors_keep_our_labels(kind: str, tmp_path: Path) -> None:
     assert endpoint["port"] == container_of(manifests)["ports"][0]["name"]
     labels = the("Service", manifests)["metadata"]["labels"]
     assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
+
+
+def test_conditions_need_one_right_only(tmp_path: Path) -> None:
+    """Patching the status of nodes, and the policy that makes it the own node, are all."""
+    manifests = rendered_with(["node-conditions"], "base", tmp_path)
+    assert the("ClusterRole", manifests)["rules"] == [
+        {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]}
+    ]
+    account = the("ServiceAccount", manifests)["metadata"]
+    (subject,) = the("ClusterRoleBinding", manifests)["subjects"]
+    assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
+    policy = the("ValidatingAdmissionPolicy", manifests)["spec"]
+    user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
+    assert user in policy["matchConditions"][0]["expression"]

@@ -1,0 +1,1 @@
+"""What the exporter tells Kubernetes about its own node, where it is asked to."""

@@ -1,0 +1,51 @@
+"""Builders of snapshots with faults, for the tests of node conditions."""
+
+from types import MappingProxyType
+
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Cause, Conclusions, Fault, FaultState, Subject
+
+GPU = Subject("gpu", "gpu", "GPU-1", "GPU 0")
+
+
+def fault(
+    rule: str = "gpu_lost",
+    *,
+    subject: Subject = GPU,
+    severity: str = "critical",
+    state: FaultState = FaultState.ACTIVE,
+    causes: tuple[Cause, ...] = (),
+) -> Fault:
+    """A fault with everything that does not matter here left plain."""
+    return Fault(
+        rule=rule,
+        subject=subject,
+        severity=severity,
+        state=state,
+        since=100.0,
+        ended=None,
+        confidence=1.0,
+        summary=f"{subject.hw_name} has {rule}",
+        action="reboot_node",
+        runbook=rule,
+        status="failed",
+        causes=causes,
+    )
+
+
+def snapshot(*faults: Fault, has_gpu: bool = True) -> Snapshot:
+    """A snapshot in which these faults were concluded."""
+    readings: dict[type, object] = {}
+    if has_gpu:
+        state = GpuState(Gpu(index=0, uuid="GPU-1", name="H100"), read_boottime=1.0)
+        readings[Gpus] = Gpus(backend=GpuBackend("nvml", "ok"), states=(state,))
+    return Snapshot(
+        node="n1",
+        sequence=1,
+        taken_at=1.0,
+        taken_boottime=1.0,
+        duration_secs=0.1,
+        readings=MappingProxyType(readings),
+        conclusions=Conclusions(faults=faults),
+    )

@@ -1,0 +1,123 @@
+"""The request to the API, against a server that speaks as one."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from exporter.config import NodeConditions
+from exporter.kubernetes.api import NodeStatus, PatchRefused
+from tests.fakes.certificates import Authority
+
+TOKEN = "the-token-of-the-pod"
+
+
+class _Api:
+    """Answers every request with a status and a body, and remembers it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.authority = Authority(folder)
+        self.token_file = folder / "token"
+        self.token_file.write_text(TOKEN)
+        self.answer: tuple[int, str] = (200, '{"status": {"conditions": []}}')
+        self.requests: list[tuple[str, str, str, Any]] = []
+        self.port = 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        said = (request.headers["Authorization"], request.headers["Content-Type"])
+        self.requests.append((f"{request.method} {request.path}", *said, await request.json()))
+        status, text = self.answer
+        return web.Response(status=status, text=text, headers={"Location": "https://127.0.0.1/"})
+
+    def settings(self) -> NodeConditions:
+        return NodeConditions(
+            api_server=f"https://127.0.0.1:{self.port}",
+            token_file=str(self.token_file),
+            ca_file=str(self.authority.file),
+        )
+
+
+@asynccontextmanager
+async def _serving(folder: Path) -> AsyncIterator[_Api]:
+    api = _Api(folder)
+    pair = api.authority.sign("server")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pair.cert, pair.key)
+    server = web.Server(api.handle)
+    loop = asyncio.get_running_loop()
+    listening = await loop.create_server(server, "127.0.0.1", 0, ssl=context)
+    api.port = listening.sockets[0].getsockname()[1]
+    try:
+        yield api
+    finally:
+        listening.close()
+        await server.shutdown(0.1)
+
+
+async def test_the_status_of_our_own_node_is_patched(tmp_path: Path) -> None:
+    """One PATCH of our node's status, merged by type, with the token as it is in its file now."""
+    async with _serving(tmp_path) as api:
+        status = NodeStatus(api.settings(), "gpu-node-7.example")
+        await status.patch({"status": {}})
+        api.token_file.write_text(f"{TOKEN}-renewed\n")
+        assert await status.patch({"status": {}}) == {"status": {"conditions": []}}
+    merge = "application/strategic-merge-patch+json"
+    path = "PATCH /api/v1/nodes/gpu-node-7.example/status"
+    assert api.requests == [
+        (path, f"Bearer {TOKEN}", merge, {"status": {}}),
+        (path, f"Bearer {TOKEN}-renewed", merge, {"status": {}}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(403, "{}"), (404, "{}"), (409, "{}"), (500, ""), (302, ""), (200, "no JSON"), (200, "")],
+)
+async def test_other_answers_are_refusals(answer: tuple[int, str], tmp_path: Path) -> None:
+    """Whatever the API answers but the node, it is one sentence that holds no token."""
+    async with _serving(tmp_path) as api:
+        api.answer = answer
+        with pytest.raises(PatchRefused) as caught:
+            await NodeStatus(api.settings(), "n1").patch({"status": {}})
+    assert len(api.requests) == 1
+    assert TOKEN not in str(caught.value)
+
+
+async def test_a_stranger_is_not_told_the_token(tmp_path: Path) -> None:
+    """A server with a certificate of another authority gets no request."""
+    (tmp_path / "other").mkdir()
+    async with _serving(tmp_path) as api:
+        stranger = Authority(tmp_path / "other", "stranger")
+        settings = NodeConditions(
+            api_server=api.settings().api_server,
+            token_file=str(api.token_file),
+            ca_file=str(stranger.file),
+        )
+        with pytest.raises(PatchRefused):
+            await NodeStatus(settings, "n1").patch({"status": {}})
+    assert api.requests == []
+
+
+async def test_missing_files_and_servers_are_refusals(tmp_path: Path) -> None:
+    """No token, no authorities or nobody listening: one sentence, later another try."""
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    for settings in (
+        NodeConditions(token_file="/nowhere", ca_file=""),
+        NodeConditions(token_file=str(token), ca_file="/nowhere"),
+        NodeConditions(api_server="https://127.0.0.1:1", token_file=str(token), ca_file=""),
+    ):
+        with pytest.raises(PatchRefused):
+            await NodeStatus(settings, "n1").patch({"status": {}})
+
+
+@pytest.mark.parametrize("name", ["", "../pods/x", "a/b", "N1", "n1?x", "-a", "a" * 300])
+def test_no_other_place_can_be_meant(name: str) -> None:
+    """What is not a node's name is refused before any request."""
+    with pytest.raises(ValueError, match="cannot be the name of a node"):
+        NodeStatus(NodeConditions(), name)
