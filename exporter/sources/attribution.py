@@ -66,7 +66,11 @@ def _by_pod(uid: str, container_id: str | None, sight: NodeSight) -> Workload | 
     pod = sight.names.pods.get(uid)
     if pod is None:
         return None
-    with_gpu = {entry.container for entry in sight.allocations if entry.pod_uid == uid}
+    with_gpu = {
+        entry.container
+        for entry in sight.allocations
+        if entry.pod_uid == uid or (entry.namespace, entry.pod) == (pod.namespace, pod.pod)
+    }
     for candidates in (sight.containers_by_pod.get(uid, ()), with_gpu):
         only = _only(candidates)
         if only is not None:

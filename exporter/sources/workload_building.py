@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from exporter.sources.pod_resources import PodResources
 from exporter.sources.process_files import ProcessReader
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.workload_accounts import WorkloadAccounts
@@ -22,6 +23,7 @@ def build_workloads(around: Surroundings) -> WorkloadSource:
     return WorkloadSource(
         NodeFiles(reader, proc, root),
         WorkloadAccounts(wanted.top_n if wanted.per_pid else None),
+        PodResources(root, around.call),
         call=around.call,
         boottime=around.boottime,
     )

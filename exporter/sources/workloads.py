@@ -16,6 +16,7 @@ from exporter.sources.gpu_clients import pids_on
 from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
 from exporter.sources.pid_namespace import pid_scope
 from exporter.sources.pod_names import PodNameReader, PodNames
+from exporter.sources.pod_resources import PodResources
 from exporter.sources.process_files import ProcessFacts, ProcessReader
 from exporter.sources.workload_accounts import WorkloadAccounts
 
@@ -46,14 +47,17 @@ class NodeFiles:
         self._root = host_root
         self._names = PodNameReader(host_root)
 
-    def look(self, pids: tuple[int, ...]) -> _Look:
-        """Everything about these processes; those that have ended are left out."""
+    def look(self, pids: tuple[int, ...], given: tuple[Allocation, ...] | None = None) -> _Look:
+        """Everything about these processes; those that have ended are left out.
+
+        `given` are the allocations where they are known from elsewhere.
+        """
         scope = pid_scope(self._proc)
         if scope.reason is not None:
             return _Look(NodeSight(scope), ())
         found = {pid: self._processes.look(pid) for pid in pids[: self._max_processes]}
         processes = {pid: facts for pid, facts in found.items() if facts is not None}
-        allocations, missing = self._allocations()
+        allocations, missing = self._allocations() if given is None else (given, ())
         names = self._pod_names(processes.values(), allocations)
         sight = NodeSight(
             scope=scope,
@@ -126,12 +130,14 @@ class WorkloadSource:
         self,
         files: NodeFiles,
         accounts: WorkloadAccounts,
+        resources: PodResources,
         *,
         call: CallBlocking,
         boottime: Callable[[], float],
     ) -> None:
         self._files = files
         self._accounts = accounts
+        self._resources = resources
         self._call = call
         self._boottime = boottime
 
@@ -140,11 +146,19 @@ class WorkloadSource:
         gpus = seen.reading(Gpus)
         if gpus is None or not gpus.states:
             raise SourceAbsent("no GPU is known")
-        return await self._call(lambda: self._look(gpus))
+        missing: tuple[Missing, ...] = ()
+        try:
+            given = await self._resources.read()
+        except SourceFailed as failed:
+            given, missing = None, (Missing("pod_resources", str(failed)),)
+        return await self._call(lambda: self._look(gpus, given, missing))
 
-    def _look(self, gpus: Gpus) -> Reading[Workloads]:
-        look = self._files.look(pids_on(gpus.states))
-        return Reading(self._accounts.take(gpus, look.sight, self._boottime()), look.missing)
+    def _look(
+        self, gpus: Gpus, given: tuple[Allocation, ...] | None, missing: tuple[Missing, ...]
+    ) -> Reading[Workloads]:
+        look = self._files.look(pids_on(gpus.states), given)
+        workloads = self._accounts.take(gpus, look.sight, self._boottime())
+        return Reading(workloads, (*missing, *look.missing))
 
     async def close(self) -> None:
         """Nothing is held between two looks."""

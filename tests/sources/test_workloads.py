@@ -13,9 +13,11 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workload, Workloads, WorkloadUse
 from exporter.sources.interface import SourceAbsent
+from exporter.sources.pod_resources import SOCKET, PodResources
 from exporter.sources.process_files import ProcessReader
 from exporter.sources.workload_accounts import MAX_ROWS, WorkloadAccounts
 from exporter.sources.workloads import NodeFiles, WorkloadSource
+from tests.sources.kubelet import Kubelet, list_response, say_nothing, speak
 from tests.sources.node_tree import TICKS, NodeTree, device_entry
 
 T = TypeVar("T")
@@ -47,6 +49,7 @@ class Node:
         self.source = WorkloadSource(
             NodeFiles(reader, tree.proc, tree.root, max_processes),
             WorkloadAccounts(top_n),
+            PodResources(tree.root, _at_once, timeout_secs=0.2),
             call=_at_once,
             boottime=lambda: self.now,
         )
@@ -302,6 +305,22 @@ async def test_who_holds_a_gpu_is_known_without_a_process(tree: NodeTree) -> Non
         use = _use(workloads, TRAINER, index)
         assert (use.processes, use.is_allocated, use.idle_allocated_secs) == (0, True, 60.0)
         assert use.memory_used_bytes is None
+
+
+async def test_the_kubelets_socket_is_asked_first(short_path: Path) -> None:
+    """It names pods itself; where it is garbled or silent, the checkpoint is read instead."""
+    tree = NodeTree(short_path)
+    tree.pod("ml", "train-0", UID, "trainer")
+    tree.checkpoint(device_entry(UID, "trainer", ["GPU-0"]))
+    (tree.root / SOCKET).parent.mkdir(parents=True)
+    answer = list_response(("ns2", "infer-9", "server", "nvidia.com/gpu", ("GPU-0",)))
+    async with Kubelet(tree.root / SOCKET, speak(answer)):
+        workloads = await Node(tree).read(_gpu())
+    assert [use.workload for use in workloads.uses] == [Workload("ns2", "infer-9", "server")]
+    async with Kubelet(tree.root / SOCKET, say_nothing):
+        reading = await Node(tree).reading(_gpu())
+    assert [use.workload for use in reading.value.uses] == [TRAINER]
+    assert [missing.field for missing in reading.missing] == ["pod_resources"]
 
 
 async def test_activity_ends_the_idle_time(tree: NodeTree) -> None:

@@ -1,0 +1,140 @@
+"""One call without arguments over gRPC on a unix socket: the little of HTTP/2 that it takes.
+
+https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, https://www.rfc-editor.org/rfc/rfc9113.
+Headers are sent without compression and those of the answer are not looked at: a call that fails
+ends its stream without a message, and that is all that needs to be known.
+"""
+
+import asyncio
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RESET, SETTINGS, PING, GO_AWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
+ENABLE_PUSH, INITIAL_WINDOW_SIZE = 2, 4
+STREAM = 1
+MAX_FRAME_BYTES = 16_384
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+WINDOW_BYTES = MAX_MESSAGE_BYTES + 1024 * 1024
+MESSAGE_PREFIX = struct.Struct(">BI")
+NO_ARGUMENTS = MESSAGE_PREFIX.pack(0, 0)
+FRAME_HEAD_BYTES = 9
+
+
+class CallFailed(Exception):  # noqa: N818 - an expected answer that carries its reason
+    """The call gave no message; the message says why in one sentence."""
+
+
+async def call(socket: Path, method: str, timeout_secs: float) -> bytes:
+    """The message that `/package.Service/Method` answers; raises CallFailed."""
+    try:
+        return await asyncio.wait_for(_exchange(socket, method), timeout_secs)
+    except asyncio.TimeoutError as error:
+        raise CallFailed(f"no answer within {timeout_secs:g} s") from error
+    except (OSError, asyncio.IncompleteReadError) as error:
+        raise CallFailed(f"the connection failed: {error}") from error
+
+
+async def _exchange(socket: Path, method: str) -> bytes:
+    reader, writer = await asyncio.open_unix_connection(str(socket))
+    try:
+        writer.write(_request(method))
+        answer = _Answer()
+        while not answer.is_complete:
+            kind, flags, stream, payload = await _frame(reader)
+            reply = answer.take(kind, flags, stream, payload)
+            writer.write(reply)
+        return bytes(answer.message)
+    finally:
+        writer.close()
+
+
+async def _frame(reader: asyncio.StreamReader) -> tuple[int, int, int, bytes]:
+    """The next frame: kind, flags, stream and payload; raises CallFailed for one too long."""
+    head = await reader.readexactly(FRAME_HEAD_BYTES)
+    size = int.from_bytes(head[:3], "big")
+    if size > MAX_FRAME_BYTES:
+        raise CallFailed("what answers does not speak HTTP/2")
+    return (
+        head[3],
+        head[4],
+        int.from_bytes(head[5:], "big") & 0x7FFFFFFF,
+        await reader.readexactly(size),
+    )
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The message while its frames come in."""
+
+    message: bytearray = field(default_factory=bytearray)
+    is_complete: bool = False
+
+    def take(self, kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+        """Take one frame; what has to be written because of it. Raises CallFailed."""
+        if kind in (SETTINGS, PING):
+            return b"" if flags & ACK else frame(kind, ACK, 0, payload if kind == PING else b"")
+        if kind == GO_AWAY or (kind == RESET and stream == STREAM):
+            raise CallFailed("the call was refused")
+        if stream != STREAM or kind not in (DATA, HEADERS):
+            return b""
+        if kind == DATA:
+            self.message += _without_padding(payload, flags)
+            self._look_whether_complete()
+        if flags & END_STREAM and not self.is_complete:
+            raise CallFailed("the call ended without an answer")
+        return b""
+
+    def _look_whether_complete(self) -> None:
+        if len(self.message) < MESSAGE_PREFIX.size:
+            return
+        is_compressed, size = MESSAGE_PREFIX.unpack_from(self.message)
+        if is_compressed or size > MAX_MESSAGE_BYTES:
+            raise CallFailed("the answer is compressed or too long")
+        if len(self.message) >= MESSAGE_PREFIX.size + size:
+            self.message = self.message[MESSAGE_PREFIX.size : MESSAGE_PREFIX.size + size]
+            self.is_complete = True
+
+
+def _without_padding(payload: bytes, flags: int) -> bytes:
+    if not flags & PADDED or not payload:
+        return payload
+    return payload[1 : max(1, len(payload) - payload[0])]
+
+
+def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    """One frame as bytes."""
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def _request(method: str) -> bytes:
+    settings = struct.pack(">HIHI", ENABLE_PUSH, 0, INITIAL_WINDOW_SIZE, WINDOW_BYTES)
+    return (
+        PREFACE
+        + frame(SETTINGS, 0, 0, settings)
+        + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", WINDOW_BYTES))
+        + frame(HEADERS, END_HEADERS, STREAM, _headers(method))
+        + frame(DATA, END_STREAM, STREAM, NO_ARGUMENTS)
+    )
+
+
+def _headers(method: str) -> bytes:
+    """The request's headers by the static table of HPACK and plain literals (RFC 7541)."""
+    post, http, path, authority = b"\x83", b"\x86", b"\x04", b"\x01"
+    literals = (("content-type", "application/grpc"), ("te", "trailers"))
+    return b"".join(
+        (
+            post,
+            http,
+            path + _text(method),
+            authority + _text("localhost"),
+            *(b"\x00" + _text(name) + _text(value) for name, value in literals),
+        )
+    )
+
+
+def _text(text: str) -> bytes:
+    """A text of at most 126 bytes as HPACK writes it without compression."""
+    return bytes([len(text)]) + text.encode("ascii")
