@@ -24,6 +24,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
 from exporter.sources import chosen
+from exporter.sources.gpu_release import GpuRelease
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits
@@ -78,7 +79,17 @@ class App:
         self._collecting: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._pages = Pages(boottime_now, self._moment)
-        self._routes = Routes(identity.version, self, self._pages, self._security.gatekeeper())
+        self._gpu_release = GpuRelease()
+        self._routes = Routes(
+            identity.version,
+            self,
+            self._pages,
+            self._security.gatekeeper(),
+            actions={
+                "/-/quiesce": self._gpu_release.begin,
+                "/-/resume": self._gpu_release.end,
+            },
+        )
         self._server = GuardedServer(self._routes.handle, self._limits(), self._security.context)
         self._collector = self._build_collector()
 
@@ -114,6 +125,8 @@ class App:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal)
+        loop.add_signal_handler(signal.SIGUSR1, self._gpu_release.begin)
+        loop.add_signal_handler(signal.SIGUSR2, self._gpu_release.end)
         self._collecting = asyncio.ensure_future(self._collector.run())
         self._collecting.add_done_callback(_say_why_it_ended)
         model = asyncio.ensure_future(self._ask_cpu_model())
@@ -206,6 +219,7 @@ class App:
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
+            gpu_release=self._gpu_release,
             is_metric_taken=NAMES.__contains__,
         )
         judging = None

@@ -166,6 +166,9 @@ class Gpu:
     smi_paths: tuple[str, ...] = knob(
         SMI_PATHS, "Files tried, in order, then every directory of the PATH."
     )
+    release_secs: float = knob(
+        300.0, "Seconds for which GPUs are let go of after a request to do so.", at_least=1
+    )
     profiling: bool = knob(True, "Activity of the parts of a GPU, where NVML measures it.")
     nvlink_per_link: bool = knob(False, "Series for each NVLink, beside those for all together.")
     ecc_locations: bool = knob(False, "Memory errors by the part of the chip.")

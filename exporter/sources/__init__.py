@@ -26,7 +26,7 @@ class SourceRow:
 
 
 def _gpu(around: Surroundings) -> Source:
-    return build_gpu(
+    source = build_gpu(
         around.config.gpu,
         children=around.gpu_children,
         environment=around.child_environment,
@@ -36,6 +36,9 @@ def _gpu(around: Surroundings) -> Source:
         wake=lambda: around.wake("gpu"),
         demo=around.config.demo,
     )
+    around.gpu_release.on_begin = source.release
+    around.gpu_release.on_end = source.resume
+    return source
 
 
 def _our_processes(around: Surroundings) -> Source:

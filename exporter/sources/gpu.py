@@ -18,6 +18,9 @@ PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""
 
 MIN_PASS_INTERVAL_SECS = 1.0
+LOOK_FOR_UNLOAD_SECS = 1.0
+"""A driver that is unloaded is let go of within two seconds."""
+
 DEADLINE_SECS = 5.0
 
 NO_DRIVER = GpuBackend("none", "no_driver")
@@ -43,10 +46,11 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """How the driver is noticed: one of the marker paths exists."""
+    """How the driver is noticed: one of the marker paths exists; how long it may be let go of."""
 
     markers: tuple[Path, ...]
     redetect_secs: float
+    release_secs: float = 300.0
 
 
 class GpuSource:
@@ -83,6 +87,8 @@ class GpuSource:
         self._watch: asyncio.Task[None] | None = None
         self._pass: asyncio.Task[None] | None = None
         self._pass_started: float | None = None
+        self._released_until: float | None = None
+        self._letting_go: asyncio.Task[None] | None = None
         self._is_awaited = False
         self._has_news = False
         self._missing: tuple[Missing, ...] = ()
@@ -93,7 +99,7 @@ class GpuSource:
         if self._watch is None:
             await self._look_for_driver()
             self._watch = asyncio.ensure_future(self._keep_looking())
-        if self._backend is not NO_DRIVER and not self._has_news:
+        if self._backend is not NO_DRIVER and not self._has_news and not self._is_released():
             await self._pass_for_a_moment()
         self._has_news = False
         self._take_end_of_pass()
@@ -108,16 +114,42 @@ class GpuSource:
         ).at(now)
         return Reading(gpus, self._missing, rejected)
 
+    def release(self) -> None:
+        """Let go of all GPUs: end the children now, and start none for a while."""
+        log.info("GPUs are let go of for %g s", self._driver.release_secs)
+        self._released_until = self._boottime() + self._driver.release_secs
+        self._letting_go = asyncio.ensure_future(self._let_go())
+
+    def resume(self) -> None:
+        """Read GPUs again from now on."""
+        self._released_until = None
+        self._wake()
+
+    def _is_released(self) -> bool:
+        until = self._released_until
+        return until is not None and self._boottime() < until
+
+    async def _let_go(self) -> None:
+        if self._pass is not None:
+            self._pass.cancel()
+        await self._close_ways()
+        if self._backend is not NO_DRIVER:
+            self._cache.mark_stale()
+            self._backend = self._from_cache("released")
+        self._publish()
+
     async def close(self) -> None:
         """End the passes and the children."""
-        for task in (self._watch, self._pass):
+        for task in (self._watch, self._pass, self._letting_go):
             if task is not None:
                 task.cancel()
         await self._close_ways()
 
     async def _keep_looking(self) -> None:
         while True:
-            await asyncio.sleep(self._driver.redetect_secs)
+            is_there = self._backend is not NO_DRIVER
+            longest = LOOK_FOR_UNLOAD_SECS if is_there else self._driver.redetect_secs
+            await asyncio.sleep(min(longest, self._driver.redetect_secs))
             await self._look_for_driver()
 
     async def _look_for_driver(self) -> None:
@@ -137,6 +169,7 @@ class GpuSource:
             self._pass.cancel()
         self._cache.forget()
         self._missing = ()
+        self._released_until = None  # whoever asked for it has had the driver unloaded
         await self._close_ways()
 
     async def _close_ways(self) -> None:

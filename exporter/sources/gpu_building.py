@@ -57,7 +57,8 @@ def build_gpu(
 def _driver(config: Gpu) -> Driver:
     """How the driver is noticed; a simulated node has none to wait for."""
     markers = ("/",) if config.backend == "demo" else config.driver_markers
-    return Driver(tuple(Path(marker) for marker in markers), config.redetect_secs)
+    paths = tuple(Path(marker) for marker in markers)
+    return Driver(paths, config.redetect_secs, config.release_secs)
 
 
 def _probe(

@@ -1,11 +1,12 @@
 """Everything that sources are built from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.config import Config
 from exporter.probes.child import Children
+from exporter.sources.gpu_release import GpuRelease
 from exporter.sources.interface import CallBlocking
 
 
@@ -28,6 +29,7 @@ class Surroundings:
     wake: Callable[[str], None]
     known_cpu_model: Callable[[], str | None]
     is_metric_taken: Callable[[str], bool]
+    gpu_release: GpuRelease = field(default_factory=GpuRelease)
 
     @property
     def proc(self) -> Path:

@@ -1,7 +1,9 @@
 """The endpoints: from a request to a response, without waiting for anything."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from ipaddress import IPv6Address, ip_address
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -58,7 +60,9 @@ class Routes:
         status: Status,
         pages: Pages,
         gatekeeper: Gatekeeper | None = None,
+        actions: Mapping[str, Callable[[], None]] = MappingProxyType({}),
     ) -> None:
+        self._actions = actions
         self._gatekeeper = gatekeeper or Gatekeeper()
         self._version = version
         self._status = status
@@ -98,12 +102,23 @@ class Routes:
     def _answer(self, request: web.BaseRequest, endpoint: Endpoint | None) -> Answer:
         if request.version.major < 1:
             return error_answer(400, "this is no HTTP/1 request")
+        if request.path in self._actions:
+            return self._act(request)
         if endpoint is None:
             return error_answer(404, "there is no such page; / lists all")
         if request.method not in ("GET", "HEAD"):
             allow = {"Allow": ALLOWED_METHODS}
             return error_answer(405, "this page can only be read", allow)
         return endpoint(request)
+
+    def _act(self, request: web.BaseRequest) -> Answer:
+        """Do what this path stands for; only for programs on this machine."""
+        if not _is_local(request):
+            return error_answer(403, "this can be asked for on this machine only")
+        if request.method != "POST":
+            return error_answer(405, "this has to be posted", {"Allow": "POST"})
+        self._actions[request.path]()
+        return json_answer({"status": "ok"})
 
     def _metrics(self, request: web.BaseRequest) -> Answer:
         form = wanted_format(request.headers.get("Accept", ""))
@@ -153,6 +168,16 @@ class Routes:
     def _landing(self, _: web.BaseRequest) -> Answer:
         page, policy = landing_page(self._version)
         return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
+
+
+def _is_local(request: web.BaseRequest) -> bool:
+    """Whether a program on this machine asks, and no page in a browser makes it ask."""
+    try:
+        sender = ip_address((request.remote or "").partition("%")[0])
+    except ValueError:
+        return False
+    mapped = sender.ipv4_mapped if isinstance(sender, IPv6Address) else None
+    return (mapped or sender).is_loopback and "Origin" not in request.headers
 
 
 def _visitor(request: web.BaseRequest, path: str) -> Visitor:

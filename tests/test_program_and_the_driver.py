@@ -1,0 +1,142 @@
+"""The real program and the driver: events at once, letting go, a child nobody can kill."""
+
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fuse import StuckFiles
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.program import Program, wait_for
+
+CAPTURE = "h100x8.scenario"
+XID = r'^hw_gpu_xid_errors_total\{.*gpu_index="3".*xid="79"\} (\S+)$'
+
+
+class Node:
+    """Eight cards behind the fakes, and the program that reads them every so many seconds."""
+
+    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
+        self.folder = folder
+        self.nvml = nvml
+        self.smi = smi
+        self.marker = folder / "driver"
+        self.marker.touch()
+        nvml.say(capture=CAPTURE)
+        smi.say(capture=CAPTURE)
+
+    def start(self, interval_secs: float = 0.2, **gpu: Any) -> Program:
+        """The program; `gpu` are keys of that section."""
+        settings = {
+            "driver_markers": [str(self.marker)],
+            "smi_paths": [str(self.smi.path)],
+            "redetect_secs": 0.2,
+            **gpu,
+        }
+        changes = {"metrics": {"collect_interval_secs": interval_secs}, "gpu": settings}
+        return Program(self.folder / "run", changes, environment=self.nvml.environment)
+
+
+@pytest.fixture
+def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Node:
+    """A node with eight well cards."""
+    return Node(tmp_path, nvml, nvidia_smi)
+
+
+def _counted(program: Program) -> float | None:
+    found = re.search(XID, program.get("/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else None
+
+
+def test_an_xid_is_on_the_page_at_once(node: Node) -> None:
+    """A collection a minute, and yet each of two equal Xids is counted within a second."""
+    with node.start(interval_secs=60) as program:
+        program.page_with("hw_gpu_temperature_celsius")
+        node.nvml.wait_for_call("nvmlEventSetWait_v2")
+        node.nvml.raise_xid(79, card=3)
+        wait_for(lambda: True if _counted(program) == 1 else None, "the first Xid", secs=5)
+        node.nvml.raise_xid(79, card=3)
+        wait_for(lambda: True if _counted(program) == 2 else None, "the second Xid", secs=5)
+        assert "hw_gpu_xid_last_timestamp_seconds" in program.get("/metrics").text
+        assert program.stop()[0] == 0
+
+
+@pytest.mark.parametrize("way", ["post", "signal"])
+def test_the_gpus_are_let_go_of_on_request(node: Node, way: str) -> None:
+    """Within two seconds no child is left, the page says why, and they come back on request."""
+    with node.start() as program:
+        program.page_with('backend="nvml"')
+        if way == "post":
+            assert program.get("/-/quiesce", method="POST").status == 200
+        else:
+            program.process.send_signal(signal.SIGUSR1)
+        wait_for(lambda: None if program.child_pids() else True, "the children to end", secs=2)
+        page = program.page_with('reason="released"').text
+        assert "hw_gpu_nvml_up" in page
+        assert not program.child_pids()
+        if way == "post":
+            assert program.get("/-/resume", method="POST").status == 200
+        else:
+            program.process.send_signal(signal.SIGUSR2)
+        program.page_with('backend="nvml",reason="ok"')
+        assert program.stop()[0] == 0
+
+
+def test_the_gpus_come_back_by_themselves(node: Node) -> None:
+    """Nobody has to remember to ask for it."""
+    with node.start(release_secs=1) as program:
+        program.page_with('backend="nvml"')
+        assert program.get("/-/quiesce", method="POST").status == 200
+        program.page_with('reason="released"')
+        program.page_with('backend="nvml",reason="ok"')
+
+
+def test_letting_go_cannot_be_asked_for_by_a_page_or_by_reading(node: Node) -> None:
+    """Only a program on this machine can, and only by posting."""
+    with node.start() as program:
+        program.page_with('backend="nvml"')
+        assert program.get("/-/quiesce").status == 405
+        assert program.get("/-/quiesce", method="POST", Origin="http://evil").status == 403
+        assert 'backend="nvml",reason="ok"' in program.get("/metrics").text
+
+
+def test_one_child_that_cannot_be_killed_and_no_second(node: Node, stuck_files: StuckFiles) -> None:
+    """The circuit is open while it lives, nvidia-smi is not tried, and NVML is when it has died."""
+    with node.start(timeout_secs=2) as program:
+        program.page_with('backend="nvml"')
+        held = stuck_files.hang("driver")
+        node.nvml.say(f"nvmlDeviceGetPowerUsage = hold {held}", capture=CAPTURE)
+        page = program.page_with('reason="stuck"').text
+        assert "hw_exporter_abandoned_children" in page
+        runs = len(node.smi.runs())
+        calls = len(node.nvml.calls("nvmlInitWithFlags"))
+        sequence = _collections(program)
+        wait_for(lambda: True if _collections(program) > sequence + 5 else None, "collections")
+        assert len(program.child_pids()) == 1
+        assert len(node.smi.runs()) == runs
+        assert len(node.nvml.calls("nvmlInitWithFlags")) == calls
+        node.nvml.say(capture=CAPTURE)
+        stuck_files.release("driver")
+        program.page_with('backend="nvml",reason="ok"')
+        assert program.stop()[0] == 0
+
+
+def _collections(program: Program) -> float:
+    found = re.search(
+        r"^hw_exporter_collections_total\{.*\} (\S+)$", program.get("/metrics").text, re.MULTILINE
+    )
+    assert found
+    return float(found[1])
+
+
+def test_scrapers_do_not_cost_calls(node: Node) -> None:
+    """However many pages are asked for, the driver is asked once for each collection."""
+    with node.start(interval_secs=60) as program:
+        program.page_with("hw_gpu_temperature_celsius")
+        before = len(node.nvml.calls("nvmlDeviceGetCount_v2"))
+        for _ in range(100):
+            program.get("/metrics")
+        assert len(node.nvml.calls("nvmlDeviceGetCount_v2")) == before
