@@ -6,6 +6,7 @@ fifth of one core; what the kernel overwrites meanwhile shows as a gap and is co
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 
 from exporter.sources.kernel_log.intake import Intake
@@ -15,6 +16,8 @@ TURN_RECORDS = 256
 TURN_PAUSE_SECS = 0.05
 REST_PER_WORK = 4.0
 """Seconds of rest for each second of work: a fifth of one core at most."""
+
+MAX_PAUSE_SECS = 0.25
 
 END_PAUSE_SECS = 0.25
 ERROR_PAUSE_SECS = 5.0
@@ -37,12 +40,14 @@ class DeviceWatcher:
         intake: Intake,
         changed: Callable[[], None],
         read: Callable[[int, int], bytes] = os.read,
+        worked: Callable[[], float] = time.thread_time,
     ) -> None:
         self.reason = "ok"
         self.error: str | None = None
         self._descriptor = descriptor
         self._intake = intake
         self._changed = changed
+        self._worked = worked  # seconds of processor time, not of a clock: others may have it
         self._reader = KmsgReader(lambda: read(descriptor, READ_BYTES), intake)
         self._next_turn: asyncio.TimerHandle | None = None
         self._settling: asyncio.TimerHandle | None = None
@@ -75,12 +80,12 @@ class DeviceWatcher:
     def _turn(self) -> None:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._descriptor)
-        started = loop.time()
+        started = self._worked()
         pumped = self._pump()
         if self._intake.is_holding:
             self._settle_later(loop)
         self._changed()
-        pause = REST_PER_WORK * (loop.time() - started)
+        pause = min(MAX_PAUSE_SECS, REST_PER_WORK * (self._worked() - started))
         if pumped is Pumped.DRAINED:
             pause = max(TURN_PAUSE_SECS, pause)
         if self.error is not None:
