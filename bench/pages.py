@@ -1,7 +1,6 @@
 """What the program's own page says about it."""
 
 import re
-import time
 from collections.abc import Mapping
 
 from tests.program import Program, wait_for
@@ -29,15 +28,6 @@ def series(page: str) -> int:
 def collections(program: Program) -> float:
     """How many collections there were."""
     return value(program.get("/metrics").text, "hw_exporter_collections_total") or 0.0
-
-
-def wait_for_collections(program: Program, count: float, patience_secs: float) -> None:
-    """Come back when there have been so many collections; looks seldom, to disturb little."""
-    deadline = time.monotonic() + patience_secs
-    while collections(program) < count:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not {count} collections within {patience_secs:g} s")
-        time.sleep(0.2)
 
 
 def complete_page(program: Program, gpus: int) -> str:

@@ -15,6 +15,7 @@ class Use:
     """A program and all its descendants together."""
 
     pss_bytes: int
+    own_bytes: int  # what nobody else maps: does not move with other programs on the machine
     threads: int
     descriptors: int
     processes: int
@@ -32,7 +33,8 @@ def use(pid: int) -> Use:
     """What the program uses now."""
     pids = list(family(pid))
     return Use(
-        pss_bytes=sum(map(_pss, pids)),
+        pss_bytes=sum(_rolled_up(p, "Pss") for p in pids),
+        own_bytes=sum(_rolled_up(p, "Pss_Anon") for p in pids),
         threads=sum(_entries(f"/proc/{p}/task") for p in pids),
         descriptors=sum(_entries(f"/proc/{p}/fd") for p in pids),
         processes=len(pids),
@@ -48,18 +50,14 @@ def _entries(folder: str) -> int:
     return sum(1 for _ in Path(folder).iterdir())
 
 
-def _pss(pid: int) -> int:
-    """Proportional set size in bytes (proc_pid_smaps_rollup(5))."""
+def _rolled_up(pid: int, field: str) -> int:
+    """Bytes of one field of all mappings together (proc_pid_smaps_rollup(5))."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)
+    found = re.search(rf"^{field}:\s+(\d+) kB", rollup, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
 
 
 def _cpu(pid: int) -> float:
-    """Seconds: by the scheduler's nanoseconds where the threads live, plus ended children."""
-    nanoseconds = sum(
-        int((task / "schedstat").read_text().split()[0])
-        for task in Path(f"/proc/{pid}/task").iterdir()
-    )
+    """Seconds, children that have ended included (proc_pid_stat(5))."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return nanoseconds / 1e9 + sum(map(int, fields[13:15])) / TICKS
+    return sum(map(int, fields[11:15])) / TICKS

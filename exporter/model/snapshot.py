@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar, cast
 
 from exporter.model.reading import Labeled, Missing
 from exporter.model.verdict import Conclusions
@@ -37,7 +37,6 @@ class SourceReport:
     rejected: Labeled = ()
 
 
-@runtime_checkable
 class Perishable(Protocol):
     """A value with parts that expire one by one (GPUs served from the cache)."""
 
@@ -48,6 +47,11 @@ class Perishable(Protocol):
     def next_expiry(self) -> float | None:
         """The boot time in seconds at which `at` will give something else, if ever."""
         ...
+
+
+def _perishes(value: object) -> TypeGuard[Perishable]:
+    """Whether the value is perishable; by name, since `isinstance` of a protocol takes long."""
+    return hasattr(value, "next_expiry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class Snapshot:
                 return self
             return replace(self, readings=MappingProxyType({}), conclusions=None)
         kept = {
-            kind: value.at(boottime) if isinstance(value, Perishable) else value
+            kind: value.at(boottime) if _perishes(value) else value
             for kind, value in self.readings.items()
         }
         return replace(self, readings=MappingProxyType(kept))
@@ -90,7 +94,7 @@ class Snapshot:
         """The boot time in seconds at which `at` will first give something else."""
         expiries = [self.taken_boottime + MAX_AGE_SECS]
         for value in self.readings.values():
-            if isinstance(value, Perishable):
+            if _perishes(value):
                 expiry = value.next_expiry()
                 if expiry is not None:
                     expiries.append(expiry)

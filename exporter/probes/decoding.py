@@ -4,13 +4,16 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from exporter.model.label import clean_text
 
 T = TypeVar("T")
+
+Fit = Callable[[Any], Any]
+"""Gives what was found in its type; raises ValueError, TypeError or OverflowError."""
 
 
 def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]:
@@ -21,16 +24,16 @@ def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]
     """
     if not isinstance(found, Mapping):
         raise ValueError(f"{kind.__name__}: not an object")  # noqa: TRY004 - one error for misfits
-    hints = _hints(cast("Any", kind))
     values: dict[str, Any] = {}
     misfits: list[str] = []
-    for item in dataclasses.fields(cast("Any", kind)):
-        if found.get(item.name) is None:
+    for name, fit in _fits_of(cast("Any", kind)):
+        given = found.get(name)
+        if given is None:
             continue
         try:
-            values[item.name] = _fit(hints[item.name], found[item.name])
+            values[name] = fit(given)
         except (ValueError, TypeError, OverflowError):
-            misfits.append(item.name)
+            misfits.append(name)
     try:
         return kind(**values), tuple(misfits)
     except TypeError as error:
@@ -38,41 +41,74 @@ def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]
 
 
 @lru_cache(maxsize=64)
-def _hints(kind: type) -> Mapping[str, Any]:
-    return typing.get_type_hints(kind)
+def _fits_of(kind: type) -> tuple[tuple[str, Fit], ...]:
+    """For each field its name and the function that fits what was found to its type.
+
+    Worked out once: looking at types takes longer than fitting a whole answer to them.
+    """
+    hints = typing.get_type_hints(kind)
+    return tuple((item.name, _fit_for(hints[item.name])) for item in dataclasses.fields(kind))
 
 
-def _fit(hint: Any, found: Any) -> Any:  # noqa: ANN401 - decodes any type of the model
-    origin = typing.get_origin(hint)
+def _fit_for(hint: Any) -> Fit:  # noqa: ANN401 - any type of the model
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        (inner,) = (arg for arg in typing.get_args(hint) if arg is not type(None))
-        return _fit(inner, found)
+        (inner,) = (arg for arg in arguments if arg is not type(None))
+        return _fit_for(inner)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return _fit_each(_fit_for(arguments[0]))
     if origin is tuple:
-        return _fit_tuple(typing.get_args(hint), found)
+        return _fit_all(tuple(map(_fit_for, arguments)))
     if dataclasses.is_dataclass(hint):
-        return decode(cast("type", hint), found)[0]
-    return _fit_scalar(hint, found)
+        return lambda found: decode(cast("type", hint), found)[0]
+    return SCALARS[hint]
 
 
-def _fit_tuple(arguments: tuple[Any, ...], found: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+def _fit_each(fit: Fit) -> Fit:
+    def fitted(found: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+        return tuple(map(fit, _list(found)))
+
+    return fitted
+
+
+def _fit_all(fits: tuple[Fit, ...]) -> Fit:
+    def fitted(found: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+        return tuple(fit(item) for fit, item in zip(fits, _list(found), strict=True))
+
+    return fitted
+
+
+def _list(found: object) -> list[Any]:
     if not isinstance(found, list):
         raise TypeError("not a list")
-    if arguments[-1] is Ellipsis:
-        return tuple(_fit(arguments[0], item) for item in found)
-    if len(arguments) != len(found):
-        raise ValueError("wrong length")
-    return tuple(_fit(hint, item) for hint, item in zip(arguments, found, strict=True))
+    return found
 
 
-def _fit_scalar(hint: Any, found: Any) -> Any:  # noqa: ANN401 - as above
-    if hint is str and isinstance(found, str):
-        return clean_text(found)
-    if hint is bool and isinstance(found, bool):
-        return found
-    if hint is int and isinstance(found, int) and not isinstance(found, bool):
-        return found
-    if hint is float and isinstance(found, (int, float)) and not isinstance(found, bool):
-        number = float(found)
-        if math.isfinite(number):
-            return number
-    raise TypeError(f"{found!r} is not {hint}")
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise TypeError("not a text")
+    return clean_text(found)
+
+
+def _truth(found: object) -> bool:
+    if not isinstance(found, bool):
+        raise TypeError("neither true nor false")
+    return found
+
+
+def _integer(found: object) -> int:
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise TypeError("not a whole number")
+    return found
+
+
+def _number(found: object) -> float:
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        raise TypeError("not a number")
+    number = float(found)
+    if not math.isfinite(number):
+        raise ValueError("not a finite number")
+    return number
+
+
+SCALARS: Mapping[type, Fit] = {str: _text, bool: _truth, int: _integer, float: _number}
