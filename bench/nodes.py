@@ -99,5 +99,14 @@ def _settings(tree: HostTree, interval_secs: float, more: Changes) -> Changes:
             "host_root": str(tree.host),
             "cpu_model_probe": True,
         },
+        "kernel_log": {"enabled": True, "path": str(_kernel_log(tree))},
         **more,
     }
+
+
+def _kernel_log(tree: HostTree) -> Path:
+    """A kernel log into which nobody writes: that of the machine would be measured along."""
+    path = tree.folder / "kmsg"
+    if not path.exists():
+        os.mkfifo(path)
+    return path

@@ -23,6 +23,7 @@ PATIENCE_SECS = 20.0
 QUIET: dict[str, dict[str, Any]] = {
     "server": {"host": "127.0.0.1", "port": 0},
     "sources": {"cpu_model_probe": False},
+    "kernel_log": {"enabled": False},
     "gpu": {"driver_markers": ["/nowhere/driver"], "smi_paths": ["/nowhere/nvidia-smi"]},
 }
 """A configuration that touches nothing but this machine's own files."""
