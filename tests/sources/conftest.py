@@ -1,10 +1,18 @@
-"""What the tests of sources may use."""
+"""What the tests of sources have in hand."""
 
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.sources.small_node import SmallNode
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> SmallNode:
+    """A node in files with nothing in them yet."""
+    return SmallNode(tmp_path / "node")
 
 
 @pytest.fixture
