@@ -151,3 +151,17 @@ def test_a_variable_in_the_way_of_a_section_is_named() -> None:
     """`APP__SERVER` cannot be a value when `APP__SERVER__PORT` is one too."""
     with pytest.raises(ConfigError, match="SERVER__PORT: server is a value, not a section"):
         environment_layer({"APP__SERVER": "x", "APP__SERVER__PORT": "1"})
+
+
+@pytest.mark.parametrize("pattern", ["", "a" * 129, "eth[0", "a\nb"])
+def test_a_pattern_that_cannot_match_a_name_is_refused(pattern: str) -> None:
+    """The place in the list is named."""
+    layer = Layer("test", {"devices": {"network_exclude": ["lo", pattern]}})
+    with pytest.raises(ConfigError, match=r"devices.network_exclude\[1\] is .* but must be a name"):
+        load([layer])
+
+
+def test_patterns_come_from_the_environment_too() -> None:
+    """Words between commas, as every list."""
+    layer = environment_layer({"APP__DEVICES__DISK_EXCLUDE": "loop*, sd[ab]"})
+    assert load([layer]).devices.disk_exclude == ("loop*", "sd[ab]")

@@ -1,5 +1,6 @@
 """Families of memory, beside those of the node itself."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from exporter.exposition.family import Family, Kind, Sample, one
@@ -25,32 +26,38 @@ def _of_numa(value: Callable[[NumaNode], float | None]) -> Samples:
 
 
 def _errors(snapshot: Snapshot) -> Iterable[Sample]:
-    """Errors of modules, and under the empty name what a controller knows of no shown module."""
+    """Errors of the modules that are shown, and what the controllers know beside them.
+
+    That rest stands under the empty module, for each controller on a small node, and under the
+    empty controller too on a large one.
+    """
     found = snapshot.reading(MemoryErrors)
     controllers = found.controllers if found else ()
     is_small = sum(len(controller.dimms) for controller in controllers) <= MAX_DIMMS_SHOWN
+    rest: Counter[tuple[str, str, str]] = Counter()
     for controller in controllers:
         shown = [dimm for dimm in controller.dimms if is_small or _has_errors(dimm)]
         for dimm in shown:
             labels = (controller.controller, dimm.dimm)
             yield from one(dimm.corrected_errors, *labels, "corrected")
             yield from one(dimm.uncorrected_errors, *labels, "uncorrected")
-        yield from _remainder(controller, shown)
+        for error_type, count in _beside(controller, shown):
+            rest[controller.controller if is_small else "", "", error_type] += count
+    yield from rest.items()
 
 
 def _has_errors(dimm: Dimm) -> bool:
     return bool(dimm.corrected_errors or dimm.uncorrected_errors)
 
 
-def _remainder(controller: MemoryController, shown: list[Dimm]) -> Iterable[Sample]:
+def _beside(controller: MemoryController, shown: list[Dimm]) -> Iterable[tuple[str, int]]:
+    """What a controller has counted beyond these modules."""
     corrected = sum(dimm.corrected_errors or 0 for dimm in shown)
     uncorrected = sum(dimm.uncorrected_errors or 0 for dimm in shown)
     if controller.corrected_errors is not None:
-        rest = max(0, controller.corrected_errors - corrected)
-        yield (controller.controller, "", "corrected"), rest
+        yield "corrected", max(0, controller.corrected_errors - corrected)
     if controller.uncorrected_errors is not None:
-        rest = max(0, controller.uncorrected_errors - uncorrected)
-        yield (controller.controller, "", "uncorrected"), rest
+        yield "uncorrected", max(0, controller.uncorrected_errors - uncorrected)
 
 
 FAMILIES = (
@@ -120,7 +127,7 @@ FAMILIES = (
     ),
     Family(
         "hw_memory_errors_total",
-        "Errors found by memory controllers; the empty dimm stands for modules that are not shown.",
+        "Errors found by memory controllers; an empty name stands for all that are not shown.",
         Kind.COUNTER,
         ("controller", "dimm", "error_type"),
         _errors,

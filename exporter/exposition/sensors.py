@@ -1,7 +1,13 @@
-"""Families of sensors: temperatures, fans, voltages, power, energy."""
+"""Families of sensors: temperatures, fans, voltages, power, energy.
+
+A server has two hundred temperatures. A processor with many cores shows its hottest one; a board
+with many sensors shows the first temperature of each device, which drivers make the main one, and
+of its limits the critical one.
+"""
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from exporter.exposition.family import Family, Kind, Sample
 from exporter.exposition.samples import Samples, of_each
@@ -10,23 +16,36 @@ from exporter.model.snapshot import Snapshot
 
 CORE = re.compile(r"Core [0-9]+")
 MAX_CORES_SHOWN = 4
+MAX_TEMPERATURES_SHOWN = 16
 HOTTEST_CORE = "hottest core"
 
 
-def _shown(sensors: Sensors, kind: str) -> Iterable[Sensor]:
-    """The sensors of one kind; of a processor with many cores only the hottest core."""
-    of_kind = [sensor for sensor in sensors.sensors if sensor.kind == kind]
+def _of_kind(sensors: Sensors, kind: str) -> list[Sensor]:
+    return [sensor for sensor in sensors.sensors if sensor.kind == kind]
+
+
+def _temperatures(sensors: Sensors) -> list[Sensor]:
+    """The temperatures that are shown."""
+    shown = _with_hottest_cores(_of_kind(sensors, "temperature"))
+    if len(shown) <= MAX_TEMPERATURES_SHOWN:
+        return shown
+    main: dict[str, Sensor] = {}
+    for sensor in shown:
+        main.setdefault(sensor.hw_id, sensor)
+    hottest = [sensor for sensor in shown if sensor.sensor == HOTTEST_CORE]
+    return [replace(sensor, limits=sensor.limits[-1:]) for sensor in (*main.values(), *hottest)]
+
+
+def _with_hottest_cores(temperatures: list[Sensor]) -> list[Sensor]:
+    """The temperatures, with one core instead of many of one processor."""
     cores: dict[str, list[Sensor]] = {}
-    for sensor in of_kind:
+    for sensor in temperatures:
         if CORE.fullmatch(sensor.sensor):
             cores.setdefault(sensor.hw_id, []).append(sensor)
-    many = {hw_id for hw_id, found in cores.items() if len(found) > MAX_CORES_SHOWN}
-    for sensor in of_kind:
-        if sensor.hw_id not in many or not CORE.fullmatch(sensor.sensor):
-            yield sensor
-    for hw_id in sorted(many):
-        hottest = max(cores[hw_id], key=lambda sensor: sensor.value or 0.0)
-        yield Sensor(kind, hw_id, hottest.hw_name, HOTTEST_CORE, hottest.value, hottest.limits)
+    many = {hw_id: found for hw_id, found in cores.items() if len(found) > MAX_CORES_SHOWN}
+    others = [s for s in temperatures if s.hw_id not in many or not CORE.fullmatch(s.sensor)]
+    hottest = [max(found, key=lambda core: core.value or 0.0) for found in many.values()]
+    return [*others, *(replace(core, sensor=HOTTEST_CORE) for core in hottest)]
 
 
 def _labels(sensor: Sensor) -> tuple[str, ...]:
@@ -35,7 +54,7 @@ def _labels(sensor: Sensor) -> tuple[str, ...]:
 
 def _of(kind: str) -> Samples:
     return of_each(
-        Sensors, lambda sensors: _shown(sensors, kind), _labels, lambda sensor: sensor.value
+        Sensors, lambda sensors: _of_kind(sensors, kind), _labels, lambda sensor: sensor.value
     )
 
 
@@ -45,13 +64,19 @@ def _family(name: str, help_text: str, kind: str) -> Family:
 
 def _limits(snapshot: Snapshot) -> Iterable[Sample]:
     sensors = snapshot.reading(Sensors)
-    for sensor in _shown(sensors, "temperature") if sensors else ():
+    for sensor in _temperatures(sensors) if sensors else ():
         for limit_type, limit in sensor.limits:
             yield (*_labels(sensor), limit_type), limit
 
 
 FAMILIES = (
-    _family("hw_temperature_celsius", "Temperature.", "temperature"),
+    Family(
+        "hw_temperature_celsius",
+        "Temperature; a node with many sensors shows the main one of each device.",
+        Kind.GAUGE,
+        ("hw_id", "hw_name", "sensor"),
+        of_each(Sensors, _temperatures, _labels, lambda sensor: sensor.value),
+    ),
     Family(
         "hw_temperature_limit_celsius",
         "Limit of the temperature: high.degraded or high.critical.",

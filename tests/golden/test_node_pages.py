@@ -1,5 +1,6 @@
 """Whole pages of the node around the GPUs, compared byte by byte; `make golden` rewrites them."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from exporter.exposition import FAMILIES
 from exporter.exposition.render import Format, render
-from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
+from exporter.web.hardware import hardware
+from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 from tests.sources.whole_node import look_around
 
 PAGES = Path(__file__).parent / "pages"
@@ -38,6 +40,26 @@ def test_the_whole_page_is_as_expected(
     assert text == path.read_text("utf-8"), f"{path.name} changed: `make golden`, read the diff"
     openmetrics = render(FAMILIES, snapshot, Format.OPENMETRICS).body.decode() + "# EOF\n"
     assert len(list(parse_openmetrics(openmetrics))) == len(list(parse_text(text)))
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_inventory_is_as_expected(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Every field of the hardware around the GPUs at `/node`, in its order."""
+    found = hardware(look_around(NODES[name](tmp_path), NOT_OF_THE_TREE))
+    path = PAGES / f"{name}.hardware.json"
+    text = json.dumps(found, indent=1) + "\n"
+    if request.config.getoption("--rewrite-golden"):
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8"), f"{path.name} changed: `make golden`, read the diff"
+
+
+def test_a_node_without_hardware_has_empty_lists(tmp_path: Path) -> None:
+    """No field is left out: readers find every list, and null where it is not known whose."""
+    found = hardware(look_around(minimal(tmp_path), NOT_OF_THE_TREE))
+    assert set(map(str, found.values())) == {"[]", "None"}
+    assert found["network_namespace"] is None
 
 
 @pytest.mark.parametrize("name", NODES)

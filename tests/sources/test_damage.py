@@ -49,8 +49,8 @@ class OpenedFiles:
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open" and self.paths is not None and isinstance(arguments[0], str):
-            self.paths.add(arguments[0])
+        if event == "open" and self.paths is not None and isinstance(arguments[0], (str, Path)):
+            self.paths.add(str(arguments[0]))
 
 
 OPENED = OpenedFiles()

@@ -55,3 +55,23 @@ def test_without_a_file_the_source_is_absent(tmp_path: Path) -> None:
     """No meminfo is no memory source, not a crash."""
     with pytest.raises(SourceAbsent):
         MemoryReader(tmp_path).look()
+
+
+def test_every_further_field_is_in_bytes() -> None:
+    """Huge pages are counted in pages of the default size; used swap is what is not free."""
+    memory = parse_meminfo(
+        MEMINFO.replace("HugePages_Total:       0", "HugePages_Total: 3\nHugePages_Free: 1")
+        + "Hugepagesize: 2048 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\nSUnreclaim: 7 kB\n"
+    )
+    assert memory.free_bytes == 1024 * 1024
+    assert memory.hugepages_total_bytes == 3 * 2048 * 1024
+    assert memory.hugepages_free_bytes == 2048 * 1024
+    assert memory.swap_used_bytes == 40 * 1024
+    assert memory.slab_unreclaimable_bytes == 7 * 1024
+
+
+def test_a_field_that_is_not_there_is_not_said() -> None:
+    """Without swap lines there is no swap of zero bytes."""
+    memory = parse_meminfo("MemTotal: 10 kB\nMemAvailable: 5 kB\nHugePages_Total: 3\n")
+    assert (memory.swap_used_bytes, memory.dirty_bytes) == (None, None)
+    assert memory.hugepages_total_bytes is None

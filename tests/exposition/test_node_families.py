@@ -1,0 +1,213 @@
+"""The node around the GPUs on the page: what is shown, what is left out to stay small."""
+
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.exposition.live import Moment
+from exporter.exposition.render import Format, render
+from exporter.model.filesystem import Filesystem, Filesystems
+from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
+from exporter.model.network import Interface, Network
+from exporter.model.nvme import NvmeHealth, NvmeHealths
+from exporter.model.pcie import Pcie, PcieDevice, PcieError
+from exporter.model.process_counts import ProcessStates
+from exporter.model.sensors import Sensor, Sensors
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.sources import SOURCES
+from tests.sources.large_node import large_node
+from tests.sources.whole_node import look_around
+
+BUDGET = 400
+LEFT_FOR_EVENTS = 20
+"""Series that a node gains with its first faults and kernel-log events."""
+
+
+def snapshot_of(*values: object, reports: tuple[SourceReport, ...] = ()) -> Snapshot:
+    """A snapshot of these readings."""
+    return Snapshot(
+        node="n",
+        sequence=1,
+        taken_at=0.0,
+        taken_boottime=0.0,
+        duration_secs=0.0,
+        readings=MappingProxyType({type(value): value for value in values}),
+        reports=reports,
+    )
+
+
+def samples(name: str, snapshot: Snapshot) -> dict[tuple[str, ...], float]:
+    """The samples of one family by their labels."""
+    (family,) = (family for family in FAMILIES if family.name == name)
+    return dict(family.samples(snapshot))
+
+
+def test_a_large_server_stays_within_its_budget(tmp_path: Path) -> None:
+    """Two sockets, 256 threads, six disks, eight filesystems: 400 series, our own included."""
+    default = [row for row in SOURCES if row.by_default]
+    reports = tuple(SourceReport(row.name, Outcome.OK, 0.001, None, 1.0) for row in default)
+    seen = look_around(large_node(tmp_path), frozenset({"process_states"}))
+    snapshot = snapshot_of(*seen.readings.values(), reports=reports)
+    page = render(FAMILIES, snapshot, Format.TEXT)
+    moment = Moment(boottime=0.0, version="1", python="3")
+    live = render((family.at(moment) for family in LIVE_FAMILIES), snapshot, Format.TEXT)
+    assert page.series + live.series <= BUDGET - LEFT_FOR_EVENTS
+
+
+@pytest.mark.parametrize(("count", "zeros"), [(8, True), (9, False)])
+def test_zeros_are_left_out_where_there_are_many(count: int, *, zeros: bool) -> None:
+    """A few interfaces show all their errors; of many only those that had any."""
+    nics = [
+        Interface(f"eth{number}", receive_packets=1, receive_errors=0) for number in range(count)
+    ]
+    nics[0] = Interface("eth0", receive_packets=1, receive_errors=5)
+    found = samples("hw_network_receive_errors_total", snapshot_of(Network("host", tuple(nics))))
+    assert found[("eth0",)] == 5
+    assert len(found) == (count if zeros else 1)
+
+
+def test_an_interface_that_was_never_used_shows_that_it_is_down() -> None:
+    """Its counters would all be zero; once it has carried a packet it keeps them."""
+    unused = Interface("eth1", receive_packets=0, transmit_packets=0, up=False)
+    used = Interface("eth2", receive_packets=1, transmit_packets=0, up=False)
+    snapshot = snapshot_of(Network("host", (unused, used)))
+    assert samples("hw_network_up", snapshot) == {("eth1",): 0, ("eth2",): 0}
+    assert samples("hw_network_receive_packets_total", snapshot) == {("eth2",): 1}
+
+
+def test_a_pod_says_that_it_sees_no_network_of_the_node() -> None:
+    """No interface, and the scope that explains why."""
+    snapshot = snapshot_of(Network("pod"))
+    assert samples("hw_exporter_network_namespace_info", snapshot) == {("pod",): 1}
+    assert samples("hw_network_up", snapshot) == {}
+
+
+def test_what_is_not_said_has_no_sample() -> None:
+    """Neither zero nor NaN stands for it."""
+    snapshot = snapshot_of(Network("host", (Interface("eth0", up=True),)))
+    assert samples("hw_network_receive_bytes_total", snapshot) == {}
+    assert samples("hw_network_speed_bytes_per_second", snapshot) == {}
+
+
+def test_a_filesystem_that_does_not_answer_keeps_its_flags() -> None:
+    """Sizes are gone, that it is unreachable is said."""
+    dead = Filesystem("s:/x", "/nfs", "nfs4", readonly=False, unreachable=True)
+    snapshot = snapshot_of(Filesystems((dead,)))
+    labels = ("s:/x", "/nfs", "nfs4")
+    assert samples("hw_filesystem_unreachable", snapshot) == {labels: 1}
+    assert samples("hw_filesystem_readonly", snapshot) == {labels: 0}
+    assert samples("hw_filesystem_size_bytes", snapshot) == {}
+
+
+def test_modules_without_errors_are_summed_on_a_large_node() -> None:
+    """One with errors is shown; what the controllers know beside it stands under no name."""
+    dimms = tuple(Dimm("mc0", f"D{number}", 3 if number == 2 else 0, 0) for number in range(5))
+    controllers = (MemoryController("mc0", 4, 0, dimms), MemoryController("mc1", 2, 0))
+    assert samples("hw_memory_errors_total", snapshot_of(MemoryErrors(controllers))) == {
+        ("mc0", "D2", "corrected"): 3,
+        ("mc0", "D2", "uncorrected"): 0,
+        ("", "", "corrected"): 3,
+        ("", "", "uncorrected"): 0,
+    }
+
+
+def test_all_modules_are_shown_on_a_small_node() -> None:
+    """With what each controller could not give to a module; what it does not count is not said."""
+    controller = MemoryController("mc0", 1, None, (Dimm("mc0", "D0", 0, None),))
+    assert samples("hw_memory_errors_total", snapshot_of(MemoryErrors((controller,)))) == {
+        ("mc0", "D0", "corrected"): 0,
+        ("mc0", "", "corrected"): 1,
+    }
+
+
+def cards(count: int, **of_first: object) -> Pcie:
+    """So many NVMe disks below a port, of which the first differs."""
+    port = PcieDevice("0000:00:01.0", "port", width=16, width_max=16)
+    usual = {"parent": port.device, "width": 4, "width_max": 4, "width_reachable": 4}
+    made = [PcieDevice(f"0000:{n:02x}:00.0", "nvme", **usual) for n in range(1, count + 1)]  # type: ignore[arg-type] # values of several types
+    made[0] = PcieDevice("0000:01:00.0", "nvme", **{**usual, **of_first})  # type: ignore[arg-type] # same
+    return Pcie((port, *made))
+
+
+def test_healthy_links_of_many_cards_are_counted() -> None:
+    """Eight cards show their links, nine are a number."""
+    assert len(samples("hw_pcie_link_width", snapshot_of(cards(8)))) == 8
+    snapshot = snapshot_of(cards(9))
+    assert samples("hw_pcie_link_width", snapshot) == {}
+    assert samples("hw_pcie_links", snapshot) == {("full",): 9, ("reduced",): 0, ("unknown",): 0}
+    assert len(samples("hw_pcie_info", snapshot)) == 9
+
+
+def test_a_reduced_link_is_shown_with_the_port_above() -> None:
+    """Both ends of the link, to see which of them it is."""
+    snapshot = snapshot_of(cards(9, width=2))
+    assert samples("hw_pcie_link_width", snapshot) == {("0000:00:01.0",): 16, ("0000:01:00.0",): 2}
+    assert samples("hw_pcie_links", snapshot)[("reduced",)] == 1
+    assert len(samples("hw_pcie_info", snapshot)) == 10
+
+
+def test_errors_of_the_bus_are_shown_where_they_occurred() -> None:
+    """And as a sum that is there before the first one."""
+    errors = {
+        "errors": (PcieError("correctable", "BadTLP", 7),),
+        "errors_by_severity": (("correctable", 7), ("fatal", 0)),
+    }
+    snapshot = snapshot_of(cards(9, **errors))
+    assert samples("hw_pcie_errors_total", snapshot) == {
+        ("0000:01:00.0", "correctable", "BadTLP"): 7
+    }
+    assert samples("hw_pcie_all_errors_total", snapshot) == {("correctable",): 7, ("fatal",): 0}
+
+
+def core(number: int, value: float | None) -> Sensor:
+    """The temperature of one core, with both limits."""
+    limits = (("high.degraded", 85.0), ("high.critical", 95.0))
+    return Sensor("temperature", "coretemp.0", "coretemp", f"Core {number}", value, limits)
+
+
+def test_of_many_cores_the_hottest_is_shown() -> None:
+    """The package stays; four cores or fewer are shown one by one."""
+    package = Sensor("temperature", "coretemp.0", "coretemp", "Package id 0", 50.0)
+    few = snapshot_of(Sensors((package, *(core(n, 40.0 + n) for n in range(4)))))
+    assert len(samples("hw_temperature_celsius", few)) == 5
+    many = snapshot_of(Sensors((package, core(9, None), *(core(n, 40.0 + n) for n in range(4)))))
+    assert samples("hw_temperature_celsius", many) == {
+        ("coretemp.0", "coretemp", "Package id 0"): 50.0,
+        ("coretemp.0", "coretemp", "hottest core"): 43.0,
+    }
+
+
+def test_of_many_sensors_the_main_one_of_each_device_is_shown() -> None:
+    """With its critical limit only."""
+    limits = (("high.degraded", 80.0), ("high.critical", 90.0))
+    found = snapshot_of(
+        Sensors(
+            tuple(
+                Sensor("temperature", f"nvme{disk}", "nvme", f"Sensor {number}", 40.0, limits)
+                for disk in range(9)
+                for number in range(2)
+            )
+        )
+    )
+    assert len(samples("hw_temperature_celsius", found)) == 9
+    shown = samples("hw_temperature_limit_celsius", found)
+    assert len(shown) == 9
+    assert shown[("nvme0", "nvme", "Sensor 0", "high.critical")] == 90.0
+
+
+def test_a_walk_over_processes_adds_its_states() -> None:
+    """Without one only what the scheduler counts is shown."""
+    snapshot = snapshot_of(ProcessStates((("zombie", 3.0),)))
+    assert samples("hw_processes", snapshot) == {("zombie",): 3}
+
+
+def test_the_health_of_a_disk_is_shown() -> None:
+    """One series for each value that the disk says."""
+    health = NvmeHealth("nvme0", 4, None, 0.9, 0.1, 1.2, 7, 0)
+    snapshot = snapshot_of(NvmeHealths((health,)))
+    assert samples("hw_nvme_critical_warning", snapshot) == {("nvme0",): 4}
+    assert samples("hw_nvme_percentage_used_ratio", snapshot) == {("nvme0",): 1.2}
+    assert samples("hw_nvme_media_errors_total", snapshot) == {("nvme0",): 0}
+    assert samples("hw_nvme_temperature_celsius", snapshot) == {}

@@ -1,0 +1,72 @@
+"""Files that hang in the kernel: they cost their own source, once."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+from exporter.collector import Clocks, Collector
+from exporter.model.node import Memory, Paging
+from exporter.model.pressure import Pressures
+from exporter.model.snapshot import Outcome, Snapshot
+from exporter.sources.files import FileSource
+from exporter.sources.memory import MemoryReader
+from exporter.sources.paging import PagingReader
+from exporter.sources.pressure import PressureReader
+from exporter.sources.threads import DaemonThreads
+from tests.fakes.fuse import StuckFiles
+from tests.sources.small_node import SmallNode
+
+DEADLINE_SECS = 0.3
+
+
+def test_a_file_that_hangs_costs_its_source_and_one_thread(
+    node: SmallNode, stuck_files: StuckFiles
+) -> None:
+    """Over many collections the others are read each time, and no thread is added."""
+    node.basics()
+    hanging = node.proc / "pressure/io"
+    hanging.unlink()
+    hanging.symlink_to(stuck_files.hang("io"))
+    snapshots: list[Snapshot] = []
+    call = DaemonThreads()
+    looks = {
+        "pressure": PressureReader(node.proc).look,
+        "memory": MemoryReader(node.proc).look,
+        "paging": PagingReader(node.proc).look,
+    }
+    collector = Collector(
+        "n",
+        [FileSource(name, look, call, DEADLINE_SECS) for name, look in looks.items()],
+        interval_secs=15,
+        clocks=Clocks(lambda: 0.0, lambda: 0.0),
+        publish=snapshots.append,
+    )
+
+    async def collect_often() -> int:
+        before = threading.active_count()
+        for _ in range(20):
+            await collector.collect()
+        return threading.active_count() - before
+
+    added = asyncio.run(collect_often())
+    assert added <= 2
+    for snapshot in snapshots:
+        assert snapshot.reading(Memory) is not None
+        assert snapshot.reading(Paging) is not None
+        assert snapshot.reading(Pressures) is None
+        outcomes = {report.source: report.outcome for report in snapshot.reports}
+        assert outcomes["pressure"] is Outcome.STUCK
+    assert stuck_files.waiting("io") == 1
+    stuck_files.release("io")
+
+
+def test_a_file_that_fails_costs_its_field(node: SmallNode, stuck_files: StuckFiles) -> None:
+    """Whatever the errno, the other resources are shown and the reason is kept."""
+    node.basics()
+    for code in (1, 5, 11, 12, 13, 22, 61, 95, 107, 110, 116):
+        file = Path(node.proc / "pressure/memory")
+        file.unlink()
+        file.symlink_to(stuck_files.fail(f"errno{code}", code))
+        reading = PressureReader(node.proc).look()
+        assert {pressure.resource for pressure in reading.value.pressures} == {"cpu", "io"}
+        assert [missing.field for missing in reading.missing] == ["memory"]
