@@ -15,6 +15,7 @@ MEASURES = {
     "throughput": measures.throughput,
     "processor": measures.processor,
     "processes": measures.many_processes,
+    "kernel-log": measures.kernel_log,
     "growth": measures.growth,
 }
 

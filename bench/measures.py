@@ -20,6 +20,7 @@ SETTLE_SECS = 3.0
 QUICK_INTERVAL_SECS = 0.1
 PASS_INTERVAL_SECS = 1.0  # GPUs are not asked more often: at this interval, once a collection
 INTERVAL_SECS = 15.0
+XID_LINE = "NVRM: Xid (PCI:0000:18:00): 79, pid=41000, name=python, GPU has fallen off the bus."
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +232,29 @@ def _scrape_through(program: Program, until_collection: int, scrapes: int) -> No
             continue
         served += int(load(program.port, 1, gzip=served % 2 == 0).requests_per_sec)
         time.sleep(0.5)
+
+
+def kernel_log(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """From a line of the kernel log to the fault it means, on the page."""
+    node = GpuNode(folder / "xid")
+    with node.start() as program:
+        pages.complete_page(program, CAPTURED_GPUS)
+        time.sleep(SETTLE_SECS)
+        took = [_until_on_page(program, node, number) for number in range(2 * effort.repeats + 1)]
+    yield Figure("kernel-log line to the page, median", statistics.median(took), "s", 1)
+    yield Figure("kernel-log line to the page, longest", max(took), "s", 1)
+
+
+def _until_on_page(program: Program, node: GpuNode, number: int) -> float:
+    name = "hw_kernel_log_events_total"
+    before = pages.total(program.get("/metrics").text, name)
+    began = time.monotonic()
+    node.say_in_kernel_log(number, XID_LINE)
+
+    def look() -> bool | None:
+        return pages.total(program.get("/metrics").text, name) > before or None
+
+    wait_for(look, "the event on the page", 10)
+    took = time.monotonic() - began
+    time.sleep(1)
+    return took

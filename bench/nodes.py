@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,12 @@ class GpuNode:
         """From now on neither NVML nor nvidia-smi answers."""
         self.nvml.say("any = hang", *self._cards(), capture=CAPTURE)
         self.smi.say("smi = hang", *self._cards(), capture=CAPTURE)
+
+    def say_in_kernel_log(self, number: int, text: str) -> None:
+        """Write one record of the kernel, which says it is critical."""
+        record = f"2,{number},{time.monotonic_ns() // 1000},-;{text}\n"
+        with (self.tree.folder / "kmsg").open("wb", buffering=0) as log:
+            log.write(record.encode())
 
     def _cards(self) -> list[str]:
         lines = [f"count = {self.gpus}"]

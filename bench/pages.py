@@ -14,6 +14,12 @@ def value(page: str, name: str) -> float | None:
     return float(found[1]) if found else None
 
 
+def total(page: str, name: str) -> float:
+    """The sum of all samples of this name."""
+    found = re.findall(rf"^{name}\{{[^\n]*\}} (\S+)$", page, re.MULTILINE)
+    return sum(map(float, found))
+
+
 def by_source(page: str) -> Mapping[str, float]:
     """Seconds of the last attempt of each source."""
     pattern = r'^hw_exporter_source_duration_seconds\{.*source="([^"]+)"\} (\S+)$'
