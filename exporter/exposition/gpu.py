@@ -53,6 +53,12 @@ def _up(snapshot: Snapshot) -> Iterable[Sample]:
         yield from one(state.up, *gpu_label_values(state.gpu))
 
 
+def _problems(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        if not state.up and state.reason is not None:
+            yield (*gpu_label_values(state.gpu), state.reason), 1
+
+
 def _stale(snapshot: Snapshot) -> Iterable[Sample]:
     for state in states(snapshot):
         if not state.expired:
@@ -158,6 +164,13 @@ FAMILIES = (
         Kind.GAUGE,
         GPU_LABELS,
         _up,
+    ),
+    Family(
+        "hw_gpu_problem_info",
+        "Why the GPU is not up, in a word of docs/troubleshooting.md; always 1.",
+        Kind.GAUGE,
+        (*GPU_LABELS, "reason"),
+        _problems,
     ),
     Family(
         "hw_gpu_data_stale",

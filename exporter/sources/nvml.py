@@ -20,6 +20,9 @@ log = logging.getLogger("exporter.sources.gpu")
 MAX_GROWTH_BYTES = 16 * 1024 * 1024
 """A probe that has grown by so much since its first answer is replaced: a library leaks."""
 
+ENOUGH = 0.6
+"""After this part of the deadline a slow driver is asked for nothing more in this pass."""
+
 LASTING_ERRORS = {"version_mismatch", "uninitialized", "no_library"}
 PATIENCE_PASSES = 4
 """After so many passes in which the library failed, a fresh process tries."""
@@ -43,7 +46,9 @@ class NvmlWay:
         deadline = loop.time() + self._timeout_secs
         while True:
             try:
-                message = await self._probe.ask({"op": "read"}, deadline - loop.time())
+                left = deadline - loop.time()
+                request = {"op": "read", "enough_secs": ENOUGH * left}
+                message = await self._probe.ask(request, left)
             except ProbeFailed as failed:
                 self._first_bytes = None
                 if failed.reason == "crashed" and self._probe.may_start and loop.time() < deadline:
@@ -82,6 +87,9 @@ class NvmlWay:
 
 def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
     """The GPUs of one answer of the probe; raises WayFailed."""
+    if message.get("error") == "unknown_error":
+        sentence = "the driver is there and may not be used: devices taken from our container?"
+        raise WayFailed("access_lost", sentence)
     if "error" in message:
         raise WayFailed(clean_text(str(message["error"])), clean_text(str(message.get("message"))))
     found = message.get("gpus")

@@ -145,7 +145,7 @@ INIT_ERRORS = {
     17: "blocked_by_system",
     18: "version_mismatch",
     20: "no_memory",
-    999: "unknown_error",
+    999: "access_lost",
 }
 
 
@@ -382,3 +382,15 @@ async def test_two_gpus_of_the_same_uuid(nvml: NvmlLibrary, make: MakeWay) -> No
     answer = await make().ask()
     assert [gpu.index for gpu in answer.gpus] == [0]
     assert [(p.index, p.reason) for p in answer.problems] == [(1, "duplicate_uuid")]
+
+
+async def test_a_slow_driver_gives_less_and_not_nothing(nvml: NvmlLibrary, make: MakeWay) -> None:
+    """What matters most is read of every GPU in each pass; the rest says why it is absent."""
+    nvml.say("count = 8", *CARDS[1:], "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
+    way = make(timeout_secs=4)
+    for _ in range(2):
+        answer = await way.ask()
+        assert [gpu.temperature_celsius for gpu in answer.gpus] == [40] * 8
+        assert [gpu.power_draw_watts for gpu in answer.gpus] == [50] * 8
+        assert "too_slow" in {missing.reason for missing in answer.missing}
+    assert way.probe.restarts == 0

@@ -1,5 +1,6 @@
 """All GPUs: which there are, and one pass over them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pynvml
@@ -18,6 +19,7 @@ class AllGpus:
         self._switches = switches
         self._gpus: dict[int, KnownGpu] = {}
         self._count = 0
+        self._passes = 0
         self._is_initialised = False
         self._versions: dict[str, str | None] = {}
 
@@ -26,8 +28,11 @@ class AllGpus:
         """The GPUs that answered in the last pass."""
         return tuple(self._gpus.values())
 
-    def read(self) -> dict[str, Any]:
-        """One pass over all GPUs; raises NVMLError when the library cannot be used."""
+    def read(self, has_time: Callable[[], bool] = lambda: True) -> dict[str, Any]:
+        """One pass over all GPUs; raises NVMLError when the library cannot be used.
+
+        What matters most is read of all GPUs before the rest is read of any, while there is time.
+        """
         if not self._is_initialised:
             self._library.ask("nvmlInit")
             self._is_initialised = True
@@ -36,7 +41,16 @@ class AllGpus:
         if count != self._count or not self._are_same():
             self._forget()
         self._count = count
-        return {**self._versions, "gpus": [self._read(index) for index in range(count)]}
+        self._passes += 1
+        problems = [problem for index in range(count) if (problem := self._begin(index))]
+        order = sorted(self._gpus, key=lambda index: (index - self._passes) % count)
+        for index in order:
+            self._gpus[index].finish(has_time)
+        answers = [self._gpus[index].answer() for index in sorted(self._gpus)]
+        for answer in answers:
+            if "problem" in answer:  # its handle and its facts are asked for again
+                self._gpus.pop(answer["index"]).close()
+        return {**self._versions, "gpus": [*answers, *problems]}
 
     def _are_same(self) -> bool:
         return all(is_same(known.card, known.identity) for known in self._gpus.values())
@@ -47,15 +61,13 @@ class AllGpus:
             known.close()
         self._gpus.clear()
 
-    def _read(self, index: int) -> dict[str, Any]:
+    def _begin(self, index: int) -> dict[str, Any] | None:
+        """Begin the pass of one GPU; the problem of one that cannot be had."""
         try:
-            known = self._known(index)
+            self._known(index).begin()
         except READ_ERRORS as error:
             return {"index": index, "problem": reason_of(error)}
-        answer = known.read()
-        if "problem" in answer:
-            self._gpus.pop(index).close()  # its handle and its facts are asked for again
-        return answer
+        return None
 
     def _known(self, index: int) -> KnownGpu:
         if index not in self._gpus:

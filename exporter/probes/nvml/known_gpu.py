@@ -1,6 +1,6 @@
 """One GPU that was found: what is kept of it between passes, and one pass over it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from exporter.probes.nvml.card import Card
@@ -9,15 +9,12 @@ from exporter.probes.nvml.library import FATAL_FOR_GPU, READ_ERRORS, reason_of
 from exporter.probes.nvml.mig import MigReader
 from exporter.probes.nvml.processes import ProcessReader
 from exporter.probes.nvml.profiling import Profiler
-from exporter.probes.nvml.reads import FACTS, READS, Read
+from exporter.probes.nvml.reads import CORE_READS, FACTS, READS, Read
 
 QUIET_REASONS = {"not_supported", "old_driver", "no_permission", "deprecated"}
+TOO_SLOW = "too_slow"
 QUIET_PASSES = 10
 """So many passes leave out a reading that failed for a lasting reason."""
-
-
-class GpuGone(Exception):  # noqa: N818 - ends the reading of one GPU
-    """The GPU answers nothing any more; the message is the reason."""
 
 
 class KnownGpu:
@@ -30,23 +27,40 @@ class KnownGpu:
         self._facts_missing: dict[str, str] = {}
         self._profiler = Profiler()
         self._mig = MigReader(with_profiling="profiling" in switches)
-        self._reads = tuple(_chosen((*READS, *self._keeping_reads()), switches))
+        self._reads = tuple(_chosen((*self._keeping_reads(), *READS), switches))
         self._quiet: dict[Read, tuple[int, str]] = {}
         self._passes = 0
         self._was_mig: bool | None = None
+        self._found: dict[str, Any] = {}
+        self._missing: dict[str, str] = {}
+        self._problem: str | None = None
 
-    def read(self) -> dict[str, Any]:
-        """One pass over this GPU: its fields, `missing` reasons, or a `problem`."""
+    def begin(self) -> None:
+        """Begin a pass with what matters most."""
         self._passes += 1
-        try:
-            if self._facts is None:
-                self._facts = self._read(FACTS, self._facts_missing)
-            missing = dict(self._facts_missing)
-            fields = self._read(self._reads, missing)
-        except GpuGone as gone:
-            return {**self.identity, **(self._facts or {}), "problem": str(gone)}
-        self._note_mig(fields)
-        return {**self.identity, **self._facts, **fields, "missing": missing}
+        self._found, self._missing, self._problem = {}, {}, None
+        self._read(CORE_READS, self._found, self._missing)
+
+    def finish(self, has_time: Callable[[], bool]) -> None:
+        """Read the rest, for as long as there is time: a slow driver gives less, not nothing."""
+        if self._problem is None and self._facts is None and has_time():
+            self._facts, self._facts_missing = {}, {}
+            self._read(FACTS, self._facts, self._facts_missing)
+        for read in self._reads:
+            if self._problem is not None:
+                break
+            if has_time():
+                self._read((read,), self._found, self._missing)
+            else:
+                self._missing.update(dict.fromkeys(read.fields, TOO_SLOW))
+        self._note_mig()
+
+    def answer(self) -> dict[str, Any]:
+        """What this pass found: fields and `missing` reasons, or a `problem`."""
+        said = {**self.identity, **(self._facts or {})}
+        if self._problem is not None:
+            return {**said, "problem": self._problem}
+        return {**said, **self._found, "missing": {**self._facts_missing, **self._missing}}
 
     def close(self) -> None:
         """Free what the library holds for the readings of this GPU."""
@@ -66,8 +80,7 @@ class KnownGpu:
             Read(("processes",), ProcessReader().read, switch="processes"),
         )
 
-    def _read(self, reads: Iterable[Read], missing: dict[str, str]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def _read(self, reads: Iterable[Read], found: dict[str, Any], missing: dict[str, str]) -> None:
         for read in reads:
             until, reason = self._quiet.get(read, (0, ""))
             if self._passes < until:
@@ -76,11 +89,13 @@ class KnownGpu:
             try:
                 self._take(read.of(self.card), found, missing)
             except READ_ERRORS as error:
-                reason = _unless_gone(error)
+                reason = reason_of(error)
+                if reason in FATAL_FOR_GPU:
+                    self._problem = reason
+                    return
                 missing.update(dict.fromkeys(read.fields, reason))
                 if reason in QUIET_REASONS:
                     self._quiet[read] = (self._passes + QUIET_PASSES, reason)
-        return found
 
     def _take(
         self,
@@ -90,28 +105,28 @@ class KnownGpu:
     ) -> None:
         for field, value in fields:
             if isinstance(value, Exception):
-                missing[field] = _unless_gone(value)
+                missing[field] = _unless_fatal(value)
             elif value is None:
                 missing[field] = "not_said"
             else:
                 found[field] = value
 
-    def _note_mig(self, fields: dict[str, Any]) -> None:
+    def _note_mig(self) -> None:
         """In MIG mode other calls are supported, and nobody knows the use of the whole."""
-        is_mig = fields.get("mig_enabled")
+        is_mig = self._found.get("mig_enabled")
         if is_mig:
             for field in ("utilization_percent", "memory_controller_utilization_percent"):
-                fields.pop(field, None)
-        if is_mig != self._was_mig:
+                self._found.pop(field, None)
+        if self._was_mig is not None and is_mig != self._was_mig:
             self._quiet.clear()
         self._was_mig = is_mig
 
 
-def _unless_gone(error: Exception) -> str:
-    """The reason; raises GpuGone for one after which nothing more can be expected."""
+def _unless_fatal(error: Exception) -> str:
+    """The reason; raises the error again after which nothing more can be expected of the GPU."""
     reason = reason_of(error)
     if reason in FATAL_FOR_GPU:
-        raise GpuGone(reason) from error
+        raise error
     return reason
 
 

@@ -65,7 +65,7 @@ FACTS = (
 )
 """What does not change: read once, and again when the set of GPUs has changed."""
 
-READS = (
+CORE_READS = (
     Read(
         (
             "memory_total_bytes",
@@ -75,18 +75,23 @@ READS = (
         ),
         memory.memory,
     ),
-    Read(("bar1_memory_total_bytes", "bar1_memory_used_bytes"), memory.bar1_memory),
     Read(("utilization_percent", "memory_controller_utilization_percent"), memory.utilization),
+    Read(("temperature_celsius",), heat.temperature),
+    _asked("power_draw_watts", "nvmlDeviceGetPowerUsage", per=power.MILLI),
+    _asked("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", per=power.MILLI),
+)
+"""What is read first, of all GPUs."""
+
+READS = (
+    Read(("mig_enabled",), modes.mig_enabled),
+    Read(("bar1_memory_total_bytes", "bar1_memory_used_bytes"), memory.bar1_memory),
     _first_of("encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization"),
     _first_of("decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization"),
     _first_of("jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization"),
     _first_of("ofa_utilization_percent", "nvmlDeviceGetOfaUtilization"),
-    Read(("temperature_celsius",), heat.temperature),
     Read(("memory_temperature_celsius",), heat.memory_temperature),
     _asked("thermal_margin_celsius", "nvmlDeviceGetMarginTemperature"),
     Read(("fan_speed_percent",), heat.fan_speeds),
-    _asked("power_draw_watts", "nvmlDeviceGetPowerUsage", per=power.MILLI),
-    _asked("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", per=power.MILLI),
     Read(("power_limit_range_watts",), power.power_limits),
     Read(("power_average_watts", "energy_joules_total"), power.power_fields),
     Read(("clock_hertz",), clocks.clocks),
@@ -122,7 +127,6 @@ READS = (
         links.nvlink_traffic,
     ),
     Read(("fabric_state", "fabric_healthy"), fabric.fabric),
-    Read(("mig_enabled",), modes.mig_enabled),
     Read(("persistence_mode",), modes.persistence_mode),
     Read(("compute_mode",), modes.compute_mode),
     Read(("gsp_enabled",), modes.gsp_enabled),

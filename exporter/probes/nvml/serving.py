@@ -1,10 +1,12 @@
 """Answers each request with one pass over all GPUs, one JSON line each; prints events at once."""
 
 import argparse
+import math
 import os
 import resource
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -49,13 +51,14 @@ class Server:
             except BadLine:
                 continue  # not from our supervisor; there is no id to answer to
             self._library.switched_off = frozenset(request.get("switched_off", ()))
-            self._answers.write({"id": request.get("id"), **self._read()})
+            self._answers.write({"id": request.get("id"), **self._read(request)})
             if "events" in self._switches:
                 self._watch.follow(self._gpus.known)
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, request: dict[str, Any]) -> dict[str, Any]:
+        until = time.monotonic() + float(request.get("enough_secs", math.inf))
         try:
-            answer = self._gpus.read()
+            answer = self._gpus.read(lambda: time.monotonic() < until)
         except READ_ERRORS as error:
             self._gpus = AllGpus(self._library, self._switches)
             answer = {"error": reason_of(error), "message": clean_text(str(error))}
