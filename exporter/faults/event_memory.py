@@ -13,6 +13,12 @@ MAX_PER_CODE = 64
 MAX_CODES = 5_000
 """Different codes over all entities that are kept; the one quiet for longest goes first."""
 
+ENDED = "ended"
+"""The field of an event that says that the kind is over for what it is about."""
+
+NOT_ENDED = ("no",)
+"""`ended=no` in a rule: what is not over yet."""
+
 _Slot = tuple[Address, str, str]
 
 
@@ -52,12 +58,10 @@ class EventMemory:
             return []
         since = now - wanted.within_secs
         chosen = list(places) if addresses is None else [a for a in addresses if a in places]
-        found = [
-            event
-            for address in chosen
-            for event in self._of(address, wanted)
-            if event.boottime >= since and _passes(event, wanted.filters)
-        ]
+        found = []
+        for address in chosen:
+            kept = [event for event in self._of(address, wanted) if event.boottime >= since]
+            found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
         found.sort(key=lambda event: event.boottime)
         return found
 
@@ -99,8 +103,21 @@ class EventMemory:
                 del self._by_kind[word][address]
 
 
+def _open(events: list[Event], wanted: Events) -> list[Event]:
+    """The events of one address; with `ended=no` only those after the last that ended them."""
+    if dict(wanted.filters).get(ENDED) != NOT_ENDED:
+        return events
+    over = max((event.boottime for event in events if ENDED in event.fields), default=None)
+    return events if over is None else [event for event in events if event.boottime > over]
+
+
 def _passes(event: Event, filters: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
     """Whether it is let through; that something is over counts only where that is asked for."""
-    if "ended" in event.fields and all(name != "ended" for name, _ in filters):
+    if ENDED in event.fields and all(
+        name != ENDED or choices == NOT_ENDED for name, choices in filters
+    ):
         return False
-    return all(event.fields.get(name) in choices for name, choices in filters)
+    return all(
+        event.fields.get(name) in choices or (name == ENDED and choices == NOT_ENDED)
+        for name, choices in filters
+    )

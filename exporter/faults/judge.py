@@ -58,7 +58,8 @@ class Judge:
         self._rules = {rule.id: rule for rule in book.rules}
         self._traits = traits
         self._stopwatch = stopwatch
-        kind_of = {hw_type: kind for kind, hw_type in reversed([*traits.hw_types.items()])}
+        types = reversed([*traits.hw_types.items()])
+        kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
         self.observer = Observer(tuple(book.rules), traits.kin, kind_of)
         self.bindings: dict[Slot, Binding] = {}
         self._saying = Saying(self._rules, traits.hw_types, dict(book.skipped))

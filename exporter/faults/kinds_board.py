@@ -59,8 +59,8 @@ def _arrays(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(MdArrays)
     for array in reading.arrays if reading else ():
         fields = FieldsOf(array, _ARRAY_GETTERS)
-        address = ("logical_disk", array.device)
-        yield Entity(("md_array", array.device), array.device, fields, (address,))
+        key = ("md_array", array.device)
+        yield Entity(key, array.device, fields, (key,))
 
 
 def _servers(snapshot: Snapshot) -> Iterable[Entity]:

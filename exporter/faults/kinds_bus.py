@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from exporter.faults.entities import Address, Edge, Entity, FieldsOf, Key
-from exporter.faults.expression import Type
+from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of
 from exporter.faults.vocabulary import FieldType, names_of
 from exporter.model.gpu import Gpus
@@ -15,6 +15,24 @@ from exporter.model.snapshot import Snapshot
 
 _PCIE_GETTERS = getters_of(PcieDevice)
 _PORT_GETTERS = getters_of(InfinibandPort)
+_PORT_NAMES = {
+    "rdma_events" if name == "events" else name: found
+    for name, found in names_of(InfinibandPort).items()
+}
+"""The fields of a port; `events` is a function in rules."""
+
+
+class _PortFields:
+    """The fields of one port, what RDMA counted under a name of its own."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, port: InfinibandPort) -> None:
+        self._values = FieldsOf(port, _PORT_GETTERS)
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said."""
+        return self._values.get(name.removeprefix("rdma_"))
 
 
 def _devices(snapshot: Snapshot) -> Iterable[Entity]:
@@ -47,6 +65,19 @@ def _users(snapshot: Snapshot) -> Iterable[tuple[Key, str | None]]:
         yield ("ib_port", _port_id(port)), pci_address(port.pci_bus_id or "")
 
 
+def _carried(snapshot: Snapshot) -> Iterable[Edge]:
+    """Which RoCE port is the network interface on the same PCI function."""
+    ports, network = snapshot.reading(Infiniband), snapshot.reading(Network)
+    devices: dict[str, str] = {}
+    for interface in network.interfaces if network else ():
+        if interface.pci_bus_id:
+            devices.setdefault(interface.pci_bus_id, interface.device)
+    for port in ports.ports if ports else ():
+        device = devices.get(port.pci_bus_id or "")
+        if device and port.link_layer == "Ethernet":
+            yield Edge("part_of", ("ib_port", _port_id(port)), ("nic", device))
+
+
 def _port_id(port: InfinibandPort) -> str:
     return f"{port.device}/{port.port}"
 
@@ -59,7 +90,7 @@ def _ports(snapshot: Snapshot) -> Iterable[Entity]:
         if pci:
             addresses.append(("network", pci))
         name = _port_id(port)
-        yield Entity(("ib_port", name), name, FieldsOf(port, _PORT_GETTERS), tuple(addresses))
+        yield Entity(("ib_port", name), name, _PortFields(port), tuple(addresses))
 
 
 PCIE = Kind(
@@ -73,8 +104,9 @@ PCIE = Kind(
 IB_PORT = Kind(
     "ib_port",
     "network",
-    names_of(InfinibandPort),
+    _PORT_NAMES,
     _ports,
     Infiniband,
     kin={"node": "node", "pcie": "pcie"},
+    relate=_carried,
 )

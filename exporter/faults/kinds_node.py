@@ -6,12 +6,17 @@ from exporter.faults.entities import Entity, FieldsOf, Getter, of_label
 from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of, prefixed
 from exporter.faults.vocabulary import FieldType, names_of
+from exporter.model.clock import Clock
 from exporter.model.gpu import Gpus
 from exporter.model.kernel_log import KernelLog
+from exporter.model.network import NetworkStack
 from exporter.model.node import Cpu, CpuHealth, Host, Memory, Paging
+from exporter.model.our_processes import OurProcesses
 from exporter.model.pcie import Pcie
 from exporter.model.pressure import Pressures
+from exporter.model.process_counts import ProcessCounts
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.workload import Workloads
 
 READINGS: tuple[tuple[str, type], ...] = (
     ("", Host),
@@ -20,6 +25,11 @@ READINGS: tuple[tuple[str, type], ...] = (
     ("memory_", Paging),
     ("cpu_", CpuHealth),
     ("kernel_log_", KernelLog),
+    ("", ProcessCounts),
+    ("", NetworkStack),
+    ("clock_", Clock),
+    ("workload_", Workloads),
+    ("exporter_", OurProcesses),
 )
 """What is put in front of the fields of each reading."""
 
@@ -41,9 +51,12 @@ def _backend(name: str) -> Getter:
     return value_of
 
 
-def _gpus_on_bus(snapshot: object) -> Value:
-    pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
-    return None if pcie is None else sum(device.kind == "gpu" for device in pcie.devices)
+def _on_bus(kind: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
+        return None if pcie is None else sum(device.kind == kind for device in pcie.devices)
+
+    return value_of
 
 
 def _up_gpus(snapshot: object) -> Value:
@@ -81,7 +94,9 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_backend_reason": _backend("reason"),
     "gpu_nvml_up": _backend("nvml_up"),
     "gpu_up_count": _up_gpus,
-    "gpu_pci_count": _gpus_on_bus,
+    "gpu_pci_count": _on_bus("gpu"),
+    "network_pci_count": _on_bus("network"),
+    "nvme_pci_count": _on_bus("nvme"),
 }
 
 _NAMES: Mapping[str, FieldType] = {
@@ -96,6 +111,8 @@ _NAMES: Mapping[str, FieldType] = {
     "gpu_nvml_up": FieldType(Type.TRUTH),
     "gpu_up_count": FieldType(Type.NUMBER),
     "gpu_pci_count": FieldType(Type.NUMBER),
+    "network_pci_count": FieldType(Type.NUMBER),
+    "nvme_pci_count": FieldType(Type.NUMBER),
 }
 
 

@@ -9,6 +9,7 @@ from exporter.faults.event_words import heard_from
 from exporter.faults.expression import Events, Name
 from exporter.faults.graph import LIVING, Graph
 from exporter.faults.history import History
+from exporter.faults.links_by_name import links_by_name
 from exporter.faults.rules import Rule
 from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, waits
 from exporter.model.event import Event
@@ -89,9 +90,10 @@ class Observer:
         for entity in entities.values():
             by_kind.setdefault(entity.kind, []).append(entity)
         self._look_at_fields(entities, by_kind)
-        waiting = waits(by_kind, self.history, self.now)
-        links = self._links_by_events(by_kind)
-        scene = replace(scene, edges=(*scene.edges, *waiting, *links))
+        waiting = waits(by_kind, self.history, self.events, self.now)
+        links = (*self._links_by_events(by_kind), *links_by_name(entities, by_kind))
+        edges = dict.fromkeys((*scene.edges, *waiting, *links))
+        scene = replace(scene, edges=tuple(edges))
         graph = Graph(entities, scene.edges)
         past = Graph(entities, [*scene.edges, *self._edges_of_ended(scene)])
         return View(scene, self.now, entities, by_kind, graph, past, self.events)

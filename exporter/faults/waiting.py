@@ -3,28 +3,69 @@
 from collections.abc import Iterator, Mapping
 
 from exporter.faults.entities import Edge, Entity, Key
+from exporter.faults.event_memory import EventMemory
+from exporter.faults.expression import Events
 from exporter.faults.history import History
 
 WINDOW_SECS = 60.0
+TOLD_WITHIN_SECS = 600.0
 SLOW_SECS = 0.1
 """Mean time of one request from which a disk is slow."""
 
 DISK_FIELDS = ("reads_completed", "writes_completed", "queue_time_seconds")
 
 
-def waits(by_kind: Mapping[str, list[Entity]], history: History, now: float) -> Iterator[Edge]:
-    """An edge from each process seen asleep twice to each disk or filesystem that is slow."""
-    sleepers = [
-        entity for entity in by_kind.get("process", ()) if entity.fields.get("waiting_secs")
-    ]
+TROUBLE: Mapping[str, tuple[Events, ...]] = {
+    "disk": tuple(
+        Events(what, (), TOLD_WITHIN_SECS, 0)
+        for what in ("block_io_error", "nvme_timeout", "nvme_reset_failed", "nvme_no_path")
+    ),
+    "nfs_mount": (Events("nfs_not_responding", (("ended", ("no",)),), 86_400.0, 0),),
+}
+"""What the kernel says of things that make others wait."""
+
+HUNG = Events("hung_task", (), TOLD_WITHIN_SECS, 0)
+
+
+def waits(
+    by_kind: Mapping[str, list[Entity]], history: History, events: EventMemory, now: float
+) -> Iterator[Edge]:
+    """An edge from each process in uninterruptible sleep to each thing that is slow or stalled.
+
+    A process sleeps so when two looks found it, or when the kernel says that it hangs.
+    """
+    sleepers = [*_sleepers(by_kind, events, now)]
     if not sleepers:
         return
-    slow = [*_slow_disks(by_kind, history, now), *_silent_filesystems(by_kind)]
-    for process in sleepers:
+    slow = [
+        *_slow_disks(by_kind, history, now),
+        *_silent_filesystems(by_kind),
+        *_told_of(by_kind, events, now),
+    ]
+    for process, asleep in sleepers:
+        for target, evidence in dict(reversed(slow)).items():
+            yield Edge("waits_on", process, target, f"{asleep}; {evidence}")
+
+
+def _sleepers(
+    by_kind: Mapping[str, list[Entity]], events: EventMemory, now: float
+) -> Iterator[tuple[Key, str]]:
+    for process in by_kind.get("process", ()):
         secs = process.fields.get("waiting_secs")
-        for target, evidence in slow:
-            text = f"in uninterruptible sleep for {secs:.0f} s; {evidence}"
-            yield Edge("waits_on", process.key, target, text)
+        if secs:
+            yield process.key, f"in uninterruptible sleep for {secs:.0f} s"
+        elif secs is None and events.matching(process.addresses, HUNG, now):
+            yield process.key, "the kernel says that it hangs"
+
+
+def _told_of(
+    by_kind: Mapping[str, list[Entity]], events: EventMemory, now: float
+) -> Iterator[tuple[Key, str]]:
+    for kind, wanted in TROUBLE.items():
+        for entity in by_kind.get(kind, ()):
+            for each in wanted:
+                if events.matching(entity.addresses, each, now):
+                    yield entity.key, f"the kernel tells of {each.what} of {entity.name}"
 
 
 def _slow_disks(

@@ -1,6 +1,18 @@
 """Block devices: what they are and what passed through them."""
 
+import re
 from dataclasses import dataclass
+
+_PARTITION = re.compile(
+    r"(?P<disk>(?:nvme\d+n\d+|mmcblk\d+|md\d+)(?=p\d)|(?:[shv]d|xvd)[a-z]+)p?\d*"
+)
+
+
+def whole_disk(device: str) -> str:
+    """The whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2."""
+    name = device.removeprefix("/dev/")
+    match = _PARTITION.fullmatch(name)
+    return match["disk"] if match else name
 
 
 @dataclass(frozen=True, slots=True)

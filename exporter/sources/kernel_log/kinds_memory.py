@@ -35,6 +35,17 @@ def _refine_edac(fields: dict[str, str]) -> dict[str, str]:
     return fields
 
 
+UNCORRECTED_BIT = 61
+"""Of the status of a bank, with AMD and Intel alike: the processor could not correct it."""
+
+
+def _refine_status(fields: dict[str, str]) -> dict[str, str]:
+    """Whether the bank's error was corrected, from the bit of its status."""
+    is_uncorrected = int(fields["status"], 16) >> UNCORRECTED_BIT & 1 or fields.get("exception")
+    fields["error_type"] = "uncorrected" if is_uncorrected else "corrected"
+    return fields
+
+
 _MACHINE_CHECKS = (
     Kind(
         "mce",
@@ -51,6 +62,7 @@ _MACHINE_CHECKS = (
             r"(?P<status>[0-9a-f]{1,16})"
         ),
         CPU,
+        refine=_refine_status,
     ),
     Kind(
         "mce",
@@ -60,6 +72,7 @@ _MACHINE_CHECKS = (
             r"MC(?P<bank>\d{1,3})_STATUS\[(?P<flags>[^\]]{0,80})\]: 0x(?P<status>[0-9a-f]{1,16})"
         ),
         CPU,
+        refine=_refine_status,
     ),
     Kind(
         "mce",

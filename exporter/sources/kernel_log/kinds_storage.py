@@ -6,17 +6,24 @@ drivers/md and net/sunrpc from 4.15 to 6.16.
 
 import re
 
+from exporter.model.disk import whole_disk
 from exporter.sources.kernel_log.kind import NODE, Fields, Kind, Role, Subject, on, rx
 
-DISK = on("physical_disk", "device")
 FILESYSTEM = on("logical_disk", "device")
-ARRAY = on("logical_disk", "array")
+ARRAY = on("md_array", "array")
 
 _DEVICE = r"(?P<device>[\w!-]{1,32})"
 _BLOCK_DEVICE = re.compile(
     r"(?:nvme\d|[svh]d[a-z]|xvd|dm-\d|md\d|loop\d|mmcblk|nbd|rbd|sr\d)[\w-]*$"
 )
+_REMOVABLE = re.compile(r"(?:sr|fd)\d")
 _CONTROLLER = r"nvme (?P<device>nvme\d{1,5}): "
+
+
+def _disk(fields: Fields) -> Subject:
+    """The whole disk, also where the line names a partition."""
+    device = fields.get("device")
+    return ("physical_disk", whole_disk(device)) if device else NODE
 
 
 def _server(fields: Fields) -> Subject:
@@ -38,6 +45,13 @@ def _without_process(fields: dict[str, str]) -> dict[str, str]:
     return fields
 
 
+def _removable(fields: dict[str, str]) -> dict[str, str]:
+    """The device, and whether it is one that is often empty: a CD or floppy drive."""
+    if _REMOVABLE.match(fields.get("device", "")):
+        fields["removable"] = "yes"
+    return fields
+
+
 def _without_inode(fields: dict[str, str]) -> dict[str, str]:
     """The device without the inode of its journal: `nvme1n1p1-8` is `nvme1n1p1`."""
     device, dash, inode = fields["device"].rpartition("-")
@@ -54,7 +68,7 @@ _NVME = (
             _CONTROLLER + r"I/O (?:tag )?\d{1,6}(?: \([0-9a-f]{1,8}\))?.{0,80}? QID "
             r"(?P<queue>\d{1,6}) timeout(?:, (?P<stage>[a-z ]{1,24}))?"
         ),
-        DISK,
+        _disk,
     ),
     Kind(
         "nvme_reset_failed",
@@ -65,13 +79,13 @@ _NVME = (
             r"|(?:Disabling device after reset|Removing after probe) failure(?: status)?: ?"
             r"(?P<error>-?\d{1,4}))"
         ),
-        DISK,
+        _disk,
     ),
     Kind(
         "nvme_no_path",
         "no available path",
         rx(rf"block {_DEVICE}: no available path - failing I/O"),
-        DISK,
+        _disk,
     ),
 )
 
@@ -86,20 +100,22 @@ _BLOCK = (
             rf"dev {_DEVICE}, sector (?P<sector>\d{{1,20}})"
             r"(?: op 0x[0-9a-f]{1,4}:\((?P<operation>\w{1,24})\))?"
         ),
-        DISK,
+        _disk,
+        refine=_removable,
     ),
     Kind(
         "block_io_error",
         "beyond end of device",
         rx(r"(?:(?P<device>\S.{0,31}?): )?attempt to access beyond end of device"),
-        DISK,
+        _disk,
         refine=_without_process,
     ),
     Kind(
         "buffer_io_error",
         "Buffer I/O error",
         rx(rf"Buffer I/O error on (?:dev|device) {_DEVICE}, logical block (?P<block>\d{{1,20}})"),
-        DISK,
+        _disk,
+        refine=_removable,
     ),
 )
 

@@ -13,19 +13,19 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]]
     (
         "mce",
         ("cpu", "12"),
-        {"bank": "8", "status": "cc00010000010091", "exception": None},
+        {"bank": "8", "status": "cc00010000010091", "error_type": "corrected"},
         (f"mce: {HE} CPU 12: Machine Check: 0 Bank 8: cc00010000010091",),
     ),
     (
         "mce",
         ("cpu", "18"),
-        {"bank": "7", "exception": "Exception"},
+        {"bank": "7", "error_type": "uncorrected"},
         (f"mce: {HE} CPU 18: Machine Check Exception: 5 Bank 7: be00000001010091",),
     ),
     (
         "mce",
         ("cpu", "3"),
-        {"bank": "17", "status": "dc2040000000011b"},
+        {"bank": "17", "error_type": "corrected"},
         (f"{HE} CPU:3 (19:1:1) MC17_STATUS[Over|CE|MiscV|-|-|SyndV]: 0xdc2040000000011b",),
     ),
     (

@@ -66,22 +66,28 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
     ),
     (
         "block_io_error",
-        ("physical_disk", "nvme1n1p1"),
-        {},
+        NAMESPACE,
+        {"device": "nvme1n1p1"},
         "nvme1n1p1: attempt to access beyond end of device",
     ),
     ("block_io_error", ("node", ""), {}, "trainer: attempt to access beyond end of device"),
     (
         "buffer_io_error",
-        ("physical_disk", "nvme1n1p1"),
-        {"block": "1024"},
+        NAMESPACE,
+        {"block": "1024", "device": "nvme1n1p1", "removable": None},
         "Buffer I/O error on dev nvme1n1p1, logical block 1024, lost async page write",
     ),
     (
         "buffer_io_error",
-        ("physical_disk", "sda1"),
-        {},
+        ("physical_disk", "sda"),
+        {"device": "sda1"},
         "Buffer I/O error on device sda1, logical block 7",
+    ),
+    (
+        "block_io_error",
+        ("physical_disk", "sr0"),
+        {"removable": "yes"},
+        "I/O error, dev sr0, sector 0 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2",
     ),
     (
         "fs_error",
@@ -152,19 +158,19 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
     ),
     (
         "md_disk_failure",
-        ("logical_disk", "md0"),
+        ("md_array", "md0"),
         {"member": "nvme1n1p1"},
         "md/raid0md0: Disk failure on nvme1n1p1 detected, failing array.",
     ),
     (
         "md_disk_failure",
-        ("logical_disk", "md0"),
+        ("md_array", "md0"),
         {"member": "nvme1n1p1"},
         "md/raid1:md0: Disk failure on nvme1n1p1, disabling device.",
     ),
     (
         "md_disk_failure",
-        ("logical_disk", "md127"),
+        ("md_array", "md127"),
         {"member": "sdc1"},
         (
             "md/raid:md127: Disk failure on sdc1, disabling device.\n"
