@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from exporter.model.label import clean_text
+
 MAX_PATH_SEGMENTS = 64
 
 _UID = r"[0-9a-fA-F]{8}(?:[_-]?[0-9a-fA-F]{4}){3}[_-]?[0-9a-fA-F]{12}"
@@ -127,7 +129,7 @@ def _container(segments: Sequence[str], at: int) -> tuple[str, str | None] | Non
 
 def _unit(segments: Sequence[str]) -> str | None:
     """The unit, user slice or batch job of a process outside containers."""
-    words = [_ESCAPED.sub(_unescaped, segment) for segment in segments]
+    words = [clean_text(_ESCAPED.sub(_unescaped, segment)) for segment in segments]
     if any("slurm" in word for word in words):
         job = _first(_SLURM_JOB, words)
         if job is not None:

@@ -151,6 +151,10 @@ LAYOUTS = {
         r"0::/machine.slice/machine-qemu\x2d1\x2dtrain.scope",
         CgroupOwner(unit="machine-qemu-1-train.scope"),
     ),
+    "a unit that somebody gave a wild name": (
+        "0::/system.slice/" + r"a\x0a\x22\x7fb.scope",
+        CgroupOwner(unit='a "\ufffdb.scope'),
+    ),
     "no cgroup of its own": ("0::/", NOBODY),
     "the init scope": ("0::/init.scope", NOBODY),
     "a gone cgroup": (
