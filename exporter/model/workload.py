@@ -72,8 +72,9 @@ class GpuClient:
     """A process that uses GPUs, as the kernel knows it.
 
     `state` is running, sleeping, uninterruptible, stopped, zombie, idle or other;
-    `waits_since_boottime` is since when every look found it uninterruptible; `workload` is None
-    where the process cannot be attributed, and all but `pid` and `uses` where it cannot be seen.
+    `waits_since_boottime` is since when every look found it uninterruptible, `wait_channel` the
+    kernel's function that it waits in. `workload` is None where the process cannot be attributed,
+    and all but `pid` and `uses` where it cannot be seen.
     """
 
     pid: int
@@ -82,6 +83,7 @@ class GpuClient:
     state: str | None = None
     started_boottime: float | None = None
     waits_since_boottime: float | None = None
+    wait_channel: str | None = None
     io_delay_secs: float | None = None
     user: str | None = None
     pod_uid: str | None = None

@@ -1,7 +1,7 @@
 """What the kernel says about one process: its name, state, start and cgroup.
 
-/proc/PID/stat, cgroup and status (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html);
-all readable by everybody. Command lines and environments are never read.
+/proc/PID/stat, cgroup and, where wanted, status and wchan (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html);
+all but wchan are readable by everybody. Command lines and environments are never read.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,12 @@ from exporter.sources.interface import SourceAbsent, SourceFailed
 
 MAX_STAT_BYTES = 4096
 MAX_CGROUP_BYTES = 65536
+MAX_WORD_BYTES = 256
+WAITING = "uninterruptible"
 STATES = {
     "R": "running",
     "S": "sleeping",
-    "D": "uninterruptible",
+    "D": WAITING,
     "T": "stopped",
     "t": "stopped",
     "Z": "zombie",
@@ -41,7 +43,10 @@ class ProcessStat:
 
 @dataclass(frozen=True, slots=True)
 class ProcessFacts:
-    """One process at one moment; `started_boottime` tells it from a later one of the same pid."""
+    """One process at one moment; `started_boottime` tells it from a later one of the same pid.
+
+    `wait_channel` is the kernel's function that it waits in, where we may know it.
+    """
 
     pid: int
     name: str
@@ -50,6 +55,7 @@ class ProcessFacts:
     io_delay_secs: float | None
     owner: CgroupOwner
     uid: int | None = None
+    wait_channel: str | None = None
 
 
 class ProcessReader:
@@ -81,12 +87,22 @@ class ProcessReader:
             io_delay_secs=None if delay is None else delay / self._ticks_per_sec,
             owner=owner,
             uid=uid,
+            wait_channel=_wait_channel(folder) if after.state == WAITING else None,
         )
 
     def _uid(self, folder: Path) -> int | None:
         if not self._with_users:
             return None
         return parse_uid(read_text(folder / "status", MAX_STAT_BYTES))
+
+
+def _wait_channel(folder: Path) -> str | None:
+    """Where an uninterruptible process waits; the kernel says 0 to those who may not know."""
+    try:
+        word = clean_text(read_text(folder / "wchan", MAX_WORD_BYTES))
+    except (SourceAbsent, SourceFailed):
+        return None
+    return None if word in ("", "0") else word
 
 
 def parse_stat(text: str) -> ProcessStat | None:

@@ -20,6 +20,7 @@ from exporter.sources.energy_shares import EnergyMeter, EnergyShares
 from exporter.sources.gpu_clients import clients_of, series_per_pid
 from exporter.sources.idle_time import IdleTime
 from exporter.sources.orphan_memory import OrphanMemory
+from exporter.sources.process_files import WAITING
 
 MAX_ROWS = 256
 """Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
@@ -94,7 +95,7 @@ class WorkloadAccounts:
         )
 
     def _note_waiting(self, sight: NodeSight, boottime: float) -> None:
-        waiting = {pid for pid, it in sight.processes.items() if it.state == "uninterruptible"}
+        waiting = {pid for pid, it in sight.processes.items() if it.state == WAITING}
         self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
 
     def _uses(

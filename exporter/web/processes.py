@@ -46,6 +46,7 @@ def _client(client: GpuClient, indexes: dict[str, int], boottime: float) -> dict
         "utilization": shown.sm_utilization_percent,
         "state": client.state,
         "waits_secs": None if waits_since is None else round(max(0.0, boottime - waits_since), 3),
+        "waits_in": client.wait_channel,
         "uses": [_use(use, indexes[use.gpu_uuid]) for use in uses],
     }
 

@@ -364,11 +364,15 @@ async def test_a_process_that_waits_is_seen_to_wait(tree: NodeTree) -> None:
     (tree.root / "etc").mkdir()
     (tree.root / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\nada:x:1000:1000::/:/bin/sh\n")
     tree.process(10, f"0::/kubepods/pod{UID}/{CID}", state="D")
+    (tree.proc / "10/wchan").write_text("io_schedule")
     await node.read(_gpu(_process(10)))
     node.now += 15
     (client,) = (await node.read(_gpu(_process(10)))).clients
     assert (client.state, client.waits_since_boottime) == ("uninterruptible", READ_AT)
-    assert client.user == "ada"
+    assert (client.user, client.wait_channel) == ("ada", "io_schedule")
+    (tree.proc / "10/wchan").write_text("0")
+    (client,) = (await node.read(_gpu(_process(10)))).clients
+    assert client.wait_channel is None
     tree.process(10, f"0::/kubepods/pod{UID}/{CID}", state="R")
     (client,) = (await node.read(_gpu(_process(10)))).clients
     assert (client.state, client.waits_since_boottime) == ("running", None)

@@ -19,6 +19,7 @@ KNOWN = GpuClient(
     state="uninterruptible",
     started_boottime=1.0,
     waits_since_boottime=90.0,
+    wait_channel="io_schedule",
     pod_uid="u",
     workload=Workload("ml", "train-0", "trainer"),
 )
@@ -51,6 +52,7 @@ def test_a_process_is_told_with_whom_it_belongs_to() -> None:
         "utilization": 12.5,
         "state": "uninterruptible",
         "waits_secs": 10.0,
+        "waits_in": "io_schedule",
     }
     assert [(use["index"], use["gpu_instance"]) for use in uses] == [(3, None), (3, 1)]
 
@@ -62,7 +64,7 @@ def test_what_is_not_known_is_null() -> None:
     unknown = {key for key, value in process.items() if value is None}
     assert unknown == {
         *("name", "user", "pod", "namespace", "container"),
-        *("memory", "utilization", "state", "waits_secs"),
+        *("memory", "utilization", "state", "waits_secs", "waits_in"),
     }
 
 
