@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.commands.rules import add_rules_command
+from exporter.commands.selfcheck import add_selfcheck_command
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
 from exporter.demo import simulated
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
     )
     add_rules_command(commands)
+    add_selfcheck_command(commands)
     return parser
 
 

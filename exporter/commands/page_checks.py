@@ -1,0 +1,124 @@
+"""What a page of metrics must hold, looked at with prometheus_client's own parsers."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+from prometheus_client.samples import Sample
+
+PREFIX = "hw_"
+LEAST_FAMILIES = 25
+COUNTERS_WITHOUT_TOTAL = {"hw_node_uptime_seconds"}
+BELIEVABLE = {
+    "hw_gpu_temperature_celsius": (-50, 150),
+    "hw_gpu_power_draw_watts": (0, 5_000),
+    "hw_gpu_utilization_percent": (0, 100),
+}
+
+
+class PageBroken(Exception):  # noqa: N818 - reads as what it is
+    """Something on the page that must not be; one sentence."""
+
+
+class Page:
+    """One page in both formats."""
+
+    def __init__(self, text: str, openmetrics: str) -> None:
+        self.text = text
+        self.openmetrics = openmetrics
+
+    @cached_property
+    def families(self) -> list[Metric]:
+        """The families of the text format; raises PageBroken."""
+        return _parsed(parse_text, self.text)
+
+    @property
+    def samples(self) -> Iterable[Sample]:
+        """All samples of the text format."""
+        return (sample for family in self.families for sample in family.samples)
+
+    def values(self, name: str) -> list[float]:
+        """The values of one family; nothing when it is not on the page."""
+        return [sample.value for sample in self.samples if sample.name == name]
+
+
+def _parsed(parse: Callable[[str], Iterable[Metric]], text: str) -> list[Metric]:
+    try:
+        return list(parse(text))
+    except ValueError as error:
+        raise PageBroken(f"the page cannot be parsed: {error}") from error
+
+
+def _expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion
+    if not is_so:
+        raise PageBroken(found)
+
+
+def both_formats_parse(page: Page) -> None:
+    """Strictly, with samples in each."""
+    _expect(bool(page.families), "there is no family in the text format")
+    _expect(bool(_parsed(parse_openmetrics, page.openmetrics)), "there is none in OpenMetrics")
+
+
+def every_family_is_described(page: Page) -> None:
+    """HELP and TYPE once for each, and enough of them."""
+    helps = re.findall(r"^# HELP (\S+) \S", page.text, re.MULTILINE)
+    types = re.findall(r"^# TYPE (\S+) \S", page.text, re.MULTILINE)
+    names = set(re.findall(r"^([a-z_:A-Z0-9]+)\{", page.text, re.MULTILINE))
+    _expect(len(types) >= LEAST_FAMILIES, f"there are only {len(types)} families")
+    _expect(helps == types, "HELP and TYPE do not come in pairs")
+    _expect(len(set(types)) == len(types), "a family is described twice")
+    _expect(names <= set(types), f"not described: {sorted(names - set(types))[:3]}")
+
+
+def every_sample_is_ours(page: Page) -> None:
+    """The prefix, and `node` as the first label."""
+    for sample in page.samples:
+        _expect(sample.name.startswith(PREFIX), f"{sample.name} has another prefix")
+        _expect(next(iter(sample.labels), "") == "node", f"{sample.name}: node is not first")
+
+
+def counters_are_counters(page: Page) -> None:
+    """What ends in `_total` is typed counter, and nothing else is."""
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", page.text, re.MULTILINE):
+        is_total = name.endswith("_total") or name in COUNTERS_WITHOUT_TOTAL
+        _expect(is_total == (kind == "counter"), f"{name} is typed {kind}")
+
+
+def no_series_is_there_twice(page: Page) -> None:
+    """One value for one set of labels."""
+    series = Counter((s.name, tuple(sorted(s.labels.items()))) for s in page.samples)
+    twice = [name for (name, _), count in series.items() if count > 1]
+    _expect(not twice, f"there twice: {twice[:3]}")
+
+
+def gpus_are_plausible(page: Page) -> None:
+    """Where a driver is: as many GPUs as are counted, with values that can be."""
+    count, ups = page.values("hw_gpu_count"), page.values("hw_gpu_up")
+    _expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
+    for name, (lowest, highest) in BELIEVABLE.items():
+        odd = [value for value in page.values(name) if not lowest <= value <= highest]
+        _expect(not odd, f"{name} is {odd[:3]}")
+
+
+def idle_gpus_have_no_workload(page: Page) -> None:
+    """Where no process is on a GPU, no workload uses one."""
+    if any(page.values("hw_gpu_processes")):
+        return
+    used = page.values("hw_gpu_workload_processes")
+    _expect(not any(used), "there is no process on a GPU, and a workload that has some")
+
+
+PAGE_CHECKS: tuple[tuple[str, Callable[[Page], None]], ...] = (
+    ("both formats parse", both_formats_parse),
+    ("HELP and TYPE for every family", every_family_is_described),
+    ("prefix and node label", every_sample_is_ours),
+    ("counters are typed counter", counters_are_counters),
+    ("no duplicate series", no_series_is_there_twice),
+    ("GPUs are plausible", gpus_are_plausible),
+    ("idle GPUs have no workload", idle_gpus_have_no_workload),
+)

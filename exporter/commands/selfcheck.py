@@ -1,0 +1,135 @@
+"""`hw-exporter selfcheck URL`: whether a running exporter keeps its promises, one line each."""
+
+import argparse
+from collections.abc import Callable, Iterator
+
+from exporter.commands.asking import Answer, NoAnswer, ask
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+
+TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+NO_SUCH_PAGE = "/no-such-page"
+
+
+class Broken(Exception):  # noqa: N818 - reads as what it is
+    """A promise that is not kept; the message says what was found."""
+
+
+Check = tuple[str, Callable[[str], None]]
+
+
+def add_selfcheck_command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+) -> None:
+    """Add `selfcheck` to the command line."""
+    parser = commands.add_parser("selfcheck", help="check a running exporter, one line each")
+    parser.add_argument("url", nargs="?", default="http://127.0.0.1:8080", metavar="URL")
+    parser.set_defaults(handler=_selfcheck)
+
+
+def _selfcheck(options: argparse.Namespace) -> int:
+    base = options.url.rstrip("/")
+    failures = 0
+    for name, check in (*HTTP_CHECKS, *_page_checks()):
+        try:
+            check(base)
+        except (Broken, NoAnswer) as problem:
+            failures += 1
+            print(f"FAIL {name}: {problem}")
+        else:
+            print(f"PASS {name}")
+    return EXIT_FAILED if failures else EXIT_OK
+
+
+def _page_checks() -> Iterator[Check]:
+    # Here, because the parsers cost memory that only this command needs.
+    from exporter.commands.page_checks import PAGE_CHECKS, Page, PageBroken  # noqa: PLC0415
+
+    for name, check in PAGE_CHECKS:
+
+        def run(base: str, check: Callable[[Page], None] = check) -> None:
+            try:
+                check(Page(_page(base, TEXT_TYPE).text, _page(base, OPENMETRICS_TYPE).text))
+            except PageBroken as broken:
+                raise Broken(str(broken)) from broken
+
+        yield name, run
+
+
+def _expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion
+    if not is_so:
+        raise Broken(found)
+
+
+def _page(base: str, content_type: str) -> Answer:
+    answer = ask(f"{base}/metrics", {"Accept": content_type.partition(";")[0]})
+    _expect(answer.status == 200, f"/metrics answers {answer.status}")  # noqa: PLR2004 - HTTP
+    _expect(answer.content_type == content_type, f"the type is {answer.content_type!r}")
+    return answer
+
+
+def _health(base: str) -> None:
+    for path in ("/health", "/healthz"):
+        answer = ask(base + path)
+        _expect(answer.status == 200, f"{path} answers {answer.status}")  # noqa: PLR2004 - HTTP
+        document = answer.document()
+        _expect(document.get("status") == "healthy", f"{path} says {document.get('status')!r}")
+        _expect(bool(document.get("version")), f"{path} names no version")
+
+
+def _ready(base: str) -> None:
+    answer = ask(base + "/ready")
+    reasons = answer.document().get("reasons")
+    _expect(answer.status == 200, f"not ready: {reasons}")  # noqa: PLR2004 - HTTP
+
+
+def _inventory(base: str) -> None:
+    document = ask(base + "/node").document()
+    for field in ("hostname", "node", "uptime_secs", "cpu_threads", "memory_total_bytes"):
+        _expect(document.get(field) not in (None, ""), f"/node does not say {field}")
+    devices = document.get("gpu_devices")
+    counted = document.get("gpu_count")
+    _expect(
+        isinstance(devices, list) and len(devices) == counted,
+        f"gpu_count is {counted}, and gpu_devices has another length",
+    )
+
+
+def _types(base: str) -> None:
+    for content_type in (TEXT_TYPE, OPENMETRICS_TYPE):
+        _page(base, content_type)
+
+
+def _gzip(base: str) -> None:
+    answer = ask(base + "/metrics", {"Accept-Encoding": "gzip"})
+    _expect(answer.was_gzipped, "the answer is not packed")
+    _expect(answer.text.startswith("# HELP hw_"), "the unpacked page does not begin as one")
+
+
+def _head(base: str) -> None:
+    for path in ("/metrics", "/health", "/node"):
+        answer = ask(base + path, method="HEAD")
+        _expect(answer.status == 200, f"HEAD {path} answers {answer.status}")  # noqa: PLR2004 - HTTP
+        _expect(not answer.body, f"HEAD {path} has a body")
+        _expect(answer.content_length > 0, f"HEAD {path} does not tell the length")
+
+
+def _errors(base: str) -> None:
+    missing = ask(base + NO_SUCH_PAGE)
+    _expect(missing.status == 404, f"an unknown page answers {missing.status}")  # noqa: PLR2004 - HTTP
+    _expect("error" in missing.document(), "404 carries no error sentence")
+    written = ask(base + "/metrics", method="POST")
+    _expect(written.status == 405, f"POST /metrics answers {written.status}")  # noqa: PLR2004 - HTTP
+
+
+HTTP_CHECKS: tuple[Check, ...] = (
+    ("health", _health),
+    ("ready", _ready),
+    ("content types", _types),
+    ("gzip", _gzip),
+    ("HEAD", _head),
+    ("404 and 405", _errors),
+    ("inventory", _inventory),
+)
