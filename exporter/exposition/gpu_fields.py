@@ -14,13 +14,15 @@ class Row:
     """A field of `Gpu` and the family that says it: `hw_gpu_` and the field's name.
 
     `labels` are those behind the labels of the GPU. With `words` the field is one of them and
-    the family is a state set: 1 for what it is, 0 for the others.
+    the family is a state set: 1 for what it is, 0 for the others. `without_zeros` leaves out
+    what there is none of.
     """
 
     field: str
     help: str
     labels: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    without_zeros: bool = False
 
     def family(self) -> Family:
         """The family of this row; a name that ends in `_total` is a counter."""
@@ -37,7 +39,8 @@ class Row:
                 if value is not None:
                     gpu = gpu_label_values(state.gpu)
                     for *labels, number in rows_of(value):
-                        yield (*gpu, *labels), number
+                        if number or not self.without_zeros:
+                            yield (*gpu, *labels), number
 
         return samples
 
@@ -121,7 +124,13 @@ REPAIR = (
     Row("remapped_rows_total", "Rows of memory that were replaced.", ("error_type",)),
     Row("row_remap_pending", "Whether a row waits for the next reset to be replaced."),
     Row("row_remap_failed", "Whether a row could not be replaced."),
-    Row("row_remap_banks", "Banks of memory by the spare rows they have left.", ("availability",)),
+    Row(
+        "row_remap_banks",
+        "Banks of memory by the spare rows they have left (max, high, partial, low, none); "
+        "without those that no bank is in.",
+        ("availability",),
+        without_zeros=True,
+    ),
     Row("retired_pages_total", "Pages of memory that are not used any more.", ("cause",)),
     Row("retired_pages_pending", "Whether a page waits for the next reset to be retired."),
     Row(

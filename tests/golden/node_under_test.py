@@ -78,6 +78,11 @@ class NodeUnderTest:
         assert body is not None
         return body.decode()
 
+    def snapshot(self) -> Snapshot:
+        """What was published last."""
+        assert self._snapshot is not None
+        return self._snapshot
+
     def node_document(self) -> str:
         """The answer of `/node` now."""
         assert self._snapshot is not None

@@ -87,22 +87,24 @@ class KnownGpu:
                 missing.update(dict.fromkeys(read.fields, reason))
                 continue
             try:
-                self._take(read.of(self.card), found, missing)
+                reason = self._take(read.of(self.card), found, missing)
             except READ_ERRORS as error:
                 reason = reason_of(error)
                 if reason in FATAL_FOR_GPU:
                     self._problem = reason
                     return
                 missing.update(dict.fromkeys(read.fields, reason))
-                if reason in QUIET_REASONS:
-                    self._quiet[read] = (self._passes + QUIET_PASSES, reason)
+            if reason in QUIET_REASONS:
+                self._quiet[read] = (self._passes + QUIET_PASSES, reason)
 
     def _take(
         self,
         fields: Iterable[tuple[str, Any]],
         found: dict[str, Any],
         missing: dict[str, str],
-    ) -> None:
+    ) -> str:
+        """Sort what was read into found and missing; the reason when nothing was found."""
+        reasons = set()
         for field, value in fields:
             if isinstance(value, Exception):
                 missing[field] = _unless_fatal(value)
@@ -110,6 +112,8 @@ class KnownGpu:
                 missing[field] = "not_said"
             else:
                 found[field] = value
+            reasons.add(missing.get(field, ""))
+        return reasons.pop() if len(reasons) == 1 else ""
 
     def _note_mig(self) -> None:
         """In MIG mode other calls are supported, and nobody knows the use of the whole."""

@@ -26,9 +26,9 @@ def probe_environment(nvml: NvmlLibrary) -> dict[str, str]:
 class ProbeProcess:
     """A running probe that is asked one request at a time."""
 
-    def __init__(self, nvml: NvmlLibrary) -> None:
+    def __init__(self, nvml: NvmlLibrary, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            (sys.executable, "-m", "exporter.probes.nvml"),
+            (sys.executable, "-m", "exporter.probes.nvml", *arguments),
             env=probe_environment(nvml),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,0 +1,55 @@
+"""How many series a node full of GPUs, links and workloads has by default."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.exposition.live import Moment
+from exporter.exposition.render import Format, render
+from exporter.model.gpu import Gpus
+from exporter.model.workload import GpuTotals, Workload, Workloads, WorkloadUse
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.golden.node_under_test import NodeUnderTest
+
+PER_GPU = 120
+WORKLOADS = 16
+
+
+def _workloads(gpus: Gpus) -> Workloads:
+    """Two workloads on each GPU, of which everything is known."""
+    uuids = [state.gpu.uuid for state in gpus.states]
+    uses = tuple(
+        WorkloadUse(
+            uuids[n % len(uuids)], Workload("ml", f"train-{n}", "main"), 1, 2, 3.0, 4.0, 5.0
+        )
+        for n in range(WORKLOADS)
+    )
+    return Workloads("ok", 1.0, uses, totals=tuple(GpuTotals(uuid, 1, 2.0, 3.0) for uuid in uuids))
+
+
+async def test_series_for_each_gpu(
+    tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi
+) -> None:
+    """Eight GPUs with NVLink, profiling, every value and sixteen workloads: 120 each at most."""
+    node = NodeUnderTest(tmp_path, nvml, nvidia_smi)
+    nvml.say(capture="h100x8.scenario")
+    node.marker.touch()
+    await node.collect()
+    await node.collect(after_secs=15)
+    snapshot = node.snapshot()
+    await node.close()
+    gpus = snapshot.reading(Gpus)
+    assert gpus is not None
+    readings = {**snapshot.readings, Workloads: _workloads(gpus)}
+    full = replace(snapshot, readings=MappingProxyType(readings))
+    live = [family.at(Moment(boottime=node.boottime)) for family in LIVE_FAMILIES]
+    page = render((*FAMILIES, *live), full, Format.TEXT).body.decode()
+    assert "hw_gpu_activity_ratio" in page
+    assert "hw_gpu_workload_info" in page
+    by_gpu = Counter(re.findall(r'^hw_.*gpu_uuid="([^"]+)"', page, re.MULTILINE))
+    assert len(by_gpu) == 8
+    assert max(by_gpu.values()) <= PER_GPU
