@@ -56,7 +56,7 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
     if "handler" in options:
         return int(options.handler(options))
     if options.command == "demo":
-        given = {name: getattr(options, name) for name in ("gpus", "seed", "speed")}
+        given = {name: getattr(options, name) for name in ("gpus", "seed", "speed", "start")}
         given = {name: value for name, value in given.items() if value is not None}
         with simulated(given, whole_node=options.whole_node) as settings:
             return _check_and_run(options, environment, settings)
@@ -102,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--gpus", type=int, help="simulated GPUs (8)")
     demo.add_argument("--seed", type=int, help="the same seed shows the same node (1)")
     demo.add_argument("--speed", type=float, help="seconds of the script in one second (1)")
+    demo.add_argument("--start", type=int, help="second of the script to begin at (0)")
     demo.add_argument(
         "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
     )

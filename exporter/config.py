@@ -317,6 +317,7 @@ class Demo:
     speed: float = knob(
         1.0, "Seconds of the script in one second of the clock.", at_least=0.1, at_most=1000
     )
+    start: int = knob(0, "Second of the script to begin at.", at_least=0, at_most=86400)
     whole_node: bool = knob(False, "Simulate the host around the GPUs as well.")
     folder: str = knob(
         "", "Folder for the files of the simulated node; the command demo makes one."

@@ -25,11 +25,11 @@ def _demo(folder: Path, *options: str) -> Program:
 def test_a_whole_node_can_be_seen_working(tmp_path: Path) -> None:
     """GPUs, pods, host and kernel log are there, incidents come, and the page lints clean."""
     with _demo(tmp_path, "--whole-node", "--speed", "400") as program:
-        page = program.page_with("hw_gpu_xid_errors_total{").text
+        program.page_with("hw_gpu_xid_errors_total{")
+        # So fast that a process may end between two looks: that passes.
+        page = program.page_with('reason="ok"} 1').text
         assert 'backend="demo",reason="ok"' in page
         assert 'pod="llama-train-0",container="trainer"' in page
-        assert "hw_exporter_attribution_info{" in page
-        assert 'reason="ok"} 1' in page
         assert "hw_disk_io_time_seconds_total{" in page
         found = wait_for(
             lambda: program.get("/processes").document["processes"] or None, "a process"

@@ -84,6 +84,7 @@ def _probe(
 def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
     argv = [sys.executable, "-m", "exporter.probes.demo"]
     argv += [f"--gpus={demo.gpus}", f"--seed={demo.seed}", f"--speed={demo.speed:g}"]
+    argv += [f"--start={demo.start}"]
     argv += [f"--folder={demo.folder}"] if demo.folder else []
     argv += ["--whole-node"] if demo.whole_node else []
     return Command(tuple(argv), environment, with_input=True)

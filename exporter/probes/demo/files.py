@@ -32,7 +32,7 @@ class NodeFolder:
         self._host = HostFiles(boottime) if with_host else None
         self._kernel_log = _open_kernel_log(folder / KERNEL_LOG) if with_host else None
         self._sequence = 0
-        self._logged_to = 0
+        self._logged_to: int | None = None
 
     def write(self, node: DemoNode, xids: Sequence[Xid], boottime: float) -> None:
         """Bring everything up to date at this boot time in seconds."""
@@ -86,7 +86,8 @@ class NodeFolder:
 
     def _words_of_host(self, node: DemoNode) -> Iterator[str]:
         """The host's lines for each second since the last time."""
-        first, self._logged_to = self._logged_to, node.now.secs + 1
+        first = node.now.secs if self._logged_to is None else self._logged_to
+        self._logged_to = node.now.secs + 1
         for secs in range(first, self._logged_to):
             yield from of_host(at(secs))
 

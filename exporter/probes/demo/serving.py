@@ -31,6 +31,7 @@ class DemoServer:
         self._folder = folder
         self._speed = speed
         self._answers = answers
+        self._first_secs = node.now.secs
         self._started = time.monotonic()
         self._lock = threading.Lock()
 
@@ -54,7 +55,7 @@ class DemoServer:
 
     def _go_on(self) -> None:
         secs = (time.monotonic() - self._started) * self._speed
-        xids = self._node.advance_to(secs)
+        xids = self._node.advance_to(self._first_secs + secs)
         if self._folder is not None:
             self._folder.write(self._node, xids, boottime_now())
         for xid in xids:
@@ -71,10 +72,12 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--speed", type=float, default=1.0)
+    parser.add_argument("--start", type=int, default=0, help="second of the script to begin at")
     parser.add_argument("--folder", type=Path, help="where the files of the node are kept")
     parser.add_argument("--whole-node", action="store_true", help="those of the host as well")
     options = parser.parse_args()
     node = DemoNode(options.gpus, options.seed, options.speed)
+    node.advance_to(options.start)
     folder = None
     if options.folder is not None:
         folder = NodeFolder(options.folder, boottime_now(), with_host=options.whole_node)

@@ -71,7 +71,8 @@ def test_the_host_is_one_that_our_readers_know(tmp_path: Path) -> None:
 def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
     """Xids, timeouts of the disk and the task that hangs come as records of the kernel."""
     node = DemoNode(8, 1, 1.0)
-    files = _written(tmp_path, node, 1, with_host=True)
+    node.advance_to(STARTS[FELL_OFF] - 10)  # what was before is not told
+    files = _written(tmp_path, node, STARTS[FELL_OFF] - 9, with_host=True)
     files.write(node, node.advance_to(STARTS[FELL_OFF]), NOW + STARTS[FELL_OFF])
     files.write(node, node.advance_to(STARTS[SLOW_DISK] + 130), NOW + STARTS[SLOW_DISK])
     reader = os.open(tmp_path / KERNEL_LOG, os.O_RDONLY | os.O_NONBLOCK)
@@ -80,6 +81,7 @@ def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
     records = [parse_kmsg(line) for line in lines]
     assert None not in records
     text = b"".join(lines).decode()
+    assert text.count("Xid") == 2  # 79 and, later, 74
     assert ": 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus." in text
     assert "nvme nvme1: I/O 30 QID 4 timeout, aborting" in text
     assert "INFO: task python3:41000 blocked for more than 120 seconds." in text
