@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
@@ -25,6 +26,7 @@ from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
 from exporter.sources import chosen
 from exporter.sources.gpu_release import GpuRelease
+from exporter.sources.roots import resolved
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits
@@ -67,6 +69,7 @@ class App:
         self, config: Config, identity: Identity, dropped_log_lines: Callable[[], int]
     ) -> None:
         """Put everything together; raises SecurityError."""
+        config = replace(config, sources=resolved(config.sources))
         self._config = config
         self._call = DaemonThreads()
         self._security = Security(config.server, self._call)

@@ -18,6 +18,7 @@ from exporter.sources.kernel_log.meanings import kernel_log_page
 from tools.alerts import alerts_page, prometheus_rule
 from tools.dashboard_pages import DASHBOARDS
 from tools.dashboards import config_maps, to_json
+from tools.rights import rights_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -135,6 +136,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/CONFIG.md": config_page,
     "config/default.toml": default_toml,
     "docs/METRICS.md": metrics_page,
+    "docs/RIGHTS.md": rights_page,
     "docs/alerts.md": alerts_page,
     "docs/kernel-log.md": kernel_log_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),

@@ -9,7 +9,7 @@ from exporter.config import Sources
 MOUNTED = "/host"
 PROC_SIGN = "/host/proc/stat"
 SYS_SIGN = "/host/sys/devices"
-ROOT_SIGNS = ("/host/etc", "/host/usr")
+ROOT_SIGNS = ("/host/etc", "/host/usr", "/host/var")
 
 
 def resolved(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -> Sources:

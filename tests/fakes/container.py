@@ -111,7 +111,10 @@ def _script(container: Container) -> str:
         "mount -t proc -o ro none" if container.proc is None else f"mount --bind {container.proc}"
     )
     lines = [
-        f"mount --bind {root} {root}",
+        # A layer of its own on top, as an engine makes one: mount points are made in it.
+        "mount -t tmpfs none /mnt",
+        "mkdir /mnt/upper /mnt/work",
+        f"mount -t overlay -o lowerdir={root},upperdir=/mnt/upper,workdir=/mnt/work none {root}",
         f"{proc} {root}/proc",
         f"mount --rbind -o ro /sys {root}/sys",
         f"mount -t tmpfs -o mode=755 none {root}/dev",
