@@ -73,7 +73,9 @@ def memory(folder: Path, _: Effort) -> Iterator[Figure]:
 
 def _settled_pss(program: Program, gpus: int) -> float:
     pages.complete_page(program, gpus)
-    time.sleep(SETTLE_SECS)  # py-cpuinfo's process has ended by then
+    time.sleep(SETTLE_SECS)
+    lasting = 2 if gpus else 1  # the program and its NVML probe; py-cpuinfo's process ends
+    wait_for(lambda: use(program.process.pid).processes <= lasting or None, "py-cpuinfo to end", 60)
     for encoding in ("identity", "gzip"):
         program.get("/metrics", Accept_Encoding=encoding)
     return use(program.process.pid).pss_bytes / MIB

@@ -23,7 +23,9 @@ SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
 class Limits:
     """Bounds of one server; times in seconds.
 
-    `max_unsent_bytes` is for all answers together that clients are slow to take.
+    `max_unsent_bytes` is for all answers together that clients are slow to take,
+    `max_arriving_bytes` for all requests together that have not arrived as a whole;
+    nobody who has sent less than `fair_request_bytes` suffers from others that sent more.
     """
 
     max_connections: int
@@ -33,6 +35,8 @@ class Limits:
     max_header_bytes: int = 8190
     max_headers: int = 64
     max_unsent_bytes: int = 32 * 1024 * 1024
+    max_arriving_bytes: int = 8 * 1024 * 1024
+    fair_request_bytes: int = 16 * 1024
 
 
 class GuardedServer(web.Server):
@@ -55,6 +59,7 @@ class GuardedServer(web.Server):
         self.failed_greetings = 0
         self._context = context
         self._greetings: set[Greeting] = set()
+        self.arriving_bytes = 0
         self._open = 0
         # In the order in which they became so.
         self._idle: dict[_GuardedConnection, None] = {}
@@ -142,12 +147,13 @@ class GuardedServer(web.Server):
 class _GuardedConnection(RequestHandler):
     """One connection; closed when a request takes too long to arrive, or an answer to leave."""
 
-    __slots__ = ("_answering", "_arriving", "_guard", "_has_place", "_wire")
+    __slots__ = ("_answering", "_arrived_bytes", "_arriving", "_guard", "_has_place", "_wire")
 
     def __init__(self, server: GuardedServer, **options: Any) -> None:  # noqa: ANN401 - aiohttp's
         super().__init__(server, **options)
         self._guard = server
         self._has_place = False
+        self._arrived_bytes = 0
         self._wire: asyncio.Transport | None = None
         self._arriving: asyncio.TimerHandle | None = None
         self._answering: asyncio.TimerHandle | None = None
@@ -175,13 +181,15 @@ class _GuardedConnection(RequestHandler):
     def data_received(self, data: bytes) -> None:
         # Started before the data are parsed: a whole request among them ends the time at once.
         self._start_arriving()
-        super().data_received(data)
+        if self._has_place and not self._is_greedy(len(data)):
+            super().data_received(data)
 
     def request_arrived(self) -> None:
         """A whole request is here: its time to arrive is over."""
         if self._arriving is not None:
             self._arriving.cancel()
             self._arriving = None
+        self._forget_arrived()
         if self._has_place:
             self._guard.became_idle(self)
 
@@ -230,8 +238,26 @@ class _GuardedConnection(RequestHandler):
             self._arriving = asyncio.get_running_loop().call_later(secs, self.end)
             self._guard.became_busy(self)
 
+    def _is_greedy(self, more_bytes: int) -> bool:
+        """Count what arrives; end the connection when it is one of those that send too much."""
+        self._arrived_bytes += more_bytes
+        self._guard.arriving_bytes += more_bytes
+        limits = self._guard.limits
+        is_greedy = (
+            self._arrived_bytes > limits.fair_request_bytes
+            and self._guard.arriving_bytes > limits.max_arriving_bytes
+        )
+        if is_greedy:
+            self.end()
+        return is_greedy
+
+    def _forget_arrived(self) -> None:
+        self._guard.arriving_bytes -= self._arrived_bytes
+        self._arrived_bytes = 0
+
     def _leave(self) -> None:
         """Give the place and the timers free, once."""
+        self._forget_arrived()
         for timer in (self._arriving, self._answering):
             if timer is not None:
                 timer.cancel()

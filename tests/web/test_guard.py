@@ -160,6 +160,28 @@ async def test_answers_nobody_takes_have_a_bound() -> None:
     listening.close()
 
 
+async def test_requests_that_never_end_have_a_bound() -> None:
+    """Half requests hold so many bytes together; who sends more is closed, small ones are not."""
+    limits = replace(LIMITS, max_arriving_bytes=200_000, fair_request_bytes=1000)
+    async with serving(snapshot(), limits) as server:
+        modest = await server.connect()
+        modest[1].write(b"GET /health HTTP/1.1\r\n")
+        greedy = [await server.connect() for _ in range(20)]
+        lines = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 4000) for number in range(10))
+        for _, writer in greedy:
+            writer.write(b"GET / HTTP/1.1\r\n" + lines)
+        await _until(lambda: server.server.open_connections() <= 6)
+        assert (await server.get("/metrics")).status == 200
+        assert server.server.arriving_bytes <= 200_000
+        modest[1].write(b"Host: node\r\n\r\n")
+        answer = await asyncio.wait_for(modest[0].readline(), PATIENCE_SECS)
+        assert answer == b"HTTP/1.1 200 OK\r\n"
+        for _, writer in (modest, *greedy):
+            writer.close()
+        await _until(lambda: server.server.open_connections() == 0)
+        assert server.server.arriving_bytes == 0
+
+
 async def _until(holds: Callable[[], bool]) -> None:
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECS
     while not holds():

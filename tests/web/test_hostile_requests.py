@@ -156,6 +156,48 @@ async def test_an_unknown_path_gets_a_constant_answer(path: str) -> None:
         assert answer.headers["content-type"] == "application/json; charset=utf-8"
 
 
+QUERIES = [
+    "pid",
+    "pid=",
+    "pid=-1",
+    "pid=0",
+    "pid=1e9",
+    "pid=" + "9" * 4000,
+    "pid=%EF%BC%91%EF%BC%92",  # digits of another script
+    "pid=\xb2",
+    "pid=1&pid=2",
+    "pid=1&hw_id=gpu0",
+    "pid[]=1",
+    "pid=../../etc/passwd",
+    "pid=%00",
+    "pid=%ff%fe",
+    "hw_id=%ed%b3%bf",
+    "hw_id=%3Cscript%3Ealert(1)%3C/script%3E",
+    "hw_id=" + "(a+)+" * 500,
+    "hw_id=" + "%41" * 2000,
+    "hw_id=%0d%0aX:%20y",
+    "hw_id=$(id)`id`;id",
+    "=&=&=",
+    "%",
+    "&" * 5000,
+    "&".join(f"a{number}=1" for number in range(900)),
+]
+
+
+@pytest.mark.parametrize("path", ["/why", "/faults", "/processes", "/node", "/metrics"])
+@pytest.mark.parametrize("query", QUERIES, ids=lambda text: text[:24])
+async def test_a_hostile_query_is_a_plain_no(
+    path: str, query: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever stands behind the question mark: no error of ours, and nothing of it in a header."""
+    async with serving(snapshot()) as server:
+        answer = await server.get(f"{path}?{query}", Accept="text/html")
+    assert answer.status in (200, 400, 404)
+    assert b"<script>" not in answer.body or not answer.headers["content-type"].startswith("text/h")
+    assert "x" not in answer.headers
+    assert not [record for record in caplog.records if record.levelno > logging.DEBUG]
+
+
 @pytest.mark.parametrize("field", ["Accept", "Accept_Encoding", "User_Agent", "Cookie", "X_Any"])
 async def test_invalid_utf8_in_a_header_is_no_trouble(field: str) -> None:
     """Bytes that are no text are read as no wish."""
