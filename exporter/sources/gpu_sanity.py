@@ -52,18 +52,21 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "pcie_link_width": (1, 64),
     "pcie_link_width_max": (1, 64),
     "pcie_replays_total": _WORDS_OF_32_BITS,
-    "pcie_receive_bytes_per_second": (0, 2**43),
-    "pcie_transmit_bytes_per_second": (0, 2**43),
+    "pcie_receive_bytes_per_second": (0, 2**39),
+    "pcie_transmit_bytes_per_second": (0, 2**39),
     "nvlink_errors_total": _COUNT,
     "nvlink_link_errors_total": _COUNT,
-    "nvlink_receive_bytes_total": (0, 2**63 - 1),
-    "nvlink_transmit_bytes_total": (0, 2**63 - 1),
+    "nvlink_receive_bytes_total": (0, 2**62),
+    "nvlink_transmit_bytes_total": (0, 2**62),
     "numa_node": (0, 2**16),
     "minor_number": (0, 2**16),
     "used_memory_bytes": _BYTES,
     "sm_utilization_percent": _PERCENT,
 }
 """Lowest and highest believable value by field; all-ones of any width are beyond them."""
+
+ALL_ONES = {2**32 - 1, 2**64 - 1}
+"""What a driver says for "not available" in numbers that may be as large as that."""
 
 SENTINELS = {"temperature_celsius": -1}
 """All-ones that became a believable number on the way: -1 where a call is signed."""
@@ -100,10 +103,12 @@ def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:  #
             continue
         lowest, highest = BOUNDS[field]
         if isinstance(said, tuple):
-            kept = tuple(row for row in said if lowest <= row[-1] <= highest)
+            kept = tuple(
+                row for row in said if lowest <= row[-1] <= highest and row[-1] not in ALL_ONES
+            )
             if len(kept) < len(said):
                 without[field] = kept or None
-        elif not lowest <= said <= highest or said == SENTINELS.get(field):
+        elif not lowest <= said <= highest or said in ALL_ONES or said == SENTINELS.get(field):
             without[field] = None
     for part, whole in _PARTS_OF[type(value)]:
         if _exceeds(getattr(value, part), getattr(value, whole)):

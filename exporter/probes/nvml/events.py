@@ -11,7 +11,7 @@ from exporter.probes.nvml.known_gpu import KnownGpu
 from exporter.probes.nvml.library import READ_ERRORS
 
 XID = 0x8
-WAIT_MILLISECONDS = 1000
+WAIT_MILLISECONDS = 10_000
 NO_INSTANCE = 0xFFFFFFFF
 
 

@@ -1,0 +1,131 @@
+"""A real GPU, where there is one: what we say agrees with nvidia-smi of the same moment."""
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from exporter.cli import child_environment
+from exporter.model.gpu import Gpu
+from exporter.probes.child import Children, Command
+from exporter.probes.supervisor import RequestProbe
+from exporter.sources.gpu_answer import GpuAnswer
+from exporter.sources.nvidia_smi import NvidiaSmiWay
+from exporter.sources.nvml import NvmlWay
+
+MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
+MIB = 2**20
+SAME = (
+    "name",
+    "pci_bus_id",
+    "serial",
+    "compute_capability",
+    "vbios_version",
+    "power_limit_watts",
+    "pcie_link_generation_max",
+    "pcie_link_width_max",
+    "mig_enabled",
+    "ecc_enabled",
+    "persistence_mode",
+    "compute_mode",
+    "gsp_enabled",
+    "remapped_rows_total",
+    "row_remap_pending",
+    "recovery_action",
+    "fabric_state",
+)
+"""What does not change between two readings."""
+
+NEAR = {
+    "temperature_celsius": 8,
+    "memory_temperature_celsius": 8,
+    "memory_total_bytes": 2 * MIB,
+    "memory_reserved_bytes": 64 * MIB,
+    "power_limit_watts": 0.01,
+}
+"""What may have moved a little."""
+
+
+@pytest.fixture(autouse=True)
+def driver() -> None:
+    """Skips where no NVIDIA driver is loaded."""
+    if not any(Path(marker).exists() for marker in MARKERS):
+        pytest.skip("no NVIDIA driver is loaded on this machine")
+
+
+@pytest.fixture
+async def children() -> AsyncIterator[Children]:
+    """All children of a test, ended with it."""
+    started = Children()
+    yield started
+    await started.end_all()
+
+
+@pytest.fixture
+def probe(children: Children) -> RequestProbe:
+    """The NVML probe over the library of this machine."""
+    argv = (sys.executable, "-m", "exporter.probes.nvml")
+    command = Command(argv, child_environment(os.environ), with_input=True)
+    return RequestProbe("nvml", command, children, lambda _: None)
+
+
+async def _by_smi(children: Children) -> GpuAnswer:
+    path = shutil.which("nvidia-smi")
+    if path is None:
+        pytest.skip("nvidia-smi is not installed on this machine")
+    return await NvidiaSmiWay(children, (Path(path),), child_environment(os.environ), 30).ask()
+
+
+async def test_identity_modes_and_limits_agree(probe: RequestProbe, children: Children) -> None:
+    """The same GPUs, and the same of everything that stands still."""
+    ours, theirs = await NvmlWay(probe, 30).ask(), await _by_smi(children)
+    assert ours.driver_version == theirs.driver_version
+    assert [gpu.uuid for gpu in ours.gpus] == [gpu.uuid for gpu in theirs.gpus]
+    for one, other in zip(ours.gpus, theirs.gpus, strict=True):
+        for field in SAME:
+            if getattr(other, field) is not None:
+                assert getattr(one, field) == getattr(other, field), field
+
+
+async def test_what_moves_is_near(probe: RequestProbe, children: Children) -> None:
+    """Temperatures and sizes are those nvidia-smi shows, but for the moment between."""
+    ours, theirs = await NvmlWay(probe, 30).ask(), await _by_smi(children)
+    for one, other in zip(ours.gpus, theirs.gpus, strict=True):
+        for field, allowed in NEAR.items():
+            if getattr(other, field) is not None:
+                assert abs(getattr(one, field) - getattr(other, field)) <= allowed, field
+
+
+async def test_nothing_is_rejected_and_every_absence_has_a_reason(probe: RequestProbe) -> None:
+    """Bounds fit the hardware of this machine; a field is said, or it is said why not."""
+    way = NvmlWay(probe, 30)
+    await way.ask()
+    answer = await way.ask()
+    assert answer.gpus
+    assert not answer.rejected
+    reasons = {missing.field for missing in answer.missing}
+    optional = {"ecc_location_errors_total", "nvlink_link_errors_total",
+                "pcie_receive_bytes_per_second", "pcie_transmit_bytes_per_second"}  # fmt: skip
+    for gpu in answer.gpus:
+        for item in fields(Gpu):
+            if getattr(gpu, item.name) is None and item.name not in optional:
+                assert f"gpu{gpu.index}.{item.name}" in reasons, item.name
+
+
+async def test_a_probe_that_has_ended_holds_no_device(
+    probe: RequestProbe, children: Children
+) -> None:
+    """Let go of, a driver can be unloaded as far as we are concerned."""
+    await NvmlWay(probe, 30).ask()
+    (pid,) = children.pids
+    assert any("/dev/nvidia" in name or "/dev/dxg" in name for name in _open_files(pid))
+    await probe.close()
+    assert not children.pids
+
+
+def _open_files(pid: int) -> list[str]:
+    return [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]

@@ -1,0 +1,44 @@
+"""The name of a call outlives the process that made it."""
+
+import os
+import subprocess
+import sys
+
+from exporter.probes.breadcrumb import SIZE, Breadcrumb, crumb_writer
+from tests.probes.nvml.probe_process import ROOT
+
+DIES = """
+import os, sys
+from exporter.probes.breadcrumb import crumb_writer
+crumb_writer(int(sys.argv[1]))("nvmlDeviceGetName")
+os.abort()
+"""
+
+
+def test_the_last_call_of_a_dead_process() -> None:
+    """What it wrote last is there after its end."""
+    crumb = Breadcrumb("test")
+    number = crumb.descriptor
+    subprocess.run(
+        [sys.executable, "-c", DIES, str(number)],
+        pass_fds=(number,),
+        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]},
+        check=False,
+    )
+    assert crumb.read() == "nvmlDeviceGetName"
+    crumb.clear()
+    assert crumb.read() == ""
+    crumb.close()
+
+
+def test_a_name_of_any_length() -> None:
+    """A shorter name leaves nothing of a longer one, and a very long one is cut."""
+    crumb = Breadcrumb("test")
+    leave = crumb_writer(crumb.descriptor)
+    leave("x" * 1000)
+    assert crumb.read() == "x" * SIZE
+    leave("nvmlInit")
+    assert crumb.read() == "nvmlInit"
+    leave("")
+    assert crumb.read() == ""
+    crumb.close()
