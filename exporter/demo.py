@@ -17,7 +17,9 @@ INTERVAL_SECS = 5.0
 @contextmanager
 def simulated(given: dict[str, Any], *, whole_node: bool) -> Iterator[dict[str, Any]]:
     """Tables of the configuration for the length of a demo; `given` are keys of `[demo]`."""
-    with tempfile.TemporaryDirectory(prefix="hw-exporter-demo-") as name:
+    with tempfile.TemporaryDirectory(
+        prefix="hw-exporter-demo-", ignore_cleanup_errors=True
+    ) as name:
         folder = Path(name)
         settings: dict[str, Any] = {
             "gpu": {"backend": "demo"},

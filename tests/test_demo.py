@@ -19,7 +19,9 @@ NAMES_THAT_MUST_STAY = (
 
 def _demo(folder: Path, *options: str) -> Program:
     command = (sys.executable, "-m", "exporter", "demo", "--gpus", "8", *options)
-    return Program(folder, environment={"TMPDIR": str(folder)}, command=command)
+    changes = {"kernel_log": {"enabled": True}}
+    environment = {"TMPDIR": str(folder)}
+    return Program(folder, changes, environment=environment, command=command)
 
 
 def test_a_whole_node_can_be_seen_working(tmp_path: Path) -> None:
