@@ -72,6 +72,9 @@ KERNEL_FILESYSTEMS = (
 )
 CONTAINER_MOUNTPOINTS = (
     "/dev/*",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/resolv.conf",
     "/proc/*",
     "/sys/*",
     "/run/*",

@@ -42,3 +42,4 @@ class Disks:
     """The block devices, ordered by name."""
 
     disks: tuple[Disk, ...]
+    left_out: int = 0  # beyond the number that is shown at most

@@ -48,12 +48,11 @@ class DiskReader:
         if not whole_disks:
             raise SourceAbsent(f"{self._block} says of no disk that it is one")
         names = [name for name in sorted(rows.keys() & whole_disks) if self._is_real(name)]
-        if len(names) > self._limit:
-            gaps.note("disks", f"{len(names) - self._limit} more than are shown at most")
+        left_out = gaps.beyond(self._limit, len(names), "disks")
         if not names:
             raise SourceAbsent(f"{self._stats} lists no disk that is shown")
         disks = (self._disk(name, rows[name], gaps) for name in names[: self._limit])
-        return Reading(Disks(tuple(disks)), gaps.missing)
+        return Reading(Disks(tuple(disks), left_out), gaps.missing)
 
     def _is_real(self, name: str) -> bool:
         """Whether it is shown and, if the device mapper made it, has a name there."""

@@ -59,11 +59,14 @@ class FilesystemSource:
     async def read(self) -> Reading[Filesystems]:
         """All filesystems now; raises SourceAbsent or SourceFailed."""
         gaps = Gaps()
-        mounts = await self._call(lambda: self._mounts(gaps))
+        visible = await self._call(lambda: self._mounts(gaps))
+        left_out = gaps.beyond(self._limit, len(visible), "filesystems")
+        mounts = visible[: self._limit]
         self._forget_unmounted(mounts)
         await self._ask_all([mount for mount in mounts if mount.mountpoint not in self._asking])
         seen = (self._filesystem(mount, gaps) for mount in mounts)
-        return Reading(Filesystems(tuple(fs for fs in seen if fs is not None)), gaps.missing)
+        found = Filesystems(tuple(fs for fs in seen if fs is not None), left_out)
+        return Reading(found, gaps.missing)
 
     async def close(self) -> None:
         """Wait no longer for what still hangs."""
@@ -90,11 +93,10 @@ class FilesystemSource:
                 visible.append(mount)
             else:
                 gaps.note(mount.mountpoint, "not mounted where the exporter runs")
-        if len(visible) > self._limit:
-            gaps.note("filesystems", f"{len(visible) - self._limit} more than are shown at most")
         if not visible:
-            raise SourceAbsent("no filesystem that is shown is mounted")
-        return tuple(visible[: self._limit])
+            beside = f"; {len(shown)} of the node's are not mounted here" if shown else ""
+            raise SourceAbsent(f"no filesystem that is shown can be asked{beside}")
+        return tuple(visible)
 
     def _mountinfo(self) -> str:
         try:

@@ -29,6 +29,13 @@ class Gaps:
         if len(self._missing) < MAX_GAPS:
             self._missing.append(Missing(clean_text(field), clean_text(reason)))
 
+    def beyond(self, limit: int, found: int, what: str) -> int:
+        """How many of the devices found are more than are shown; noted where there are any."""
+        left_out = max(0, found - limit)
+        if left_out:
+            self.note(what, f"{left_out} more than are shown at most")
+        return left_out
+
     def text(self, field: str, path: Path, limit: int = MAX_VALUE_BYTES) -> str | None:
         """The text of the file; None without a note where there is none."""
         try:

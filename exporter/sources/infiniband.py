@@ -81,10 +81,9 @@ class InfinibandReader:
         ]
         if not places:
             raise SourceAbsent(f"{self._folder} holds no port")
-        if len(places) > self._limit:
-            gaps.note("ports", f"{len(places) - self._limit} more than are shown at most")
+        left_out = gaps.beyond(self._limit, len(places), "ports")
         ports = (self._port(device, port, gaps) for device, port in places[: self._limit])
-        return Reading(Infiniband(tuple(ports)), gaps.missing)
+        return Reading(Infiniband(tuple(ports), left_out), gaps.missing)
 
     def _port(self, device: str, port: str, gaps: Gaps) -> InfinibandPort:
         folder = self._folder / device / "ports" / port

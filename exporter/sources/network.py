@@ -16,10 +16,10 @@ from exporter.sources.gaps import Gaps, link_name, names_or_none
 from exporter.sources.interface import SourceFailed
 from exporter.sources.network_namespace import (
     HOST,
-    OWN_PROC,
+    OWN_ROOTS,
     POD,
-    has_hardware,
-    is_first_process_the_nodes,
+    OwnRoots,
+    is_the_nodes,
     net_folder,
 )
 from exporter.sources.numbers import whole
@@ -48,10 +48,10 @@ class NetworkReader:
         sys_root: Path,
         is_shown: Callable[[str], bool],
         limit: int,
-        own_proc: Path = OWN_PROC,
+        own: OwnRoots = OWN_ROOTS,
     ) -> None:
         self._proc = proc_root
-        self._own_proc = own_proc
+        self._own = own
         self._sys = sys_root
         self._is_shown = is_shown
         self._limit = limit
@@ -61,7 +61,7 @@ class NetworkReader:
         gaps = Gaps()
         dev = net_folder(self._proc) / "dev"
         counted = parse_dev(read_text(dev))
-        if not self._are_the_nodes(counted):
+        if not is_the_nodes(self._proc, counted, self._own):
             gaps.note("interfaces", "only a pod's own network can be seen")
             return Reading(Network(POD), gaps.missing)
         has_attributes = self._is_same_namespace(counted) or self._is_same_namespace(
@@ -69,29 +69,20 @@ class NetworkReader:
         )
         if not has_attributes:
             gaps.note("attributes", OTHER_NAMESPACE)
-        interfaces = [counted[name] for name in self._chosen(counted, gaps)]
+        chosen = sorted(filter(self._is_shown, counted))
+        left_out = gaps.beyond(self._limit, len(chosen), "interfaces")
+        interfaces = [counted[name] for name in chosen[: self._limit]]
         for interface in interfaces:
             for field in COUNTERS:
                 if getattr(interface, field) is None:
                     gaps.note(f"{interface.device} {field}", "not a counter")
         if has_attributes:
             interfaces = [self._described(interface, gaps) for interface in interfaces]
-        return Reading(Network(HOST, tuple(interfaces)), gaps.missing)
-
-    def _are_the_nodes(self, names: Iterable[str]) -> bool:
-        return is_first_process_the_nodes(self._proc, self._own_proc) or any(
-            has_hardware(self._sys, name) for name in names
-        )
+        return Reading(Network(HOST, tuple(interfaces), left_out), gaps.missing)
 
     def _is_same_namespace(self, names: Iterable[str]) -> bool:
         listed = set(names_or_none(self._sys / "class/net"))
         return {name for name in listed if name != "bonding_masters"} == set(names)
-
-    def _chosen(self, names: Iterable[str], gaps: Gaps) -> list[str]:
-        chosen = sorted(filter(self._is_shown, names))
-        if len(chosen) > self._limit:
-            gaps.note("interfaces", f"{len(chosen) - self._limit} more than are shown at most")
-        return chosen[: self._limit]
 
     def _described(self, counted: Interface, gaps: Gaps) -> Interface:
         name = counted.device

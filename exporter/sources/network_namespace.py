@@ -7,9 +7,9 @@ an interface with hardware behind it tells that the pod uses the node's network.
 https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-
-OWN_PROC = Path("/proc")
 
 HOST = "host"
 POD = "pod"
@@ -24,16 +24,32 @@ def net_folder(proc_root: Path) -> Path:
     return of_first if of_first.is_dir() else proc_root / "net"
 
 
-def is_first_process_the_nodes(proc_root: Path, own_proc: Path = OWN_PROC) -> bool:
+@dataclass(frozen=True, slots=True)
+class OwnRoots:
+    """Where our own proc and sys filesystems are, whatever is mounted beside them."""
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+
+OWN_ROOTS = OwnRoots()
+
+
+def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:
+    """Whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
+
+    Hardware is looked for in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
+    """
+    return is_first_process_the_nodes(proc_root, own) or any(
+        (own.sys / "class/net" / name / "device").exists() for name in names
+    )
+
+
+def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bool:
     """Whether process 1 of this proc filesystem is the node's."""
-    if proc_root.resolve() != own_proc.resolve():
+    if proc_root.resolve() != own.proc.resolve():
         return True  # somebody mounted the node's there
     try:
         return str((proc_root / "self/ns/pid").readlink()) == FIRST_PID_NAMESPACE
     except OSError:
         return False
-
-
-def has_hardware(sys_root: Path, device: str) -> bool:
-    """Whether a device is behind the interface, as there never is behind a pod's own."""
-    return (sys_root / "class/net" / device / "device").exists()

@@ -13,9 +13,9 @@ from exporter.sources.gaps import Gaps
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.network import parse_dev
 from exporter.sources.network_namespace import (
-    OWN_PROC,
-    has_hardware,
-    is_first_process_the_nodes,
+    OWN_ROOTS,
+    OwnRoots,
+    is_the_nodes,
     net_folder,
 )
 from exporter.sources.numbers import whole
@@ -27,19 +27,16 @@ DROPPED, SQUEEZED = 1, 2
 class NetworkStackReader:
     """Reads the tables of process 1, and the sysctls of connection tracking."""
 
-    def __init__(self, proc_root: Path, sys_root: Path, own_proc: Path = OWN_PROC) -> None:
+    def __init__(self, proc_root: Path, own: OwnRoots = OWN_ROOTS) -> None:
         self._proc = proc_root
-        self._sys = sys_root
-        self._own_proc = own_proc
+        self._own = own
 
     def look(self) -> Reading[NetworkStack]:
         """All counters now; raises SourceAbsent where only a pod's own could be seen."""
         gaps = Gaps()
         folder = net_folder(self._proc)
         names = self._interfaces(folder)
-        if not is_first_process_the_nodes(self._proc, self._own_proc) and not any(
-            has_hardware(self._sys, name) for name in names
-        ):
+        if not is_the_nodes(self._proc, names, self._own):
             raise SourceAbsent("only a pod's own network can be seen")
         tcp = parse_snmp(gaps.text("tcp", folder / "snmp") or "", "Tcp")
         extended = parse_snmp(gaps.text("tcp_listen_drops", folder / "netstat") or "", "TcpExt")

@@ -153,5 +153,5 @@ def nvme_health(around: Surroundings) -> Source:
 
 def network_stack(around: Surroundings) -> Source:
     """TCP, receive queues, connection tracking."""
-    reader = NetworkStackReader(around.proc, around.sys)
+    reader = NetworkStackReader(around.proc)
     return FileSource("network_stack", reader.look, around.call)

@@ -19,7 +19,7 @@ from exporter.sources.network_stack import NetworkStackReader
 proc, sys_root = Path(sys.argv[1]), Path("/sys")
 network = NetworkReader(proc, sys_root, lambda name: True, 1000).look().value
 try:
-    stack = NetworkStackReader(proc, sys_root).look().value
+    stack = NetworkStackReader(proc).look().value
     tcp, conntrack = stack.tcp_segments_sent, stack.conntrack_limit
 except SourceAbsent as absent:
     tcp, conntrack = str(absent), None

@@ -1,7 +1,5 @@
 """Network interfaces: what `net/dev` and sysfs say, and whose they are."""
 
-from pathlib import Path
-
 import pytest
 
 from exporter.config import Devices
@@ -10,16 +8,14 @@ from exporter.model.reading import Reading
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.name_patterns import shown
 from exporter.sources.network import NetworkReader, parse_admin_up, parse_dev
-from exporter.sources.network_namespace import FIRST_PID_NAMESPACE
+from exporter.sources.network_namespace import FIRST_PID_NAMESPACE, OWN_ROOTS, OwnRoots
 from tests.sources.small_node import NET_DEV_HEAD, SmallNode
 
 
-def look(node: SmallNode, *, limit: int = 16, own_proc: Path | None = None) -> Reading[Network]:
+def look(node: SmallNode, *, limit: int = 16, own: OwnRoots = OWN_ROOTS) -> Reading[Network]:
     """The interfaces of the node, chosen as by default."""
     is_shown = shown(Devices().network_exclude, ())
-    if own_proc is None:
-        return NetworkReader(node.proc, node.sys, is_shown, limit).look()
-    return NetworkReader(node.proc, node.sys, is_shown, limit, own_proc).look()
+    return NetworkReader(node.proc, node.sys, is_shown, limit, own).look()
 
 
 def only(node: SmallNode) -> Interface:
@@ -127,15 +123,24 @@ def test_sysfs_of_another_namespace_is_not_believed(node: SmallNode) -> None:
 def test_a_pods_own_interface_is_never_the_nodes(node: SmallNode) -> None:
     """Without the host's process ids and with no hardware behind it, eth0 is a pod's."""
     node.interface("eth0")
-    reading = look(node, own_proc=node.proc)
+    reading = look(node, own=OwnRoots(node.proc, node.sys))
     assert (reading.value.namespace, reading.value.interfaces) == ("pod", ())
     assert reading.missing
+
+
+def test_the_nodes_sysfs_does_not_make_a_pods_interface_the_nodes(node: SmallNode) -> None:
+    """The node has an eth0 with hardware; that of the pod has the same name and none."""
+    node.interface("eth0", pci="0000:04:00.0")
+    own_sys = node.root / "own-sys"
+    (own_sys / "class/net/eth0").mkdir(parents=True)
+    reading = look(node, own=OwnRoots(node.proc, own_sys))
+    assert (reading.value.namespace, reading.value.interfaces) == ("pod", ())
 
 
 def test_hardware_behind_an_interface_tells_the_nodes_network(node: SmallNode) -> None:
     """A pod that uses the node's network sees its cards even without the host's process ids."""
     node.interface("eth0", pci="0000:04:00.0")
-    assert look(node, own_proc=node.proc).value.namespace == "host"
+    assert look(node, own=OwnRoots(node.proc, node.sys)).value.namespace == "host"
 
 
 def test_the_hosts_process_ids_tell_the_nodes_network(node: SmallNode) -> None:
@@ -144,7 +149,7 @@ def test_the_hosts_process_ids_tell_the_nodes_network(node: SmallNode) -> None:
     namespace = node.proc / "self/ns/pid"
     namespace.parent.mkdir(parents=True)
     namespace.symlink_to(FIRST_PID_NAMESPACE)
-    assert look(node, own_proc=node.proc).value.namespace == "host"
+    assert look(node, own=OwnRoots(node.proc, node.sys)).value.namespace == "host"
 
 
 def test_without_process_1_our_own_table_is_read(node: SmallNode) -> None:
