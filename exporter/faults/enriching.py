@@ -1,29 +1,54 @@
 """What the tables know of a code, added to the event that has it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.faults.nvlink5 import decode_nvlink5
+from exporter.faults.nvlink_registers import decode_registers
 from exporter.model.catalogue import UNKNOWN, Catalogue
+from exporter.model.disk import whole_disk
 from exporter.model.event import Event
 
 NVLINK5_CODES = frozenset(range(144, 151))
+NVLINK_CODE = 74
+HARMLESS_KINDS = frozenset({"ignore", "sympathetic", "corrected"})
+UNCORRECTED_BIT = 61
+"""Of the status of a machine check: Intel SDM volume 3B, section 16.3.2.2."""
+
+_WORD = re.compile(r"0x([0-9a-f]{1,8})")
+_GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
 FATAL_CLASSES = ("fatal_port", "fatal_fabric", "host")
 
 
 def enriched(event: Event, catalogue: Catalogue) -> Event:
-    """The event with what its code means: `severity_class`, `meaning`, `advice`, `fatal`."""
+    """The event with what its code means: `meaning`, `severity_class`, `advice`, `fatal`.
+
+    Codes are decoded where they have parts, and what a partition says is about its disk.
+    """
     code = event.fields.get("code", "")
-    if not code.isdigit():
-        return event
-    if event.kind == "xid":
+    added: dict[str, str] = {}
+    if event.kind == "xid" and code.isdigit():
         added = dict(_xid(event, int(code), catalogue))
-    elif event.kind == "sxid":
+    elif event.kind == "sxid" and code.isdigit():
         added = dict(_sxid(event, int(code), catalogue))
-    else:
+    elif event.kind == "mce" and "status" in event.fields:
+        added = {"uncorrected": "yes" if _is_uncorrected(event) else "no"}
+    elif event.kind == "segfault":
+        library = event.fields.get("library", "")
+        added = {"gpu_library": "yes" if _GPU_LIBRARY.search(library) else "no"}
+    elif event.entity_type == "physical_disk":
+        return replace(event, entity_id=whole_disk(event.entity_id))
+    if not added:
         return event
     return replace(event, fields=MappingProxyType({**event.fields, **added}))
+
+
+def _is_uncorrected(event: Event) -> bool:
+    """A machine check that was an exception, or whose status says that nothing was corrected."""
+    status = int(event.fields["status"], 16)
+    return "exception" in event.fields or bool(status >> UNCORRECTED_BIT & 1)
 
 
 def _xid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
@@ -42,8 +67,17 @@ def _xid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, s
         )
         yield "fatal", "yes" if meaning.fatal else "no"
         yield "advice", meaning.action
-    else:
-        yield "advice", entry.action
+        return
+    yield "advice", entry.action
+    if code == NVLINK_CODE:
+        yield "fatal", "yes" if _is_link_hardware(event) else "no"
+
+
+def _is_link_hardware(event: Event) -> bool:
+    """Whether the registers of Xid 74 say more than that something else went wrong."""
+    words = [int(word, 16) for word in _WORD.findall(event.fields.get("registers", ""))]
+    kinds = {finding.kind for finding in decode_registers(words)}
+    return not kinds or not kinds <= HARMLESS_KINDS
 
 
 def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:

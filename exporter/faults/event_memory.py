@@ -19,6 +19,8 @@ ENDED = "ended"
 NOT_ENDED = ("no",)
 """`ended=no` in a rule: what is not over yet."""
 
+PROCESS = "process"
+
 _Slot = tuple[Address, str, str]
 
 
@@ -31,7 +33,10 @@ class EventMemory:
 
     def take(self, event: Event) -> None:
         """Remember one event."""
-        slot = self._slot(event)
+        for address in addresses_of(event):
+            self._keep(event, (address, event.kind, event.fields.get("code", "")))
+
+    def _keep(self, event: Event, slot: _Slot) -> None:
         kept = self._slots.pop(slot, None)
         if kept is None:
             kept = deque(maxlen=MAX_PER_CODE)
@@ -62,6 +67,7 @@ class EventMemory:
         for address in chosen:
             kept = [event for event in self._of(address, wanted) if event.boottime >= since]
             found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
+        found = list({id(event): event for event in found}.values())  # one may have two addresses
         found.sort(key=lambda event: event.boottime)
         return found
 
@@ -74,9 +80,9 @@ class EventMemory:
         return self._by_kind.get(what, {}).keys()
 
     def all(self) -> Iterator[Event]:
-        """Every event that is kept."""
-        for kept in self._slots.values():
-            yield from kept
+        """Every event that is kept, once."""
+        kept = {id(event): event for events in self._slots.values() for event in events}
+        yield from kept.values()
 
     def _of(self, address: Address, wanted: Events) -> Iterator[Event]:
         codes = dict(wanted.filters).get("code")
@@ -84,9 +90,6 @@ class EventMemory:
             kind, _, code = label.partition("\n")
             if codes is None or code in codes:
                 yield from self._slots[address, kind, code]
-
-    def _slot(self, event: Event) -> _Slot:
-        return (event.entity_type, event.entity_id), event.kind, event.fields.get("code", "")
 
     def _index(self, slot: _Slot, event_type: str) -> None:
         address, kind, code = slot
@@ -101,6 +104,15 @@ class EventMemory:
             labels.discard(f"{kind}\n{code}")
             if not labels:
                 del self._by_kind[word][address]
+
+
+def addresses_of(event: Event) -> tuple[Address, ...]:
+    """What the event is about; an error of a GPU that names a process is about that as well."""
+    about = (event.entity_type, event.entity_id)
+    pid = event.fields.get("pid", "")
+    if event.kind == "xid" and pid.isdigit():
+        return about, (PROCESS, pid)
+    return (about,)
 
 
 def _open(events: list[Event], wanted: Events) -> list[Event]:

@@ -162,7 +162,9 @@ class _Parser:
 
     def _name(self) -> Name:
         token = self._next
-        if token.kind != "word" or token.text in RESERVED:
+        following = self._words[self._place + (token.kind != END)]
+        is_field = token.text in FUNCTIONS and following.text == "["  # `events` of an RDMA port
+        if token.kind != "word" or (token.text in RESERVED and not is_field):
             raise self._unexpected("the name of a field")
         kin, field = "", self._take().text
         if self._takes("."):

@@ -78,20 +78,20 @@ def _doubts(rule: Rule, situation: Situation) -> bool:
     """Whether a piece of the evidence, or the gate, could not be judged."""
     if rule.only_if is not None and rule.only_if.meaning(situation) is None:
         return True
-    return any(meaning_of(leaf)(situation) is None for leaf in _leaves(rule.when.tree))
+    return any(meaning_of(leaf)(situation) is None for leaf, _ in _leaves(rule.when.tree))
 
 
-def _leaves(tree: Node) -> Iterator[Node]:
-    """The comparisons and bare conditions that a condition is made of."""
-    waiting = [tree]
+def _leaves(tree: Node) -> Iterator[tuple[Node, bool]]:
+    """The comparisons and bare conditions that a condition is made of, and what each must be."""
+    waiting = [(tree, True)]
     while waiting:
-        node = waiting.pop()
+        node, wanted = waiting.pop()
         if isinstance(node, Junction):
-            waiting.extend(reversed(node.parts))
+            waiting.extend((part, wanted) for part in reversed(node.parts))
         elif isinstance(node, Not):
-            waiting.append(node.part)
+            waiting.append((node.part, not wanted))
         else:
-            yield node
+            yield node, wanted
 
 
 def _evidence(tree: Node, situation: Situation, view: View) -> Iterator[Evidence]:
@@ -99,15 +99,17 @@ def _evidence(tree: Node, situation: Situation, view: View) -> Iterator[Evidence
     for node in walk(tree):
         if isinstance(node, Events):
             yield from _event_evidence(node, situation, view)
-    for leaf in _leaves(tree):
-        if not meaning_of(leaf)(situation):
+    for leaf, wanted in _leaves(tree):
+        found = meaning_of(leaf)(situation)
+        if found is None or bool(found) is not wanted:
             continue
         if isinstance(leaf, Compare) and not isinstance(leaf.left, Events):
-            threshold = f"{leaf.operator} {_show(leaf.right, situation)}"
+            word = "" if wanted else "not "
+            threshold = f"{word}{leaf.operator} {_show(leaf.right, situation)}"
             value = meaning_of(leaf.left)(situation)
             yield Evidence(_written(leaf.left), _json(value), threshold, view.scene.wall)
         elif isinstance(leaf, Name):
-            yield Evidence(leaf.text, True, "is true", view.scene.wall)  # noqa: FBT003 - the value seen
+            yield Evidence(leaf.text, bool(found), "is " + str(wanted).lower(), view.scene.wall)
 
 
 def _event_evidence(node: Events, situation: Situation, view: View) -> Iterator[Evidence]:

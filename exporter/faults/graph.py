@@ -94,10 +94,11 @@ class Graph:
                     yield from self.same(sibling)
 
     def around(self, relation: str, key: Key) -> Iterator[Key]:
-        """Neighbours by an edge that has no direction."""
+        """Neighbours by an edge that has no direction, with all they are part of."""
         for part in self.same(key):
-            yield from self._out.get((relation, part), ())
-            yield from self._in.get((relation, part), ())
+            for edges in (self._out, self._in):
+                for other in edges.get((relation, part), ()):
+                    yield from self.same(other)
 
     def used(self, key: Key) -> Iterator[Key]:
         """What a process uses, or who uses a component."""

@@ -1,0 +1,159 @@
+"""Every shipped rule about GPUs: it holds, does not hold, cannot be judged, and clears."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.commands.kernel_lines import KernelLines
+from exporter.faults.entities import Entity, Scene
+from exporter.faults.judge import Judge
+from exporter.faults.kinds import TRAITS, VOCABULARY
+from exporter.faults.reasoner import rule_book
+from exporter.faults.recording import START_BOOTTIME, START_WALL
+from exporter.faults.rule_files import RuleBook
+from exporter.faults.rules import Rule
+from exporter.model.verdict import Conclusions
+from tests.faults.gpu_rule_cases import CASES, GPU_PCI, Case, Rise
+
+STEP = 15.0
+WARM_UP = 20
+
+
+@cache
+def shipped() -> RuleBook:
+    """The shipped rules, read once."""
+    return rule_book()
+
+
+def by_id(name: str) -> Rule:
+    """One shipped rule."""
+    return next(rule for rule in shipped().rules if rule.id == name)
+
+
+class Run:
+    """One rule alone, judged step by step."""
+
+    def __init__(self, rule: Rule, case: Case) -> None:
+        self.rule = rule
+        self.case = case
+        self.judge = Judge(RuleBook((rule,)), TRAITS, stopwatch=lambda: 0.0)
+        self.kernel = KernelLines()
+        self.now = START_BOOTTIME
+        self.counters: dict[str, float] = {}
+        self.heard = frozenset({"kernel_log", "nvml"})
+
+    def step(self, fields: dict[str, Any], lines: tuple[str, ...] = (), secs: float = STEP) -> bool:
+        """One judgement; whether the rule holds for the entity."""
+        self.now += secs
+        said = self.judge.judge(self.scene(fields, lines))
+        return any(fault.rule == self.rule.id for fault in said.active)
+
+    def said(self, fields: dict[str, Any]) -> Conclusions:
+        """One judgement with all that is concluded."""
+        self.now += STEP
+        return self.judge.judge(self.scene(fields, ()))
+
+    def scene(self, fields: dict[str, Any], lines: tuple[str, ...]) -> Scene:
+        """What is seen at this moment."""
+        kind = self.rule.entity
+        name = self.case.id or {"gpu": GPU_PCI, "node": "node"}.get(kind, "thing")
+        hw_type = TRAITS.hw_types[kind]
+        address = ("node", "") if kind == "node" else (hw_type, name)
+        entities = [Entity((kind, name), name, dict(self.valued(fields)), (address,))]
+        if kind != "node":
+            entities.append(Entity(("node", "node"), "node", self.case.node, (("node", ""),)))
+        events = [event for line in lines for event in self.kernel.events(line, self.now)]
+        return Scene(
+            node="node",
+            now=self.now,
+            wall=START_WALL + self.now - START_BOOTTIME,
+            entities=tuple(entities),
+            events=tuple(events),
+            heard=self.heard,
+            read_kinds=frozenset(VOCABULARY.names),
+        )
+
+    def valued(self, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The fields with counters moved on."""
+        for name, value in fields.items():
+            if isinstance(value, Rise):
+                self.counters[name] = self.counters.get(name, 1000.0) + value.by
+                yield name, self.counters[name]
+            else:
+                yield name, value
+
+    def until_it_holds(self) -> bool:
+        """The bad state for as long as the rule waits."""
+        holds = self.step(self.case.bad, self.case.lines)
+        for _ in range(int(self.rule.for_secs / STEP) + 8):
+            holds = self.step(self.case.bad) or holds
+        return holds
+
+
+def looks_back_secs(rule: Rule) -> float:
+    """The longest window of the rule."""
+    windows = [secs for _, secs in rule.looks_back()]
+    windows += [wanted.within_secs for part in rule.conditions for wanted in part.looks_at_events()]
+    return max(windows, default=0.0)
+
+
+@pytest.fixture(name="run", params=sorted(CASES))
+def fixture_run(request: pytest.FixtureRequest) -> Run:
+    """One rule with its case, after a good time."""
+    run = Run(by_id(request.param), CASES[request.param])
+    for _ in range(WARM_UP):
+        assert not run.step(run.case.good), "holds although nothing is wrong"
+    return run
+
+
+def test_every_rule_is_tested_here() -> None:
+    """No rule ships without its row, and no row is about a rule that does not ship."""
+    assert not shipped().mistakes
+    about_gpus = {r.id for r in shipped().rules if Path(r.file).stem.startswith("gpu_")}
+    assert about_gpus == set(CASES)
+
+
+def test_it_holds_and_says_why(run: Run) -> None:
+    """In the bad state the rule holds, with a sentence and evidence."""
+    assert run.until_it_holds()
+    (fault,) = (binding for binding in run.judge.bindings.values() if binding.is_active)
+    assert fault.summary
+    assert fault.evidence
+    assert 0 < fault.confidence <= 1
+
+
+def test_it_does_not_hold(run: Run) -> None:
+    """In the good state it stays silent."""
+    for _ in range(int(run.rule.for_secs / STEP) + 8):
+        assert not run.step(run.case.good)
+
+
+def test_it_cannot_be_judged_without_evidence(run: Run) -> None:
+    """Where nothing is said and nobody listens it neither holds nor passes for well."""
+    unheard = Run(run.rule, Case(id=run.case.id))
+    unheard.heard = frozenset()
+    for _ in range(int(run.rule.for_secs / STEP) + 2):
+        said = unheard.said({})
+        assert not said.active
+    is_unknown = any(run.rule.id in rules for rules in said.unknown.values())
+    assert is_unknown or run.rule.only_if is not None
+
+
+def test_it_clears(run: Run) -> None:
+    """Back in the good state it ends, within its windows and its time to clear."""
+    assert run.until_it_holds()
+    secs = looks_back_secs(run.rule) * 1.05 + run.rule.clear_for_secs + 300
+    stride = STEP if secs < 2 * 3600 else 60.0
+    for _ in range(int(secs / stride) + 2):
+        if not run.step(run.case.good, secs=stride):
+            return
+    pytest.fail("still active")
+
+
+def test_severity_and_action_agree() -> None:
+    """What is critical always has something to be done."""
+    for rule in shipped().rules:
+        assert rule.severity != "critical" or rule.action != "none", rule.id
