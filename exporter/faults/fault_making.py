@@ -35,25 +35,32 @@ def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> 
     binding.evidence = tuple(_evidence(rule.when.tree, situation, view))[:MAX_EVIDENCE]
     binding.summary = rule.summary.fill(lambda name: _value(name, situation, last))
     binding.confidence = rule.confidence * (DOUBT_FACTOR if _doubts(rule, situation) else 1.0)
-    binding.last_evidence = _moment(rule, last, view)
+    binding.last_evidence = _moment(rule, situation, view)
     if rule.escalate is not None and rule.escalate.meaning(situation):
         binding.is_escalated = True
 
 
 def first_moment(rule: Rule, situation: Situation, view: View) -> float:
     """Since when, in seconds since boot, the condition holds that was just found to hold."""
-    tree = rule.when.tree
-    counted = tree.left if isinstance(tree, Compare) else None
-    if not isinstance(counted, Events):
-        return view.now
-    found = view.of(situation.entity, counted) or []
-    return found[0].boottime if found else view.now
+    told = _told(rule, situation, view)
+    return min((events[0].boottime for events in told), default=view.now)
 
 
-def _moment(rule: Rule, last: Event | None, view: View) -> float:
+def _moment(rule: Rule, situation: Situation, view: View) -> float:
     """When the condition was last seen to hold, in seconds since boot."""
-    is_event_only = isinstance(rule.when.tree, Compare) and rule.is_from_events
-    return last.boottime if last is not None and is_event_only else view.now
+    told = _told(rule, situation, view)
+    return max((events[-1].boottime for events in told), default=view.now)
+
+
+def _told(rule: Rule, situation: Situation, view: View) -> list[list[Event]]:
+    """The events of each part of the condition that counts some and holds."""
+    counted = (
+        leaf.left
+        for leaf in _leaves(rule.when.tree)
+        if isinstance(leaf, Compare) and meaning_of(leaf)(situation)
+    )
+    found = (view.of(situation.entity, wanted) for wanted in counted if isinstance(wanted, Events))
+    return [events for events in found if events]
 
 
 def _last_event(rule: Rule, situation: Situation, view: View) -> Event | None:

@@ -197,8 +197,8 @@ class Judge:
                 del self.bindings[slot]
                 continue
             rule = self._rules[slot.rule]
-            nothing = Verdicts(None, None)
-            change = binding.judge(nothing, view.now, rule.for_secs, rule.clear_for_secs)
+            verdicts = _of_vanished(rule, view)
+            change = binding.judge(verdicts, view.now, rule.for_secs, rule.clear_for_secs)
             self._note(slot, change)
 
     def _is_gone(self, slot: Slot, view: View) -> bool:
@@ -207,6 +207,13 @@ class Judge:
         if slot.partner and not kinds:
             return True  # both are there, but have no longer to do with each other
         return bool(kinds & self._traits.ending & view.scene.read_kinds)
+
+
+def _of_vanished(rule: Rule, view: View) -> Verdicts:
+    """What can be said of something that is not there: that events it needs have passed."""
+    if rule.clear is None and rule.needed and all(map(view.is_heard, rule.needed)):
+        return Verdicts(when=False, clear=True)
+    return Verdicts(None, None)
 
 
 def _gated(rule: Rule, situation: Situation) -> bool | None:

@@ -154,14 +154,15 @@ class Saying:
         )
         return dict(ranked)
 
-    def _standing(self, rule: str, key: Key, binding: Binding) -> Standing:
+    def _standing(self, name: str, key: Key, binding: Binding) -> Standing:
+        rule = self._rules[name]
         is_event = any(evidence.raw for evidence in binding.evidence)
         return Standing(
-            self._rules[rule],
+            rule,
             key,
             binding.onset,
             binding.last_evidence,
-            is_event or self._rules[rule].is_from_events,
+            is_event or rule.needed is not None,
         )
 
     def _fault(

@@ -1,0 +1,76 @@
+"""Every shipped rule on a table: it holds, does not hold, cannot tell, and clears."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.model.verdict import FaultState
+from tests.faults.rules import board_table, bus_table, network_table, own_table, storage_table
+from tests.faults.rules.trials import Row, Trial, clearing, first_holding, shipped
+
+ROWS: tuple[Row, ...] = (
+    *bus_table.ROWS,
+    *board_table.ROWS,
+    *storage_table.ROWS,
+    *network_table.ROWS,
+    *own_table.ROWS,
+)
+TOPICS = (
+    *("pcie", "memory", "cpu", "node", "storage", "filesystem", "network", "infiniband"),
+    *("workload", "exporter"),
+)
+
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
+
+
+@each_row
+def test_it_holds(row: Row) -> None:
+    """The evidence makes a fault, with a sentence that leaves nothing open."""
+    said = first_holding(Trial(row), row.holds)
+    (fault,) = said.active
+    assert fault.severity == (row.severity or fault.severity)
+    assert row.summary in fault.summary
+    assert "unknown" not in fault.summary
+    assert fault.evidence
+
+
+@each_row
+def test_it_does_not_hold(row: Row) -> None:
+    """What looks alike but is healthy makes no fault."""
+    trial = Trial(row)
+    assert not any(trial.is_active(said) for said in trial.look(row.holds_not, trial.window_secs))
+
+
+@each_row
+def test_it_cannot_tell(row: Row) -> None:
+    """Without the evidence nothing is concluded, and that is said or the rule is off."""
+    trial = Trial(row, is_heard=row.unknown is not None)
+    said = [*trial.look(row.unknown or {}, trial.window_secs)]
+    assert not any(map(trial.is_active, said))
+    assert trial.is_unknown(said[-1]) is not row.is_gated
+
+
+@each_row
+def test_it_clears(row: Row) -> None:
+    """When the evidence is gone the fault ends as cleared, not as unjudged."""
+    trial = Trial(row)
+    first_holding(trial, row.holds)
+    assert clearing(trial, row.clears) is FaultState.CLEARED
+
+
+def test_every_rule_is_on_the_table() -> None:
+    """No rule of these topics ships untried."""
+    rules = {rule.id for rule in shipped().rules if Path(rule.file).stem in TOPICS}
+    assert sorted(row.rule for row in ROWS) == sorted(rules)
+
+
+def test_the_shipped_files_are_without_a_mistake() -> None:
+    """No file is left out."""
+    assert not shipped().mistakes
+
+
+def test_what_is_critical_can_be_acted_on() -> None:
+    """A critical rule names an action; every rule a cause can hide is no cause of itself."""
+    for rule in shipped().rules:
+        assert rule.severity != "critical" or rule.action != "none", rule.id
+        assert all(cause.rule != rule.id or cause.via != "same" for cause in rule.explained_by)

@@ -1,0 +1,28 @@
+"""Every rule has its paragraph in docs/runbooks/, on the page of its file, and no more is there."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.faults.rule_files import SHIPPED
+from tests.faults.rules.trials import shipped
+
+RUNBOOKS = Path(__file__).parents[3] / "docs" / "runbooks"
+TOPICS = sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+def paragraphs(page: Path) -> dict[str, str]:
+    """The text under each heading of a page."""
+    parts = page.read_text("utf-8").split("\n## ")[1:]
+    return {
+        heading.strip(): text.strip() for heading, _, text in (p.partition("\n") for p in parts)
+    }
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_headings_are_the_rules(topic: str) -> None:
+    """Who follows the runbook of a fault finds a paragraph that says what to do."""
+    wanted = {rule.runbook for rule in shipped().rules if Path(rule.file).stem == topic}
+    found = paragraphs(RUNBOOKS / f"{topic}.md")
+    assert sorted(found) == sorted(wanted)
+    assert all(len(text) > 80 for text in found.values())

@@ -1,0 +1,154 @@
+"""One shipped rule tried on one component: fields that stay, rise or go, and kernel lines."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from exporter.commands.kernel_lines import KernelLines
+from exporter.faults.entities import Address, Entity, Scene
+from exporter.faults.expression import Events, Value, Window, walk
+from exporter.faults.judge import Judge
+from exporter.faults.kinds import TRAITS, VOCABULARY
+from exporter.faults.rule_files import SHIPPED, RuleBook, load_rules
+from exporter.faults.rules import Rule
+from exporter.model.verdict import Conclusions, FaultState
+
+START = 10_000.0
+WALL = 1_700_000_000.0
+STEP_SECS = 15.0
+LONG_SECS = 600.0
+LONGEST_SECS = 93_600.0
+HEARD = frozenset({"kernel_log", "nvml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rises:
+    """A counter that grows by so much in a second, from what it was."""
+
+    by: float
+
+
+@dataclass(frozen=True, slots=True)
+class Goes:
+    """A value that is first the one and, from the third look on, the other."""
+
+    before: Value
+    after: Value
+
+
+Given = Mapping[str, "Value | Rises | Goes"]
+"""Fields by name; `kernel` is what the kernel prints once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule: where it holds, where it does not, where it cannot tell, and how it clears.
+
+    `unknown` of None means that the kernel log is not read; with `is_gated` the rule is off there
+    and says nothing. `severity` is what the fault is said to be where it holds.
+    """
+
+    rule: str
+    kind: str
+    holds: Given
+    holds_not: Given
+    clears: Given = field(default_factory=dict)
+    unknown: Given | None = None
+    is_gated: bool = False
+    about: str = "it"
+    severity: str = ""
+    summary: str = ""
+
+
+@cache
+def shipped() -> RuleBook:
+    """All rules that ship."""
+    return load_rules([SHIPPED], VOCABULARY)
+
+
+def shipped_rule(name: str) -> Rule:
+    """The shipped rule of this name."""
+    (found,) = [rule for rule in shipped().rules if rule.id == name]
+    return found
+
+
+class Trial:
+    """Looks at one component again and again, and judges by one rule."""
+
+    def __init__(self, row: Row, *, is_heard: bool = True) -> None:
+        self.rule = shipped_rule(row.rule)
+        self._row = row
+        self._heard = HEARD if is_heard else frozenset()
+        self._judge = Judge(RuleBook((self.rule,)), TRAITS, stopwatch=lambda: 0.0)
+        self._lines = KernelLines()
+        self._fields: dict[str, Value] = {}
+        self._at = START
+
+    @property
+    def window_secs(self) -> float:
+        """The longest time the rule needs to see before it can hold, as far as a test waits."""
+        windows = [
+            node.secs if isinstance(node, Window) else 0.0
+            for node in walk(self.rule.when.tree)
+            if isinstance(node, (Window, Events))
+        ]
+        return self.rule.for_secs + min(max(windows, default=0.0), LONG_SECS) + 4 * STEP_SECS
+
+    def look(self, given: Given, secs: float) -> Iterator[Conclusions]:
+        """What is concluded at each look, for so long; after some minutes looks become rare."""
+        end, looks = self._at + secs, 0
+        began = self._at
+        kernel = given.get("kernel")
+        while self._at < end:
+            step = STEP_SECS if self._at - began < LONG_SECS else LONG_SECS / 2
+            self._at += step
+            looks += 1
+            self._update(given, step, looks)
+            text = str(kernel) if kernel and looks == 1 else ""
+            yield self._judge.judge(self._scene(text))
+
+    def is_active(self, said: Conclusions) -> bool:
+        """Whether the rule holds for the component."""
+        return any(fault.subject.hw_id == self._row.about for fault in said.active)
+
+    def is_unknown(self, said: Conclusions) -> bool:
+        """Whether the rule could not be judged for the component."""
+        return any(self.rule.id in rules for rules in said.unknown.values())
+
+    def _update(self, given: Given, step: float, looks: int) -> None:
+        for name, value in given.items():
+            if isinstance(value, Rises):
+                before = self._fields.get(name) or 0.0
+                assert isinstance(before, (int, float))
+                self._fields[name] = before + value.by * step
+            elif isinstance(value, Goes):
+                self._fields[name] = value.before if looks <= 2 else value.after
+            elif name != "kernel":
+                self._fields[name] = value
+
+    def _scene(self, text: str) -> Scene:
+        address: Address = (TRAITS.hw_types[self._row.kind], self._row.about)
+        key = (self._row.kind, self._row.about)
+        aliases: tuple[Address, ...] = (address, key)
+        if self._row.kind == "node":
+            aliases = (("node", ""),)
+        entity = Entity(key, self._row.about, dict(self._fields), aliases)
+        events = tuple(self._lines.events(text, self._at)) if text else ()
+        kinds = frozenset(VOCABULARY.names)
+        return Scene("n", self._at, WALL + self._at, (entity,), (), events, self._heard, kinds)
+
+
+def first_holding(trial: Trial, given: Given) -> Conclusions:
+    """The first conclusion in which the rule holds; it must come in time."""
+    for said in trial.look(given, trial.window_secs):
+        if trial.is_active(said):
+            return said
+    raise AssertionError(f"{trial.rule.id} does not hold")
+
+
+def clearing(trial: Trial, given: Given) -> FaultState:
+    """How the fault ends; it must within a day and its window."""
+    for said in trial.look(given, LONGEST_SECS):
+        if not trial.is_active(said):
+            return said.faults[0].state
+    raise AssertionError(f"{trial.rule.id} does not clear")
