@@ -124,6 +124,23 @@ def test_one_child_that_cannot_be_killed_and_no_second(node: Node, stuck_files: 
         assert program.stop()[0] == 0
 
 
+def test_an_nvidia_smi_that_cannot_be_killed(node: Node, stuck_files: StuckFiles) -> None:
+    """It is the one child that may be left, too: neither it nor NVML is started meanwhile."""
+    held = stuck_files.hang("driver")
+    node.nvml.say("init = error 18", capture=CAPTURE)
+    node.smi.say(f"smi = hold {held}", capture=CAPTURE)
+    with node.start(timeout_secs=1) as program:
+        program.page_with('reason="stuck"')
+        runs, sequence = len(node.smi.runs()), _collections(program)
+        wait_for(lambda: True if _collections(program) > sequence + 5 else None, "collections")
+        assert len(program.child_pids()) == 1
+        assert len(node.smi.runs()) == runs
+        node.smi.say(capture=CAPTURE)
+        stuck_files.release("driver")
+        program.page_with('backend="nvidia-smi",reason="version_mismatch"')
+        assert program.stop()[0] == 0
+
+
 def _collections(program: Program) -> float:
     found = re.search(
         r"^hw_exporter_collections_total\{.*\} (\S+)$", program.get("/metrics").text, re.MULTILINE

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.model.gpu import GpuBackend, Gpus
@@ -123,6 +123,7 @@ class GpuSource:
     def resume(self) -> None:
         """Read GPUs again from now on."""
         self._released_until = None
+        self._has_news = False
         self._wake()
 
     def _is_released(self) -> bool:
@@ -133,10 +134,10 @@ class GpuSource:
         if self._pass is not None:
             self._pass.cancel()
         await self._close_ways()
-        if self._backend is not NO_DRIVER:
+        if self._backend is not NO_DRIVER and self._is_released():
             self._cache.mark_stale()
             self._backend = self._from_cache("released")
-        self._publish()
+            self._publish()
 
     async def close(self) -> None:
         """End the passes and the children."""
@@ -240,7 +241,8 @@ class GpuSource:
             log.debug("nvidia-smi: %s", failed)
             reason = failed.reason if self._ways.nvml is None else nvml_reason
             return None, self._from_cache(reason)
-        return answer, _backend("nvidia-smi", nvml_reason, answer, nvml_up=False)
+        backend = _backend("nvidia-smi", nvml_reason, answer, nvml_up=False)
+        return answer, self._with_known_cuda_version(backend)
 
     def _note_failure(self, failed: WayFailed) -> None:
         """Say why NVML fails when it begins to, before another way is tried."""
@@ -251,6 +253,12 @@ class GpuSource:
         self._backend = self._from_cache(failed.reason)
         if not self._is_awaited:
             self._publish()
+
+    def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
+        """What NVML said before of the same driver still holds: nvidia-smi does not say it."""
+        if backend.driver_version != self._backend.driver_version:
+            return backend
+        return replace(backend, cuda_version=self._backend.cuda_version)
 
     def _from_cache(self, reason: str) -> GpuBackend:
         """Nothing answered: the versions said before still hold for what the cache shows."""

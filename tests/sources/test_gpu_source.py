@@ -336,3 +336,60 @@ def test_impossible_values_are_counted_over_passes(marker: Path) -> None:
         return (await node.source.read()).rejected
 
     assert run_virtually(scenario()) == (("power_draw_watts", 4.0),)
+
+
+def test_a_failure_is_shown_before_the_other_way_has_answered(marker: Path) -> None:
+    """While nvidia-smi takes its time, the page says already why NVML is not used."""
+
+    async def scenario() -> list[GpuBackend]:
+        nvml = ScriptedWay(answers(card(0)), fails("timeout", after_secs=5))
+        smi = ScriptedWay(answers(card(0), after_secs=4))
+        node = Node(nvml, smi, marker)
+        await node.read()
+        await node.read_at(15)
+        return [(await node.read_at(moment)).backend for moment in (20.1, 24.1)]
+
+    waiting, answered = run_virtually(scenario())
+    assert (waiting.backend, waiting.reason, waiting.nvml_up) == ("cache", "timeout", False)
+    assert (answered.backend, answered.reason) == ("nvidia-smi", "timeout")
+    assert answered.cuda_version == "12.4", "what NVML said of this driver still holds"
+
+
+def test_gpus_are_let_go_of_and_taken_up_again(marker: Path) -> None:
+    """No way is asked meanwhile, the children are ended, and the cache serves what is known."""
+
+    async def scenario() -> tuple[list[Gpus], list[int], bool]:
+        nvml = ScriptedWay(answers(card(0)))
+        node = Node(nvml, None, marker)
+        found, passes = [await node.read()], [nvml.passes]
+        node.source.release()
+        await asyncio.sleep(0)
+        for moment in (15, 299, 301):
+            found.append(await node.read_at(moment))
+            passes.append(nvml.passes)
+        node.source.release()
+        node.source.resume()
+        found.append(await node.read_at(303))
+        return found, passes, nvml.is_closed
+
+    found, passes, is_closed = run_virtually(scenario())
+    assert [gpus.backend.reason for gpus in found] == ["ok", "released", "released", "ok", "ok"]
+    assert passes == [1, 1, 1, 2]
+    assert is_closed
+    assert found[1].states[0].stale
+    assert found[1].states[0].up
+
+
+def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
+    """Who had the driver unloaded has it loaded again: nobody has to ask for the GPUs."""
+
+    async def scenario() -> Gpus:
+        node = Node(ScriptedWay(answers(card(0))), None, marker)
+        await node.read()
+        node.source.release()
+        await call_here(marker.unlink)
+        await node.read_at(3)
+        await call_here(marker.touch)
+        return await node.read_at(20)
+
+    assert run_virtually(scenario()).backend.reason == "ok"

@@ -138,6 +138,19 @@ async def test_a_crash_between_two_passes_costs_nothing(nvml: NvmlLibrary, make:
     assert way.probe.switched_off == ()
 
 
+async def test_events_that_crash_are_given_up(nvml: NvmlLibrary, make: MakeWay) -> None:
+    """After the third crash of the event thread passes go on without it."""
+    nvml.say(*CARDS, "event_types = 8", "event_wait = segv")
+    way = make()
+    for _ in range(4):
+        await way.ask()
+        child = way.probe._child
+        if child is not None and not way.probe.switched_off:
+            await child.gone_within(10)
+    assert way.probe.switched_off == ("nvmlEventSetWait_v2",)
+    assert temperatures(await way.ask()) == {"GPU-0": 40, "GPU-1": 40}
+
+
 INIT_ERRORS = {
     4: "no_permission",
     9: "driver_not_loaded",

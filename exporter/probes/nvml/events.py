@@ -13,6 +13,8 @@ from exporter.probes.nvml.library import READ_ERRORS
 XID = 0x8
 WAIT_MILLISECONDS = 10_000
 NO_INSTANCE = 0xFFFFFFFF
+WAITING_CALL = "nvmlEventSetWait_v2"
+"""What the thread is in nearly all the time; a crash of it between two passes is known by this."""
 
 
 class EventWatch:
@@ -20,6 +22,7 @@ class EventWatch:
 
     def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
         self._say = say
+        self.is_waiting = False
         self._watched: Sequence[str] = ()
         self._stopped = threading.Event()
 
@@ -31,10 +34,15 @@ class EventWatch:
         self._watched = uuids
         self._stopped.set()
         self._stopped = threading.Event()
+        self.is_waiting = False
         try:
             events, by_handle = _registered(gpus)
         except READ_ERRORS:
             return  # old drivers and virtual machines have no events; the kernel log has them
+        if not by_handle:
+            pynvml.nvmlEventSetFree(events)
+            return
+        self.is_waiting = True
         wait = threading.Thread(
             target=self._wait, args=(events, by_handle, self._stopped), daemon=True
         )

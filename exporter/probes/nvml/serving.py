@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from exporter.model.label import clean_text
 from exporter.probes.breadcrumb import crumb_writer
-from exporter.probes.nvml.events import EventWatch
+from exporter.probes.nvml.events import WAITING_CALL, EventWatch
 from exporter.probes.nvml.gpus import AllGpus
 from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
 from exporter.probes.protocol import BadLine, decode_line, encode_line
@@ -52,8 +52,9 @@ class Server:
                 continue  # not from our supervisor; there is no id to answer to
             self._library.switched_off = frozenset(request.get("switched_off", ()))
             self._answers.write({"id": request.get("id"), **self._read(request)})
-            if "events" in self._switches:
+            if "events" in self._switches and WAITING_CALL not in self._library.switched_off:
                 self._watch.follow(self._gpus.known)
+            self._library.leave_crumb(WAITING_CALL if self._watch.is_waiting else "")
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         until = time.monotonic() + float(request.get("enough_secs", math.inf))
@@ -62,7 +63,6 @@ class Server:
         except READ_ERRORS as error:
             self._gpus = AllGpus(self._library, self._switches)
             answer = {"error": reason_of(error), "message": clean_text(str(error))}
-        self._library.leave_crumb("")
         return {**answer, "resident_bytes": resident_bytes()}
 
 
