@@ -43,6 +43,7 @@ class EventWatch:
             pynvml.nvmlEventSetFree(events)
             return
         self.is_waiting = True
+        gpus[0].card.library.leave_crumb(WAITING_CALL)  # before the thread may crash
         wait = threading.Thread(
             target=self._wait, args=(events, by_handle, self._stopped), daemon=True
         )
