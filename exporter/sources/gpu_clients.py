@@ -74,13 +74,16 @@ def _client(
     )
 
 
-def series_per_pid(clients: Iterable[GpuClient], top_n: int) -> tuple[PidUse, ...]:
+def series_per_pid(
+    clients: Iterable[GpuClient], top_n: int, unread: frozenset[int]
+) -> tuple[PidUse, ...]:
     """The largest processes one by one, the rest of each GPU in sum under `other`."""
-    seen = [client for client in clients if client.name is not None]
-    ranked = sorted(seen, key=lambda client: (-(client.memory_used_bytes or 0), client.pid))
+    named = [client for client in clients if client.name is not None]
+    ranked = sorted(named, key=lambda client: (-(client.memory_used_bytes or 0), client.pid))
+    unnamed = [client for client in clients if client.pid in unread]
     found = [row for client in ranked[:top_n] for row in _rows(client)]
     rest: dict[str, list[ProcessUse]] = {}
-    for client in ranked[top_n:]:
+    for client in (*ranked[top_n:], *unnamed):
         for use in client.uses:
             rest.setdefault(use.gpu_uuid, []).append(use)
     return (*found, *(_summed(uuid, OTHER, OTHER, uses) for uuid, uses in sorted(rest.items())))

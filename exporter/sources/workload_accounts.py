@@ -68,7 +68,9 @@ class WorkloadAccounts:
             attribution_ratio=_ratio(clients),
             uses=tuple(_with_energy(use, energies[use.gpu_uuid]) for use in uses),
             clients=clients,
-            per_pid=() if self._top_n is None else series_per_pid(clients, self._top_n),
+            per_pid=()
+            if self._top_n is None
+            else series_per_pid(clients, self._top_n, sight.unread),
             totals=tuple(self._totals(state, sight, energies[state.gpu.uuid]) for state in states),
         )
 
@@ -122,10 +124,11 @@ def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
 def _rows(states: Iterable[GpuState], clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
     rows: _Rows = {}
     for client in clients:
-        if client.workload is None:
+        workload = OTHER if client.pid in sight.unread else client.workload
+        if workload is None:
             continue
         for use in client.uses:
-            row = rows.setdefault((use.gpu_uuid, client.workload), _Row())
+            row = rows.setdefault((use.gpu_uuid, workload), _Row())
             row.processes.add(client.pid)
             row.uses.append(use)
             if use.gpu_instance is not None:
@@ -161,7 +164,7 @@ def _bounded(rows: _Rows) -> _Rows:
     """The rows that hold most memory, and the rest of each GPU as one."""
     if len(rows) <= MAX_ROWS:
         return dict(sorted(rows.items()))
-    ranked = sorted(rows, key=lambda key: (-_memory(rows[key]), key))
+    ranked = sorted(rows, key=lambda key: (key[1] == OTHER, -_memory(rows[key]), key))
     kept = {key: rows[key] for key in sorted(ranked[:MAX_ROWS])}
     for uuid, workload in ranked[MAX_ROWS:]:
         rest = kept.setdefault((uuid, OTHER), _Row())

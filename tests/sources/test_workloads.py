@@ -407,9 +407,12 @@ async def test_ten_thousand_processes_stay_bounded(tmp_path: Path) -> None:
     for pid in range(100, 100 + limit):
         tree.process(pid, "0::/", name=f"job{pid}")
     everything = [_process(pid, 1024) for pid in range(100, 10_100)]
-    workloads = await Node(tree, max_processes=limit).read(_gpu(*everything))
+    workloads = await Node(tree, max_processes=limit, top_n=50).read(_gpu(*everything))
     assert len(workloads.uses) == MAX_ROWS + 1
-    assert sum(use.processes for use in workloads.uses) == limit
+    assert sum(use.processes for use in workloads.uses) == 10_000
+    assert sum(use.memory_used_bytes or 0 for use in workloads.uses) == 10_000 * 1024
+    assert len(workloads.per_pid) == 51
+    assert sum(row.memory_used_bytes or 0 for row in workloads.per_pid) == 10_000 * 1024
     assert workloads.totals[0].orphan_memory_bytes == 0
     assert workloads.attribution_ratio == limit / 10_000
 
