@@ -245,6 +245,11 @@ class Processes:
 
     per_pid: bool = knob(False, "Series for each process, beside those for each container.")
     users: bool = knob(False, "Names of users on the page of processes.")
+    redact: tuple[str, ...] = knob(
+        (),
+        "Names shown as a short hash: what belongs together can be seen, not what it is.",
+        one_of=("process", "namespace", "pod", "container"),
+    )
     top_n: int = knob(
         50, "Processes that get their own series; the rest is summed.", at_least=1, at_most=1000
     )

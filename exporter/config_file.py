@@ -206,7 +206,8 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
     if bounds.get("are_patterns"):
         _check_patterns(found, layer, name)
     one_of = bounds.get("one_of") or ()
-    if one_of and found not in one_of:
+    wanted = found if isinstance(found, tuple) else (found,)
+    if one_of and not all(word in one_of for word in wanted):
         raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
     if bounds.get("is_duration") and duration_secs(found) is None:
         raise _wrong(layer, name, found, "a duration such as 500ms, 30s, 5m or 2h")

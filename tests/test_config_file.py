@@ -95,6 +95,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"metrics": {"collect_interval_secs": float("inf")}}, "but must be a finite number"),
     ({"metrics": {"enabled": {"gpu": 1}}}, "but must be true or false"),
     ({"gpu": {"backend": "dcgm"}}, "must be one of auto, nvml, nvidia-smi, demo, off"),
+    (
+        {"processes": {"redact": ["pod", "pods"]}},
+        "must be one of process, namespace, pod, container",
+    ),
     ({"gpu": {"cache_ttl_secs": 301}}, "but must be at most 300"),
     ({"gpu": {"smi_paths": "/usr/bin"}}, "but must be a list"),
     ({"gpu": {"smi_paths": [1]}}, 'f: gpu.smi_paths[0] is "1", but must be a text'),

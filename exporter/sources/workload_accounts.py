@@ -21,6 +21,7 @@ from exporter.sources.gpu_clients import clients_of, series_per_pid
 from exporter.sources.idle_time import IdleTime
 from exporter.sources.orphan_memory import OrphanMemory
 from exporter.sources.process_files import WAITING
+from exporter.sources.redaction import Redaction
 
 MAX_ROWS = 256
 """Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
@@ -44,8 +45,9 @@ _Rows = dict[tuple[str, Workload], _Row]
 class WorkloadAccounts:
     """From what the driver and the kernel said to one value; `top_n` is None without pids."""
 
-    def __init__(self, top_n: int | None) -> None:
+    def __init__(self, top_n: int | None, redaction: Redaction | None = None) -> None:
         self._top_n = top_n
+        self._redaction = redaction or Redaction()
         self._energy = EnergyMeter()
         self._idle = IdleTime()
         self._waits_since: dict[int, float] = {}
@@ -56,11 +58,14 @@ class WorkloadAccounts:
         states = [state for state in gpus.states if state.gpu.processes is not None]
         self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
         self._note_waiting(sight, boottime)
-        clients = clients_of(states, sight, self._waits_since)
+        seen = clients_of(states, sight, self._waits_since)
+        clients = tuple(map(self._redaction.client, seen))
         if sight.scope.reason is not None or not states:
             reason = sight.scope.reason or "no_process_list"
             return Workloads(reason, 0.0 if clients else None, clients=clients)
-        rows = _bounded(_rows(states, clients, sight))
+        rows = _rows(clients, sight)
+        self._add_holders(rows, states, sight)
+        rows = _bounded(rows)
         uses = self._uses(states, rows, boottime)
         energies = {state.gpu.uuid: self._shares(state, uses) for state in states}
         return Workloads(
@@ -100,6 +105,20 @@ class WorkloadAccounts:
         waiting = {pid for pid, it in sight.processes.items() if it.state == WAITING}
         self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
 
+    def _add_holders(self, rows: _Rows, states: Iterable[GpuState], sight: NodeSight) -> None:
+        """Mark the rows of those who were given a GPU, whether they use it or not."""
+        devices = _devices(states)
+        for allocation in sight.allocations:
+            holder = holder_of(allocation, sight.names)
+            if holder is None:
+                continue
+            for device in allocation.devices:
+                if device in devices:
+                    uuid, instances = devices[device]
+                    row = rows.setdefault((uuid, self._redaction.workload(holder)), _Row())
+                    row.is_allocated = True
+                    row.instances |= instances
+
     def _uses(
         self, states: Iterable[GpuState], rows: _Rows, boottime: float
     ) -> tuple[WorkloadUse, ...]:
@@ -121,7 +140,7 @@ def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
     return replace(use, energy_joules=joules)
 
 
-def _rows(states: Iterable[GpuState], clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
+def _rows(clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
     rows: _Rows = {}
     for client in clients:
         workload = OTHER if client.pid in sight.unread else client.workload
@@ -133,15 +152,6 @@ def _rows(states: Iterable[GpuState], clients: Iterable[GpuClient], sight: NodeS
             row.uses.append(use)
             if use.gpu_instance is not None:
                 row.instances.add((use.gpu_instance, use.compute_instance))
-    devices = _devices(states)
-    for allocation in sight.allocations:
-        holder = holder_of(allocation, sight.names)
-        for device in allocation.devices:
-            if holder is not None and device in devices:
-                uuid, instances = devices[device]
-                row = rows.setdefault((uuid, holder), _Row())
-                row.is_allocated = True
-                row.instances |= instances
     return rows
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from exporter.sources.pod_resources import PodResources
 from exporter.sources.process_files import ProcessReader
+from exporter.sources.redaction import Redaction
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.workload_accounts import WorkloadAccounts
 from exporter.sources.workloads import NodeFiles, WorkloadSource
@@ -22,7 +23,7 @@ def build_workloads(around: Surroundings) -> WorkloadSource:
     reader = ProcessReader(proc, ticks_per_sec, with_users=wanted.users)
     return WorkloadSource(
         NodeFiles(reader, proc, root),
-        WorkloadAccounts(wanted.top_n if wanted.per_pid else None),
+        WorkloadAccounts(wanted.top_n if wanted.per_pid else None, Redaction(wanted.redact)),
         PodResources(root, around.call),
         call=around.call,
         boottime=around.boottime,

@@ -15,6 +15,7 @@ from exporter.model.workload import Workload, Workloads, WorkloadUse
 from exporter.sources.interface import SourceAbsent
 from exporter.sources.pod_resources import SOCKET, PodResources
 from exporter.sources.process_files import ProcessReader
+from exporter.sources.redaction import Redaction
 from exporter.sources.workload_accounts import MAX_ROWS, WorkloadAccounts
 from exporter.sources.workloads import NodeFiles, WorkloadSource
 from tests.sources.kubelet import Kubelet, list_response, say_nothing, speak
@@ -43,12 +44,13 @@ class Node:
         top_n: int | None = None,
         users: bool = False,
         max_processes: int = 2000,
+        redact: tuple[str, ...] = (),
     ) -> None:
         self.now = READ_AT
         reader = ProcessReader(tree.proc, TICKS, with_users=users)
         self.source = WorkloadSource(
             NodeFiles(reader, tree.proc, tree.root, max_processes),
-            WorkloadAccounts(top_n),
+            WorkloadAccounts(top_n, Redaction(redact)),
             PodResources(tree.root, _at_once, timeout_secs=0.2),
             call=_at_once,
             boottime=lambda: self.now,
@@ -383,6 +385,25 @@ async def test_users_are_not_told_unless_asked_for(tree: NodeTree) -> None:
     tree.process(10, "0::/")
     (client,) = (await Node(tree).read(_gpu(_process(10)))).clients
     assert client.user is None
+
+
+async def test_names_can_be_hidden_and_still_told_apart(tree: NodeTree) -> None:
+    """What is redacted is a hash: holder and process of a pod stay one row, others another."""
+    tree.checkpoint(device_entry(UID, "trainer", ["GPU-0"]))
+    tree.process(10, f"0::/kubepods/pod{UID}/{CID}")
+    tree.process(11, f"0::/kubepods/pod{UID}/{OTHER_CID}")
+    hidden = ("process", "namespace", "pod", "container")
+    workloads = await Node(tree, redact=hidden).read(_gpu(_process(10), _process(11)))
+    assert sorted(use.is_allocated for use in workloads.uses) == [False, True]
+    told = repr(workloads)
+    assert not [word for word in ("ml", "train", "sidecar", "python3") if f"'{word}" in told]
+    (pod,) = {use.workload.pod for use in workloads.uses}
+    assert len(pod) == 10
+    (kept,) = {
+        (use.workload.namespace, use.workload.container)
+        for use in (await Node(tree, redact=("pod",)).read(_gpu(_process(10)))).uses
+    }
+    assert kept == ("ml", "trainer")
 
 
 async def test_series_of_single_processes_are_capped(tree: NodeTree) -> None:
