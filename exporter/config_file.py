@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.config import Config, duration_secs
+from exporter.config import Config
+from exporter.config_knobs import duration_secs
 
 if sys.version_info >= (3, 11):
     import tomllib

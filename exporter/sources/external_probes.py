@@ -5,7 +5,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from exporter.config import ProbeCommand, duration_secs
+from exporter.config import ProbeCommand
+from exporter.config_knobs import duration_secs
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes
 from exporter.model.reading import Reading
