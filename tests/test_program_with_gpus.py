@@ -1,6 +1,8 @@
 """The real program on a node whose driver hangs: it serves, says how old things are, and ends."""
 
+import os
 import re
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,19 @@ def test_the_cards_come_back_with_the_driver(node: GpuNode) -> None:
         node.nvml.say(capture=CAPTURE)
         page = program.page_with('backend="nvml",reason="ok"').text
         assert page.count("\nhw_gpu_temperature_celsius{") == 8
+        assert program.stop()[0] == 0
+
+
+def test_a_frozen_probe_is_replaced(node: GpuNode) -> None:
+    """A probe that was stopped from outside is given up and started afresh, without a gap."""
+    with node.start() as program:
+        program.page_with('backend="nvml",reason="ok"')
+        (probe,) = program.child_pids()
+        os.kill(probe, signal.SIGSTOP)
+        page = program.page_with('reason="timeout"').text
+        assert page.count("\nhw_gpu_temperature_celsius{") == 8
+        program.page_with('backend="nvml",reason="ok"')
+        assert probe not in program.child_pids()
         assert program.stop()[0] == 0
 
 
