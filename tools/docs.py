@@ -19,6 +19,7 @@ from tools.alerts import alerts_page, prometheus_rule
 from tools.dashboard_pages import DASHBOARDS
 from tools.dashboards import config_maps, to_json
 from tools.rights import rights_page
+from tools.sizing import sizing_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -138,6 +139,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/METRICS.md": metrics_page,
     "docs/RIGHTS.md": rights_page,
     "docs/alerts.md": alerts_page,
+    "docs/sizing.md": sizing_page,
     "docs/kernel-log.md": kernel_log_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),
     "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml": prometheus_rule,

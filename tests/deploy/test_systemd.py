@@ -1,0 +1,44 @@
+"""The systemd unit."""
+
+import configparser
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.fakes.manifests import ROOT
+
+UNIT = ROOT / "deploy/systemd/hw-exporter.service"
+
+
+def _settings() -> "configparser.SectionProxy":
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign] # systemd's names have capitals
+    parser.read_string(UNIT.read_text())
+    return parser["Service"]
+
+
+def test_it_runs_as_nobody_with_one_capability() -> None:
+    """A user of its own, the kernel log, and nothing that hides GPUs or processes."""
+    found = _settings()
+    assert found["DynamicUser"] == "yes"
+    assert found["AmbientCapabilities"] == found["CapabilityBoundingSet"] == "CAP_SYSLOG"
+    assert found["NoNewPrivileges"] == "yes"
+    assert not {"PrivateDevices", "ProtectKernelLogs", "PrivateUsers"} & set(found)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing")
+def test_systemd_understands_it() -> None:
+    """No unknown key, no malformed value, and an exposure that systemd itself calls OK."""
+    analyze = ("systemd-analyze",)
+    said = subprocess.run([*analyze, "verify", UNIT], capture_output=True, text=True, check=False)
+    wrong = [line for line in said.stderr.splitlines() if "hw-exporter.service:" in line]
+    assert not [line for line in wrong if "is not executable" not in line]
+    rated = subprocess.run(
+        [*analyze, "security", "--offline=true", UNIT], capture_output=True, text=True, check=False
+    )
+    if rated.returncode != 0:
+        pytest.skip("this systemd-analyze cannot rate files")
+    (level,) = re.findall(r"Overall exposure level for [^:]+: ([\d.]+)", rated.stdout)
+    assert float(level) <= 3

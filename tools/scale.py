@@ -1,0 +1,177 @@
+"""Lets one real Prometheus scrape hundreds of simulated nodes, and writes what that took.
+
+Everything stays on loopback and stops by itself.
+"""
+
+import argparse
+import asyncio
+import dataclasses
+import gzip
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from tools.sizing import FIGURES, ROOT, size_of
+
+KIND = "node with 8 GPUs"
+SETTLING_SECS = 12.0
+INTERVAL_SECS = 15
+PROMETHEUS_PORT = 19099
+PAGES_PORT = 19100
+
+
+def _page_of(*words: str) -> bytes:
+    """The page of the program, some seconds after it was started with these words."""
+    command = (sys.executable, "-m", "exporter", *words, f"--port={PAGES_PORT}")
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(SETTLING_SECS)
+        url = f"http://127.0.0.1:{PAGES_PORT}/metrics"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            body: bytes = answer.read()
+        return body
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _named_apart(page: bytes, nodes: int) -> list[bytes]:
+    """The same page under as many names, compressed."""
+    text = page.decode()
+    start = text.index('node="') + len('node="')
+    name = text[start : text.index('"', start)]
+    return [
+        gzip.compress(text.replace(f'node="{name}"', f'node="sim-{number:05}"').encode(), 1)
+        for number in range(nodes)
+    ]
+
+
+async def _serve(pages: list[bytes]) -> None:
+    headers = {"Content-Type": "text/plain; version=0.0.4", "Content-Encoding": "gzip"}
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=pages[int(request.path[1:])], headers=headers)
+
+    await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", PAGES_PORT)
+    await asyncio.Event().wait()
+
+
+def _config(nodes: int) -> str:
+    targets = [
+        {
+            "targets": [f"127.0.0.1:{PAGES_PORT}"],
+            "labels": {"__metrics_path__": f"/{number}", "instance": f"sim-{number:05}"},
+        }
+        for number in range(nodes)
+    ]
+    rules = [str(ROOT / f"deploy/prometheus/{name}.yml") for name in ("recording", "alerts")]
+    settings = {
+        "global": {"scrape_interval": f"{INTERVAL_SECS}s", "evaluation_interval": "15s"},
+        "rule_files": rules,
+        "scrape_configs": [
+            {"job_name": "hw-exporter", "honor_labels": True, "static_configs": targets}
+        ],
+    }
+    return json.dumps(settings)  # JSON is YAML
+
+
+def _ask(expression: str) -> float:
+    query = urllib.parse.urlencode({"query": expression})
+    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/query?{query}"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        found: list[Any] = json.loads(answer.read())["data"]["result"]
+    return float(found[0]["value"][1]) if found else 0.0
+
+
+def _version() -> str:
+    said = subprocess.run(["prometheus", "--version"], capture_output=True, text=True, check=True)
+    return (said.stdout or said.stderr).split()[2]
+
+
+def measure(page: bytes, nodes: int, secs: int) -> dict[str, Any]:
+    """Let Prometheus scrape so many nodes with this page for so long, and give the figures."""
+    folder = Path(tempfile.mkdtemp(prefix="hw-exporter-scale-"))
+    (folder / "prometheus.yml").write_text(_config(nodes), "utf-8")
+    server = os.fork()
+    if server == 0:
+        asyncio.run(_serve(_named_apart(page, nodes)))
+    command = [
+        *("prometheus", f"--config.file={folder}/prometheus.yml"),
+        *(
+            f"--storage.tsdb.path={folder}/data",
+            f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}",
+        ),
+    ]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        time.sleep(secs)
+        return {
+            "nodes": nodes,
+            "kind": KIND,
+            "secs": secs,
+            "interval_secs": INTERVAL_SECS,
+            "prometheus": _version(),
+            "cores": os.cpu_count(),
+            "up": int(_ask("sum(up)")),
+            "series": int(_ask("count({__name__=~'hw_.+'})")),
+            "slowest_scrape_secs": _ask("max(scrape_duration_seconds)"),
+            "rules_secs": _rules_secs(),
+            **_cost(process.pid, secs),
+        }
+    finally:
+        process.kill()
+        process.wait()
+        os.kill(server, 9)
+        os.waitpid(server, 0)
+        shutil.rmtree(folder)
+
+
+def _rules_secs() -> float:
+    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/rules"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        groups = json.loads(answer.read())["data"]["groups"]
+    return float(sum(group["evaluationTime"] for group in groups))
+
+
+def _cost(pid: int, secs: int) -> dict[str, float]:
+    status = Path(f"/proc/{pid}/status").read_text("ascii")
+    resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    ticks = int(fields[11]) + int(fields[12])
+    return {
+        "memory_bytes": int(resident.split()[1]) * 1024,
+        "cpu_cores": ticks / os.sysconf("SC_CLK_TCK") / secs,
+    }
+
+
+def main() -> int:
+    """Measure and write bench/results/scale.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--secs", type=int, default=90)
+    options = parser.parse_args()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
+    pages = {"CPU node": _page_of("run"), KIND: _page_of("demo", "--whole-node")}
+    sizes = {kind: dataclasses.asdict(size_of(page)) for kind, page in pages.items()}
+    found = {"pages": sizes, **measure(pages[KIND], options.nodes, options.secs)}
+    FIGURES.parent.mkdir(parents=True, exist_ok=True)
+    FIGURES.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    sys.stdout.write(FIGURES.read_text("utf-8"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
