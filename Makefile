@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs bench image lock sbom clean
+.PHONY: help run demo test check format golden docs bench image lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ image: ## build the container image with the engine that is there
 
 lock: $(VENV)/installed-dev ## pin the image's packages anew
 	$(BIN)/python -m tools.lock
+
+audit: $(VENV)/installed-dev ## ask for known vulnerabilities of the locked packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit -r deploy/requirements.lock --disable-pip --require-hashes --progress-spinner off
 
 sbom: $(VENV)/installed-dev ## write build/hw-exporter.cdx.json: packages, versions, hashes, licences
 	$(BIN)/python -m tools.sbom
