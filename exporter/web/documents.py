@@ -14,6 +14,8 @@ from exporter.model.snapshot import Snapshot, SourceReport
 from exporter.web.hardware import hardware
 
 MIB = 1024 * 1024
+MAX_MISSING = 100
+"""Fields of one source whose absence is explained; eight old GPUs leave out hundreds."""
 
 
 def to_json(document: dict[str, Any]) -> bytes:
@@ -137,7 +139,8 @@ def _driver(gpus: Gpus | None) -> dict[str, Any] | None:
 
 
 def _source(report: SourceReport) -> dict[str, Any]:
-    return {"outcome": report.outcome.value, "reason": report.reason}
+    missing = {gap.field: gap.reason for gap in report.missing[:MAX_MISSING]}
+    return {"outcome": report.outcome.value, "reason": report.reason, "missing": missing}
 
 
 def _mib(value: int | None) -> int | None:

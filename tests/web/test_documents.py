@@ -7,6 +7,7 @@ import pytest
 
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.node import Cpu, Host, Memory
+from exporter.model.reading import Missing
 from exporter.model.snapshot import Outcome, SourceReport
 from exporter.web.documents import flat_metrics, inventory, to_json
 from tests.web.serving import snapshot
@@ -83,10 +84,13 @@ def test_a_card_says_what_it_knows() -> None:
 
 
 def test_sources_say_how_they_ended() -> None:
-    """A source that failed is named with its reason."""
-    report = SourceReport("disk", Outcome.FAILED, 0.1, reason="no such file")
+    """A source that failed is named with its reason, and so is each field it left out."""
+    gaps = (Missing("sda size", "gone"),)
+    report = SourceReport("disk", Outcome.FAILED, 0.1, reason="no such file", missing=gaps)
     document = inventory(snapshot(reports=(report,)), 1000.0)
-    assert document["sources"] == {"disk": {"outcome": "failed", "reason": "no such file"}}
+    assert document["sources"] == {
+        "disk": {"outcome": "failed", "reason": "no such file", "missing": {"sda size": "gone"}}
+    }
 
 
 @pytest.mark.parametrize(
