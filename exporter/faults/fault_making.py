@@ -32,7 +32,9 @@ MAX_RAW_CHARS = 512
 def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> None:
     """Put sentence, evidence and confidence of this moment into the binding."""
     last = _last_event(rule, situation, view)
-    binding.evidence = tuple(_evidence(rule.when.tree, situation, view))[:MAX_EVIDENCE]
+    pieces = _evidence(rule.when.tree, situation, view)
+    seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
+    binding.evidence = tuple(seen.values())[:MAX_EVIDENCE]
     binding.summary = rule.summary.fill(lambda name: _value(name, situation, last))
     binding.confidence = rule.confidence * (DOUBT_FACTOR if _doubts(rule, situation) else 1.0)
     binding.last_evidence = _moment(rule, situation, view)

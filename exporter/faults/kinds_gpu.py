@@ -32,7 +32,7 @@ class GpuFields:
         if name == "up":
             return self._up()
         if name == "reason":
-            return self._state.reason
+            return self._state.reason or ("" if self._is_fresh else None)
         if not self._is_fresh and name not in IDENTITY:
             return None
         return self._derived[name] if name in self._derived else self._values.get(name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from exporter.faults.entities import Address, Edge, Entity, Key, Scene
 from exporter.faults.event_memory import EventMemory
-from exporter.faults.event_words import heard_from
+from exporter.faults.event_words import KERNEL_LOG, NVML, heard_from
 from exporter.faults.expression import Events, Name
 from exporter.faults.graph import LIVING, Graph
 from exporter.faults.history import History
@@ -18,6 +18,9 @@ KEPT_EDGES_SECS = 600.0
 """Who used what is remembered after the end of a process: its fault is explained later."""
 
 SAME_XID_SECS = 5.0
+LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
+"""Xids about one NVLink of a GPU."""
+
 NODE_KIND = "node"
 MAX_KEPT_EDGES = 5_000
 MAX_NAMES = 20_000
@@ -80,7 +83,7 @@ class Observer:
         entities = {entity.key: entity for entity in scene.entities}
         self._learn_names(scene.entities)
         for event in scene.events:
-            self._take(event)
+            self._take(event, scene)
         latest = max((event.boottime for event in scene.events), default=0.0)
         self.now = max(self.now, scene.now, latest)
         self.events.forget_old(self.now)
@@ -110,9 +113,12 @@ class Observer:
                 if address not in self._names and len(self._names) < MAX_NAMES:
                     self._names[address] = entity.key
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, scene: Scene) -> None:
         if event.kind == "xid" and self._is_told_twice(event):
             return
+        code = event.fields.get("code", "")
+        if event.source == NVML and code in LINK_CODES and KERNEL_LOG in scene.heard:
+            return  # the log names the link as well
         self.events.take(event)
 
     def _is_told_twice(self, event: Event) -> bool:
@@ -134,7 +140,13 @@ class Observer:
                 key = None if kind in (None, NODE_KIND) else (str(kind), address[1])
             if key is not None and key not in entities:
                 addresses = tuple(a for a, k in self._names.items() if k == key) or (address,)
-                yield Entity(key, key[1], addresses=addresses)
+                yield Entity(key, self._title(key, entities), addresses=addresses)
+
+    def _title(self, key: Key, entities: Mapping[Key, Entity]) -> str:
+        """A name for people: that of the GPU and the number of the link, else the id."""
+        pci, slash, link = key[1].partition("/")
+        gpu = entities.get(self._names.get(("gpu", pci), key))
+        return f"{gpu.name} link {link}" if gpu is not None and slash else key[1]
 
     def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
         """A link that is known by its events is part of the GPU with the address in its name."""
