@@ -58,8 +58,8 @@ def _told(rule: Rule, situation: Situation, view: View) -> list[list[Event]]:
     """The events of each part of the condition that counts some and holds."""
     counted = (
         leaf.left
-        for leaf in _leaves(rule.when.tree)
-        if isinstance(leaf, Compare) and meaning_of(leaf)(situation)
+        for leaf, wanted in _leaves(rule.when.tree)
+        if isinstance(leaf, Compare) and meaning_of(leaf)(situation) is wanted
     )
     found = (view.of(situation.entity, wanted) for wanted in counted if isinstance(wanted, Events))
     return [events for events in found if events]
