@@ -1,5 +1,6 @@
 """Alerts and recording rules, tried by promtool."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.deploy.alert_cases import AFTER, BEFORE, CASES, DURING, Case, Series
 from tests.fakes.manifests import ROOT
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.program import Program
 
 RULES = ROOT / "deploy/prometheus"
 PAGES = ROOT / "tests/golden/pages"
@@ -71,7 +74,12 @@ def _input(series: Iterable[Series]) -> list[dict[str, str]]:
 
 def _firing(alert: str, minute: int, *, number: int) -> dict[str, Any]:
     """That so many alerts of this name fire at this minute."""
-    named = f'alertname="{alert}",' if alert else ""
+    return _firing_like(alert or ".*", minute, number=number)
+
+
+def _firing_like(pattern: str, minute: int, *, number: int) -> dict[str, Any]:
+    """The same for all alerts whose names match."""
+    named = f'alertname=~"{pattern}",'
     return {
         "expr": f'count(ALERTS{{{named}alertstate="firing"}}) or vector(0)',
         "eval_time": f"{minute}m",
@@ -194,15 +202,36 @@ def _quoted(text: str) -> str:
 
 def _series_of(page: str, values: str) -> list[Series]:
     """Every sample of a page as a series; `{}` in `values` is where its value goes."""
+    return _series_in((PAGES / page).read_text(), values)
+
+
+def _series_in(text: str, values: str) -> list[Series]:
     found = []
-    # The braces of the format are those of the value, never those of a label.
-    for family in text_string_to_metric_families((PAGES / page).read_text()):
+    for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = ",".join(f"{name}={_quoted(text)}" for name, text in sample.labels.items())
             found.append(
                 Series(f"{sample.name}{{{labels}}}", values.replace("{}", f"{sample.value:f}"))
             )
     return found
+
+
+@needs_promtool
+def test_nothing_fires_for_gpus_cut_into_instances(nvml: NvmlLibrary, tmp_path: Path) -> None:
+    """GPUs in MIG mode, which say less, raise no alert."""
+    owner = f"compute_processes = {os.getpid()}:1048576"
+    owned = (f"device.{card}.{owner}" for card in range(8))
+    whole = "device.1.remapped_rows.pending = 0"  # the capture has a card that waits for a reset
+    nvml.say(*owned, whole, capture="a100_mig.scenario")
+    markers = {"gpu": {"driver_markers": [str(nvml.scenario)]}}
+    with Program(tmp_path / "program", markers, environment=nvml.environment) as program:
+        text = program.page_with("hw_gpu_mig_info").text
+    test = {
+        "interval": "1m",
+        "input_series": _input(_series_in(text, "{}x90")),
+        "promql_expr_test": [_firing_like("HwGpu.*", minute, number=0) for minute in (10, 90)],
+    }
+    _promtool(tmp_path, [test])
 
 
 @needs_promtool

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.fakes import container
@@ -45,8 +46,9 @@ class Image:
         return tuple(listed)
 
 
+@cache
 def built() -> Image:
-    """The image of this working tree; raises NoImageError."""
+    """The image of this working tree, built once in a run; raises NoImageError."""
     reason = container.why_not()
     if reason is None and shutil.which("buildah") is None:
         reason = "buildah not installed"
