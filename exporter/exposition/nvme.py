@@ -7,11 +7,16 @@ from exporter.exposition.samples import of_each
 from exporter.model.nvme import NvmeControllers, NvmeHealth, NvmeHealths
 from exporter.model.snapshot import Snapshot
 
+MAX_LIVE_SHOWN = 4
+"""With more controllers than this only those that are not live are shown."""
+
 
 def _state(snapshot: Snapshot) -> Iterable[Sample]:
     found = snapshot.reading(NvmeControllers)
-    for controller in found.controllers if found else ():
-        if controller.state is not None:
+    controllers = found.controllers if found else ()
+    for controller in controllers:
+        is_shown = len(controllers) <= MAX_LIVE_SHOWN or controller.state != "live"
+        if controller.state is not None and is_shown:
             yield (controller.device, controller.state), 1
 
 
@@ -30,7 +35,7 @@ def _of(
 FAMILIES = (
     Family(
         "hw_nvme_state",
-        "The state the controller is in: live, resetting, connecting, dead or another; always 1.",
+        "The state the controller is in, always 1; of many controllers those that are not live.",
         Kind.GAUGE,
         ("device", "state"),
         _state,

@@ -62,10 +62,11 @@ def _links(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 def _info(snapshot: Snapshot) -> Iterable[Sample]:
+    """What is shown with its link or its errors; `/node` lists all devices."""
     pcie = snapshot.reading(Pcie)
     linked = {device.device for device in _with_link(snapshot)}
     for device in pcie.devices if pcie else ():
-        if not device.is_port or device.errors or device.device in linked:
+        if device.errors or device.device in linked:
             yield (device.device, device.parent or "", device.kind, device.slot or ""), 1
 
 

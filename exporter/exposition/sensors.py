@@ -2,7 +2,7 @@
 
 A server has two hundred temperatures. A processor with many cores shows its hottest one; a board
 with many sensors shows the first temperature of each device, which drivers make the main one, and
-of its limits the critical one.
+no limits.
 """
 
 import re
@@ -33,7 +33,7 @@ def _temperatures(sensors: Sensors) -> list[Sensor]:
     for sensor in shown:
         main.setdefault(sensor.hw_id, sensor)
     hottest = [sensor for sensor in shown if sensor.sensor == HOTTEST_CORE]
-    return [replace(sensor, limits=sensor.limits[-1:]) for sensor in (*main.values(), *hottest)]
+    return [replace(sensor, limits=()) for sensor in (*main.values(), *hottest)]
 
 
 def _with_hottest_cores(temperatures: list[Sensor]) -> list[Sensor]:
