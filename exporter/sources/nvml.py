@@ -106,6 +106,7 @@ def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
         cuda_version=_text(message.get("cuda_version")),
         missing=tuple(collected.missing),
         rejected=dict(collected.rejected),
+        is_partial=message.get("is_partial") is True,
     )
 
 

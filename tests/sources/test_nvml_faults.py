@@ -407,3 +407,46 @@ async def test_a_slow_driver_gives_less_and_not_nothing(nvml: NvmlLibrary, make:
         assert [gpu.power_draw_watts for gpu in answer.gpus] == [50] * 8
         assert "too_slow" in {missing.reason for missing in answer.missing}
     assert way.probe.restarts == 0
+
+
+async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
+    nvml: NvmlLibrary, make: MakeWay
+) -> None:
+    """The first call on a sleeping GPU takes seconds: each pass goes on where the last ended."""
+    nvml.say("count = 6", *CARDS[1:], "handle = sleep 0.7")
+    way = make(timeout_secs=3)
+    found = []
+    for _ in range(4):
+        answer = await way.ask()
+        found.append(len(answer.gpus))
+        assert answer.is_partial == (len(answer.gpus) < 6)
+        assert not answer.problems
+    assert found == sorted(found)
+    assert found[-1] == 6
+    assert way.probe.restarts == 0
+
+
+async def test_instances_that_may_not_be_seen_are_not_no_instances(
+    nvml: NvmlLibrary, make: MakeWay
+) -> None:
+    """Without the right the list is absent; an instance taken apart meanwhile is left out."""
+    cut = (
+        "count = 1",
+        *CARDS[1:],
+        "mig_mode = 1",
+        "mig_count_max = 7",
+        "device.0.mig.0.gpu_instance = 1",
+        "device.0.mig.0.compute_instance = 0",
+        "device.0.mig.0.uuid = MIG-a",
+        "device.0.mig.1.gpu_instance = 2",
+        "device.0.mig.1.compute_instance = 0",
+    )
+    nvml.say(*cut, "mig_handle = error 4")
+    way = make()
+    answer = await way.ask()
+    assert answer.gpus[0].mig_instances is None
+    reasons = {missing.field: missing.reason for missing in answer.missing}
+    assert reasons["gpu0.mig_instances"] == "no_permission"
+    nvml.say(*cut, "device.0.mig.1.uuid = error 6")
+    (gpu,) = (await make().ask()).gpus
+    assert [instance.mig_uuid for instance in gpu.mig_instances or ()] == ["MIG-a"]

@@ -42,7 +42,12 @@ class AllGpus:
             self._forget()
         self._count = count
         self._passes += 1
-        problems = [problem for index in range(count) if (problem := self._begin(index))]
+        # The first call on a GPU may take seconds: those that have to wait are begun next time.
+        begun, problems = 0, []
+        for index in range(count):
+            if index in self._gpus or has_time():
+                begun += 1
+                problems += self._begin(index)
         order = sorted(self._gpus, key=lambda index: (index - self._passes) % count)
         for index in order:
             self._gpus[index].finish(has_time)
@@ -50,7 +55,8 @@ class AllGpus:
         for answer in answers:
             if "problem" in answer:  # its handle and its facts are asked for again
                 self._gpus.pop(answer["index"]).close()
-        return {**self._versions, "gpus": [*answers, *problems]}
+        is_partial = begun < count
+        return {**self._versions, "gpus": [*answers, *problems], "is_partial": is_partial}
 
     def _are_same(self) -> bool:
         return all(is_same(known.card, known.identity) for known in self._gpus.values())
@@ -61,13 +67,13 @@ class AllGpus:
             known.close()
         self._gpus.clear()
 
-    def _begin(self, index: int) -> dict[str, Any] | None:
+    def _begin(self, index: int) -> list[dict[str, Any]]:
         """Begin the pass of one GPU; the problem of one that cannot be had."""
         try:
             self._known(index).begin()
         except READ_ERRORS as error:
-            return {"index": index, "problem": reason_of(error)}
-        return None
+            return [{"index": index, "problem": reason_of(error)}]
+        return []
 
     def _known(self, index: int) -> KnownGpu:
         if index not in self._gpus:

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pynvml
+
 from exporter.probes.nvml.card import Card
-from exporter.probes.nvml.library import READ_ERRORS
+from exporter.probes.nvml.library import READ_ERRORS, reason_of
 from exporter.probes.nvml.profiling import Profiler
 
+FREE_PLACE = ("not_found", "invalid_argument", "not_supported")
 MAX_INSTANCES = 56
 """Seven GPU instances of at most eight compute instances each."""
 
@@ -35,9 +38,15 @@ class MigReader:
     def _read(self, card: Card, place: int) -> dict[str, Any] | None:
         try:
             handle = card.ask("nvmlDeviceGetMigDeviceHandleByIndex", place)
-            return dict(_instance(Card(card.library, handle)))
+        except pynvml.NVMLError as error:
+            if reason_of(error) in FREE_PLACE:
+                return None
+            raise  # not permitted, or the GPU is lost: not the same as having no instances
+        try:
+            instance = dict(_instance(Card(card.library, handle)))
         except READ_ERRORS:
-            return None  # a free place, or an instance that was just taken apart
+            return None  # it was just taken apart
+        return instance if instance["mig_uuid"] else None
 
     def _add_activity(self, card: Card, instances: list[dict[str, Any]]) -> None:
         if not self._with_profiling:
