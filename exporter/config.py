@@ -153,7 +153,9 @@ class Sources:
     cpu_model_probe: bool = knob(
         True, "Read the processor's name with py-cpuinfo, once, in a short-lived child process."
     )
-    enabled: tuple[str, ...] = knob((), "Sources to run although they are off by default.")
+    enabled: tuple[str, ...] = knob(
+        (), "Sources to run although they are off by default: nvme_health, process_states."
+    )
     disabled: tuple[str, ...] = knob((), "Sources not to run.")
 
 

@@ -27,6 +27,7 @@ from exporter.sources.rapl import RaplReader
 from exporter.sources.surroundings import Surroundings
 
 NVME_DEADLINE_SECS = 5.0
+WALK_DEADLINE_SECS = 5.0
 
 
 def host(around: Surroundings) -> Source:
@@ -132,7 +133,8 @@ def process_counts(around: Surroundings) -> Source:
 
 def process_states(around: Surroundings) -> Source:
     """Processes by state, from a walk over all of them."""
-    return FileSource("process_states", ProcessStatesReader(around.proc).look, around.call)
+    reader = ProcessStatesReader(around.proc)
+    return FileSource("process_states", reader.look, around.call, WALK_DEADLINE_SECS)
 
 
 def clock(around: Surroundings) -> Source:

@@ -62,7 +62,7 @@ COUNTERS = (
     Shared("hw_tcp_listen_drops_total", "node_netstat_TcpExt_ListenDrops"),
 )
 PLACE = ("device", "mountpoint", "fstype")
-MOVING = 512 * 1024 * 1024.0
+MOVING = 2 * 1024**3 * 1.0
 GAUGES = (
     Shared("hw_memory_total_bytes", "node_memory_MemTotal_bytes"),
     Shared("hw_memory_free_bytes", "node_memory_MemFree_bytes", slack=MOVING),

@@ -44,4 +44,4 @@ def test_no_pattern_takes_time_that_explodes() -> None:
     is_shown = shown(("a*" * 60 + "b",), ())
     started = time.perf_counter()
     assert is_shown("a" * 10_000)
-    assert time.perf_counter() - started < 1.0
+    assert time.perf_counter() - started < 5.0
