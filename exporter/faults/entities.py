@@ -28,12 +28,13 @@ NO_FIELDS: Mapping[str, Value] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One thing that can have a fault."""
+    """One thing that can have a fault; one that is not fresh was not read lately."""
 
     key: Key
     name: str
     fields: Fields = field(default_factory=lambda: NO_FIELDS)
     addresses: tuple[Address, ...] = ()
+    is_fresh: bool = True
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from exporter.faults.bindings import Binding, Change, Slot, Verdicts
 from exporter.faults.entities import Entity, Key, Scene
+from exporter.faults.expression import Value
 from exporter.faults.expression_meaning import Situation
 from exporter.faults.fault_making import describe, first_moment, kin_of
 from exporter.faults.observation import Observer, View
@@ -115,8 +116,9 @@ class Judge:
                 if rule.uses_kin:
                     self._judge_with_kin(rule, situation, now)
                     continue
-                holds = _gated(rule, situation)
-                if holds is not False or entity.key in bound:
+                is_bound = entity.key in bound
+                holds = _gated(rule, situation, is_bound=is_bound)
+                if holds is not False or is_bound:
                     slot = Slot(rule.id, entity.key)
                     now.note(slot, is_unknown=self._judge_slot(rule, slot, holds, situation, now))
         except Exception:  # a rule breaks: it costs itself only
@@ -142,7 +144,7 @@ class Judge:
         for partner in self._partners(rule, entity, now.view):
             situation.kin = kin if partner is None else {**kin, rule.bound_kin: partner}
             slot = Slot(rule.id, entity.key, partner.key if partner else None)
-            holds = _gated(rule, situation)
+            holds = _gated(rule, situation, is_bound=slot in self.bindings)
             now.note(slot, is_unknown=self._judge_slot(rule, slot, holds, situation, now))
 
     def _partners(self, rule: Rule, entity: Entity, view: View) -> Iterator[Entity | None]:
@@ -216,22 +218,31 @@ def _of_vanished(rule: Rule, view: View) -> Verdicts:
     return Verdicts(None, None)
 
 
-def _gated(rule: Rule, situation: Situation) -> bool | None:
-    """Whether the condition holds where the gate is open; unknown where either is."""
-    holds = rule.when.meaning(situation)
+def _gated(rule: Rule, situation: Situation, *, is_bound: bool) -> bool | None:
+    """Whether the condition holds where the gate is open; unknown where either is.
+
+    Where the gate is closed the rule is off: it does not hold, but a fault that it had found
+    before is not over while its evidence is unknown.
+    """
+    holds = _believed(rule, situation, rule.when.meaning(situation), doubted=False)
     if holds is False or rule.only_if is None:
-        return _truth(holds)
+        return holds
     is_open = rule.only_if.meaning(situation)
     if is_open is False:
-        return False
-    return None if is_open is None else _truth(holds)
+        is_doubted = is_bound or not situation.entity.is_fresh
+        return None if is_doubted and holds is None else False
+    return None if is_open is None else holds
 
 
 def _clears(rule: Rule, situation: Situation, *, holds: bool | None) -> bool | None:
     if rule.clear is None:
         return None if holds is None else not holds
-    return _truth(rule.clear.meaning(situation))
+    return _believed(rule, situation, rule.clear.meaning(situation), doubted=True)
 
 
-def _truth(value: object) -> bool | None:
-    return None if value is None else bool(value)
+def _believed(rule: Rule, situation: Situation, value: Value, *, doubted: bool) -> bool | None:
+    """The value as a verdict; what would speak for health is not believed of old values."""
+    if value is None:
+        return None
+    is_old = not situation.entity.is_fresh and rule.needed is None
+    return None if is_old and bool(value) is doubted else bool(value)

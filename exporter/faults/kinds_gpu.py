@@ -56,7 +56,8 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
             addresses.append(("gpu", pci))
         name = f"GPU {gpu.index}"
         fields = GpuFields(state, derived(state, states, workloads))
-        yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses))
+        is_fresh = not state.stale and not state.expired
+        yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses), is_fresh)
 
 
 def _links(snapshot: Snapshot) -> Iterable[Entity]:

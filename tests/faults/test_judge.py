@@ -1,11 +1,13 @@
 """The judge: when a fault begins, when it ends, what is unknown, and what explains it."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from exporter.faults.entities import Edge
+from exporter.faults.entities import Edge, Entity
+from exporter.faults.expression import Value
 from exporter.faults.judge import Judge
 from exporter.model.verdict import Conclusions, FaultState
 from tests.faults.scenes import (
@@ -254,3 +256,29 @@ def test_a_judgement_is_quick_on_a_large_node(tmp_path: Path) -> None:
         judging.judge(now)
         took.append(time.perf_counter() - started)
     assert min(took) < 0.1
+
+
+def stale(**fields: Value) -> Entity:
+    """A GPU whose values were not read lately."""
+    return replace(gpu(**fields), is_fresh=False)
+
+
+def test_old_values_speak_neither_for_health_nor_end_a_fault(tmp_path: Path) -> None:
+    """What is served from the cache is not judged, whatever the rule makes of absent fields."""
+    text = rule("hot", "gpu", "known(heat) and heat > 85", only_if="known(heat)")
+    judging = judge(tmp_path, text)
+    assert [*judging.judge(scene(0, stale())).unknown.values()] == [("hot",)]
+    judging.judge(scene(15, gpu(heat=90.0)))
+    doubted = judging.judge(scene(30, stale()))
+    assert active(doubted) == ["hot"]
+    assert [*doubted.unknown.values()] == [("hot",)]
+    assert active(judging.judge(scene(45, gpu(heat=60.0)))) == []
+
+
+def test_a_closed_gate_ends_a_fault_only_where_its_evidence_is_known(tmp_path: Path) -> None:
+    """A field that is not said any more is doubt, not health."""
+    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85", only_if="known(heat)"))
+    judging.judge(scene(0, gpu(heat=90.0)))
+    assert active(judging.judge(scene(15, gpu()))) == ["hot"]
+    assert judging.judge(scene(30, gpu(heat=None))).unknown
+    assert judging.judge(scene(331, gpu())).faults[0].state is FaultState.UNJUDGED
