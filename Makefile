@@ -54,11 +54,11 @@ docs: $(VENV)/installed-dev ## rewrite the generated documents and config/defaul
 bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
 	$(BIN)/python -m bench
 
-image: ## build the container image with the engine that is there
-	@engine="$(firstword $(foreach e,docker podman buildah,$(if $(shell command -v $(e)),$(e))))"; \
-	test -n "$$engine" || { echo "needs docker, podman or buildah"; exit 1; }; \
-	$$engine build $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$(cat VERSION) \
-	  --tag $(IMAGE):$$(cat VERSION) .
+image: ## build the container image with the engine that works here
+	@for engine in docker podman buildah none; do $$engine info >/dev/null 2>&1 && break; done; \
+	test $$engine != none || { echo "needs docker, podman or buildah"; exit 1; }; \
+	BUILDAH_FORMAT=docker $$engine build $(if $(BASE),--build-arg BASE=$(BASE)) \
+	  --build-arg VERSION=$$(cat VERSION) --tag $(IMAGE):$$(cat VERSION) .
 
 lock: $(VENV)/installed-dev ## pin the image's packages anew
 	$(BIN)/python -m tools.lock

@@ -1,10 +1,15 @@
 """What is generated from the alert rules: their page, and the PrometheusRule for Kubernetes."""
 
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from tools.dashboard_pages import DASHBOARDS
+from tools.dashboards import to_json
 
 RULES = Path(__file__).resolve().parent.parent / "deploy/prometheus"
 
@@ -27,7 +32,23 @@ def alerts_page() -> str:
         lines += ["", f"## {group['name']}"]
         for rule in group["rules"]:
             lines += ["", *_paragraph(rule)]
+    lines += ["", "## Families that no alert looks at", "", *_not_looked_at()]
     return "\n".join(lines) + "\n"
+
+
+def _not_looked_at() -> list[str]:
+    """The families of no alert, told apart by whether a dashboard shows them."""
+    alerts = (RULES / "alerts.yml").read_text("utf-8")
+    shown = "".join(map(to_json, DASHBOARDS))
+    names = [family.name for family in FAMILIES] + [family.name for family in LIVE_FAMILIES]
+    rest = [name for name in names if not re.search(rf"\b{name}\b", alerts)]
+    on_dashboards = [f"`{name}`" for name in rest if re.search(rf"\b{name}\b", shown)]
+    nowhere = [f"`{name}`" for name in rest if not re.search(rf"\b{name}\b", shown)]
+    return [
+        f"On a dashboard: {', '.join(on_dashboards)}.",
+        "",
+        f"For queries of your own: {', '.join(nowhere)}.",
+    ]
 
 
 def _paragraph(rule: dict[str, Any]) -> list[str]:

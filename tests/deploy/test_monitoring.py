@@ -83,7 +83,7 @@ def test_every_panel_has_data(file: Path, server: Prometheus) -> None:
 
 @needs_prometheus
 def test_an_incident_fires_and_clears(server: Prometheus) -> None:
-    """The GPU that falls off the bus fires its alert and that of its fault, and the alert clears."""
+    """A GPU that falls off the bus fires its alert and that of its fault; the first clears."""
 
     def firing(alert: str) -> list[dict[str, Any]] | None:
         return server.query(f'ALERTS{{alertname="{alert}",alertstate="firing"}}') or None
