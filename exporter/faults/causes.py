@@ -76,7 +76,10 @@ def _choices(
     by_rule: Mapping[str, list[int]],
     graph: Graph,
 ) -> list[Step]:
-    """All that explain one fault, the strongest first, each by its first relation."""
+    """All that explain one fault, the strongest first, each by its first relation.
+
+    What is near the component comes before what has only the node in common with it.
+    """
     effect = standings[index]
     found: dict[int, str] = {}
     for explanation in effect.rule.explained_by:
@@ -84,8 +87,12 @@ def _choices(
         for place in _in_place(effect, explanation, candidates, standings, graph):
             if place != index and _in_time(standings[place], effect, explanation):
                 found.setdefault(place, explanation.via)
-    order = sorted(found, key=lambda place: standings[place].rank)
-    return [Step(place, found[place]) for place in order]
+
+    def weight(place: int) -> tuple[bool, bool, tuple[object, ...]]:
+        cause = standings[place]
+        return (cause.rule.symptom, found[place] in NODE_WIDE, cause.rank)
+
+    return [Step(place, found[place]) for place in sorted(found, key=weight)]
 
 
 def _in_place(

@@ -1,7 +1,7 @@
 """Why a process or component is slow or broken: ranked causes, each with its path."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ MAX_STEPS = 3
 """How far from the subject faults are looked for: process, its component, what that is part of."""
 
 MAX_CAUSES = 50
+SHARED = ("the node is shared by all",)
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
@@ -44,7 +45,8 @@ def why_document(snapshot: Snapshot, wanted: Wanted) -> dict[str, Any]:
     said = snapshot.conclusions or Conclusions()
     subject = _subject(said, snapshot.node, wanted)
     places = list(_around(said, subject))
-    ranked = sorted(_causes(said, places), key=_rank)
+    own = {root_of(fault)[:2] for fault in said.active if fault.subject == subject}
+    ranked = sorted(_causes(said, places), key=lambda found: _rank(found, own))
     return {
         "node": snapshot.node,
         "subject": subject_document(subject),
@@ -108,9 +110,7 @@ def _around(said: Conclusions, subject: Subject) -> Iterator[_Place]:
         yield from level
         level = [place for near in level for place in _beyond(said, near, seen)]
     yield from level
-    yield from (
-        _Place(s, ("the node is shared by all",)) for s in said.subjects if s.kind == "node"
-    )
+    yield from (_Place(s, SHARED) for s in said.subjects if s.kind == "node")
 
 
 def _beyond(said: Conclusions, place: _Place, seen: set[Subject]) -> Iterator[_Place]:
@@ -140,10 +140,18 @@ def _causes(said: Conclusions, places: Iterable[_Place]) -> Iterator[tuple[Fault
             yield fault, place
 
 
-def _rank(found: tuple[Fault, _Place]) -> tuple[bool, int, int, float]:
-    """Roots first, then the severe, the near, the old."""
+def _rank(
+    found: tuple[Fault, _Place], own: Collection[tuple[str, Subject]]
+) -> tuple[bool, bool, bool, int, int, float]:
+    """First what the subject's own faults follow from; roots first, then the severe, the near.
+
+    What only has the node in common with the subject comes after what it depends on.
+    """
     fault, place = found
-    return (not fault.is_root, SEVERITY_ORDER[fault.severity], len(place.path), fault.since)
+    is_own = root_of(fault)[:2] in own
+    is_shared = place.path == SHARED
+    severity = SEVERITY_ORDER[fault.severity]
+    return (not is_own, is_shared, not fault.is_root, severity, len(place.path), fault.since)
 
 
 def _cause_document(fault: Fault, place: _Place) -> dict[str, Any]:

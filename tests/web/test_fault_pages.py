@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conclusions import CONCLUSIONS
+from exporter.web.why import Wanted, why_document
+from tests.faults.conclusions import CONCLUSIONS, NODE, fault
 from tests.web.serving import serving, snapshot
 
 SNAPSHOT = replace(snapshot("n1"), conclusions=CONCLUSIONS)
@@ -78,6 +79,15 @@ async def test_why_leads_from_a_process_to_the_root() -> None:
     healthy = {row["entity"]["hw_id"]: row["rules"] for row in document["healthy"]}
     assert healthy == {"GPU-a": ["gpu_hot"], "nvme0n1": ["disk_slow"]}
     assert [row["rules"] for row in document["unknown"]] == [["gpu_lost"]]
+
+
+async def test_what_the_node_shares_comes_last() -> None:
+    """A graver fault of the whole node stands behind the cause of the process's own fault."""
+    shared = fault("memory_short", NODE, "critical")
+    worse = replace(CONCLUSIONS, faults=(shared, *CONCLUSIONS.faults))
+    document = why_document(replace(SNAPSHOT, conclusions=worse), Wanted(pid="4242"))
+    rules = [cause["fault"]["rule"] for cause in document["causes"]]
+    assert rules == ["disk_io_errors", "process_waits", "memory_short"]
 
 
 async def test_why_of_a_component() -> None:
