@@ -1,0 +1,180 @@
+"""The real program and its faults: from a line of the kernel log to the pages, over restarts."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.program import ROOT, Program, wait_for
+
+LOST = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+GPU = "0000:3b:00.0"
+
+
+class KernelLog:
+    """A kernel log that a test writes: a pipe that gives one record for each read."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = path
+        self._sequence = 0
+        # Held open for reading as well: the pipe does not end between two programs.
+        self._reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self._pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+
+    def say(self, text: str, prefix: int = 4) -> None:
+        """Print one line; a prefix of 8 or more is that of a program, not of the kernel."""
+        self._sequence += 1
+        now = int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
+        os.write(self._pipe, f"{prefix},{self._sequence},{now},-;{text}\n".encode())
+
+    def close(self) -> None:
+        """End the pipe."""
+        os.close(self._pipe)
+        os.close(self._reading)
+
+
+@pytest.fixture(name="kernel_log")
+def fixture_kernel_log(tmp_path: Path) -> Iterator[KernelLog]:
+    """A kernel log of the test's own."""
+    log = KernelLog(tmp_path / "kmsg")
+    yield log
+    log.close()
+
+
+def settings(log: KernelLog, **more: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A program that follows this log and collects rarely: events do not wait for it."""
+    return {
+        "kernel_log": {"enabled": True, "path": str(log.path)},
+        "metrics": {"collect_interval_secs": 60},
+        **more,
+    }
+
+
+def faults(program: Program) -> list[dict[str, Any]]:
+    """What /faults says."""
+    found: list[dict[str, Any]] = program.get("/faults").document["faults"]
+    return found
+
+
+def wait_for_fault(program: Program, rule: str) -> dict[str, Any]:
+    """The fault of this rule, as soon as it is there."""
+
+    def look() -> dict[str, Any] | None:
+        return next((fault for fault in faults(program) if fault["rule"] == rule), None)
+
+    return wait_for(look, f"the fault {rule}")
+
+
+def test_a_line_of_the_kernel_log_is_a_fault_at_once(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """Gauge, page, health and reason follow a line without waiting for a collection."""
+    with Program(tmp_path / "program", settings(kernel_log)) as program:
+        program.first_page()
+        assert "hw_faults{" in program.page_with("hw_node_healthy").text
+        kernel_log.say(LOST)
+        began = time.monotonic()
+        text = program.page_with('fault="gpu_lost"').text
+        assert time.monotonic() - began < 5  # a second, with room for a busy machine
+        healthy = next(line for line in text.splitlines() if line.startswith("hw_node_healthy{"))
+        assert healthy.endswith(" 0")
+        assert f'cause="gpu_lost",cause_hw_type="gpu",cause_hw_id="{GPU}"' in text
+        fault = wait_for_fault(program, "gpu_lost")
+        assert LOST in fault["evidence"][0]["raw"]
+        why = program.get(f"/why?hw_id={GPU}&format=text").text
+        assert "no longer answers on PCIe" in why
+        said = [line for line in program.log_lines if line.get("fault") == "gpu_lost"]
+        assert [(line["state"], line["severity"]) for line in said] == [("active", "critical")]
+
+
+def test_what_a_program_writes_is_not_believed(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """A line of user space is counted and makes no fault."""
+    with Program(tmp_path / "program", settings(kernel_log)) as program:
+        program.first_page()
+        kernel_log.say(LOST, prefix=12)
+        kernel_log.say("BUG: kernel NULL pointer dereference, address: 0000000000000010")
+        wait_for_fault(program, "kernel_oops")
+        assert [fault["rule"] for fault in faults(program)] == ["kernel_oops"]
+
+
+def test_a_fault_survives_the_restart_of_the_program(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """The next process shows it with the same beginning, although nobody tells of it again."""
+    state = tmp_path / "state"
+    state.mkdir()
+    kept = settings(kernel_log, state={"dir": str(state)})
+    with Program(tmp_path / "first", kept) as program:
+        program.first_page()
+        kernel_log.say(LOST)
+        before = wait_for_fault(program, "gpu_lost")
+        wait_for(lambda: (state / "faults.json").exists() or None, "the state to be written")
+        program.stop()
+    with Program(tmp_path / "second", kept) as program:
+        program.first_page()
+        after = wait_for_fault(program, "gpu_lost")
+    assert after["since"] == pytest.approx(before["since"], abs=1.0)
+
+
+def test_judging_can_be_switched_off(tmp_path: Path) -> None:
+    """Then nothing is said of faults, and health is not claimed."""
+    with Program(tmp_path / "program", {"faults": {"enabled": False}}) as program:
+        text = program.first_page().text
+        assert "hw_node_healthy" not in text
+        assert program.get("/faults").document["healthy"] is None
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line with these arguments."""
+    return subprocess.run(
+        [sys.executable, "-m", "exporter", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_a_mistake_is_fatal_where_that_is_asked_for(tmp_path: Path) -> None:
+    """--strict-rules ends with code 2 and one line that names file, rule and place."""
+    (tmp_path / "own.toml").write_text('[[rule]]\nid = "own"\nentity = "gpu"\nwhen = "heat > 5"\n')
+    config = tmp_path / "config.toml"
+    config.write_text(f'[faults]\nrules_dirs = ["{tmp_path / "own.toml"}"]\n')
+    strict = run("run", "--strict-rules", "--check-config", "--config", str(config))
+    assert (strict.returncode, strict.stdout) == (2, "")
+    (line,) = strict.stderr.splitlines()
+    assert "own.toml:2: rule own: " in line
+    assert run("run", "--check-config", "--config", str(config)).returncode == 0
+
+
+def test_rules_can_be_checked_and_listed(tmp_path: Path) -> None:
+    """All mistakes at once, with code 2; the shipped rules are good."""
+    assert run("rules", "check").returncode == 0
+    (tmp_path / "own.toml").write_text('[[rule]]\nid = "own"\nwhat = 5\n')
+    found = run("rules", "check", str(tmp_path))
+    assert found.returncode == 2
+    assert "what: is not a key of a rule" in found.stdout
+    assert "severity: is missing" in found.stdout
+    listed = run("rules", "list").stdout
+    assert "gpu_lost" in listed
+    assert len(listed.splitlines()) >= 60
+
+
+def test_a_recording_is_replayed(tmp_path: Path) -> None:
+    """What would have been said, when, and why; a line that makes no sense is named."""
+    recording = tmp_path / "incident.jsonl"
+    recording.write_text(
+        '{"at": 0, "gpu": [{"id": "GPU-a", "name": "GPU 0", "aliases": ["0000:3b:00.0"],'
+        ' "up": true}]}\n'
+        f'{{"at": 30, "kernel": "{LOST}"}}\n'
+    )
+    told = run("rules", "replay", str(recording))
+    assert told.returncode == 0
+    assert "30s  active   critical gpu_lost of gpu GPU 0" in told.stdout
+    recording.write_text('{"at": 0, "gpux": []}\n')
+    wrong = run("rules", "replay", str(recording))
+    assert wrong.returncode == 1
+    assert "line 1: gpux is no kind" in wrong.stderr
