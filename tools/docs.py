@@ -14,6 +14,7 @@ from exporter.exposition.family import Family
 from exporter.exposition.live import LiveFamily
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.catalogue.page import xid_page
+from exporter.faults.kinds import VOCABULARY
 from exporter.faults.reasoner import rule_book
 from exporter.faults.rules_page import rules_page
 from exporter.sources.kernel_log.meanings import kernel_log_page
@@ -144,7 +145,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/sizing.md": sizing_page,
     "docs/kernel-log.md": kernel_log_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),
-    "docs/RULES.md": lambda: rules_page(rule_book().rules),
+    "docs/RULES.md": lambda: rules_page(rule_book().rules, VOCABULARY),
     "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
     "deploy/kubernetes/components/dashboards/dashboards.yaml": lambda: config_maps(DASHBOARDS),
     **{f"dashboards/hw-{page.uid}.json": partial(to_json, page) for page in DASHBOARDS},

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from exporter.faults.durations import show_duration
 from exporter.faults.rules import Rule
+from exporter.faults.vocabulary import Vocabulary
 
 _INTRODUCTION = """\
 # Fault rules
 
 Generated from `exporter/faults/catalogue/rules/`; do not edit.
 
+How rules are written is in `docs/faults.md`.
 Each active fault is `hw_fault_active`, with its root cause in `hw_fault_root_cause`; what to do is
 in `docs/runbooks/`.
 A rule of the same `id` in a directory of `faults.rules_dirs` replaces the one here;
@@ -23,9 +25,21 @@ What was not said is unknown, and unknown neither begins nor ends a fault.
 """
 
 
-def rules_page(rules: Iterable[Rule]) -> str:
-    """The whole page as Markdown, one section for each file."""
-    return "\n".join(_lines(rules)) + "\n"
+def rules_page(rules: Iterable[Rule], vocabulary: Vocabulary) -> str:
+    """The whole page as Markdown: one section for each file, then all names."""
+    return "\n".join([*_lines(rules), *_names(vocabulary)]) + "\n"
+
+
+def _names(vocabulary: Vocabulary) -> Iterator[str]:
+    yield "## Names\n"
+    yield "What rules about each kind of component can speak of; `[]` has one value per label.\n"
+    yield "| kind | fields |"
+    yield "|---|---|"
+    for kind, names in sorted(vocabulary.names.items()):
+        fields = [f"`{n}[]`" if t.is_labeled else f"`{n}`" for n, t in sorted(names.items())]
+        yield f"| {kind} | {' '.join(fields) or 'known by its events only'} |"
+    events = " ".join(f"`{word}`" for word in sorted(vocabulary.event_words))
+    yield f"\nEvents: {events}."
 
 
 def _lines(rules: Iterable[Rule]) -> Iterator[str]:
