@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from exporter.model.pcie import Pcie, PcieDevice, PcieError
-from exporter.model.reading import Reading
+from exporter.model.reading import Missing, Reading
 from exporter.sources.gaps import Gaps, names_in, names_or_none
 from exporter.sources.interface import SourceAbsent
 from exporter.sources.numbers import whole
@@ -57,19 +57,22 @@ class PcieReader:
         self._slots = sys_root / "bus/pci/slots"
         self._seen: list[str] = []
         self._places: dict[str, Place] = {}
+        self._not_told: tuple[Missing, ...] = ()
 
     def look(self) -> Reading[Pcie]:
         """All devices that matter now; raises SourceAbsent where there is none."""
         gaps = Gaps()
         names = names_in(self._folder, "PCI devices")
         if names != self._seen:
-            self._places = self._find(names, gaps)
+            finding = Gaps()
+            self._places = self._find(names, finding)
+            self._not_told = finding.missing
             self._seen = names
         devices = {name: self._device(name, place, gaps) for name, place in self._places.items()}
         if not devices:
             raise SourceAbsent(f"{self._folder}: neither GPU, network card nor NVMe disk")
         joined = (with_reach(device, devices) for device in devices.values())
-        return Reading(Pcie(tuple(joined)), gaps.missing)
+        return Reading(Pcie(tuple(joined)), (*self._not_told, *gaps.missing))
 
     def _find(self, names: list[str], gaps: Gaps) -> dict[str, Place]:
         """The devices that matter and every port above them, by address."""

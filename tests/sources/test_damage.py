@@ -1,6 +1,7 @@
 """Damaged files: whatever a file holds, only the sources' own two words come out."""
 
 import asyncio
+import errno
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from exporter.sources.interface import Source, SourceAbsent, SourceFailed
+from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 from tests.sources.whole_node import look_around, sources
 
@@ -85,6 +87,8 @@ def one_of_a_kind(files: list[Path]) -> Iterator[Path]:
 
 ASKED_OF_THE_KERNEL = {"Clock"}
 """Readings that come from calls and not from files."""
+MAY_GO_WITHOUT_A_WORD = {"core_cpus_list", "os-release", "speed"}
+"""Another file says the same, or drivers refuse it wherever there is nothing to say."""
 NAMES = [source.name for source in sources(HostTree(Path("/nowhere")))]
 
 
@@ -107,6 +111,33 @@ def test_damage_is_never_more_than_absent_or_failed(
         read(source)
         file.rmdir()
         file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
+    name: str, tmp_path: Path, stuck_files: StuckFiles
+) -> None:
+    """Each file that a source reads refuses to be opened: the source says so, and which it was."""
+    build = gpu_node if name == "infiniband" else cpu_node
+    tree = build(tmp_path / "node")
+    denied = stuck_files.fail("denied", errno.EACCES, "open")
+    (source,) = (source for source in sources(tree) if source.name == name)
+    for file in one_of_a_kind([path for path in opened_by(source, tree) if path.is_file()]):
+        kept = file.rename(tmp_path / "kept")
+        file.symlink_to(denied)
+        (fresh,) = (source for source in sources(tree) if source.name == name)
+        assert file.name in MAY_GO_WITHOUT_A_WORD or reasons(fresh)
+        file.unlink()
+        kept.rename(file)
+
+
+def reasons(source: Source) -> str:
+    """Why one read is incomplete, or did not come about."""
+    try:
+        missing = asyncio.run(source.read()).missing
+    except (SourceAbsent, SourceFailed) as refused:
+        return str(refused)
+    return " ".join(f"{gap.field}: {gap.reason}" for gap in missing)
 
 
 def test_the_least_of_a_kernel_gives_what_it_has(tmp_path: Path) -> None:
