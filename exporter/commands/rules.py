@@ -3,17 +3,18 @@
 import argparse
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.entities import Scene
 from exporter.faults.judge import Judge
 from exporter.faults.kinds import TRAITS, VOCABULARY
-from exporter.faults.reasoner import rule_book
+from exporter.faults.reasoner import Reasoner, rule_book
+from exporter.faults.recorded_snapshots import SnapshotReader, holds_snapshots
 from exporter.faults.recording import START_WALL, BadRecording, Reader
 from exporter.faults.rule_files import RuleBook
-from exporter.model.verdict import Fault
+from exporter.model.verdict import Conclusions, Fault
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -31,7 +32,9 @@ def add_rules_command(commands: "argparse._SubParsersAction[argparse.ArgumentPar
     listing.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
     listing.set_defaults(handler=_list)
     replay = parts.add_parser("replay", help="say what would have been said of a recording")
-    replay.add_argument("file", metavar="FILE", help="recorded scenes, one JSON object per line")
+    replay.add_argument(
+        "file", metavar="FILE", help="a recording: snapshots or scenes, one JSON object per line"
+    )
     replay.add_argument("--rules", action="append", default=[], metavar="PATH", dest="paths")
     replay.set_defaults(handler=_replay)
 
@@ -73,18 +76,29 @@ def recorded_scenes(lines: Iterable[str]) -> Iterable[Scene]:
     return reader.scenes(lines)
 
 
+def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conclusions]]:
+    """What is concluded at each moment, in seconds from the beginning; raises BadRecording."""
+    rows = list(lines)
+    if holds_snapshots(rows):
+        reasoner = Reasoner(book, time.perf_counter, boot_id="")
+        for snapshot in SnapshotReader(KernelLines().events).snapshots(rows):
+            yield snapshot.taken_at - START_WALL, reasoner.conclude(snapshot)
+        return
+    judge = Judge(book, TRAITS, time.perf_counter)
+    for scene in recorded_scenes(rows):
+        yield scene.wall - START_WALL, judge.judge(scene)
+
+
 def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
     """One line for each change of each fault; raises BadRecording."""
-    judge = Judge(book, TRAITS, time.perf_counter)
     known: dict[tuple[str, str], str] = {}
-    for scene in recorded_scenes(lines):
-        said = judge.judge(scene)
+    for at, said in replayed(lines, book):
         for fault in said.faults:
             place = (fault.rule, fault.subject.hw_id)
             state = f"{fault.state.value} {_cause(fault)}"
             if known.get(place, "") != state:
                 known[place] = state
-                yield f"{scene.wall - START_WALL:8.0f}s  {_line(fault)}"
+                yield f"{at:8.0f}s  {_line(fault)}"
 
 
 def _cause(fault: Fault) -> str:
