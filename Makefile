@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs bench image lock audit sbom clean
+.PHONY: help run demo test check format golden docs bench bench-faults image lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ docs: $(VENV)/installed-dev ## rewrite the generated documents and config/defaul
 
 bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
 	$(BIN)/python -m bench
+
+bench-faults: $(VENV)/installed-dev ## judge the recorded incidents: precision, recall, roots, time
+	$(BIN)/python -m bench.faults
 
 image: ## build the container image with the engine that works here
 	@for engine in docker podman buildah none; do $$engine info >/dev/null 2>&1 && break; done; \

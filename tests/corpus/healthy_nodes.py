@@ -308,19 +308,41 @@ def exporter_was_restarted(node: Story) -> None:
 
 
 @healthy()
-def values_are_old(node: Story) -> None:
-    """One pass over the cards was late: values are from the cache for a minute, then fresh."""
+def one_look_was_late(node: Story) -> None:
+    """One pass over the cards did not end in time: values are old once, then fresh again."""
     node.wait(60)
+    _values_are_old(node)
+    node.now()
+    node.wait(14, 14)
+    _values_are_fresh(node)
+    node.wait(600, 60)
+
+
+@healthy("telemetry_stale", "backend_stuck", "nvml_unavailable", never=("gpu_overheat",))
+def values_are_old_for_minutes(node: Story) -> None:
+    """Nothing answers for minutes and values expire: nothing is concluded from what is old."""
+    node.wait(60)
+    _values_are_old(node)
+    node.wait(120)
+    for bus in node.bus_addresses:
+        node.state(bus, expired=True, up=False)
+    node.wait(120)
+    _values_are_fresh(node)
+    node.wait(600, 60)
+
+
+def _values_are_old(node: Story) -> None:
     for bus in node.bus_addresses:
         node.state(bus, stale=True)
-    node.put("Gpus", "backend", backend="cache", reason="timeout")
-    node.gpus(temperature_celsius=99.0)
-    node.wait(60)
+    node.put("Gpus", "backend", backend="cache", reason="timeout", nvml_up=False)
+    node.gpus(temperature_celsius=99.0, thermal_margin_celsius=-3.0)
+
+
+def _values_are_fresh(node: Story) -> None:
     for bus in node.bus_addresses:
-        node.state(bus, stale=False)
-    node.gpus(temperature_celsius=62.0)
-    node.put("Gpus", "backend", backend="nvml", reason="ok")
-    node.wait(600, 60)
+        node.state(bus, stale=False, expired=False, up=True)
+    node.gpus(temperature_celsius=62.0, thermal_margin_celsius=25.0)
+    node.put("Gpus", "backend", backend="nvml", reason="ok", nvml_up=True)
 
 
 @healthy()
@@ -368,7 +390,7 @@ def forged_lines_in_names(node: Story) -> None:
     node.wait(300, 30)
 
 
-@healthy("pod_oom_kill")
+@healthy("pod_oom_kill", "process_oom_kill")
 def short_pods_die_at_their_limits(node: Story) -> None:
     """A pod that has nothing to do with GPUs is killed at its own limit: a remark at most."""
     node.wait(30)
@@ -417,7 +439,8 @@ CASES = (
     link_is_reset_on_purpose,
     node_has_just_booted,
     exporter_was_restarted,
-    values_are_old,
+    one_look_was_late,
+    values_are_old_for_minutes,
     trickle_of_small_errors,
     neighbours_that_were_never_used,
     links_sleep_and_errors_are_injected,

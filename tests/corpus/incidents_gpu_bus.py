@@ -50,7 +50,7 @@ def slot_link_down_and_the_card_is_lost(node: Story) -> None:
     node.wait(120)
 
 
-@incident("pcie_link_down@0000:3a:00.0", LOST, may=(*AFTER, "pcie_aer_uncorrected"))
+@incident("pcie_containment@0000:3a:00.0", LOST, may=(*AFTER, "pcie_aer_uncorrected"))
 def containment_above_and_the_card_is_lost(node: Story) -> None:
     """Downstream port containment cuts the card off, then Xid 79."""
     node.wait(60)

@@ -60,7 +60,7 @@ def repair_failed_before_we_began_to_look(node: Story) -> None:
     node.wait(60)
 
 
-@incident(CONTAINED, may=(*ASKED, "gpu_recovery_required"))
+@incident("gpu_memory_uncontained@GPU-3b", may=ASKED)
 def uncontained_error_without_a_reported_cause(node: Story) -> None:
     """Xid 95 alone, with a reset asked for: the consequence is the root where no cause is said."""
     node.wait(60)
@@ -108,7 +108,7 @@ def static_memory_errors_pass_the_threshold(node: Story) -> None:
     node.wait(120)
 
 
-@incident("gpu_ecc_corrected_rate@GPU-3b", may=("gpu_ecc_uncorrected",))
+@incident("gpu_ecc_corrected_rate@GPU-3b")
 def corrected_errors_come_fast(node: Story) -> None:
     """Thirty corrected errors in an hour for two hours: a trend worth a diagnosis."""
     node.wait(60)

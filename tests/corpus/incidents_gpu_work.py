@@ -6,7 +6,7 @@ from tests.corpus.story import Story
 
 JOB = ("gpu_app_fault", "gpu_idle_allocated", "workload_stalled", "gpu_recovery_required")
 LINK_DOWN = "0x00400011 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000"
-SLOW = ("gpu_straggler", "gpu_clock_low")
+SLOW = ("gpu_straggler", "gpu_clock_low", "gpu_thermal_slowdown")
 
 
 @incident(
@@ -82,7 +82,7 @@ def card_not_in_the_fabric(node: Story) -> None:
 
 @incident(
     "gpu_gsp_failure@GPU-3b",
-    "hung_tasks@node|hung_tasks@*",
+    "hung_task@2210",
     may=(*JOB, "backend_stuck", "telemetry_stale", "gpu_lost", "io_stall"),
 )
 def system_processor_silent_and_nvidia_smi_hangs(node: Story) -> None:
@@ -97,7 +97,10 @@ def system_processor_silent_and_nvidia_smi_hangs(node: Story) -> None:
     node.wait(60)
 
 
-@incident("gpu_gsp_failure@GPU-3b", "backend_stuck@gpu", may=(*JOB, "telemetry_stale"))
+@incident(
+    *("gpu_gsp_failure@GPU-3b", "backend_stuck@node"),
+    may=(*JOB, "telemetry_stale", "nvml_unavailable", "source_stuck"),
+)
 def system_processor_silent_and_nvml_hangs(node: Story) -> None:
     """Xid 119, after which the library does not come back and values are from the cache."""
     node.wait(60)
@@ -150,7 +153,7 @@ def one_card_hot_without_a_failed_fan(node: Story) -> None:
 
 
 @incident(
-    "fan_failed@*FAN2",
+    "fan_stopped@*FAN2",
     *(f"gpu_overheat@GPU-{bus}" for bus in ("1b", "3b", "9b", "bb")),
     *(f"gpu_thermal_throttle@GPU-{bus}" for bus in ("1b", "3b", "9b", "bb")),
     may=(*SLOW, "node_inlet_hot"),

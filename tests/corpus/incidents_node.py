@@ -50,7 +50,7 @@ def module_with_an_uncorrectable_error(node: Story) -> None:
 
 @incident(
     "machine_check@18|machine_check@*",
-    may=("memory_uncorrected", "cpu_thermal_throttle"),
+    may=("machine_check_exceptions",),
     node=processors_only,
 )
 def processor_reports_an_exception(node: Story) -> None:
@@ -82,7 +82,7 @@ def processors_too_hot(node: Story) -> None:
     "pod_oom_kill@*",
     may=(
         "gpu_app_fault",
-        "pod_memory_near_limit",
+        "process_oom_kill",
         "gpu_idle_allocated",
         "gpu_allocated_unused",
         "workload_stalled",
@@ -129,7 +129,7 @@ def node_runs_out_of_memory(node: Story) -> None:
     node.wait(60)
 
 
-@incident("hung_tasks@node|hung_tasks@*", node=processors_only, may=("io_stall",))
+@incident("hung_task@2210", node=processors_only, may=("io_stall",))
 def task_hangs_for_minutes(node: Story) -> None:
     """The kernel reports a task that has been blocked for two minutes, twice."""
     node.wait(60)
@@ -165,7 +165,7 @@ def clock_out_of_step(node: Story) -> None:
     node.wait(1800, 60)
 
 
-@incident("fan_failed@*FAN2", node=processors_only)
+@incident("fan_stopped@*FAN2", node=processors_only)
 def fan_of_the_chassis_stands_still(node: Story) -> None:
     """One fan of three stopped; nothing is too hot yet."""
     node.wait(60)
@@ -181,7 +181,7 @@ def air_at_the_inlet_is_hot(node: Story) -> None:
     node.wait(600, 60)
 
 
-@incident("file_handles_low@node", node=processors_only)
+@incident("file_handles_low@node", may=("file_handles_exhausted",), node=processors_only)
 def files_run_out(node: Story) -> None:
     """Almost all file handles of the node are in use."""
     node.wait(60)

@@ -7,8 +7,8 @@ from tests.corpus.story import Story
 WRITE_FAILED = "I/O error, dev nvme1n1, sector {} op 0x1:(WRITE) flags 0x0 phys_seg 1 prio class 2"
 READ_FAILED = "I/O error, dev nvme1n1, sector {} op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2"
 STARVED = (
-    *("io_stall", "disk_slow", "workload_waiting_storage", "hung_tasks", "workload_stalled"),
-    *("pod_io_stalled", "gpu_straggler", "gpu_busy_no_progress", "gpu_idle_allocated"),
+    *("io_stall", "disk_slow", "disk_stalled", "process_waits_for_storage", "workload_stalled"),
+    *("hung_task", "gpu_straggler", "gpu_busy_without_work", "gpu_idle_allocated"),
 )
 DISK = "disk_io_errors@nvme1n1"
 
@@ -26,7 +26,8 @@ def _stands_still(node: Story, name: str) -> None:
 
 @incident(
     DISK,
-    "gpu_idle_allocated@GPU-3b",
+    *("gpu_idle_allocated@GPU-3b", "gpu_idle_allocated@GPU-bb"),
+    root=(DISK, "gpu_idle_allocated@GPU-bb"),
     may=STARVED,
     never=("gpu_xid_critical", "gpu_lost"),
 )
@@ -46,7 +47,7 @@ def disk_errors_starve_one_card(node: Story) -> None:
     node.idle_since_now("3b")
     node.idle_since_now("bb")
     node.process(4714, state="sleeping")
-    node.wait(480, 30)
+    node.wait(720, 30)
 
 
 @incident(
@@ -63,7 +64,7 @@ def file_server_silent_and_all_cards_idle(node: Story) -> None:
     node.put("Cpu", processes_blocked=4)
     node.idle_since_now()
     node.pressure("io", "full", 80.0)
-    node.wait(480, 30)
+    node.wait(720, 30)
 
 
 @incident("nfs_server_stalled@192.0.2.10", may=("filesystem_stuck",))
@@ -78,9 +79,9 @@ def file_server_silent_for_a_while(node: Story) -> None:
 
 @incident(
     "nvme_timeout@nvme1n1",
-    *("nvme_controller_failed@nvme1n1", DISK, "filesystem_error@/data"),
-    root="nvme_controller_failed@nvme1n1",
-    may=(*STARVED, "filesystem_readonly", "nvme_timeout"),
+    *("nvme_controller_failed@nvme1n1", DISK, "filesystem_shutdown@/data"),
+    root="nvme_timeout@nvme1n1|nvme_controller_failed@nvme1n1",
+    may=(*STARVED, "filesystem_readonly", "filesystem_error"),
     node=processors_only,
 )
 def disk_controller_dies(node: Story) -> None:
@@ -123,7 +124,7 @@ def filesystem_runs_full(node: Story) -> None:
     node.wait(900, 60)
 
 
-@incident("filesystem_full@/data", node=processors_only)
+@incident("filesystem_files_low@/data|filesystem_full@/data", node=processors_only)
 def filesystem_without_inodes(node: Story) -> None:
     """There is room, but no file can be made."""
     node.wait(60)
@@ -159,7 +160,7 @@ def mirror_loses_a_disk(node: Story) -> None:
     node.wait(120)
 
 
-@incident("nvme_wear@nvme1n1|nvme_wear@nvme1", node=processors_only)
+@incident("nvme_warns@nvme1n1|nvme_wear@nvme1n1", node=processors_only)
 def disk_is_worn(node: Story) -> None:
     """The disk itself warns: its spare is below the threshold."""
     node.wait(30)

@@ -23,6 +23,8 @@ class Result:
     missed: tuple[str, ...]
     wrong: tuple[str, ...]
     roots: frozenset[str] = field(default_factory=frozenset)
+    forbidden: tuple[str, ...] = ()
+    was_unhealthy: bool = False
 
     @property
     def is_root_right(self) -> bool:
@@ -76,7 +78,9 @@ def score(cases: Iterable[Case], book: RuleBook) -> Score:
 def judged(case: Case, book: RuleBook) -> Result:
     """Replay one recording through these rules."""
     last: dict[str, Fault] = {}
+    was_unhealthy = False
     for _, conclusions in replayed(case.recording(), book):
+        was_unhealthy |= not conclusions.is_healthy
         last |= {_written(fault): fault for fault in conclusions.active}
     expected = {each for each in last if any(_fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(_fits(label, each) for each in last))
@@ -88,6 +92,8 @@ def judged(case: Case, book: RuleBook) -> Result:
         missed=tuple(label for label in case.expect if label not in met),
         wrong=tuple(sorted(last.keys() - expected - allowed)),
         roots=frozenset(_root(last[each]) for each in expected),
+        forbidden=tuple(each for each in last if any(_fits(no, each) for no in case.never)),
+        was_unhealthy=was_unhealthy,
     )
 
 

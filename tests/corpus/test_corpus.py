@@ -1,0 +1,52 @@
+"""The recordings through the shipped rules: how much is found, how much is wrong, and the roots."""
+
+from functools import lru_cache
+
+import pytest
+
+from exporter.faults.reasoner import rule_book
+from tests.corpus.cases import CASES
+from tests.corpus.labels import Case
+from tests.corpus.scoring import Result, Score, judged
+
+LEAST_PRECISION = 0.95
+LEAST_RECALL = 0.90
+LEAST_ROOT_RIGHT = 0.90
+
+
+@lru_cache(maxsize=None)
+def result_of(case: Case) -> Result:
+    """One recording through the shipped rules, once for all tests."""
+    return judged(case, rule_book())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_nothing_grave_is_said(case: Case) -> None:
+    """No recording gets a fault that its label forbids, and a node that is well stays healthy."""
+    said = result_of(case)
+    assert not said.forbidden
+    assert case.is_incident or not said.was_unhealthy
+
+
+def test_the_figures_hold() -> None:
+    """Over all recordings little is missed, less is wrong, and causes lead to the right root."""
+    score = Score(tuple(map(result_of, CASES)))
+    misses = "\n".join(score.misses())
+    assert score.precision >= LEAST_PRECISION, misses
+    assert score.recall >= LEAST_RECALL, misses
+    assert score.root_right >= LEAST_ROOT_RIGHT, misses
+
+
+def test_there_are_enough_recordings() -> None:
+    """At least forty incidents and twenty healthy nodes, each with a name of its own."""
+    assert sum(case.is_incident for case in CASES) >= 40
+    assert sum(not case.is_incident for case in CASES) >= 20
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_label_speaks_of_rules_that_exist(case: Case) -> None:
+    """A fault that is expected names a shipped rule: a renamed one would be missed in silence."""
+    known = {rule.id for rule in rule_book().rules}
+    for label in (*case.expect, *case.root):
+        assert any(each.partition("@")[0] in known for each in label.split("|")), label
