@@ -1,6 +1,7 @@
 """The one list of all labelled recordings."""
 
 from tests.corpus import (
+    healthy_gpus,
     healthy_nodes,
     incidents_gpu_bus,
     incidents_gpu_memory,
@@ -15,5 +16,6 @@ CASES = (
     *incidents_gpu_work.CASES,
     *incidents_node.CASES,
     *incidents_storage_network.CASES,
+    *healthy_gpus.CASES,
     *healthy_nodes.CASES,
 )

@@ -1,7 +1,8 @@
 """Incidents of the bus, of power and of the driver: GPUs that vanish or never come."""
 
 from tests.corpus.labels import incident
-from tests.corpus.machines import backend, processors_only
+from tests.corpus.machines import processors_only
+from tests.corpus.parts import backend
 from tests.corpus.story import Story
 
 FELL = "GPU has fallen off the bus."
@@ -186,7 +187,7 @@ def driver_and_library_differ(node: Story) -> None:
 def library_missing_in_the_container(node: Story) -> None:
     """The module is loaded and the cards are on the bus, but there is no library."""
     node.put("Gpus", backend={"backend": "none", "reason": "no_library", "nvml_up": False})
-    node.put("Gpus", states={bus: None for bus in node.bus_addresses})
+    node.put("Gpus", states=dict.fromkeys(node.bus_addresses))
     node.put("Workloads", clients=None, uses=None)
     node.wait(300, 30)
 
@@ -236,7 +237,27 @@ def bus_error_of_a_disk(node: Story) -> None:
     node.wait(120)
 
 
+@incident(
+    "backend_stuck@node",
+    may=("telemetry_stale", "nvml_unavailable"),
+    never=("gpu_overheat", "gpu_lost", "gpu_count_low"),
+)
+def library_does_not_answer_for_minutes(node: Story) -> None:
+    """Every pass runs out of time and values expire: nothing is concluded from what is old."""
+    node.wait(60)
+    for bus in node.bus_addresses:
+        node.state(bus, stale=True)
+    node.put("Gpus", "backend", backend="cache", reason="timeout", nvml_up=False)
+    node.gpus(temperature_celsius=99.0, thermal_margin_celsius=-3.0)
+    node.wait(120)
+    for bus in node.bus_addresses:
+        node.state(bus, expired=True, up=False)
+    node.put("Gpus", "backend", backend="none")
+    node.wait(240)
+
+
 CASES = (
+    library_does_not_answer_for_minutes,
     bus_error_above_and_the_card_is_lost,
     slot_link_down_and_the_card_is_lost,
     containment_above_and_the_card_is_lost,

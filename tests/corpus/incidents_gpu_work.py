@@ -1,7 +1,8 @@
 """Incidents of GPU links, heat, power and firmware, and of the jobs on them."""
 
 from tests.corpus.labels import incident
-from tests.corpus.machines import blackwell, limits, workstation
+from tests.corpus.machines import blackwell, workstation
+from tests.corpus.parts import limits
 from tests.corpus.story import Story
 
 JOB = ("gpu_app_fault", "gpu_idle_allocated", "workload_stalled", "gpu_recovery_required")
@@ -256,5 +257,4 @@ CASES = (
     work_times_out_twice,
     flash_of_the_board_is_corrupt,
     application_reads_where_nothing_is,
-    same_unit_fails_again,
 )

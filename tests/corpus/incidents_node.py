@@ -1,7 +1,8 @@
 """Incidents of the node: memory, processors, kernel, time, and what they do to jobs."""
 
 from tests.corpus.labels import incident
-from tests.corpus.machines import DIMM, POD_UID, board, processors_only
+from tests.corpus.machines import board, processors_only
+from tests.corpus.parts import DIMM, POD_UID
 from tests.corpus.story import Story
 
 MEMORY = f"memory_uncorrected@*{DIMM}|memory_uncorrected@mc1*"
@@ -40,7 +41,8 @@ def module_with_an_uncorrectable_error(node: Story) -> None:
         "mce: [Hardware Error]: Machine check events logged",
         f"EDAC MC1: 1 UE memory read error on {DIMM} (channel:0 slot:0 page:0x12f3456 "
         "offset:0x0 grain:32 -  err_code:0x0101:0x0090 socket:0 imc:1 rank:0)",
-        "Memory failure: 0x12f3456: Sending SIGBUS to server:4711 due to hardware memory corruption",
+        "Memory failure: 0x12f3456: Sending SIGBUS to server:4711 due to hardware memory "
+        "corruption",
         "Memory failure: 0x12f3456: recovery action for dirty LRU page: Recovered",
     )
     node.put("MemoryErrors", "controllers", "mc1", uncorrected_errors=1)

@@ -240,7 +240,8 @@ def firmware_of_a_network_card_fails(node: Story) -> None:
     text = "poll_health:1009:(pid 0): device's health compromised - reached miss count"
     node.log(f"mlx5_core 0000:5c:00.0: {text}")
     node.log(
-        "mlx5_core 0000:5c:00.0: print_health_info:500:(pid 0): synd 0x8: unrecoverable hardware error"
+        "mlx5_core 0000:5c:00.0: print_health_info:500:(pid 0): synd 0x8: unrecoverable "
+        "hardware error"
     )
     node.wait(5, 5)
     node.put("Network", "interfaces", "eth0", up=False, operstate="down", carrier_changes=3)

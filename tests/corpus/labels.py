@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.corpus.machines import Tree, trainer
+from tests.corpus.machines import trainer
+from tests.corpus.parts import Tree
 from tests.corpus.story import Story
 
 Telling = Callable[[Story], None]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.recorded_snapshots import SnapshotReader
 from exporter.model.snapshot import Snapshot
-from tests.corpus.machines import (
+from tests.corpus.machines import board
+from tests.corpus.parts import (
     Tree,
     backend,
-    board,
     client,
     h100,
     ib_port,
@@ -50,7 +50,8 @@ def _node(buses: list[str], processes: int) -> Tree:
     }
     node["Infiniband"] = {"ports": {"a": ib_port("mlx5_0", "0000:ca:00.0")}}
     node["Workloads"] = {
-        **{"reason": "ok", "attribution_ratio": 1.0},
+        "reason": "ok",
+        "attribution_ratio": 1.0,
         "clients": {str(process["pid"]): process for process in clients},
         "uses": {bus: use(bus) for bus in buses},
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from tests.corpus.machines import Tree
+from tests.corpus.parts import Tree
 
 STEP_SECS = 15
 

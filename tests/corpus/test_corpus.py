@@ -1,6 +1,6 @@
 """The recordings through the shipped rules: how much is found, how much is wrong, and the roots."""
 
-from functools import lru_cache
+from functools import cache
 
 import pytest
 
@@ -14,7 +14,7 @@ LEAST_RECALL = 0.90
 LEAST_ROOT_RIGHT = 0.90
 
 
-@lru_cache(maxsize=None)
+@cache
 def result_of(case: Case) -> Result:
     """One recording through the shipped rules, once for all tests."""
     return judged(case, rule_book())

@@ -21,6 +21,7 @@ PLAIN_OOM = POD_OOM.replace(GROUP, "/system.slice/batch.service")
 MEMORY: Given = {"memory_total_bytes": 100e9, "memory_usage_percent": 96.0}
 SYNCED: Given = {"clock_offset_seconds": 0.0, "clock_error_seconds": 16.0}
 FAN: Given = {"value": Goes(5400.0, 0.0)}
+INLET: Given = {"sensor": "Inlet Temp", "high_degraded": 40.0}
 HOT: Given = {"hw_name": "coretemp", "high_critical": 100.0}
 
 
@@ -258,6 +259,16 @@ ROWS = (
         unknown={"hw_name": "coretemp", "value": 101.0},
         is_gated=True,
         summary="101 °C",
+    ),
+    Row(
+        "node_inlet_hot",
+        "temperature",
+        holds={**INLET, "value": 43.0},
+        holds_not={**INLET, "value": 43.0, "sensor": "SYSTIN"},
+        clears={"value": 24.0},
+        unknown={"sensor": "Inlet Temp", "value": 43.0},
+        is_gated=True,
+        summary="43 °C",
     ),
     Row(
         "power_supply_alarm",
