@@ -5,9 +5,11 @@ import signal
 
 
 def main() -> None:
-    """Run the command line; SIGTERM and SIGINT are obeyed from the very beginning."""
+    """Run the command line; signals are obeyed from the very beginning."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
+    for number in (signal.SIGUSR1, signal.SIGUSR2):  # about GPUs that nobody reads yet
+        signal.signal(number, signal.SIG_IGN)
     from exporter.cli import main as run  # noqa: PLC0415 - takes a while: signals come first
 
     run()

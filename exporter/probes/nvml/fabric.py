@@ -15,12 +15,16 @@ SYMPTOMS = (0, 4, 6)
 
 CONFIGURATION_SHIFT, CONFIGURATION_MASK, CONFIGURATION_RIGHT = 8, 0xF, 1
 SUMMARY_HEALTHY = 1
-FORMS = (
-    ("nvmlDeviceGetGpuFabricInfoV", pynvml.c_nvmlGpuFabricInfo_v3_t),
-    ("nvmlDeviceGetGpuFabricInfoV", pynvml.c_nvmlGpuFabricInfo_v2_t),
-    ("nvmlDeviceGetGpuFabricInfo", pynvml.c_nvmlGpuFabricInfo_t),
+FORMS = tuple(
+    (name, getattr(pynvml, form))
+    for name, form in (
+        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v3_t"),
+        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfoV_t"),
+        ("nvmlDeviceGetGpuFabricInfo", "c_nvmlGpuFabricInfo_t"),
+    )
+    if hasattr(pynvml, form)
 )
-"""Newest first; only the second names symptoms, only the third sums them up."""
+"""Newest first, as far as the binding knows them: the second names symptoms, the third sums up."""
 
 
 def fabric(card: Card) -> dict[str, Any]:

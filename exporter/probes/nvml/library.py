@@ -39,7 +39,7 @@ REASONS = {
     pynvml.NVML_ERROR_NOT_READY: "not_ready",
     pynvml.NVML_ERROR_GPU_NOT_FOUND: "gpu_not_found",
     pynvml.NVML_ERROR_INVALID_STATE: "invalid_state",
-    pynvml.NVML_ERROR_RESET_TYPE_NOT_SUPPORTED: UNSUPPORTED,
+    30: UNSUPPORTED,  # this kind of reset; nvidia-ml-py 12 has no name for it
     pynvml.NVML_ERROR_UNKNOWN: "unknown_error",
 }
 """One word for each error code; docs/troubleshooting.md explains them."""

@@ -31,6 +31,9 @@ RETIRED_PAGES = {
     "double_bit": pynvml.NVML_FI_DEV_RETIRED_DBE,
 }
 AVAILABILITIES = ("max", "high", "partial", "low", "none")
+RECOVERY_ACTION = 230
+"""The field value; nvidia-ml-py 12 has no name for it."""
+
 RECOVERY_ACTIONS = {
     0: "none",
     1: "reset",
@@ -100,8 +103,7 @@ def retired_pages_pending(card: Card) -> bool:
 
 def recovery_action(card: Card) -> str:
     """What the driver wants done to the GPU; raises ValueError for a word not known here."""
-    wanted = {"action": pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION}
-    action = card.field_values("recovery_action", wanted)["action"]
+    action = card.field_values("recovery_action", {"action": RECOVERY_ACTION})["action"]
     if isinstance(action, Exception):
         raise action
     if action not in RECOVERY_ACTIONS:
