@@ -61,7 +61,7 @@ image: ## build the container image with the engine that works here
 	@for engine in docker podman buildah none; do $$engine info >/dev/null 2>&1 && break; done; \
 	test $$engine != none || { echo "needs docker, podman or buildah"; exit 1; }; \
 	BUILDAH_FORMAT=docker $$engine build $(if $(BASE),--build-arg BASE=$(BASE)) \
-	  --build-arg VERSION=$$(cat VERSION) --tag $(IMAGE):$$(cat VERSION) .
+	  $(ENGINE_OPTIONS) --build-arg VERSION=$$(cat VERSION) --tag $(IMAGE):$$(cat VERSION) .
 
 lock: $(VENV)/installed-dev ## pin the image's packages anew
 	$(BIN)/python -m tools.lock

@@ -3,6 +3,7 @@
 https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#patch-partially-update-status-of-the-specified-node
 """
 
+import asyncio
 import re
 import ssl
 from pathlib import Path
@@ -50,7 +51,7 @@ class NodeStatus:
                 if (answer.content_length or 0) > MAX_ANSWER_BYTES:
                     raise PatchRefused("the API answered with too much")
                 node = await answer.json(content_type=None)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
             raise PatchRefused(f"the API cannot be asked: {type(error).__name__}") from error
         if not isinstance(node, dict):
             raise PatchRefused("the API answered without a node")
