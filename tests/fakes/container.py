@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,10 +66,7 @@ class Running:
 
     def main_pid(self) -> int:
         """The program's pid as the host sees it."""
-        pid = self._process.pid
-        if not self._is_parent:
-            return pid
-        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        return self._program_pids()[0]
 
     def status(self) -> dict[str, str]:
         """The fields of /proc/PID/status of the program."""
@@ -80,6 +77,23 @@ class Running:
         """Send SIGTERM and give the exit code; raises TimeoutExpired."""
         os.kill(self.main_pid(), signal.SIGTERM)
         return self._process.wait(timeout_secs)
+
+    def kill(self) -> None:
+        """End it, program first: one that has changed its user outlives the parent's death."""
+        if self.is_alive():
+            for pid in self._program_pids():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait(10)
+
+    def _program_pids(self) -> list[int]:
+        pid = self._process.pid
+        if not self._is_parent:
+            return [pid]
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
 
     def is_alive(self) -> bool:
         """Whether the program still runs."""
@@ -97,11 +111,11 @@ def running(container: Container) -> Iterator[Running]:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
         )
+    box = Running(process, is_parent=not container.sees_host_pids)
     try:
-        yield Running(process, is_parent=not container.sees_host_pids)
+        yield box
     finally:
-        process.kill()
-        process.wait(10)
+        box.kill()
 
 
 def _script(container: Container) -> str:
