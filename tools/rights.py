@@ -88,6 +88,24 @@ RIGHTS = (
         "after a restart, events since boot are read anew and faults begin anew",
     ),
     Right(
+        "user root",
+        "overlays/full",
+        "the energy meters of the processors (RAPL), whose files are root's",
+        "`hw_energy_joules_total` is absent",
+    ),
+    Right(
+        "volume dev",
+        "overlays/privileged",
+        "wear and spare of NVMe disks (source `nvme_health`), together with being privileged",
+        "`hw_nvme_percentage_used_ratio` and its siblings are absent",
+    ),
+    Right(
+        "volume passwd",
+        "a patch of your own",
+        "names of users whose processes compute outside pods; mount it at `/host/etc/passwd`",
+        "numbers are shown instead",
+    ),
+    Right(
         "volume root",
         "components/filesystems",
         "room in the node's filesystems",

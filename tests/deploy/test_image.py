@@ -50,6 +50,17 @@ def _read(url: str, secs: float = 15.0) -> str:
             time.sleep(0.1)
 
 
+def _healthcheck(image: Image, pid: int, port: int) -> int:
+    """The exit code of the image's health check inside the running container."""
+    check = image.config["Healthcheck"]
+    assert isinstance(check, dict)
+    kind, *command = check["Test"]
+    assert kind == "CMD"
+    environment = {**image.environment(), "APP__SERVER__PORT": str(port)}
+    enter = ["nsenter", f"--target={pid}", "--mount", "--root"]
+    return subprocess.run([*enter, *command], env=environment, check=False).returncode
+
+
 def test_it_runs_as_nobody_on_a_read_only_root(image: Image, tmp_path: Path) -> None:
     """The page answers, nothing is privileged, nothing is written, and SIGTERM ends it in 2 s."""
     port = _free_port()
@@ -66,11 +77,13 @@ def test_it_runs_as_nobody_on_a_read_only_root(image: Image, tmp_path: Path) -> 
         page = _read(f"http://127.0.0.1:{port}/metrics", 15)
         ready = json.loads(_read(f"http://127.0.0.1:{port}/ready"))
         status = box.status()
+        healthy = _healthcheck(image, box.main_pid(), port)
         began = time.monotonic()
         code = box.terminate(5)
         took = time.monotonic() - began
     assert 'hw_memory_total_bytes{node="in-a-box"}' in page
     assert ready["status"] == "ready"
+    assert healthy == 0
     assert status["Uid"].split() == ["65534"] * 4
     assert int(status["CapEff"], 16) == 0
     assert status["NSpid"].split()[-1] == "1"

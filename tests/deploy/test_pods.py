@@ -261,6 +261,7 @@ def test_the_table_names_every_right_of_the_overlay() -> None:
     volumes = {volume["name"] for volume in pod_of(manifests)["volumes"]} - {"config"}
     added = container_of(manifests)["securityContext"]["capabilities"]["add"]
     granted = {f"volume {name}" for name in volumes} | {f"capability {name}" for name in added}
-    granted.add("hostPID")
-    listed = {right.name for right in RIGHTS if not right.granted_by.startswith("components")}
+    granted |= {"hostPID", "user root"}
+    assert pod_of(manifests)["securityContext"]["runAsUser"] == 0
+    listed = {right.name for right in RIGHTS if right.granted_by in ("base", "overlays/full")}
     assert listed == granted
