@@ -55,6 +55,7 @@ class Binding:
     confidence: float = 1.0
     summary: str = ""
     last_evidence: float = 0.0
+    described: tuple[float, int] = (0.0, 0)  # the last event, and how many, when it was described
     evidence: tuple[Evidence, ...] = field(default_factory=tuple)
 
     def judge(

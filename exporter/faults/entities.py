@@ -74,6 +74,7 @@ class Scene:
     read_kinds: frozenset[str] = (
         frozenset()
     )  # kinds whose sources were read: what is not there is gone
+    names: tuple[tuple[Address, Key], ...] = ()  # what events call things, beside their own names
 
 
 Getter: TypeAlias = Callable[[object], Value]

@@ -31,13 +31,19 @@ MAX_RAW_CHARS = 512
 
 def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> None:
     """Put sentence, evidence and confidence of this moment into the binding."""
+    told = _told(rule, situation, view)
+    moment = max((events[-1].boottime for events in told), default=view.now)
+    mark = (moment, sum(map(len, told)))
+    if binding.summary and rule.needed is not None and mark == binding.described:
+        return  # nothing has happened since
+    binding.described = mark
     last = _last_event(rule, situation, view)
     pieces = _evidence(rule.when.tree, situation, view)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     binding.evidence = tuple(seen.values())[:MAX_EVIDENCE]
     binding.summary = rule.summary.fill(lambda name: _value(name, situation, last))
     binding.confidence = rule.confidence * (DOUBT_FACTOR if _doubts(rule, situation) else 1.0)
-    binding.last_evidence = _moment(rule, situation, view)
+    binding.last_evidence = moment
     if rule.escalate is not None and rule.escalate.meaning(situation):
         binding.is_escalated = True
 
@@ -46,12 +52,6 @@ def first_moment(rule: Rule, situation: Situation, view: View) -> float:
     """Since when, in seconds since boot, the condition holds that was just found to hold."""
     told = _told(rule, situation, view)
     return min((events[0].boottime for events in told), default=view.now)
-
-
-def _moment(rule: Rule, situation: Situation, view: View) -> float:
-    """When the condition was last seen to hold, in seconds since boot."""
-    told = _told(rule, situation, view)
-    return max((events[-1].boottime for events in told), default=view.now)
 
 
 def _told(rule: Rule, situation: Situation, view: View) -> list[list[Event]]:

@@ -9,6 +9,7 @@ from exporter.faults.entities import Entity, Key, Scene
 from exporter.faults.expression import Value
 from exporter.faults.expression_meaning import Situation
 from exporter.faults.fault_making import describe, first_moment, kin_of
+from exporter.faults.naming import Naming
 from exporter.faults.observation import Observer, View
 from exporter.faults.rule_files import RuleBook
 from exporter.faults.rules import Rule
@@ -16,6 +17,8 @@ from exporter.faults.saying import Saying
 from exporter.model.verdict import Conclusions
 
 MAX_BINDINGS = 5_000
+MAX_OF_ONE_RULE = 200
+"""Components one rule may find something about at a time: a flood must not cost the others."""
 
 log = logging.getLogger("exporter.faults")
 
@@ -34,7 +37,7 @@ class _Round:
     """One judgement while it is made: `touched` are the bindings looked at."""
 
     view: View
-    bound: Mapping[str, set[Key]]
+    bound: dict[str, set[Key]]
     touched: set[Slot] = field(default_factory=set)
     unknown: dict[Key, list[str]] = field(default_factory=dict)
 
@@ -61,7 +64,7 @@ class Judge:
         self._stopwatch = stopwatch
         types = reversed([*traits.hw_types.items()])
         kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
-        self.observer = Observer(tuple(book.rules), traits.kin, kind_of)
+        self.observer = Observer(tuple(book.rules), traits.kin, Naming(kind_of))
         self.bindings: dict[Slot, Binding] = {}
         self._saying = Saying(self._rules, traits.hw_types, dict(book.skipped))
         self._broken: set[str] = set()
@@ -169,7 +172,7 @@ class Judge:
         view = now.view
         binding = self.bindings.get(slot)
         if binding is None:
-            if not holds or len(self.bindings) >= MAX_BINDINGS:
+            if not holds or self._is_full(slot, now):
                 return holds is None
             onset = first_moment(rule, situation, view)
             binding = self.bindings[slot] = Binding(onset, view.now)
@@ -181,6 +184,14 @@ class Judge:
         if binding.is_idle:
             self.bindings.pop(slot, None)
         return holds is None and (clear is None or not binding.is_active)
+
+    def _is_full(self, slot: Slot, now: _Round) -> bool:
+        """Whether no more can be remembered of this rule, or of all."""
+        bound = now.bound.setdefault(slot.rule, set())
+        if len(bound) >= MAX_OF_ONE_RULE or len(self.bindings) >= MAX_BINDINGS:
+            return slot.key not in bound
+        bound.add(slot.key)
+        return False
 
     def _note(self, slot: Slot, change: Change) -> None:
         if change is Change.NONE:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from exporter.faults.entities import Scene
+from exporter.faults.entities import Address, Key, Scene
 from exporter.faults.event_words import EVENT_WORDS
 from exporter.faults.judge import KindTraits
 from exporter.faults.kind import Kind
@@ -25,6 +25,7 @@ from exporter.faults.kinds_storage import DISK, FILESYSTEM
 from exporter.faults.kinds_workload import PROCESS, WORKLOAD
 from exporter.faults.vocabulary import Vocabulary
 from exporter.model.event import Event
+from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
 
 KINDS: tuple[Kind, ...] = (
@@ -57,7 +58,15 @@ def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str])
         edges=tuple(edge for kind in KINDS for edge in kind.relate(snapshot)),
         events=tuple(events),
         heard=heard,
+        names=tuple(_names_in_log(snapshot)),
         read_kinds=frozenset(
             kind.name for kind in KINDS if snapshot.reading(kind.reading) is not None
         ),
     )
+
+
+def _names_in_log(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
+    """Which GPU sits at which address, as the driver said: also those that NVML has never seen."""
+    log = snapshot.reading(KernelLog)
+    for pci, uuid in log.gpu_uuids if log else ():
+        yield ("gpu", pci), ("gpu", uuid)

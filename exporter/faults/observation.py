@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from exporter.faults.entities import Address, Edge, Entity, Key, Scene
+from exporter.faults.entities import Edge, Entity, Key, Scene
 from exporter.faults.event_memory import EventMemory
 from exporter.faults.event_words import KERNEL_LOG, NVML, heard_from
 from exporter.faults.expression import Events, Name
 from exporter.faults.graph import LIVING, Graph
 from exporter.faults.history import History
 from exporter.faults.links_by_name import links_by_name
+from exporter.faults.naming import NODE_KIND, Naming
 from exporter.faults.rules import Rule
 from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, waits
 from exporter.model.event import Event
@@ -21,9 +22,7 @@ SAME_XID_SECS = 5.0
 LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
 """Xids about one NVLink of a GPU."""
 
-NODE_KIND = "node"
 MAX_KEPT_EDGES = 5_000
-MAX_NAMES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,10 @@ class Observer:
 
     rules: Iterable[Rule]
     kin: Mapping[str, Mapping[str, str]]
-    kind_of: Mapping[str, str]  # the kind of entity by the type that events give
+    naming: Naming
     history: History = field(default_factory=History)
     events: EventMemory = field(default_factory=EventMemory)
     now: float = 0.0
-    _names: dict[Address, Key] = field(default_factory=dict)
     _ended: dict[tuple[str, Key, Key], tuple[Edge, float]] = field(default_factory=dict)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
@@ -81,7 +79,9 @@ class Observer:
     def observe(self, scene: Scene) -> View:
         """Everything rules look at now."""
         entities = {entity.key: entity for entity in scene.entities}
-        self._learn_names(scene.entities)
+        self.naming.learn(scene.entities)
+        for address, key in scene.names:
+            self.naming.call(address, key)
         for event in scene.events:
             self._take(event, scene)
         latest = max((event.boottime for event in scene.events), default=0.0)
@@ -107,12 +107,6 @@ class Observer:
     def _owner(self, kind: str, name: Name) -> str:
         return self.kin.get(kind, {}).get(name.kin, kind) if name.kin else kind
 
-    def _learn_names(self, entities: Iterable[Entity]) -> None:
-        for entity in entities:
-            for address in entity.addresses:
-                if address not in self._names and len(self._names) < MAX_NAMES:
-                    self._names[address] = entity.key
-
     def _take(self, event: Event, scene: Scene) -> None:
         if event.kind == "xid" and self._is_told_twice(event):
             return
@@ -123,9 +117,7 @@ class Observer:
 
     def _is_told_twice(self, event: Event) -> bool:
         """Whether another source told of the same Xid just before: log and NVML both do."""
-        address = (event.entity_type, event.entity_id)
-        key = self._names.get(address)
-        others = [a for a, k in self._names.items() if k == key] if key is not None else [address]
+        others = self.naming.addresses_of((event.entity_type, event.entity_id))
         wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS, 0)
         nearby = self.events.matching(others, wanted, event.boottime)
         told = sum(other.source != event.source for other in nearby)
@@ -134,24 +126,21 @@ class Observer:
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
         """What is not in the scene, but had events: a lost GPU, a process that ended."""
         for address in self.events.addresses():
-            key = self._names.get(address)
-            if key is None:
-                kind = self.kind_of.get(address[0])
-                key = None if kind in (None, NODE_KIND) else (str(kind), address[1])
+            key = self.naming.key_of(address)
             if key is not None and key not in entities:
-                addresses = tuple(a for a, k in self._names.items() if k == key) or (address,)
+                addresses = self.naming.addresses_of(address)
                 yield Entity(key, self._title(key, entities), addresses=addresses)
 
     def _title(self, key: Key, entities: Mapping[Key, Entity]) -> str:
         """A name for people: that of the GPU and the number of the link, else the id."""
         pci, slash, link = key[1].partition("/")
-        gpu = entities.get(self._names.get(("gpu", pci), key))
+        gpu = entities.get(self.naming.known_key(("gpu", pci)) or key)
         return f"{gpu.name} link {link}" if gpu is not None and slash else key[1]
 
     def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
         """A link that is known by its events is part of the GPU with the address in its name."""
         for link in by_kind.get("nvlink", ()):
-            gpu = self._names.get(("gpu", link.key[1].partition("/")[0]))
+            gpu = self.naming.known_key(("gpu", link.key[1].partition("/")[0]))
             if gpu is not None:
                 yield Edge("part_of", link.key, gpu)
 

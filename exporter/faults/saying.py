@@ -29,6 +29,9 @@ SHOWN_AFTER_SECS = 900.0
 MAX_FAULTS = 500
 MAX_AFFECTED = 20
 MAX_RECENT = 1000
+GRAPH_WORDS = {"source": "exporter", "pcie": "pcie_port"}
+"""What kinds are called in the graph, where rules call them otherwise."""
+
 LIVING_EDGES = ("consumes", "waits_on")
 
 log = logging.getLogger("exporter.faults")
@@ -106,7 +109,10 @@ class Saying:
     def _count_nodes(self, view: View) -> Iterable[tuple[str, int]]:
         """Entities by kind; a kind that was there once is counted for ever, down to zero."""
         self._kinds_seen |= view.by_kind.keys()
-        return ((kind, len(view.by_kind.get(kind, ()))) for kind in sorted(self._kinds_seen))
+        return (
+            (GRAPH_WORDS.get(kind, kind), len(view.by_kind.get(kind, ())))
+            for kind in sorted(self._kinds_seen)
+        )
 
     def _name_all(self, view: View) -> None:
         """The subjects of all entities; what is gone and not spoken of is forgotten."""

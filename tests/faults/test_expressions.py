@@ -11,6 +11,7 @@ from exporter.faults.expression_checking import check_condition, type_of
 from exporter.faults.expression_meaning import Situation, meaning_of
 from exporter.faults.expression_parsing import parse_expression
 from exporter.faults.history import History
+from exporter.faults.naming import Naming
 from exporter.faults.observation import Observer
 from tests.faults.scenes import VOCABULARY, gpu, scene, thing, xid
 
@@ -19,7 +20,7 @@ HEARD = frozenset({"kernel_log"})
 
 def say(source: str, fields: Mapping[str, Value], heard: frozenset[str] = HEARD) -> Value:
     """What the expression says of a GPU with these fields."""
-    observer = Observer((), VOCABULARY.kin, {})
+    observer = Observer((), VOCABULARY.kin, Naming({}))
     events = [xid(79, 90.0), xid(13, 95.0), xid(13, 99.0)] if heard else []
     card = gpu(**fields)
     view = observer.observe(scene(100.0, card, events=events, heard=heard))
@@ -186,7 +187,7 @@ def test_a_window_looks_back() -> None:
     for step in range(41):
         for secs in (1.0, 60.0, 300.0):
             history.take(card.key, "errors", secs, step * 15.0, 10.0 * step)
-    observer = Observer((), VOCABULARY.kin, {})
+    observer = Observer((), VOCABULARY.kin, Naming({}))
     view = observer.observe(scene(600.0, card))
     situation = Situation(600.0, history, view, card, {})
 
@@ -203,7 +204,7 @@ def test_a_window_looks_back() -> None:
 
 def test_age_without_a_name_is_since_the_entity_is_known() -> None:
     """A component that has just appeared is zero seconds old."""
-    observer = Observer((), VOCABULARY.kin, {})
+    observer = Observer((), VOCABULARY.kin, Naming({}))
     card: Entity = gpu()
     observer.observe(scene(100.0, card))
     view = observer.observe(scene(160.0, card))

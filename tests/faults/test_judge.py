@@ -282,3 +282,23 @@ def test_a_closed_gate_ends_a_fault_only_where_its_evidence_is_known(tmp_path: P
     assert active(judging.judge(scene(15, gpu()))) == ["hot"]
     assert judging.judge(scene(30, gpu(heat=None))).unknown
     assert judging.judge(scene(331, gpu())).faults[0].state is FaultState.UNJUDGED
+
+
+def test_a_gpu_is_called_as_the_driver_said_though_nobody_has_read_it(tmp_path: Path) -> None:
+    """The log tells which UUID sits at which address: a fault keeps the stable name."""
+    judging = judge(tmp_path, rule("lost", "gpu", "events(gpu_lost, within=1h) > 0"))
+    lost = event("gpu_lost", 99, ("gpu", "0000:07:00.0"))
+    named = replace(scene(100, events=[lost]), names=((("gpu", "0000:07:00.0"), ("gpu", "GPU-x")),))
+    assert fault(judging.judge(named), "lost").subject.hw_id == "GPU-x"
+
+
+def test_a_flood_about_many_processes_stays_quick(tmp_path: Path) -> None:
+    """Thousands of crashes of thousands of processes are judged in a moment, and bounded."""
+    text = rule("crashed", "process", "events(segfault, within=1h) > 0")
+    judging = judge(tmp_path, text)
+    crashes = [event("segfault", 50 + n / 1000, ("process", str(n))) for n in range(8000)]
+    judging.judge(scene(100, events=crashes))
+    started = time.perf_counter()
+    said = judging.judge(scene(115))
+    assert time.perf_counter() - started < 0.5
+    assert len(said.faults) == 200
