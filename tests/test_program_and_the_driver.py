@@ -129,7 +129,7 @@ def test_an_nvidia_smi_that_cannot_be_killed(node: Node, stuck_files: StuckFiles
     held = stuck_files.hang("driver")
     node.nvml.say("init = error 18", capture=CAPTURE)
     node.smi.say(f"smi = hold {held}", capture=CAPTURE)
-    with node.start(timeout_secs=1) as program:
+    with node.start(timeout_secs=2) as program:
         program.page_with('reason="stuck"')
         runs, sequence = len(node.smi.runs()), _collections(program)
         wait_for(lambda: True if _collections(program) > sequence + 5 else None, "collections")

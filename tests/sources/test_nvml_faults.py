@@ -35,6 +35,10 @@ class Way:
         self.probe._not_before = 0.0
         return await self._way.ask()
 
+    def be_patient(self) -> None:
+        """Give the passes from now on all the time a busy machine may need."""
+        self._way._timeout_secs = 20.0
+
     async def reason(self) -> str:
         """Why a pass failed."""
         with pytest.raises(WayFailed) as caught:
@@ -79,6 +83,7 @@ async def test_a_hang_costs_the_pass_and_names_its_call(
         await way.ask()
     assert caught.value.reason == "timeout"
     nvml.say(*CARDS)
+    way.be_patient()
     assert temperatures(await way.ask()) == {"GPU-0": 40, "GPU-1": 40}
     assert way.probe.restarts == 1
 
@@ -400,7 +405,7 @@ async def test_two_gpus_of_the_same_uuid(nvml: NvmlLibrary, make: MakeWay) -> No
 async def test_a_slow_driver_gives_less_and_not_nothing(nvml: NvmlLibrary, make: MakeWay) -> None:
     """What matters most is read of every GPU in each pass; the rest says why it is absent."""
     nvml.say("count = 8", *CARDS[1:], "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
-    way = make(timeout_secs=4)
+    way = make(timeout_secs=5)
     for _ in range(2):
         answer = await way.ask()
         assert [gpu.temperature_celsius for gpu in answer.gpus] == [40] * 8
@@ -413,16 +418,17 @@ async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
     nvml: NvmlLibrary, make: MakeWay
 ) -> None:
     """The first call on a sleeping GPU takes seconds: each pass goes on where the last ended."""
-    nvml.say("count = 6", *CARDS[1:], "handle = sleep 0.7")
-    way = make(timeout_secs=3)
+    nvml.say("count = 10", *CARDS[1:], "handle = sleep 0.5")
+    way = make(timeout_secs=5.5)
     found = []
-    for _ in range(4):
+    for _ in range(3):
         answer = await way.ask()
         found.append(len(answer.gpus))
-        assert answer.is_partial == (len(answer.gpus) < 6)
+        assert answer.is_partial == (len(answer.gpus) < 10)
         assert not answer.problems
     assert found == sorted(found)
-    assert found[-1] == 6
+    assert 0 < found[0] < 10
+    assert found[-1] == 10
     assert way.probe.restarts == 0
 
 
