@@ -1,6 +1,7 @@
 """Runs the app on an event loop: from a checked configuration to an exit code."""
 
 import asyncio
+import ctypes
 import logging
 import os
 import sys
@@ -15,12 +16,24 @@ EXIT_OK = 0
 EXIT_FAILED = 1
 LAST_TASKS_SECS = 0.2
 LAST_WORDS_SECS = 0.2
+M_ARENA_MAX = -8
 
 log = logging.getLogger("exporter")
 
 
+def use_one_heap() -> None:
+    """Let all threads share one heap, to be called before there are any (mallopt(3)).
+
+    Otherwise each thread that reads a large file once keeps that much memory for ever.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:  # musl has only one heap
+        mallopt(M_ARENA_MAX, 1)
+
+
 def run(config: Config, identity: Identity, log_level: str) -> int:
     """Serve until told to stop; the exit code, also when the address cannot be had."""
+    use_one_heap()
     handler = set_up_logging(log_level, sys.stderr)
     loop = asyncio.new_event_loop()
     watchdog = Watchdog(loop, lambda stacks: _give_up(handler, stacks))

@@ -38,7 +38,8 @@ def _read_bytes(path: Path, limit: int) -> bytes:
         while limit > 0 and (chunk := os.read(descriptor, min(size, limit))):
             chunks.append(chunk)
             limit -= len(chunk)
-            size = LARGE_READ_BYTES
+            # Slowly: most files end here, and each read first takes as much memory as it asks for.
+            size = min(4 * size, LARGE_READ_BYTES)
         return b"".join(chunks)
     finally:
         os.close(descriptor)
