@@ -208,6 +208,11 @@ def _storage() -> Iterator[Case]:
     busy = counter('hw_disk_io_time_seconds_total{node="n1",device="sda"}', 60)
     queue = counter('hw_disk_queue_time_seconds_total{node="n1",device="sda"}', 3000)
     yield Case("HwDiskSaturated", (busy, queue))
+    nvme = 'node="n1",device="nvme0"'
+    dead = gauge(f'hw_nvme_state{{{nvme},state="dead"}}', None, 1, None)
+    yield Case("HwNvmeNotLive", (dead, gauge(f'hw_nvme_state{{{nvme},state="live"}}', 1, None, 1)))
+    yield _on("HwNvmeWarns", f"hw_nvme_critical_warning{{{nvme}}}", 0, 4)
+    yield _on("HwNvmeWorn", f"hw_nvme_percentage_used_ratio{{{nvme}}}", 0.5, 0.95)
     yield _on("HwRaidDegraded", 'hw_md_degraded{node="n1",device="md0"}', 0, 1)
 
 
