@@ -19,6 +19,10 @@ KEPT_EDGES_SECS = 600.0
 """Who used what is remembered after the end of a process: its fault is explained later."""
 
 SAME_XID_SECS = 5.0
+
+AHEAD_SECS = 5.0
+"""Events of the moment may be dated a little after it; more is a clock that was misjudged."""
+
 LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
 """Xids about one NVLink of a GPU."""
 
@@ -82,9 +86,10 @@ class Observer:
         self.naming.learn(scene.entities)
         for address, key in scene.names:
             self.naming.call(address, key)
-        for event in scene.events:
+        events = [_not_after(event, scene.now + AHEAD_SECS) for event in scene.events]
+        for event in events:
             self._take(event, scene)
-        latest = max((event.boottime for event in scene.events), default=0.0)
+        latest = max((event.boottime for event in events), default=0.0)
         self.now = max(self.now, scene.now, latest)
         self.events.forget_old(self.now)
         for entity in self._known_by_events(entities):
@@ -165,3 +170,8 @@ class Observer:
             del self._ended[oldest]
         present = {entity.key for entity in scene.entities}
         return [edge for edge, _ in self._ended.values() if edge.source not in present]
+
+
+def _not_after(event: Event, latest: float) -> Event:
+    """The event, dated this boot time at the latest: one from the future would stop our clock."""
+    return event if event.boottime <= latest else replace(event, boottime=latest)

@@ -8,7 +8,8 @@ from exporter.faults.expression import Events
 from exporter.faults.history import History
 
 WINDOW_SECS = 60.0
-TOLD_WITHIN_SECS = 600.0
+HUNG_WITHIN_SECS = 600.0
+TROUBLE_WITHIN_SECS = 1800.0
 SLOW_SECS = 0.1
 """Mean time of one request from which a disk is slow."""
 
@@ -17,14 +18,14 @@ DISK_FIELDS = ("reads_completed", "writes_completed", "queue_time_seconds")
 
 TROUBLE: Mapping[str, tuple[Events, ...]] = {
     "disk": tuple(
-        Events(what, (), TOLD_WITHIN_SECS, 0)
+        Events(what, (), TROUBLE_WITHIN_SECS, 0)
         for what in ("block_io_error", "nvme_timeout", "nvme_reset_failed", "nvme_no_path")
     ),
     "nfs_mount": (Events("nfs_not_responding", (("ended", ("no",)),), 86_400.0, 0),),
 }
 """What the kernel says of things that make others wait."""
 
-HUNG = Events("hung_task", (), TOLD_WITHIN_SECS, 0)
+HUNG = Events("hung_task", (), HUNG_WITHIN_SECS, 0)
 
 
 def waits(

@@ -139,6 +139,13 @@ def test_an_event_is_a_fault_until_its_window_has_passed(tmp_path: Path) -> None
     assert active(judging.judge(scene(701, gpu()))) == []
 
 
+def test_an_event_from_the_future_does_not_stop_the_clock(tmp_path: Path) -> None:
+    """A line whose time was misjudged is dated now, and what it began ends in time."""
+    judging = judge(tmp_path, rule("bad", "gpu", "events(xid, code=48, within=10m) > 0"))
+    assert active(judging.judge(scene(100, gpu(), events=[xid(48, 900)]))) == ["bad"]
+    assert active(judging.judge(scene(720, gpu()))) == []
+
+
 def test_the_same_xid_twice_is_two_and_the_fault_moves_on(tmp_path: Path) -> None:
     """Equal events are counted apart, and each keeps the fault alive from its own time."""
     judging = judge(tmp_path, rule("bad", "gpu", "events(xid, code=48, within=10m) > 0"))
