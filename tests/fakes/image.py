@@ -1,5 +1,6 @@
 """Builds the image for the tests, from a base that is made here once and kept."""
 
+import atexit
 import json
 import os
 import shutil
@@ -92,6 +93,8 @@ def _laid_out() -> Path:
     """The image's files in a folder; a new container is made and the ones before removed."""
     _buildah("rm", "--all", check=False)
     name = _buildah("from", "--pull-never", IMAGE).stdout.strip()
+    # A mount that stays would keep the folder from being removed.
+    atexit.register(_buildah, "rm", "--all", check=False)
     return Path(_buildah("mount", name).stdout.strip())
 
 
