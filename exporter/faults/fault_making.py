@@ -7,17 +7,15 @@ from exporter.faults.entities import Entity
 from exporter.faults.expression import (
     Compare,
     Events,
-    Junction,
     Literal,
     Name,
     Node,
-    Not,
     Value,
     walk,
 )
 from exporter.faults.expression_meaning import Situation, meaning_of
 from exporter.faults.observation import View
-from exporter.faults.rules import Rule
+from exporter.faults.rules import Condition, Rule
 from exporter.faults.texts import EVENT, NAME
 from exporter.model.event import Event
 from exporter.model.verdict import Evidence
@@ -38,7 +36,7 @@ def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> 
         return  # nothing has happened since
     binding.described = mark
     last = _last_event(rule, situation, view)
-    pieces = _evidence(rule.when.tree, situation, view)
+    pieces = _evidence(rule.when, situation, view)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     binding.evidence = tuple(seen.values())[:MAX_EVIDENCE]
     binding.summary = rule.summary.fill(lambda name: _value(name, situation, last))
@@ -58,8 +56,8 @@ def _told(rule: Rule, situation: Situation, view: View) -> list[list[Event]]:
     """The events of each part of the condition that counts some and holds."""
     counted = (
         leaf.left
-        for leaf, wanted in _leaves(rule.when.tree)
-        if isinstance(leaf, Compare) and meaning_of(leaf)(situation) is wanted
+        for leaf, meaning, wanted in rule.when.leaves
+        if isinstance(leaf, Compare) and meaning(situation) is wanted
     )
     found = (view.of(situation.entity, wanted) for wanted in counted if isinstance(wanted, Events))
     return [events for events in found if events]
@@ -87,29 +85,15 @@ def _doubts(rule: Rule, situation: Situation) -> bool:
     """Whether a piece of the evidence, or the gate, could not be judged."""
     if rule.only_if is not None and rule.only_if.meaning(situation) is None:
         return True
-    return any(meaning_of(leaf)(situation) is None for leaf, _ in _leaves(rule.when.tree))
+    return any(meaning(situation) is None for _, meaning, _ in rule.when.leaves)
 
 
-def _leaves(tree: Node) -> Iterator[tuple[Node, bool]]:
-    """The comparisons and bare conditions that a condition is made of, and what each must be."""
-    waiting = [(tree, True)]
-    while waiting:
-        node, wanted = waiting.pop()
-        if isinstance(node, Junction):
-            waiting.extend((part, wanted) for part in reversed(node.parts))
-        elif isinstance(node, Not):
-            waiting.append((node.part, not wanted))
-        else:
-            yield node, wanted
-
-
-def _evidence(tree: Node, situation: Situation, view: View) -> Iterator[Evidence]:
+def _evidence(condition: Condition, situation: Situation, view: View) -> Iterator[Evidence]:
     """What was seen: the events, and each comparison that holds with what stood in it."""
-    for node in walk(tree):
-        if isinstance(node, Events):
-            yield from _event_evidence(node, situation, view)
-    for leaf, wanted in _leaves(tree):
-        found = meaning_of(leaf)(situation)
+    for counted in condition.looks_at_events():
+        yield from _event_evidence(counted, situation, view)
+    for leaf, meaning, wanted in condition.leaves:
+        found = meaning(situation)
         if found is None or bool(found) is not wanted:
             continue
         if isinstance(leaf, Compare) and not isinstance(leaf.left, Events):

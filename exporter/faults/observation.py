@@ -69,6 +69,7 @@ class Observer:
     history: History = field(default_factory=History)
     events: EventMemory = field(default_factory=EventMemory)
     now: float = 0.0
+    _living: list[Edge] = field(default_factory=list)
     _ended: dict[tuple[str, Key, Key], tuple[Edge, float]] = field(default_factory=dict)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
@@ -103,7 +104,8 @@ class Observer:
         edges = dict.fromkeys((*scene.edges, *waiting, *links))
         scene = replace(scene, edges=tuple(edges))
         graph = Graph(entities, scene.edges)
-        past = Graph(entities, [*scene.edges, *self._edges_of_ended(scene)])
+        ended = self._edges_of_ended(scene)
+        past = Graph(entities, [*scene.edges, *ended]) if ended else graph
         return View(scene, self.now, entities, by_kind, graph, past, self.events)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
@@ -158,17 +160,18 @@ class Observer:
                     self.history.take(entity.key, name, secs, self.now, value)
 
     def _edges_of_ended(self, scene: Scene) -> list[Edge]:
-        for edge in scene.edges:
-            if edge.relation in LIVING:
-                self._ended.pop((edge.relation, edge.source, edge.target), None)
+        """What processes that are gone had used until lately."""
+        present = {entity.key for entity in scene.entities}
+        for edge in self._living:
+            if edge.source not in present:
                 self._ended[edge.relation, edge.source, edge.target] = (edge, self.now)
+        self._living = [edge for edge in scene.edges if edge.relation in LIVING]
         while self._ended:
             oldest = next(iter(self._ended))
             is_old = self._ended[oldest][1] < self.now - KEPT_EDGES_SECS
             if not is_old and len(self._ended) <= MAX_KEPT_EDGES:
                 break
             del self._ended[oldest]
-        present = {entity.key for entity in scene.entities}
         return [edge for edge, _ in self._ended.values() if edge.source not in present]
 
 

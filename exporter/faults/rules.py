@@ -1,5 +1,6 @@
 """What a rule is: when a component is broken, when it is well again, and what may explain it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,11 +13,12 @@ from exporter.faults.expression import (
     Literal,
     Name,
     Node,
+    Not,
     Window,
     walk,
 )
 from exporter.faults.expression_checking import MANY_KIN
-from exporter.faults.expression_meaning import Meaning
+from exporter.faults.expression_meaning import Meaning, meaning_of
 from exporter.faults.texts import Template
 
 LAYERS = (
@@ -45,7 +47,7 @@ class Explanation:
     within_secs: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is worked out once is kept
 class Condition:
     """An expression as it is written, as a tree, and as a function."""
 
@@ -59,7 +61,28 @@ class Condition:
 
     def looks_at_events(self) -> tuple[Events, ...]:
         """What events it counts."""
+        return self._events
+
+    @cached_property
+    def _events(self) -> tuple[Events, ...]:
         return tuple(node for node in walk(self.tree) if isinstance(node, Events))
+
+    @cached_property
+    def leaves(self) -> tuple[tuple[Node, Meaning, bool], ...]:
+        """The comparisons and bare conditions it is made of, and what each must be."""
+        return tuple((leaf, meaning_of(leaf), wanted) for leaf, wanted in _leaves(self.tree))
+
+
+def _leaves(tree: Node) -> Iterator[tuple[Node, bool]]:
+    waiting = [(tree, True)]
+    while waiting:
+        node, wanted = waiting.pop()
+        if isinstance(node, Junction):
+            waiting.extend((part, wanted) for part in reversed(node.parts))
+        elif isinstance(node, Not):
+            waiting.append((node.part, not wanted))
+        else:
+            yield node, wanted
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept

@@ -215,7 +215,8 @@ class Saying:
         found: dict[Key, None] = {}
         for user in view.graph.users(key)[:MAX_AFFECTED]:
             found[user] = None
-            found.update(dict.fromkeys(view.graph.neighbours("runs_in", user)))
+            for workload in view.graph.neighbours("runs_in", user):
+                found[workload] = None
         return [self._subject(other) for other in found]
 
     def _tell_changes(self, faults: Mapping[tuple[str, Key], Fault], view: View) -> None:
@@ -276,8 +277,10 @@ class Saying:
         yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
 
     def _links(self, view: View) -> Iterable[Link]:
+        subjects = self._subjects
         for edge in view.graph_edges():
-            source, target = self._subject(edge.source), self._subject(edge.target)
+            source = subjects.get(edge.source) or self._subject(edge.source)
+            target = subjects.get(edge.target) or self._subject(edge.target)
             yield Link(edge.relation, source, target, edge.evidence)
 
 
