@@ -10,6 +10,9 @@ from exporter.faults.rules import LAYERS, Explanation, Rule
 PRINT_ORDER_SECS = 2.0
 """Lines of one incident are printed in any order within this time."""
 
+DISTANCES = {"consumes": 1, "runs_in": 1, "numa_near": 1, "depends_on": 2, "node": 3, "hosts": 3}
+"""How far away a cause by a relation is; 0 for all others."""
+
 SAMPLING_SECS = 120.0
 """Thresholds are noticed late: a cause may be seen so long after its effect."""
 
@@ -78,21 +81,26 @@ def _choices(
 ) -> list[Step]:
     """All that explain one fault, the strongest first, each by its first relation.
 
-    What is near the component comes before what has only the node in common with it.
+    What the component is or waits for comes before what it uses, and that before what has only
+    the node in common with it.
     """
     effect = standings[index]
     found: dict[int, str] = {}
-    for explanation in effect.rule.explained_by:
+    for explanation in sorted(effect.rule.explained_by, key=_distance):
         candidates = by_rule.get(explanation.rule, ())
         for place in _in_place(effect, explanation, candidates, standings, graph):
             if place != index and _in_time(standings[place], effect, explanation):
                 found.setdefault(place, explanation.via)
 
-    def weight(place: int) -> tuple[bool, bool, tuple[object, ...]]:
+    def weight(place: int) -> tuple[bool, int, tuple[object, ...]]:
         cause = standings[place]
-        return (cause.rule.symptom, found[place] in NODE_WIDE, cause.rank)
+        return (cause.rule.symptom, DISTANCES.get(found[place], 0), cause.rank)
 
     return [Step(place, found[place]) for place in sorted(found, key=weight)]
+
+
+def _distance(explanation: Explanation) -> int:
+    return DISTANCES.get(explanation.via, 0)
 
 
 def _in_place(

@@ -62,6 +62,21 @@ def test_another_component_without_the_relation_does_not_explain(tmp_path: Path)
     assert fault(said, "slow").is_root
 
 
+def test_what_is_near_explains_before_what_is_elsewhere(tmp_path: Path) -> None:
+    """A fault of the component itself is the cause, although one of the node came first."""
+    causes = ({"rule": "short", "via": "node"}, {"rule": "hot", "via": "same"})
+    judging = judge(
+        tmp_path,
+        rule("short", "node", "pressure > 5")
+        + rule("hot", "gpu", "heat > 85")
+        + explained("slow", "gpu", "errors > 0", *causes),
+    )
+    node = Entity(("node", "n"), "n", {"pressure": 9.0})
+    judging.judge(scene(0, node, gpu(heat=20.0, errors=0.0)))
+    said = judging.judge(scene(15, node, gpu(heat=90.0, errors=1.0)))
+    assert path(said, "slow") == [("hot", "u0", "same")]
+
+
 def circle(folder: Path) -> Judge:
     """Three rules that explain each other in a circle."""
     return judge(
