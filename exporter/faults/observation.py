@@ -40,14 +40,16 @@ class View:
     graph: Graph  # as it is now
     past_graph: Graph  # with what processes that ended had used
     memory: EventMemory
+    _told: dict[tuple[Key, int], list[Event] | None] = field(default_factory=dict)
 
     def of(self, entity: Entity, wanted: Events) -> list[Event] | None:
         """The wanted events of the entity; None when nobody listened and none is known."""
-        addresses = None if entity.kind == NODE_KIND else entity.addresses
-        found = self.memory.matching(addresses, wanted, self.now)
-        if not found and not self.is_heard(wanted):
-            return None
-        return found
+        place = (entity.key, id(wanted))  # a part of a rule, which lives as long as the rule
+        if place not in self._told:
+            addresses = None if entity.kind == NODE_KIND else entity.addresses
+            found = self.memory.matching(addresses, wanted, self.now)
+            self._told[place] = found if found or self.is_heard(wanted) else None
+        return self._told[place]
 
     def graph_edges(self) -> tuple[Edge, ...]:
         """The edges of the scene."""
