@@ -1,6 +1,7 @@
 """Processes on GPUs and the workloads they belong to as entities; both end."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from exporter.faults.entities import Address, Edge, Entity, FieldsOf
 from exporter.faults.expression import Type, Value
@@ -13,6 +14,7 @@ _CLIENT_GETTERS = getters_of(GpuClient)
 _USE_GETTERS = getters_of(WorkloadUse)
 
 
+@lru_cache(maxsize=4096)
 def workload_id(workload: Workload) -> str:
     """The stable id of a workload: namespace, pod and container, or what stands for them."""
     return "/".join(part for part in (workload.namespace, workload.pod, workload.container) if part)

@@ -15,7 +15,8 @@ def links_by_name(
 ) -> Iterator[Edge]:
     """A component is part of the PCI device whose address it has, a filesystem part of its disk.
 
-    Disks are also known by the name of their controller: nvme1n1 is part of nvme1.
+    Disks are also known by the name of their controller: nvme1n1 is part of nvme1. A port of
+    InfiniBand is part of the adapter at its address.
     """
     for part, whole in _named(by_kind):
         if whole in entities and whole != part.key:
@@ -28,6 +29,11 @@ def _named(by_kind: Mapping[str, Iterable[Entity]]) -> Iterator[tuple[Entity, Ke
         for entity in by_kind.get(kind, ()):
             for _, name in entity.addresses:
                 yield entity, ("pcie", name)
+    adapters = {name: nic.key for nic in by_kind.get("nic", ()) for name in nic.addresses}
+    for port in by_kind.get("ib_port", ()):
+        for name in port.addresses:
+            if name in adapters:
+                yield port, adapters[name]
     for filesystem in by_kind.get("filesystem", ()):
         for _, name in filesystem.addresses:
             yield filesystem, ("disk", whole_disk(name))

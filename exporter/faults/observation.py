@@ -15,8 +15,8 @@ from exporter.faults.rules import Rule
 from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, waits
 from exporter.model.event import Event
 
-KEPT_EDGES_SECS = 600.0
-"""Who used what is remembered after the end of a process: its fault is explained later."""
+KEPT_EDGES_SECS = 3600.0
+"""Who used what is remembered after the end of a process: that its GPU idles is said much later."""
 
 SAME_XID_SECS = 5.0
 
@@ -103,8 +103,7 @@ class Observer:
         self._look_at_fields(entities, by_kind)
         waiting = waits(by_kind, self.history, self.events, self.now)
         links = (*self._links_by_events(by_kind), *links_by_name(entities, by_kind))
-        edges = dict.fromkeys((*scene.edges, *waiting, *links))
-        scene = replace(scene, edges=tuple(edges))
+        scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links)))
         graph = Graph(entities, scene.edges)
         ended = self._edges_of_ended(scene)
         past = Graph(entities, [*scene.edges, *ended]) if ended else graph
@@ -180,3 +179,10 @@ class Observer:
 def _not_after(event: Event, latest: float) -> Event:
     """The event, dated this boot time at the latest: one from the future would stop our clock."""
     return event if event.boottime <= latest else replace(event, boottime=latest)
+
+
+def _with_more(edges: tuple[Edge, ...], more: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    """All edges, each once; only those that are like the further ones are compared with them."""
+    relations = {edge.relation for edge in more}
+    known = {edge for edge in edges if edge.relation in relations}
+    return (*edges, *(edge for edge in dict.fromkeys(more) if edge not in known))
