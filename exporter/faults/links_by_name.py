@@ -29,11 +29,7 @@ def _named(by_kind: Mapping[str, Iterable[Entity]]) -> Iterator[tuple[Entity, Ke
         for entity in by_kind.get(kind, ()):
             for _, name in entity.addresses:
                 yield entity, ("pcie", name)
-    adapters = {name: nic.key for nic in by_kind.get("nic", ()) for name in nic.addresses}
-    for port in by_kind.get("ib_port", ()):
-        for name in port.addresses:
-            if name in adapters:
-                yield port, adapters[name]
+    yield from _ports_of_adapters(by_kind)
     for filesystem in by_kind.get("filesystem", ()):
         for _, name in filesystem.addresses:
             yield filesystem, ("disk", whole_disk(name))
@@ -41,3 +37,9 @@ def _named(by_kind: Mapping[str, Iterable[Entity]]) -> Iterator[tuple[Entity, Ke
         match = _NAMESPACE.fullmatch(disk.key[1])
         if match:
             yield disk, ("disk", match[1])
+
+
+def _ports_of_adapters(by_kind: Mapping[str, Iterable[Entity]]) -> Iterator[tuple[Entity, Key]]:
+    adapters = {name: nic.key for nic in by_kind.get("nic", ()) for name in nic.addresses}
+    for port in by_kind.get("ib_port", ()):
+        yield from ((port, adapters[name]) for name in port.addresses if name in adapters)

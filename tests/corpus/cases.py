@@ -6,6 +6,7 @@ from tests.corpus import (
     incidents_gpu_bus,
     incidents_gpu_memory,
     incidents_gpu_work,
+    incidents_mixed,
     incidents_node,
     incidents_storage_network,
 )
@@ -14,6 +15,7 @@ CASES = (
     *incidents_gpu_memory.CASES,
     *incidents_gpu_bus.CASES,
     *incidents_gpu_work.CASES,
+    *incidents_mixed.CASES,
     *incidents_node.CASES,
     *incidents_storage_network.CASES,
     *healthy_gpus.CASES,
