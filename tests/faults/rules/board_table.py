@@ -195,6 +195,14 @@ ROWS = (
         severity="critical",
     ),
     Row(
+        "kernel_panic",
+        "node",
+        holds={"kernel": "Out of memory and no killable processes..."},
+        holds_not={"kernel": NODE_OOM},
+        severity="critical",
+        summary="no killable",
+    ),
+    Row(
         "hung_task",
         "process",
         about="4242",
