@@ -17,6 +17,7 @@ EXIT_FAILED = 1
 LAST_TASKS_SECS = 0.2
 LAST_WORDS_SECS = 0.2
 M_ARENA_MAX = -8
+TRIM_SECS = 10.0
 
 log = logging.getLogger("exporter")
 
@@ -51,7 +52,22 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
 
 
 async def _serve(config: Config, identity: Identity, handler: PatientHandler) -> None:
-    await App(config, identity, dropped_log_lines=lambda: handler.dropped).run()
+    trimming = asyncio.ensure_future(_keep_heap_small())
+    try:
+        await App(config, identity, dropped_log_lines=lambda: handler.dropped).run()
+    finally:
+        trimming.cancel()
+
+
+async def _keep_heap_small() -> None:
+    """Give back now and then what the heap holds free: pages come and go, holes stay.
+
+    malloc_trim(3) takes about a millisecond for a heap of this size.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    while trim is not None:  # musl has none, and gives back by itself
+        await asyncio.sleep(TRIM_SECS)
+        trim(0)
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:
