@@ -19,7 +19,7 @@ UNCORRECTED_BIT = 61
 
 _WORD = re.compile(r"0x([0-9a-f]{1,8})")
 _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
-FATAL_CLASSES = ("fatal_port", "fatal_fabric", "host")
+FATAL_CLASSES = ("fatal_port", "fatal_fabric")
 
 
 def enriched(event: Event, catalogue: Catalogue) -> Event:

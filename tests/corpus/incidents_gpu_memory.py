@@ -31,7 +31,7 @@ def memory_error_repaired_and_contained(node: Story) -> None:
     node.wait(60)
 
 
-@incident(REPAIR_WAITS, may=ASKED)
+@incident(REPAIR_WAITS, may=ASKED, is_over=True)
 def repair_waits_and_a_reset_clears_it(node: Story) -> None:
     """Xid 63 alone: the row waits for a reset; after it the driver says that nothing waits."""
     node.wait(60)

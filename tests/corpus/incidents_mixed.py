@@ -2,7 +2,7 @@
 
 from tests.corpus.labels import incident
 from tests.corpus.machines import processors_only
-from tests.corpus.parts import limits
+from tests.corpus.parts import limits, sensor
 from tests.corpus.story import Story
 
 FELL = "GPU has fallen off the bus."
@@ -221,7 +221,74 @@ def rank_killed_and_its_card_idles_on(node: Story) -> None:
     node.wait(1100, 60)
 
 
+@incident("nvswitch_hot@0000:86:00.0", is_over=True)
+def switch_is_hot_for_a_while(node: Story) -> None:
+    """The switch slows down for heat and says later that it is cool again."""
+    node.wait(30)
+    switch = "nvidia-nvswitch1: SXid (PCI:0000:86:00.0): "
+    node.log(f"{switch}10004, Thermal Slowdown Engaged | Temp higher than WARN Threshold")
+    node.wait(60)
+    node.log(f"{switch}10005, Thermal Slowdown Disengaged")
+    node.wait(120)
+
+
+@incident(
+    *("pcie_aer_uncorrected@0000:9a:00.0", "gpu_lost@GPU-3b"),
+    root=("pcie_aer_uncorrected@0000:9a:00.0", "gpu_lost@GPU-3b"),
+    may=("gpu_count_low",),
+)
+def bus_error_above_another_card(node: Story) -> None:
+    """An error of the port above one card, and another card is lost: they have no relation."""
+    node.wait(30)
+    node.log("pcieport 0000:9a:00.0: AER: Uncorrected (Non-Fatal) error received: 0000:9a:00.0")
+    node.wait(5, 5)
+    node.xid("3b", 79, FELL)
+    node.lose("3b")
+    node.wait(60)
+
+
+@incident(
+    *("disk_io_errors@nvme1n1", "gpu_idle_allocated@GPU-3b"),
+    root=("disk_io_errors@nvme1n1", "gpu_idle_allocated@GPU-3b"),
+)
+def disk_errors_while_a_job_merely_sleeps(node: Story) -> None:
+    """A disk returns an error, and a job that sleeps in the ordinary way leaves its card idle."""
+    node.wait(30)
+    node.log("I/O error, dev nvme1n1, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0")
+    node.process(4712, state="sleeping")
+    node.idle_since_now("3b")
+    node.wait(700, 60)
+
+
+@incident("power_supply_alarm@*", *(f"gpu_power_brake@GPU-{bus}" for bus in ALL))
+def power_supply_fails_and_cards_brake(node: Story) -> None:
+    """A supply raises its alarm, and all cards are held down from outside."""
+    node.wait(30)
+    node.put("Sensors", "sensors", "psu", **sensor("power", "PSU1", 0.0, alarm=True))
+    node.wait(90)
+    node.gpus(clock_limit_active=limits("hw_power_brake", "hw_slowdown"))
+    node.wait(120)
+
+
+@incident(
+    *("nic_driver_fatal@*", "ib_port_down@mlx5_0/1"),
+)
+def firmware_of_a_fabric_adapter_fails(node: Story) -> None:
+    """The adapter's firmware gives up, and its port goes down with it."""
+    node.wait(30)
+    text = "print_health_info:500:(pid 0): synd 0x8: unrecoverable hardware error"
+    node.log(f"mlx5_core 0000:ca:00.0: {text}")
+    node.wait(5, 5)
+    node.put("Infiniband", "ports", "mlx5_0", state="down", phys_state="disabled")
+    node.wait(60)
+
+
 CASES = (
+    switch_is_hot_for_a_while,
+    bus_error_above_another_card,
+    disk_errors_while_a_job_merely_sleeps,
+    power_supply_fails_and_cards_brake,
+    firmware_of_a_fabric_adapter_fails,
     bus_error_of_the_card_in_newer_words,
     bus_error_and_loss_without_a_log,
     firmware_tells_of_the_bus_error,

@@ -67,7 +67,7 @@ def file_server_silent_and_all_cards_idle(node: Story) -> None:
     node.wait(720, 30)
 
 
-@incident("nfs_server_stalled@192.0.2.10", may=("filesystem_stuck",))
+@incident("nfs_server_stalled@192.0.2.10", may=("filesystem_stuck",), is_over=True)
 def file_server_silent_for_a_while(node: Story) -> None:
     """Two minutes of silence, then the server answers, and all is well again."""
     node.wait(60)

@@ -17,7 +17,8 @@ class Case:
     Faults are written `rule@component`, with `*` for what does not matter and `|` between
     alternatives. `expect` must be said at some moment, `root` is what the expected faults come
     from at last (several for independent ones), `may` is neither right nor wrong, `never` would
-    be a grave error; everything else that is said is wrong.
+    be a grave error; everything else that is said is wrong. With `is_over` nothing may be active
+    at the end.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Case:
     root: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
+    is_over: bool = False
 
     @property
     def is_incident(self) -> bool:
@@ -47,13 +49,14 @@ def incident(
     may: tuple[str, ...] = (),
     never: tuple[str, ...] = (),
     node: Callable[[], Tree] = trainer,
+    is_over: bool = False,
 ) -> Callable[[Telling], Case]:
     """Label a telling as an incident; its root is the first of the expected unless said."""
     roots = (root or expect[0],) if isinstance(root, str) else root
 
     def labelled(tell: Telling) -> Case:
         missing = tuple(each for each in roots if each not in expect)
-        return Case(*_said_of(tell), node, tell, (*expect, *missing), roots, may, never)
+        return Case(*_said_of(tell), node, tell, (*expect, *missing), roots, may, never, is_over)
 
     return labelled
 

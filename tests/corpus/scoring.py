@@ -25,6 +25,7 @@ class Result:
     roots: frozenset[str] = field(default_factory=frozenset)
     forbidden: tuple[str, ...] = ()
     was_unhealthy: bool = False
+    left: tuple[str, ...] = ()  # still active at the end
 
     @property
     def is_root_right(self) -> bool:
@@ -79,8 +80,10 @@ def judged(case: Case, book: RuleBook) -> Result:
     """Replay one recording through these rules."""
     last: dict[str, Fault] = {}
     was_unhealthy = False
+    left: tuple[str, ...] = ()
     for _, conclusions in replayed(case.recording(), book):
         was_unhealthy |= not conclusions.is_healthy
+        left = tuple(map(_written, conclusions.active))
         last |= {_written(fault): fault for fault in conclusions.active}
     expected = {each for each in last if any(_fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(_fits(label, each) for each in last))
@@ -94,6 +97,7 @@ def judged(case: Case, book: RuleBook) -> Result:
         roots=frozenset(_root(last[each]) for each in expected),
         forbidden=tuple(each for each in last if any(_fits(no, each) for no in case.never)),
         was_unhealthy=was_unhealthy,
+        left=left,
     )
 
 

@@ -22,10 +22,11 @@ def result_of(case: Case) -> Result:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nothing_grave_is_said(case: Case) -> None:
-    """No recording gets a fault that its label forbids, and a node that is well stays healthy."""
+    """No fault that a label forbids, a node that is well stays healthy, what is over has ended."""
     said = result_of(case)
     assert not said.forbidden
     assert case.is_incident or not said.was_unhealthy
+    assert not case.is_over or not said.left
 
 
 def test_the_figures_hold() -> None:

@@ -16,7 +16,7 @@ _DEVICE = r"(?P<device>[\w!-]{1,32})"
 _BLOCK_DEVICE = re.compile(
     r"(?:nvme\d|[svh]d[a-z]|xvd|dm-\d|md\d|loop\d|mmcblk|nbd|rbd|sr\d)[\w-]*$"
 )
-_REMOVABLE = re.compile(r"(?:sr|fd)\d")
+_REMOVABLE = re.compile(r"(?:sr|fd|loop)\d")
 _CONTROLLER = r"nvme (?P<device>nvme\d{1,5}): "
 
 
@@ -46,7 +46,7 @@ def _without_process(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _removable(fields: dict[str, str]) -> dict[str, str]:
-    """The device, and whether it is one that is often empty: a CD or floppy drive."""
+    """The device, and whether it is one that comes and goes: a CD or floppy drive, an image."""
     if _REMOVABLE.match(fields.get("device", "")):
         fields["removable"] = "yes"
     return fields
