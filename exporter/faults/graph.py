@@ -21,12 +21,30 @@ class Graph:
 
     def __init__(self, keys: Iterable[Key], edges: Iterable[Edge]) -> None:
         self._keys = dict.fromkeys(keys)
-        self._out: dict[tuple[str, Key], list[Key]] = {}
-        self._in: dict[tuple[str, Key], list[Key]] = {}
+        self._edges: dict[str, list[Edge]] = {}
         for edge in edges:
-            self._out.setdefault((edge.relation, edge.source), []).append(edge.target)
-            self._in.setdefault((edge.relation, edge.target), []).append(edge.source)
+            self._edges.setdefault(edge.relation, []).append(edge)
+        self._targets: dict[str, dict[Key, list[Key]]] = {}
+        self._sources: dict[str, dict[Key, list[Key]]] = {}
         self._wholes: dict[Key, frozenset[Key]] = {}
+
+    def _out(self, relation: str, key: Key) -> list[Key]:
+        """Where edges lead from here; each relation is sorted when it is first asked for."""
+        targets = self._targets.get(relation)
+        if targets is None:
+            targets = self._targets[relation] = {}
+            for edge in self._edges.get(relation, ()):
+                targets.setdefault(edge.source, []).append(edge.target)
+        return targets.get(key, [])
+
+    def _in(self, relation: str, key: Key) -> list[Key]:
+        """Where edges that lead here come from."""
+        sources = self._sources.get(relation)
+        if sources is None:
+            sources = self._sources[relation] = {}
+            for edge in self._edges.get(relation, ()):
+                sources.setdefault(edge.target, []).append(edge.source)
+        return sources.get(key, [])
 
     def related(self, key: Key, relation: str) -> Iterable[Key]:
         """The entities that may be the cause when `key` has a fault and this relation counts."""
@@ -44,14 +62,14 @@ class Graph:
 
     def neighbours(self, relation: str, key: Key) -> list[Key]:
         """Where edges of this relation lead from here."""
-        return self._out.get((relation, key), [])
+        return self._out(relation, key)
 
     def users(self, key: Key) -> list[Key]:
         """The processes that use or wait for this entity or a part or whole of it."""
         found: dict[Key, None] = {}
         for part in self.same(key):
             for relation in ("consumes", "waits_on"):
-                found.update(dict.fromkeys(self._in.get((relation, part), ())))
+                found.update(dict.fromkeys(self._in(relation, part)))
         return list(found)
 
     def same(self, key: Key) -> frozenset[Key]:
@@ -66,7 +84,7 @@ class Graph:
             seen = {key}
             waiting = [key]
             while waiting:
-                for other in edges.get(("part_of", waiting.pop()), ()):
+                for other in edges("part_of", waiting.pop()):
                     if other not in seen:
                         seen.add(other)
                         waiting.append(other)
@@ -90,35 +108,35 @@ class Graph:
         """The devices under the same port."""
         for own in (part for part in self.same(key) if part[0] == "pcie"):
             for port in self.neighbours("below", own):
-                for sibling in self._in.get(("below", port), ()):
+                for sibling in self._in("below", port):
                     yield from self.same(sibling)
 
     def around(self, relation: str, key: Key) -> Iterator[Key]:
         """Neighbours by an edge that has no direction, with all they are part of."""
         for part in self.same(key):
             for edges in (self._out, self._in):
-                for other in edges.get((relation, part), ()):
+                for other in edges(relation, part):
                     yield from self.same(other)
 
     def used(self, key: Key) -> Iterator[Key]:
         """What a process uses, or who uses a component."""
         for part in self.same(key):
-            yield from self._out.get(("consumes", part), ())
-            yield from self._in.get(("consumes", part), ())
+            yield from self._out("consumes", part)
+            yield from self._in("consumes", part)
 
     def waited_for(self, key: Key) -> Iterator[Key]:
         """What a process waits for, or what the users of a component wait for; all for the node."""
         if key[0] == "node":
             yield from self._keys
             return
-        for process in (key, *self.users(key), *self._in.get(("runs_in", key), ())):
-            for target in self._out.get(("waits_on", process), ()):
+        for process in (key, *self.users(key), *self._in("runs_in", key)):
+            for target in self._out("waits_on", process):
                 yield from self.same(target)
 
     def working_with(self, key: Key) -> Iterator[Key]:
         """The workload of a process, or the processes of a workload."""
-        yield from self._out.get(("runs_in", key), ())
-        yield from self._in.get(("runs_in", key), ())
+        yield from self._out("runs_in", key)
+        yield from self._in("runs_in", key)
 
     def depended_on(self, key: Key) -> Iterator[Key]:
         """GPUs, switches and the node, which drivers, links and collectors depend on."""
