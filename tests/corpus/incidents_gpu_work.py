@@ -217,7 +217,7 @@ def flash_of_the_board_is_corrupt(node: Story) -> None:
     node.wait(60)
 
 
-@incident("gpu_app_fault@*|gpu_app_fault@4712", may=JOB, never=("gpu_suspect_hardware",))
+@incident("gpu_app_fault@*|gpu_app_fault@4712", may=JOB, never=("gpu_xid_critical", "gpu_lost"))
 def application_reads_where_nothing_is(node: Story) -> None:
     """Xid 31 and 43 of one process: a bug of the job, the GPU is well."""
     node.wait(60)
@@ -226,16 +226,6 @@ def application_reads_where_nothing_is(node: Story) -> None:
     node.xid("3b", 31, text, pid="4712", name="trainer")
     node.xid("3b", 43, "Ch 00000010", pid="4712", name="trainer")
     node.wait(60)
-
-
-@incident("gpu_suspect_hardware@GPU-3b", may=JOB)
-def same_unit_fails_again(node: Story) -> None:
-    """Xid 13 at the same GPC and TPC three times in hours, from different processes."""
-    node.wait(60)
-    for pid in ("4712", "5820", "6931"):
-        text = "Graphics SM Warp Exception on (GPC 2, TPC 5, SM 1): Illegal Instruction Encoding"
-        node.xid("3b", 13, text, pid=pid, name="trainer")
-        node.wait(1800, 300)
 
 
 CASES = (
