@@ -1,8 +1,7 @@
 """What fields were over the last minutes: bounded, and dropped with their entities."""
 
-from collections import deque
+from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from exporter.faults.entities import Key
 from exporter.faults.expression import Value
@@ -13,27 +12,33 @@ BUCKETS = 30
 MAX_SERIES = 20_000
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """Some samples that follow each other; the sums count from the beginning of the series."""
-
-    began: float
-    ended: float
-    highest: float
-    total: float
-    count: int
-    first: tuple[float, int]  # what had risen and changed at its first sample
-    latest: tuple[float, int]  # the same at its last
+# What is remembered of the samples of one step; the sums count from the beginning of the series.
+CELLS = 9
+(
+    BEGAN,
+    ENDED,
+    HIGHEST,
+    TOTAL,
+    COUNT,
+    FIRST_RISEN,  # what had risen and changed at its first sample
+    FIRST_CHANGES,
+    LAST_RISEN,  # the same at its last
+    LAST_CHANGES,
+) = range(CELLS)
 
 
 class Series:
-    """One field of one entity over its longest window."""
+    """One field of one entity over its longest window.
 
-    __slots__ = ("_buckets", "_changes", "_last", "_risen", "_since", "_window_secs")
+    The steps lie one behind the other in one array: there are thousands of them on a node with
+    many processes, and an object each would cost six times as much.
+    """
+
+    __slots__ = ("_cells", "_changes", "_last", "_risen", "_since", "_window_secs")
 
     def __init__(self, window_secs: float) -> None:
         self._window_secs = window_secs
-        self._buckets: deque[_Bucket] = deque(maxlen=BUCKETS + 2)
+        self._cells = array("d")
         self._risen = 0.0
         self._changes = 0
         self._last: Value = None
@@ -55,20 +60,23 @@ class Series:
         self._store(now, number)
 
     def _store(self, now: float, number: float) -> None:
-        last = self._buckets[-1] if self._buckets else None
-        if last is not None and now - last.began < self._window_secs / BUCKETS:
-            last.ended = now
-            last.highest = max(last.highest, number)
-            last.total += number
-            last.count += 1
-            last.latest = (self._risen, self._changes)
+        cells = self._cells
+        if cells and now - cells[BEGAN - CELLS] < self._window_secs / BUCKETS:
+            cells[ENDED - CELLS] = now
+            cells[HIGHEST - CELLS] = max(cells[HIGHEST - CELLS], number)
+            cells[TOTAL - CELLS] += number
+            cells[COUNT - CELLS] += 1
+            cells[LAST_RISEN - CELLS] = self._risen
+            cells[LAST_CHANGES - CELLS] = self._changes
             return
         sums = (self._risen, self._changes)
-        self._buckets.append(_Bucket(now, now, number, number, 1, sums, sums))
+        cells.extend((now, now, number, number, 1, *sums, *sums))
+        if len(cells) > CELLS * (BUCKETS + 2):
+            del cells[:CELLS]
 
     def is_of(self, now: float) -> bool:
         """Whether the last sample was taken now: anything else is not fresh."""
-        return bool(self._buckets) and self._buckets[-1].ended >= now
+        return bool(self._cells) and self._cells[ENDED - CELLS] >= now
 
     def age(self, now: float) -> float | None:
         """Seconds the field has had its value."""
@@ -78,11 +86,12 @@ class Series:
         """A function of the last seconds; None when it cannot be said."""
         if not self.is_of(now):
             return None
-        inside = [bucket for bucket in self._buckets if bucket.ended >= now - secs]
+        cells = self._cells
+        inside = [at for at in self._steps() if cells[at + ENDED] >= now - secs]
         if function == "max_over":
-            return max(bucket.highest for bucket in inside)
+            return max(cells[at + HIGHEST] for at in inside)
         if function == "avg_over":
-            return sum(b.total for b in inside) / sum(b.count for b in inside)
+            return sum(cells[at + TOTAL] for at in inside) / sum(cells[at + COUNT] for at in inside)
         return self._difference(function, now - secs, now)
 
     def _difference(self, function: str, since: float, now: float) -> float | None:
@@ -95,16 +104,20 @@ class Series:
         added = self._risen - risen
         return added if function == "increase" else added / (now - began)
 
-    def _start(self, since: float) -> tuple[float, tuple[float, int]]:
+    def _start(self, since: float) -> tuple[float, tuple[float, float]]:
         """The last sample before that moment, else the first there is."""
-        start = self._buckets[0]
-        for bucket in self._buckets:
-            if bucket.began > since:
+        cells, start = self._cells, 0
+        for at in self._steps():
+            if cells[at + BEGAN] > since:
                 break
-            start = bucket
-        if start.ended <= since:
-            return start.ended, start.latest
-        return start.began, start.first
+            start = at
+        if cells[start + ENDED] <= since:
+            return cells[start + ENDED], (cells[start + LAST_RISEN], cells[start + LAST_CHANGES])
+        return cells[start + BEGAN], (cells[start + FIRST_RISEN], cells[start + FIRST_CHANGES])
+
+    def _steps(self) -> range:
+        """Where each step begins, oldest first."""
+        return range(0, len(self._cells), CELLS)
 
 
 class History:
