@@ -80,6 +80,7 @@ class App:
         self._children = Children()
         self._gpu_children = Children()
         self._collecting: asyncio.Task[None] | None = None
+        self._judging: Judging | None = None
         self._stop = asyncio.Event()
         self._pages = Pages(boottime_now, self._moment)
         self._gpu_release = GpuRelease()
@@ -168,6 +169,8 @@ class App:
             self._collecting.cancel()
         self._server.pre_shutdown()
         await self._collector.close()
+        if self._judging is not None:
+            await self._judging.close()
         await asyncio.gather(self._children.end_all(), self._gpu_children.end_all())
 
     def _listen(self) -> list[socket.socket]:
@@ -225,16 +228,15 @@ class App:
             gpu_release=self._gpu_release,
             is_metric_taken=NAMES.__contains__,
         )
-        judging = None
         if self._config.faults.enabled:
-            judging = Judging(self._config, self._call, time.perf_counter)
+            self._judging = Judging(self._config, self._call, time.perf_counter)
         return Collector(
             self._identity.node,
             [row.build(around) for row in chosen(self._config)],
             interval_secs=self._config.metrics.collect_interval_secs,
             clocks=Clocks(wall_now, boottime_now),
             publish=self._publish,
-            conclude=judging.conclude if judging else None,
+            conclude=self._judging.conclude if self._judging else None,
         )
 
     def _wake(self, source: str) -> None:

@@ -14,6 +14,7 @@ from exporter.model.verdict import Conclusions
 from exporter.sources.interface import CallBlocking
 
 BOOT_ID = "sys/kernel/random/boot_id"
+LAST_WRITE_SECS = 0.3
 
 log = logging.getLogger("exporter.faults")
 
@@ -36,8 +37,14 @@ class Judging:
         self._keep()
         return conclusions
 
+    async def close(self) -> None:
+        """Write what has not been written yet, within a moment: the log is not read again."""
+        self._keep()
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
+
     def _keep(self) -> None:
-        """Begin to write what has changed; while a write is under way, wait for the next time."""
+        """Begin to write what has changed; a write that is under way goes on to it by itself."""
         if self._folder is None or (self._writing is not None and not self._writing.done()):
             return
         text = self._reasoner.news_to_keep()
@@ -45,6 +52,12 @@ class Judging:
             self._writing = asyncio.ensure_future(self._write(self._folder, text))
 
     async def _write(self, folder: Path, text: str) -> None:
+        news: str | None = text
+        while news is not None:
+            await self._write_once(folder, news)
+            news = self._reasoner.news_to_keep()
+
+    async def _write_once(self, folder: Path, text: str) -> None:
         try:
             await self._call(lambda: state_file.write(folder, text))
         except OSError as error:

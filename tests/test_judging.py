@@ -64,6 +64,31 @@ async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     assert (again.rule, again.since) == (fault.rule, fault.since)
 
 
+async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:
+    """A fault that is found while the disk is slow is kept when the program is stopped then."""
+    disk_answers = asyncio.Event()
+
+    async def slowly(function: Callable[[], T]) -> T:
+        await disk_answers.wait()
+        return function()
+
+    made = config(tmp_path)
+    judge = Judging(made, slowly, stopwatch=lambda: 0.0)
+    judge.conclude(snapshot(100.0, 90.0))
+    await asyncio.sleep(0)
+    judge.conclude(snapshot(101.0, 90.0, 100.5))
+    disk_answers.set()
+    await judge.close()
+    assert "100.5" in (tmp_path / "state/faults.json").read_text()
+    (again,) = judging(made).conclude(snapshot(200.0)).active
+    assert again.rule == "kernel_oops"
+
+
+async def test_a_judge_that_keeps_nothing_ends_at_once(tmp_path: Path) -> None:
+    """Without a directory for state there is nothing to wait for."""
+    await judging(replace(config(tmp_path), state=State())).close()
+
+
 async def test_another_boot_begins_anew(tmp_path: Path) -> None:
     """What was kept of another boot is not shown."""
     made = config(tmp_path)
