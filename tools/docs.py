@@ -18,6 +18,7 @@ from exporter.faults.kinds import VOCABULARY
 from exporter.faults.reasoner import rule_book
 from exporter.faults.rules_page import rules_page
 from exporter.sources.kernel_log.meanings import kernel_log_page
+from tests.scoreboard.table import reliability_page
 from tools.alerts import alerts_page, prometheus_rule
 from tools.dashboard_pages import DASHBOARDS
 from tools.dashboards import config_maps, to_json
@@ -142,6 +143,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/METRICS.md": metrics_page,
     "docs/RIGHTS.md": rights_page,
     "docs/alerts.md": alerts_page,
+    "docs/reliability.md": reliability_page,
     "docs/sizing.md": sizing_page,
     "docs/kernel-log.md": kernel_log_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),

@@ -22,6 +22,7 @@ PAGES = tuple(
         "docs/sizing.md",
         "docs/alerts.md",
         "docs/RIGHTS.md",
+        "docs/reliability.md",
         "dashboards/README.md",
         "SECURITY.md",
     )

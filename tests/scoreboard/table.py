@@ -1,0 +1,122 @@
+"""The cases the exporter must survive, and how a run of the tests turned out for each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomli
+
+FOLDER = Path(__file__).parent
+TOPICS = (
+    *("driver", "nvidia_smi", "values", "node", "program", "clients", "tenants", "kernel_log"),
+)
+"""The files of the table, in the order of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that goes wrong, what it costs the operator, and the tests that prove it.
+
+    `needs` is what a machine must have for its tests to run: without it they are skipped.
+    """
+
+    name: str
+    case: str
+    data: str
+    promise: str
+    tests: tuple[str, ...]
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Cases about one thing, under a title of the page."""
+
+    title: str
+    cases: tuple[Case, ...]
+
+
+def topics() -> tuple[Topic, ...]:
+    """The whole table, read from the files beside this one."""
+    return tuple(_topic(tomli.loads((FOLDER / f"{name}.toml").read_text())) for name in TOPICS)
+
+
+def _topic(document: Mapping[str, object]) -> Topic:
+    rows = document["case"]
+    assert isinstance(rows, list)
+    cases = tuple(Case(**{**row, "tests": tuple(row["tests"])}) for row in rows)
+    return Topic(str(document["title"]), cases)
+
+
+def cases() -> tuple[Case, ...]:
+    """All cases, in the order of the page."""
+    return tuple(case for topic in topics() for case in topic.cases)
+
+
+def function_of(node_id: str) -> str:
+    """The test a node id belongs to, without the parameters of one of its runs."""
+    return node_id.partition("[")[0]
+
+
+def verdict(case: Case, outcomes: Mapping[str, set[str]]) -> str:
+    """`passed`, `failed`, `skipped`, or `not run`.
+
+    `outcomes` has, for each test, how its runs ended. A case is skipped when one of its tests was
+    skipped as a whole, and not run when one of them was not among those selected.
+    """
+    of_each = [outcomes.get(test, set()) for test in case.tests]
+    if any("failed" in ended for ended in of_each):
+        return "failed"
+    if not all(of_each):
+        return "not run"
+    return "passed" if all("passed" in ended for ended in of_each) else "skipped"
+
+
+def summary(outcomes: Mapping[str, set[str]]) -> str:
+    """One line about all cases of this run; empty where no case was run whole."""
+    by_verdict: dict[str, list[str]] = {}
+    for case in cases():
+        by_verdict.setdefault(verdict(case, outcomes), []).append(case.name)
+    partial = by_verdict.pop("not run", [])
+    run = sum(map(len, by_verdict.values()))
+    if not run:
+        return ""
+    parts = [f"scoreboard: {len(by_verdict.get('passed', ()))} of {run} cases passed"]
+    parts += [_counted(word, by_verdict.get(word, ())) for word in ("failed", "skipped")]
+    if partial:
+        parts.append(f"{len(partial)} not in this run")
+    return ", ".join(filter(None, parts))
+
+
+def _counted(word: str, names: Iterable[str]) -> str:
+    found = list(names)
+    return f"{len(found)} {word}: {' '.join(found)}" if found else ""
+
+
+def reliability_page() -> str:
+    """`docs/reliability.md`: each case, what it means for the operator's data, and its tests."""
+    found = topics()
+    count = sum(len(topic.cases) for topic in found)
+    lines = [
+        "# What the exporter survives",
+        "",
+        "Generated from `tests/scoreboard/`; every case is proved by the tests named beside it.",
+        f"`make test` runs them all and ends with one line: how many of the {count} cases passed,",
+        "and which could not be tried on this machine.",
+    ]
+    for topic in found:
+        lines += ["", f"## {topic.title}", ""]
+        lines += ["| case | what happens to the data | promise | tests |", "|---|---|---|---|"]
+        lines += [_row(case) for case in topic.cases]
+    return "\n".join(lines) + "\n"
+
+
+def _row(case: Case) -> str:
+    needs = f" (needs {case.needs})" if case.needs else ""
+    what = f"**{case.name}**: {case.case}{needs}"
+    return f"| {what} | {case.data} | {case.promise} | {', '.join(map(_link, case.tests))} |"
+
+
+def _link(test: str) -> str:
+    path, _, name = test.partition("::")
+    return f"[{name.removeprefix('test_').replace('_', ' ')}](../{path})"
