@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from exporter.faults.entities import Key
-from exporter.model.verdict import Evidence
+from exporter.model.verdict import Evidence, Key
 
 UNKNOWN_ENDS_SECS = 300.0
 """A fault that could not be judged for so long is no longer shown as one: the cache's life."""

@@ -1,17 +1,14 @@
 """Which fault explains which: the root of each, whatever circles the rules allow."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from exporter.faults.entities import Key
 from exporter.faults.graph import NODE_WIDE, Graph
 from exporter.faults.rules import LAYERS, Explanation, Rule
+from exporter.model.verdict import Key
 
 PRINT_ORDER_SECS = 2.0
 """Lines of one incident are printed in any order within this time."""
-
-DISTANCES = {"consumes": 1, "runs_in": 1, "numa_near": 1, "depends_on": 2, "node": 3, "hosts": 3}
-"""How far away a cause by a relation is; 0 for all others."""
 
 SAMPLING_SECS = 120.0
 """Thresholds are noticed late: a cause may be seen so long after its effect."""
@@ -85,38 +82,31 @@ def _choices(
     the node in common with it.
     """
     effect = standings[index]
-    found: dict[int, str] = {}
-    for explanation in sorted(effect.rule.explained_by, key=_distance):
+    found: dict[int, Explanation] = {}
+    for explanation in effect.rule.near_causes_first:
         candidates = by_rule.get(explanation.rule, ())
         for place in _in_place(effect, explanation, candidates, standings, graph):
             if place != index and _in_time(standings[place], effect, explanation):
-                found.setdefault(place, explanation.via)
+                found.setdefault(place, explanation)
 
     def weight(place: int) -> tuple[bool, int, tuple[object, ...]]:
         cause = standings[place]
-        return (cause.rule.symptom, DISTANCES.get(found[place], 0), cause.rank)
+        return (cause.rule.symptom, found[place].distance, cause.rank)
 
-    return [Step(place, found[place]) for place in sorted(found, key=weight)]
-
-
-def _distance(explanation: Explanation) -> int:
-    return DISTANCES.get(explanation.via, 0)
+    return [Step(place, found[place].via) for place in sorted(found, key=weight)]
 
 
 def _in_place(
     effect: Standing,
     explanation: Explanation,
-    candidates: Iterable[int],
+    candidates: Sequence[int],
     standings: Sequence[Standing],
     graph: Graph,
-) -> list[int]:
+) -> Sequence[int]:
     """The candidates that have the relation to the effect."""
-    candidates = list(candidates)
     if not candidates or explanation.via in NODE_WIDE:
         return candidates
-    related = set(graph.related(effect.key, explanation.via))
-    if explanation.via == "same":
-        related.add(effect.key)
+    related = graph.related(effect.key, explanation.via)
     return [place for place in candidates if standings[place].key in related]
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from exporter.faults.expression import Value
 from exporter.model.event import Event
-
-Key: TypeAlias = tuple[str, str]
-"""The kind of an entity and its stable id."""
+from exporter.model.verdict import Edge, Key
 
 Address: TypeAlias = tuple[str, str]
 """What events call an entity: a type in the words of the faults page, and an id."""
@@ -40,20 +39,6 @@ class Entity:
     def kind(self) -> str:
         """What sort of thing it is, in the words of rules."""
         return self.key[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """How one entity hangs together with another.
-
-    `relation` is consumes, waits_on or runs_in (something that goes on), or part_of, below, near,
-    peer (how the hardware is built). `evidence` says how that is known.
-    """
-
-    relation: str
-    source: Key
-    target: Key
-    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +79,21 @@ class FieldsOf:
         getter = self._getters.get(name)
         if getter is not None:
             return getter(self._value)
-        field_name, bracket, label = name.partition("[")
-        rows = getattr(self._value, field_name, None) if bracket else None
-        return of_label(rows, label[:-1]) if isinstance(rows, tuple) else None
+        field_name, wanted = labels_of(name)
+        rows = getattr(self._value, field_name, None) if wanted else None
+        return of_labels(rows, wanted) if isinstance(rows, tuple) else None
 
 
-def of_label(rows: Iterable[tuple[str | float, ...]], label: str) -> Value:
-    """The value of one label (`a`, or `a,b` where there are two) among rows of labels and value."""
-    wanted = tuple(label.split(","))
-    return next((row[-1] for row in rows if row[:-1] == wanted), None)
+@lru_cache(maxsize=512)
+def labels_of(name: str) -> tuple[str, tuple[str, ...]]:
+    """The field and the labels of `field[a,b]`; a plain field has none."""
+    field_name, bracket, label = name.partition("[")
+    return field_name, tuple(label[:-1].split(",")) if bracket else ()
+
+
+def of_labels(rows: Iterable[tuple[str | float, ...]], wanted: tuple[str, ...]) -> Value:
+    """The value beside these labels among rows of labels and a value."""
+    for row in rows:
+        if row[:-1] == wanted:
+            return row[-1]
+    return None

@@ -166,6 +166,14 @@ def _any(parts: Iterable[Meaning]) -> Meaning:
 def _compare(node: Compare) -> Meaning:
     left, right = meaning_of(node.left), meaning_of(node.right)
     compare = _COMPARISONS[node.operator]
+    if isinstance(node.right, Literal):
+        limit = node.right.value  # most comparisons are with a number: one call less
+
+        def comparison_with_limit(situation: Situation) -> Value:
+            first = left(situation)
+            return None if first is None else compare(first, limit)  # type: ignore[arg-type]  # as below
+
+        return comparison_with_limit
 
     def comparison(situation: Situation) -> Value:
         first, second = left(situation), right(situation)

@@ -1,6 +1,7 @@
 """From what a rule found to what is said of it: sentence, evidence, confidence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from exporter.faults.bindings import Binding
 from exporter.faults.entities import Entity
@@ -9,13 +10,11 @@ from exporter.faults.expression import (
     Events,
     Literal,
     Name,
-    Node,
     Value,
-    walk,
 )
-from exporter.faults.expression_meaning import Situation, meaning_of
+from exporter.faults.expression_meaning import Situation
 from exporter.faults.observation import View
-from exporter.faults.rules import Condition, Rule
+from exporter.faults.rules import Condition, Leaf, Rule
 from exporter.faults.texts import EVENT, NAME
 from exporter.model.event import Event
 from exporter.model.verdict import Evidence
@@ -26,21 +25,26 @@ DOUBT_FACTOR = 0.8
 MAX_EVIDENCE = 8
 MAX_RAW_CHARS = 512
 
+Found: TypeAlias = tuple[Leaf, Value]
+"""A part of a condition, and what it was found to be."""
+
 
 def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> None:
     """Put sentence, evidence and confidence of this moment into the binding."""
-    told = _told(rule, situation, view)
+    found = [(leaf, leaf.meaning(situation)) for leaf in rule.when.leaves]
+    told = _told(found, situation, view)
     moment = max((events[-1].boottime for events in told), default=view.now)
     mark = (moment, sum(map(len, told)))
     if binding.summary and rule.needed is not None and mark == binding.described:
         return  # nothing has happened since
     binding.described = mark
     last = _last_event(rule, situation, view)
-    pieces = _evidence(rule.when, situation, view)
+    pieces = _evidence(rule.when, found, situation, view)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     binding.evidence = tuple(seen.values())[:MAX_EVIDENCE]
     binding.summary = rule.summary.fill(lambda name: _value(name, situation, last))
-    binding.confidence = rule.confidence * (DOUBT_FACTOR if _doubts(rule, situation) else 1.0)
+    doubt = DOUBT_FACTOR if _doubts(rule, found, situation) else 1.0
+    binding.confidence = rule.confidence * doubt
     binding.last_evidence = moment
     if rule.escalate is not None and rule.escalate.meaning(situation):
         binding.is_escalated = True
@@ -48,19 +52,20 @@ def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> 
 
 def first_moment(rule: Rule, situation: Situation, view: View) -> float:
     """Since when, in seconds since boot, the condition holds that was just found to hold."""
-    told = _told(rule, situation, view)
+    found = [(leaf, leaf.meaning(situation)) for leaf in rule.when.leaves]
+    told = _told(found, situation, view)
     return min((events[0].boottime for events in told), default=view.now)
 
 
-def _told(rule: Rule, situation: Situation, view: View) -> list[list[Event]]:
+def _told(found: Sequence[Found], situation: Situation, view: View) -> list[list[Event]]:
     """The events of each part of the condition that counts some and holds."""
     counted = (
-        leaf.left
-        for leaf, meaning, wanted in rule.when.leaves
-        if isinstance(leaf, Compare) and meaning(situation) is wanted
+        leaf.tree.left
+        for leaf, value in found
+        if isinstance(leaf.tree, Compare) and value is leaf.wanted
     )
-    found = (view.of(situation.entity, wanted) for wanted in counted if isinstance(wanted, Events))
-    return [events for events in found if events]
+    told = (view.of(situation.entity, wanted) for wanted in counted if isinstance(wanted, Events))
+    return [events for events in told if events]
 
 
 def _last_event(rule: Rule, situation: Situation, view: View) -> Event | None:
@@ -81,28 +86,38 @@ def _value(name: Name, situation: Situation, last: Event | None) -> Value:
     return None if owner is None else owner.fields.get(name.key)
 
 
-def _doubts(rule: Rule, situation: Situation) -> bool:
+def _doubts(rule: Rule, found: Sequence[Found], situation: Situation) -> bool:
     """Whether a piece of the evidence, or the gate, could not be judged."""
-    if rule.only_if is not None and rule.only_if.meaning(situation) is None:
+    if any(value is None for _, value in found):
         return True
-    return any(meaning(situation) is None for _, meaning, _ in rule.when.leaves)
+    return rule.only_if is not None and rule.only_if.meaning(situation) is None
 
 
-def _evidence(condition: Condition, situation: Situation, view: View) -> Iterator[Evidence]:
+def _evidence(
+    condition: Condition, found: Sequence[Found], situation: Situation, view: View
+) -> Iterator[Evidence]:
     """What was seen: the events, and each comparison that holds with what stood in it."""
     for counted in condition.looks_at_events():
         yield from _event_evidence(counted, situation, view)
-    for leaf, meaning, wanted in condition.leaves:
-        found = meaning(situation)
-        if found is None or bool(found) is not wanted:
+    for leaf, value in found:
+        tree = leaf.tree
+        if value is None or bool(value) is not leaf.wanted:
             continue
-        if isinstance(leaf, Compare) and not isinstance(leaf.left, Events):
-            word = "" if wanted else "not "
-            threshold = f"{word}{leaf.operator} {_show(leaf.right, situation)}"
-            value = meaning_of(leaf.left)(situation)
-            yield Evidence(_written(leaf.left), _json(value), threshold, view.scene.wall)
-        elif isinstance(leaf, Name):
-            yield Evidence(leaf.text, bool(found), "is " + str(wanted).lower(), view.scene.wall)
+        if isinstance(tree, Compare) and not isinstance(tree.left, Events):
+            yield _comparison(leaf, tree, situation, view)
+        elif isinstance(tree, Name):
+            threshold = "is " + str(leaf.wanted).lower()
+            yield Evidence(tree.text, bool(value), threshold, view.scene.wall)
+
+
+def _comparison(leaf: Leaf, tree: Compare, situation: Situation, view: View) -> Evidence:
+    (name, left), (other, right) = leaf.sides
+    limit = right(situation)
+    shown = f"{limit:g}" if isinstance(limit, float) else str(limit)
+    if not isinstance(tree.right, Literal):
+        shown = f"{other} = {shown}"
+    threshold = f"{'' if leaf.wanted else 'not '}{tree.operator} {shown}"
+    return Evidence(name, _json(left(situation)), threshold, view.scene.wall)
 
 
 def _event_evidence(node: Events, situation: Situation, view: View) -> Iterator[Evidence]:
@@ -113,20 +128,8 @@ def _event_evidence(node: Events, situation: Situation, view: View) -> Iterator[
         yield Evidence(node.what, len(found), span, last.at, last.raw[:MAX_RAW_CHARS])
 
 
-def _show(node: Node, situation: Situation) -> str:
-    value = meaning_of(node)(situation)
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    return shown if isinstance(node, Literal) else f"{_written(node)} = {shown}"
-
-
 def _json(value: Value) -> Value:
     return round(value, 6) if isinstance(value, float) else value
-
-
-def _written(node: Node) -> str:
-    """A part of an expression by the fields in it."""
-    names: Mapping[str, None] = dict.fromkeys(n.text for n in walk(node) if isinstance(n, Name))
-    return ", ".join(names) or "value"
 
 
 def kin_of(entity: Entity, kin: Mapping[str, str], view: View) -> dict[str, Entity]:

@@ -1,8 +1,8 @@
 """How the entities of one scene hang together, and who is related to whom; rebuilt each time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from exporter.faults.entities import Edge, Key
+from exporter.model.verdict import Edge, Key
 
 SAME = "same"
 NODE_WIDE = ("node", "hosts")
@@ -27,6 +27,7 @@ class Graph:
         self._targets: dict[str, dict[Key, list[Key]]] = {}
         self._sources: dict[str, dict[Key, list[Key]]] = {}
         self._wholes: dict[Key, frozenset[Key]] = {}
+        self._related: dict[tuple[Key, str], frozenset[Key]] = {}
 
     def _out(self, relation: str, key: Key) -> list[Key]:
         """Where edges lead from here; each relation is sorted when it is first asked for."""
@@ -46,19 +47,17 @@ class Graph:
                 sources.setdefault(edge.target, []).append(edge.source)
         return sources.get(key, [])
 
-    def related(self, key: Key, relation: str) -> Iterable[Key]:
+    def count(self, relation: str) -> int:
+        """How many edges of this relation there are."""
+        return len(self._edges.get(relation, ()))
+
+    def related(self, key: Key, relation: str) -> Collection[Key]:
         """The entities that may be the cause when `key` has a fault and this relation counts."""
         if relation in NODE_WIDE:
             return self._keys
-        return RELATIONS[relation](self, key)
-
-    def is_related(self, key: Key, relation: str, other: Key) -> bool:
-        """Whether the other entity is among those related."""
-        if relation in NODE_WIDE:
-            return True
-        if relation == SAME and key == other:
-            return True
-        return other in self.related(key, relation)
+        if (key, relation) not in self._related:
+            self._related[key, relation] = frozenset(RELATIONS[relation](self, key))
+        return self._related[key, relation]
 
     def neighbours(self, relation: str, key: Key) -> list[Key]:
         """Where edges of this relation lead from here."""

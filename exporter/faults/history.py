@@ -3,8 +3,8 @@
 from array import array
 from collections.abc import Iterable
 
-from exporter.faults.entities import Key
 from exporter.faults.expression import Value
+from exporter.model.verdict import Key
 
 BUCKETS = 30
 """Steps a window is remembered in: long ones coarsely, those of some minutes sample by sample."""
@@ -44,10 +44,8 @@ class Series:
         self._last: Value = None
         self._since = 0.0
 
-    def take(self, now: float, value: Value) -> None:
-        """Add the value at this boot time in seconds; an unknown one is no sample."""
-        if value is None:
-            return
+    def take(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
+        """Add the value at this boot time in seconds."""
         number = float(value) if not isinstance(value, str) else 0.0
         if self._last is None:
             self._since = now
@@ -128,7 +126,9 @@ class History:
         self._first_seen: dict[Key, float] = {}
 
     def take(self, key: Key, name: str, window_secs: float, now: float, value: Value) -> None:
-        """Add one sample of one field, for looking back over this window."""
+        """Add one sample of one field, for looking back over this window; none of an unknown."""
+        if value is None:
+            return
         series = self._series.get((key, name, window_secs))
         if series is None:
             if len(self._series) >= MAX_SERIES:

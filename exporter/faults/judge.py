@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exporter.faults.bindings import Binding, Change, Slot, Verdicts
-from exporter.faults.entities import Entity, Key, Scene
+from exporter.faults.entities import Entity, Scene
 from exporter.faults.expression import Value
 from exporter.faults.expression_meaning import Situation
 from exporter.faults.fault_making import describe, first_moment, kin_of
@@ -14,7 +14,7 @@ from exporter.faults.observation import Observer, View
 from exporter.faults.rule_files import RuleBook
 from exporter.faults.rules import Rule
 from exporter.faults.saying import Saying
-from exporter.model.verdict import Conclusions
+from exporter.model.verdict import Conclusions, Key
 
 MAX_BINDINGS = 5_000
 MAX_OF_ONE_RULE = 200
@@ -116,7 +116,7 @@ class Judge:
         try:
             for entity in self._candidates(rule, now.view, bound):
                 situation.entity = entity
-                if rule.uses_kin:
+                if rule.kin:
                     self._judge_with_kin(rule, situation, now)
                     continue
                 is_bound = entity.key in bound
@@ -143,7 +143,8 @@ class Judge:
     def _judge_with_kin(self, rule: Rule, situation: Situation, now: _Round) -> None:
         """Judge one entity together with its kin, one partner after the other."""
         entity = situation.entity
-        kin = kin_of(entity, self._traits.kin.get(rule.entity, {}), now.view)
+        kinds = self._traits.kin.get(rule.entity, {})
+        kin = kin_of(entity, {word: kinds[word] for word in rule.kin - {rule.bound_kin}}, now.view)
         for partner in self._partners(rule, entity, now.view):
             situation.kin = kin if partner is None else {**kin, rule.bound_kin: partner}
             slot = Slot(rule.id, entity.key, partner.key if partner else None)
@@ -253,7 +254,6 @@ def _clears(rule: Rule, situation: Situation, *, holds: bool | None) -> bool | N
 
 def _believed(rule: Rule, situation: Situation, value: Value, *, doubted: bool) -> bool | None:
     """The value as a verdict; what would speak for health is not believed of old values."""
-    if value is None:
-        return None
-    is_old = not situation.entity.is_fresh and rule.needed is None
-    return None if is_old and bool(value) is doubted else bool(value)
+    if value is None or situation.entity.is_fresh or rule.needed is not None:
+        return None if value is None else bool(value)
+    return None if bool(value) is doubted else bool(value)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from exporter.faults.entities import Edge, Entity, Getter
-from exporter.faults.expression import Value
+from exporter.faults.entities import Entity, Getter
+from exporter.faults.expression import Type, Value
 from exporter.faults.vocabulary import FieldType, Names, names_of
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
 
 
 def no_edges(_: Snapshot) -> Iterable[Edge]:
@@ -37,10 +38,15 @@ class Kind:
 
 def getters_of(kind: type) -> dict[str, Getter]:
     """How each field that rules can read is got from a value of this class."""
-    return {name: _getter(name) for name, found in names_of(kind).items() if not found.is_labeled}
+    return {
+        name: _getter(name) if found.type is Type.TEXT else operator.attrgetter(name)
+        for name, found in names_of(kind).items()
+        if not found.is_labeled
+    }
 
 
 def _getter(name: str) -> Getter:
+    """How a text is got, also where it is one of a few words."""
     get = operator.attrgetter(name)
 
     def value_of(value: object) -> Value:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from exporter.faults.entities import Address, Key, Scene
+from exporter.faults.entities import Address, Scene
 from exporter.faults.event_words import EVENT_WORDS
 from exporter.faults.judge import KindTraits
 from exporter.faults.kind import Kind
@@ -27,6 +27,7 @@ from exporter.faults.vocabulary import Vocabulary
 from exporter.model.event import Event
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Key
 
 KINDS: tuple[Kind, ...] = (
     *(NODE, CPU, DIMM, TEMPERATURE, FAN, POWER, PCIE),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from exporter.faults.entities import NO_FIELDS, Edge, Entity, FieldsOf, Getter
+from exporter.faults.entities import NO_FIELDS, Entity, FieldsOf, Getter
 from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of
 from exporter.faults.vocabulary import FieldType, names_of
@@ -12,6 +12,7 @@ from exporter.model.node import Cpu
 from exporter.model.raid import MdArray, MdArrays
 from exporter.model.sensors import Sensor, Sensors
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
 
 _DIMM_GETTERS = getters_of(Dimm)
 _ARRAY_GETTERS = getters_of(MdArray)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from exporter.faults.entities import Address, Edge, Entity, FieldsOf, Key
+from exporter.faults.entities import Address, Entity, FieldsOf
 from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of
 from exporter.faults.vocabulary import FieldType, names_of
@@ -12,6 +12,7 @@ from exporter.model.network import Network
 from exporter.model.pci import pci_address
 from exporter.model.pcie import Pcie, PcieDevice
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge, Key
 
 _PCIE_GETTERS = getters_of(PcieDevice)
 _PORT_GETTERS = getters_of(InfinibandPort)

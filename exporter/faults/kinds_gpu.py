@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities import Address, Edge, Entity, FieldsOf
+from exporter.faults.entities import Address, Entity, FieldsOf
 from exporter.faults.expression import Type, Value
 from exporter.faults.gpu_fields import DERIVED, derived
 from exporter.faults.kind import Kind, getters_of
@@ -10,6 +10,7 @@ from exporter.faults.vocabulary import FieldType, names_of
 from exporter.model.gpu import Gpu, Gpus, GpuState
 from exporter.model.pci import pci_address
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
 from exporter.model.workload import Workloads
 
 IDENTITY = frozenset({"index", "uuid", "name", "pci_bus_id", "numa_node", "architecture"})
@@ -17,31 +18,32 @@ _GETTERS = getters_of(Gpu)
 
 
 class GpuFields:
-    """The fields of one GPU; those served from the cache are unknown."""
+    """The fields of one GPU; those served from the cache are unknown.
 
-    __slots__ = ("_derived", "_is_fresh", "_state", "_values")
+    Many rules ask for the same fields: what was asked for once is kept.
+    """
+
+    __slots__ = ("_is_fresh", "_kept", "_values")
 
     def __init__(self, state: GpuState, derived: Mapping[str, Value]) -> None:
-        self._state = state
-        self._derived = derived
-        self._values = FieldsOf(state.gpu, _GETTERS)
         self._is_fresh = not state.stale and not state.expired
+        self._values = FieldsOf(state.gpu, _GETTERS)
+        reason = state.reason or ("" if self._is_fresh else None)
+        self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
 
     def get(self, name: str, /) -> Value:
         """The value of the field, or None when it was not said lately."""
-        if name == "up":
-            return self._up()
-        if name == "reason":
-            return self._state.reason or ("" if self._is_fresh else None)
-        if not self._is_fresh and name not in IDENTITY:
-            return None
-        return self._derived[name] if name in self._derived else self._values.get(name)
+        if name not in self._kept:
+            is_said = self._is_fresh or name in IDENTITY
+            self._kept[name] = self._values.get(name) if is_said else None
+        return self._kept[name]
 
-    def _up(self) -> bool | None:
-        """Whether it answers; a card that was not asked is neither up nor down."""
-        if self._is_fresh:
-            return self._state.up
-        return False if not self._state.up and self._state.reason else None
+
+def _up(state: GpuState) -> bool | None:
+    """Whether it answers; a card that was not asked is neither up nor down."""
+    if not state.stale and not state.expired:
+        return state.up
+    return False if not state.up and state.reason else None
 
 
 def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
@@ -80,11 +82,9 @@ def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
     for place, uuid in enumerate(linked):
         for other in linked[place + 1 :]:
             yield Edge("peer", ("gpu", uuid), ("gpu", other))
+    at = {pci_address(s.gpu.pci_bus_id or ""): s.gpu.uuid for s in (gpus.states if gpus else ())}
     for link in _links(snapshot):
-        pci = link.key[1].partition("/")[0]
-        for state in gpus.states if gpus else ():
-            if pci_address(state.gpu.pci_bus_id or "") == pci:
-                yield Edge("part_of", link.key, ("gpu", state.gpu.uuid))
+        yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
 
 
 NVLINK = Kind("nvlink", "nvlink", {"up": FieldType(Type.TRUTH)}, _links, Gpus, relate=_neighbours)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities import Entity, FieldsOf, Getter, of_label
+from exporter.faults.entities import Entity, FieldsOf, Getter, labels_of, of_labels
 from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of, prefixed
 from exporter.faults.vocabulary import FieldType, names_of
@@ -135,14 +135,13 @@ class _NodeFields:
 
     def get(self, name: str, /) -> Value:
         """The value of the field, or None when it was not said."""
-        field, bracket, label = name.partition("[")
-        if not bracket:
+        field, wanted = labels_of(name)
+        if not wanted:
             return self._values.get(name)
         if field not in _LABELED:
             return None
         kind, attribute = _LABELED[field]
-        rows = getattr(self._snapshot.reading(kind), attribute, ())
-        return of_label(rows, label[:-1])
+        return of_labels(getattr(self._snapshot.reading(kind), attribute, ()), wanted)
 
 
 def _node(snapshot: Snapshot) -> Iterable[Entity]:

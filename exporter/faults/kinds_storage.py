@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities import Address, Edge, Entity, FieldsOf
+from exporter.faults.entities import Address, Entity, FieldsOf
 from exporter.faults.expression import Value
 from exporter.faults.kind import Kind, getters_of
 from exporter.faults.nvme_fields import NVME_NAMES, nvme_fields
@@ -12,6 +12,7 @@ from exporter.model.disk import Disk, Disks, whole_disk
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.nvme import NvmeControllers
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
 
 _DISK_GETTERS = getters_of(Disk)
 _FILESYSTEM_GETTERS = getters_of(Filesystem)

@@ -3,37 +3,41 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from exporter.faults.entities import Address, Edge, Entity, FieldsOf
+from exporter.faults.entities import Address, Entity, FieldsOf
 from exporter.faults.expression import Type, Value
 from exporter.faults.kind import Kind, getters_of
 from exporter.faults.vocabulary import FieldType, names_of
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
 from exporter.model.workload import GpuClient, Workload, Workloads, WorkloadUse
+
+REMEMBERED = 1024
+"""Processes of which it is kept what they use: it seldom changes."""
 
 _CLIENT_GETTERS = getters_of(GpuClient)
 _USE_GETTERS = getters_of(WorkloadUse)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def workload_id(workload: Workload) -> str:
     """The stable id of a workload: namespace, pod and container, or what stands for them."""
     return "/".join(part for part in (workload.namespace, workload.pod, workload.container) if part)
 
 
-class _ProcessFields:
+class _ProcessFields(FieldsOf):
     """A process, with how long it has slept uninterruptibly."""
 
-    __slots__ = ("_client", "_now", "_values")
+    __slots__ = ("_client", "_now")
 
     def __init__(self, client: GpuClient, now: float) -> None:
+        super().__init__(client, _CLIENT_GETTERS)
         self._client = client
         self._now = now
-        self._values = FieldsOf(client, _CLIENT_GETTERS)
 
     def get(self, name: str, /) -> Value:
         """The value of the field, or None when it was not said."""
         if name != "waiting_secs":
-            return self._values.get(name)
+            return super().get(name)
         since = self._client.waits_since_boottime
         if since is not None:
             return max(0.0, self._now - since)
@@ -70,11 +74,18 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
 def _uses(snapshot: Snapshot) -> Iterable[Edge]:
     reading = snapshot.reading(Workloads)
     for client in reading.clients if reading else ():
-        key = ("process", str(client.pid))
-        for gpu_uuid in dict.fromkeys(use.gpu_uuid for use in client.uses):
-            yield Edge("consumes", key, ("gpu", gpu_uuid))
-        if client.workload is not None:
-            yield Edge("runs_in", key, ("workload", workload_id(client.workload)))
+        gpu_uuids = tuple([use.gpu_uuid for use in client.uses])
+        yield from _uses_of(str(client.pid), gpu_uuids, client.workload)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _uses_of(pid: str, gpu_uuids: tuple[str, ...], workload: Workload | None) -> tuple[Edge, ...]:
+    """Which GPUs one process uses, and which workload it runs in."""
+    key = ("process", pid)
+    uses = [Edge("consumes", key, ("gpu", gpu_uuid)) for gpu_uuid in dict.fromkeys(gpu_uuids)]
+    if workload is not None:
+        uses.append(Edge("runs_in", key, ("workload", workload_id(workload))))
+    return tuple(uses)
 
 
 PROCESS = Kind(

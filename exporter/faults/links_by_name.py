@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from exporter.faults.entities import Edge, Entity, Key
+from exporter.faults.entities import Entity
 from exporter.model.disk import whole_disk
+from exporter.model.verdict import Edge, Key
 
 ON_THE_BUS = ("gpu", "nic", "ib_port", "disk")
 _NAMESPACE = re.compile(r"(nvme\d+)n\d+")

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities import Address, Entity, Key
+from exporter.faults.entities import Address, Entity
+from exporter.model.verdict import Key
 
 MAX_NAMES = 20_000
 NODE_KIND = "node"

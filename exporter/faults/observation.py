@@ -1,9 +1,11 @@
 """What judgements remember of scenes: events, histories, and who is called how."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from exporter.faults.entities import Edge, Entity, Key, Scene
+from exporter.faults.entities import Address, Entity, Scene
 from exporter.faults.event_memory import EventMemory
 from exporter.faults.event_words import KERNEL_LOG, NVML, heard_from
 from exporter.faults.expression import Events, Name
@@ -14,6 +16,7 @@ from exporter.faults.naming import NODE_KIND, Naming
 from exporter.faults.rules import Rule
 from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, waits
 from exporter.model.event import Event
+from exporter.model.verdict import Edge, Key
 
 KEPT_EDGES_SECS = 3600.0
 """Who used what is remembered after the end of a process: that its GPU idles is said much later."""
@@ -27,6 +30,13 @@ LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
 """Xids about one NVLink of a GPU."""
 
 MAX_KEPT_EDGES = 5_000
+MAX_TOLD = 10_000
+
+Found: TypeAlias = tuple[list[Event], tuple[Address, ...] | None, float]
+Told: TypeAlias = dict[tuple[Key, int], Found]
+"""The events found for an entity and a part of a rule, by its names, and until when it is all."""
+
+NOT_TOLD: Found = ([], (), -math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +50,18 @@ class View:
     graph: Graph  # as it is now
     past_graph: Graph  # with what processes that ended had used
     memory: EventMemory
-    _told: dict[tuple[Key, int], list[Event] | None] = field(default_factory=dict)
+    told: Told
 
     def of(self, entity: Entity, wanted: Events) -> list[Event] | None:
         """The wanted events of the entity; None when nobody listened and none is known."""
         place = (entity.key, id(wanted))  # a part of a rule, which lives as long as the rule
-        if place not in self._told:
-            addresses = None if entity.kind == NODE_KIND else entity.addresses
+        addresses = None if entity.kind == NODE_KIND else entity.addresses
+        found, names, until = self.told.get(place, NOT_TOLD)
+        if until < self.now or names != addresses:
             found = self.memory.matching(addresses, wanted, self.now)
-            self._told[place] = found if found or self.is_heard(wanted) else None
-        return self._told[place]
-
-    def graph_edges(self) -> tuple[Edge, ...]:
-        """The edges of the scene."""
-        return self.scene.edges
+            until = found[0].boottime + wanted.within_secs if found else math.inf
+            self.told[place] = (found, addresses, until)
+        return found if found or self.is_heard(wanted) else None
 
     def is_heard(self, wanted: Events) -> bool:
         """Whether a source that would tell of such events works."""
@@ -71,6 +79,7 @@ class Observer:
     history: History = field(default_factory=History)
     events: EventMemory = field(default_factory=EventMemory)
     now: float = 0.0
+    _told: Told = field(default_factory=dict)
     _living: list[Edge] = field(default_factory=list)
     _ended: dict[tuple[str, Key, Key], tuple[Edge, float]] = field(default_factory=dict)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
@@ -90,6 +99,8 @@ class Observer:
         for address, key in scene.names:
             self.naming.call(address, key)
         events = [_not_after(event, scene.now + AHEAD_SECS) for event in scene.events]
+        if events or len(self._told) > MAX_TOLD:
+            self._told.clear()
         for event in events:
             self._take(event, scene)
         latest = max((event.boottime for event in events), default=0.0)
@@ -107,7 +118,7 @@ class Observer:
         graph = Graph(entities, scene.edges)
         ended = self._edges_of_ended(scene)
         past = Graph(entities, [*scene.edges, *ended]) if ended else graph
-        return View(scene, self.now, entities, by_kind, graph, past, self.events)
+        return View(scene, self.now, entities, by_kind, graph, past, self.events, self._told)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
         self._tracked.setdefault(kind, set()).add((name, secs))

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from exporter.faults.entities import Address, Edge, Entity, Key, Scene
+from exporter.faults.entities import Address, Entity, Scene
 from exporter.faults.vocabulary import Vocabulary, did_you_mean
 from exporter.model.event import Event, EventType
+from exporter.model.verdict import Edge, Key
 
 START_BOOTTIME = 10_000.0
 START_WALL = 1_700_000_000.0

@@ -35,6 +35,10 @@ LAYERS = (
 """From the lowest to the highest: the lower explains the higher."""
 
 
+DISTANCES = {"consumes": 1, "runs_in": 1, "numa_near": 1, "depends_on": 2, "node": 3, "hosts": 3}
+"""How far away a cause by a relation is; 0 for all others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Another rule that may be the cause, on a component with this relation to ours.
@@ -45,6 +49,24 @@ class Explanation:
     rule: str
     via: str
     within_secs: float | None = None
+
+    @property
+    def distance(self) -> int:
+        """How far away such a cause is."""
+        return DISTANCES.get(self.via, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A comparison or bare condition of an expression, and what it must be for that to hold.
+
+    A comparison has what it compares: each side as it is written and as a function.
+    """
+
+    tree: Node
+    meaning: Meaning
+    wanted: bool
+    sides: tuple[tuple[str, Meaning], ...] = ()
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -68,12 +90,12 @@ class Condition:
         return tuple(node for node in walk(self.tree) if isinstance(node, Events))
 
     @cached_property
-    def leaves(self) -> tuple[tuple[Node, Meaning, bool], ...]:
-        """The comparisons and bare conditions it is made of, and what each must be."""
-        return tuple((leaf, meaning_of(leaf), wanted) for leaf, wanted in _leaves(self.tree))
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The comparisons and bare conditions it is made of."""
+        return tuple(_leaves(self.tree))
 
 
-def _leaves(tree: Node) -> Iterator[tuple[Node, bool]]:
+def _leaves(tree: Node) -> Iterator[Leaf]:
     waiting = [(tree, True)]
     while waiting:
         node, wanted = waiting.pop()
@@ -82,7 +104,15 @@ def _leaves(tree: Node) -> Iterator[tuple[Node, bool]]:
         elif isinstance(node, Not):
             waiting.append((node.part, not wanted))
         else:
-            yield node, wanted
+            both = (node.left, node.right) if isinstance(node, Compare) else ()
+            sides = tuple((_written(side), meaning_of(side)) for side in both)
+            yield Leaf(node, meaning_of(node), wanted, sides)
+
+
+def _written(node: Node) -> str:
+    """A part of an expression by the fields in it."""
+    names = dict.fromkeys(each.text for each in walk(node) if isinstance(each, Name))
+    return ", ".join(names) or "value"
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -129,9 +159,15 @@ class Rule:
         return ""
 
     @cached_property
-    def uses_kin(self) -> bool:
-        """Whether it speaks of anything beside the entity itself."""
-        return any(name.kin for condition in self.conditions for name in condition.names())
+    def kin(self) -> frozenset[str]:
+        """What it speaks of beside the entity itself."""
+        names = [name for condition in self.conditions for name in condition.names()]
+        return frozenset(name.kin for name in (*names, *self.summary.names()) if name.kin)
+
+    @cached_property
+    def near_causes_first(self) -> tuple[Explanation, ...]:
+        """What may explain it, the nearest relations first."""
+        return tuple(sorted(self.explained_by, key=lambda explanation: explanation.distance))
 
     def looks_back(self) -> list[tuple[Name, float]]:
         """The fields it needs the history of, and over how many seconds."""

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from exporter.faults.bindings import Binding, Change, Slot
 from exporter.faults.causes import Standing, Step, find_causes, path_to_root
-from exporter.faults.entities import Key
 from exporter.faults.event_words import KERNEL_LOG
 from exporter.faults.observation import View
 from exporter.faults.rules import Rule
@@ -19,7 +18,7 @@ from exporter.model.verdict import (
     Conclusions,
     Fault,
     FaultState,
-    Link,
+    Key,
     Subject,
 )
 
@@ -83,7 +82,6 @@ class Saying:
         faults = self._faults(chosen, view)
         self._tell_changes(faults, view)
         shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
-        edges = view.graph_edges()
         blocked = sum(1 + len(fault.affected) for fault in faults.values())
         return Conclusions(
             faults=tuple(shown[:MAX_FAULTS]),
@@ -91,10 +89,10 @@ class Saying:
             events=tuple(sorted(self._events.items())),
             nodes=tuple(self._count_nodes(view)),
             edges=(
-                *((word, sum(e.relation == word for e in edges)) for word in LIVING_EDGES),
+                *((word, view.graph.count(word)) for word in LIVING_EDGES),
                 ("blocked_by", blocked),
             ),
-            links=tuple(self._links(view)),
+            graph=view.scene.edges,
             subjects=tuple(self._subjects[key] for key in view.entities),
             rules=MappingProxyType(self._rules_of),
             unknown=MappingProxyType(
@@ -149,11 +147,11 @@ class Saying:
         places = list(chosen)
         standings = [self._standing(rule, key, chosen[rule, key]) for rule, key in places]
         steps = find_causes(standings, view.past_graph)
+        affected = {key: self._affected(key, view) for key in {key: None for _, key in places}}
         faults = {}
         for index, (place, binding) in enumerate(chosen.items()):
-            fault = self._fault(place, binding, view, is_root=steps[index] is None)
-            path = path_to_root(index, steps)
-            faults[place] = replace(fault, causes=self._causes(path, standings, chosen, view))
+            causes = self._causes(path_to_root(index, steps), standings, chosen, view)
+            faults[place] = self._fault(place, binding, causes, affected[place[1]], view)
         order = {"critical": 0, "warning": 1, "info": 2}
         ranked = sorted(
             faults.items(), key=lambda row: (order[row[1].severity], row[1].since, row[0])
@@ -172,11 +170,16 @@ class Saying:
         )
 
     def _fault(
-        self, place: tuple[str, Key], binding: Binding, view: View, *, is_root: bool
+        self,
+        place: tuple[str, Key],
+        binding: Binding,
+        causes: tuple[Cause, ...],
+        affected: tuple[Subject, ...],
+        view: View,
     ) -> Fault:
         rule, key = self._rules[place[0]], place[1]
         severity = "critical" if binding.is_escalated else rule.severity
-        if rule.symptom and is_root:
+        if rule.symptom and not causes:
             severity = "info"
         return Fault(
             rule=rule.id,
@@ -191,7 +194,8 @@ class Saying:
             runbook=rule.runbook,
             status=rule.status,
             evidence=binding.evidence,
-            affected=tuple(self._affected(key, view)),
+            causes=causes,
+            affected=affected,
         )
 
     def _causes(
@@ -210,14 +214,14 @@ class Saying:
             causes.append(Cause(standing.rule.id, subject, step.via, binding.summary, since))
         return tuple(causes)
 
-    def _affected(self, key: Key, view: View) -> list[Subject]:
+    def _affected(self, key: Key, view: View) -> tuple[Subject, ...]:
         """The processes that use what is broken, and their workloads."""
         found: dict[Key, None] = {}
         for user in view.graph.users(key)[:MAX_AFFECTED]:
             found[user] = None
             for workload in view.graph.neighbours("runs_in", user):
                 found[workload] = None
-        return [self._subject(other) for other in found]
+        return tuple(self._subject(other) for other in found)
 
     def _tell_changes(self, faults: Mapping[tuple[str, Key], Fault], view: View) -> None:
         for place, fault in faults.items():
@@ -275,13 +279,6 @@ class Saying:
             if key in view.entities and key[0] != "gpu":
                 worst.setdefault(key, "ok")
         yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
-
-    def _links(self, view: View) -> Iterable[Link]:
-        subjects = self._subjects
-        for edge in view.graph_edges():
-            source = subjects.get(edge.source) or self._subject(edge.source)
-            target = subjects.get(edge.target) or self._subject(edge.target)
-            yield Link(edge.relation, source, target, edge.evidence)
 
 
 def _wall(boottime: float, view: View) -> float:

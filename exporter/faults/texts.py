@@ -42,6 +42,11 @@ class Template:
 
     parts: tuple[str | _Place, ...]
 
+    def names(self) -> tuple[Name, ...]:
+        """The fields that stand in it, those of events left out."""
+        places = (part.name for part in self.parts if isinstance(part, _Place))
+        return tuple(name for name in places if name.kin != EVENT)
+
     def fill(self, value_of: Callable[[Name], Value]) -> str:
         """The sentence with what is known; «unknown» where nothing is."""
         shown = (

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from exporter.faults.entities import Edge, Entity, Key
+from exporter.faults.entities import Entity
 from exporter.faults.event_memory import EventMemory
 from exporter.faults.expression import Events
 from exporter.faults.history import History
+from exporter.model.verdict import Edge, Key
 
 WINDOW_SECS = 60.0
 HUNG_WITHIN_SECS = 600.0

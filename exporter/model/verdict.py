@@ -4,12 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+from typing import TypeAlias
 
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
 """What a component can be, in the words of OpenTelemetry, from good to bad."""
 
 SEVERITIES = ("critical", "warning", "info")
 STATES = ("active", "cleared", "unjudged")
+
+
+Key: TypeAlias = tuple[str, str]
+"""The kind of a component, in the words of rules, and its stable id."""
 
 
 class FaultState(Enum):
@@ -28,6 +33,11 @@ class Subject:
     hw_type: str
     hw_id: str
     hw_name: str
+
+    @property
+    def key(self) -> Key:
+        """What it is known by in the graph."""
+        return self.kind, self.hw_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +101,16 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A dependency between two components, or of one on a fault: consumes, waits_on, blocked_by."""
+class Edge:
+    """How one component hangs together with another.
+
+    `relation` is consumes, waits_on or runs_in (something that goes on), or part_of, below, near,
+    peer (how the hardware is built). `evidence` says how that is known.
+    """
 
     relation: str
-    source: Subject
-    target: Subject
+    source: Key
+    target: Key
     evidence: str = ""
 
 
@@ -113,7 +127,7 @@ class Conclusions:
     events: tuple[tuple[str, int], ...] = ()
     nodes: tuple[tuple[str, int], ...] = ()
     edges: tuple[tuple[str, int], ...] = ()
-    links: tuple[Link, ...] = ()
+    graph: tuple[Edge, ...] = ()
     subjects: tuple[Subject, ...] = ()
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     unknown: Mapping[Subject, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,12 +1,12 @@
 """Why a process or component is slow or broken: ranked causes, each with its path."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Conclusions, Fault, Subject
+from exporter.model.verdict import Conclusions, Edge, Fault, Key, Subject
 from exporter.web.fault_documents import fault_document, name_of, root_of, subject_document
 
 MAX_STEPS = 3
@@ -104,30 +104,34 @@ def _around(said: Conclusions, subject: Subject) -> Iterator[_Place]:
         for other in said.subjects:
             yield _Place(other, ())
         return
-    seen = {subject}
-    level = [_Place(subject, ())]
+    known = {each.key: each for each in said.subjects}
+    edges: dict[Key, list[Edge]] = {}
+    for edge in said.graph:
+        edges.setdefault(edge.source, []).append(edge)
+        if edge.relation == "consumes":
+            edges.setdefault(edge.target, []).append(edge)
+    level = [_Place(known.pop(subject.key, subject), ())]
     for _ in range(MAX_STEPS):
         yield from level
-        level = [place for near in level for place in _beyond(said, near, seen)]
+        level = [place for near in level for place in _beyond(near, edges, known)]
     yield from level
     yield from (_Place(s, SHARED) for s in said.subjects if s.kind == "node")
 
 
-def _beyond(said: Conclusions, place: _Place, seen: set[Subject]) -> Iterator[_Place]:
-    """What one place depends on and was not seen yet."""
-    for link in said.links:
-        if link.source == place.subject and link.target not in seen:
-            other, word = link.target, link.relation
-        elif link.target == place.subject and link.relation == "consumes" and not place.path:
-            other, word = link.source, "is used by"
-        else:
+def _beyond(
+    place: _Place, edges: Mapping[Key, Iterable[Edge]], unseen: dict[Key, Subject]
+) -> Iterator[_Place]:
+    """What one place depends on, and is not seen any more from now on."""
+    for edge in edges.get(place.subject.key, ()):
+        is_used = edge.source != place.subject.key
+        if is_used and place.path:
             continue
-        if other in seen:
-            continue
-        seen.add(other)
-        evidence = f" ({link.evidence})" if link.evidence else ""
-        step = f"{name_of(place.subject)} {word} {name_of(other)}{evidence}"
-        yield _Place(other, (*place.path, step))
+        other = unseen.pop(edge.source if is_used else edge.target, None)
+        if other is not None:
+            word = "is used by" if is_used else edge.relation
+            evidence = f" ({edge.evidence})" if edge.evidence else ""
+            step = f"{name_of(place.subject)} {word} {name_of(other)}{evidence}"
+            yield _Place(other, (*place.path, step))
 
 
 def _causes(said: Conclusions, places: Iterable[_Place]) -> Iterator[tuple[Fault, _Place]]:

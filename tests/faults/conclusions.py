@@ -3,10 +3,10 @@
 from exporter.model.verdict import (
     Cause,
     Conclusions,
+    Edge,
     Evidence,
     Fault,
     FaultState,
-    Link,
     Subject,
 )
 
@@ -55,9 +55,9 @@ CONCLUSIONS = Conclusions(
     events=(("error.hw", 7),),
     nodes=(("disk", 1), ("process", 1)),
     edges=(("consumes", 1), ("waits_on", 1), ("blocked_by", 2)),
-    links=(
-        Link("consumes", PROCESS, GPU),
-        Link("waits_on", PROCESS, DISK, "asleep for 20 s"),
+    graph=(
+        Edge("consumes", PROCESS.key, GPU.key),
+        Edge("waits_on", PROCESS.key, DISK.key, "asleep for 20 s"),
     ),
     subjects=(NODE, GPU, DISK, PROCESS),
     rules={

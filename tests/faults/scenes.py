@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporter.faults.entities import Address, Edge, Entity, Key, Scene
+from exporter.faults.entities import Address, Entity, Scene
 from exporter.faults.expression import Type, Value
 from exporter.faults.judge import Judge, KindTraits
 from exporter.faults.rule_files import RuleBook, load_rules
 from exporter.faults.vocabulary import FieldType, Vocabulary
 from exporter.model.event import Event, EventType
-from exporter.model.verdict import Conclusions, Fault
+from exporter.model.verdict import Conclusions, Edge, Fault, Key
 
 WALL = 1_700_000_000.0
 NUMBER, TRUTH, TEXT = (FieldType(each) for each in (Type.NUMBER, Type.TRUTH, Type.TEXT))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from exporter.faults.entities import Entity
 from exporter.faults.judge import Judge
-from exporter.model.verdict import Conclusions, Link
+from exporter.model.verdict import Conclusions, Edge
 from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid
 
 
@@ -178,7 +178,7 @@ def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> Non
     """A process seen asleep and a disk that ends nothing are joined; others are not."""
     judging = judge(tmp_path, rule("slow", "disk", "delay > 1"))
 
-    def look(now: float, done: float, in_flight: float, secs: float) -> list[Link]:
+    def look(now: float, done: float, in_flight: float, secs: float) -> list[Edge]:
         moving: dict[str, float | bool | str | None] = {
             "reads_completed": done,
             "writes_completed": 0.0,
@@ -186,7 +186,7 @@ def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> Non
             "io_in_flight": in_flight,
         }
         said = judging.judge(scene(now, sleeper(secs), thing("disk", "sda", **moving)))
-        return [link for link in said.links if link.relation == "waits_on"]
+        return [edge for edge in said.graph if edge.relation == "waits_on"]
 
     assert look(0, 100, 0, 0) == []
     assert look(15, 9000, 2, 5) == []  # asleep, but the disk is quick

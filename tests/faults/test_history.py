@@ -32,7 +32,6 @@ def test_a_counter_that_falls_was_reset_and_did_not_rise() -> None:
 def test_a_value_that_was_not_said_now_makes_the_window_unknown() -> None:
     """Old samples alone do not speak for the present."""
     stale = series((0.0, 1.0), (15.0, 2.0))
-    stale.take(30.0, None)
     assert stale.over("increase", 60.0, 30.0) is None
     assert stale.age(30.0) is None
 
@@ -60,3 +59,15 @@ def test_what_has_gone_is_forgotten() -> None:
     assert history.series(KEY, "errors", 60.0) is None
     history.see([KEY], 30.0)
     assert history.first_seen(KEY) == 30.0
+
+
+def test_what_is_unknown_is_no_sample() -> None:
+    """A field that was never said has no series; one that is not said any more gets no sample."""
+    history = History()
+    history.take(KEY, "errors", 60.0, 0.0, None)
+    assert history.series(KEY, "errors", 60.0) is None
+    for now, value in ((15.0, 1.0), (30.0, 2.0), (45.0, None)):
+        history.take(KEY, "errors", 60.0, now, value)
+    errors = history.series(KEY, "errors", 60.0)
+    assert errors is not None
+    assert not errors.is_of(45.0)

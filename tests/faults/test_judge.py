@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.entities import Edge, Entity
+from exporter.faults.entities import Entity
 from exporter.faults.expression import Value
 from exporter.faults.judge import Judge
-from exporter.model.verdict import Conclusions, FaultState
+from exporter.model.verdict import Conclusions, Edge, FaultState
 from tests.faults.scenes import (
     WALL,
     active,
@@ -309,3 +309,33 @@ def test_a_flood_about_many_processes_stays_quick(tmp_path: Path) -> None:
     said = judging.judge(scene(115))
     assert time.perf_counter() - started < 0.5
     assert len(said.faults) == 200
+
+
+def test_events_leave_their_window_although_nothing_else_happens(tmp_path: Path) -> None:
+    """What was found once is looked for again when the oldest of it is too old."""
+    judging = judge(tmp_path, rule("often", "gpu", "events(xid, within=60s) >= 2"))
+    card = gpu()
+    told = [xid(13, 10), xid(13, 50)]
+    assert active(judging.judge(scene(50, card, events=told))) == ["often"]
+    assert active(judging.judge(scene(70, card))) == ["often"]
+    assert active(judging.judge(scene(71, card))) == []
+
+
+def test_events_are_found_by_a_name_that_is_learnt_later(tmp_path: Path) -> None:
+    """A card whose address becomes known has the events that were told of that address."""
+    judging = judge(tmp_path, rule("told", "gpu", "events(xid, within=1h) > 0"))
+    card = replace(gpu(), addresses=(("gpu", "u0"),))
+    about = [xid(79, 10, about=("gpu", "0000:00:00.0"))]
+    first = judging.judge(scene(15, card, events=about))
+    assert [each.subject.hw_id for each in first.active] == ["0000:00:00.0"]
+    later = judging.judge(scene(30, gpu()))
+    assert [each.subject.hw_id for each in later.active] == ["u0"]
+
+
+def test_a_sentence_may_speak_of_kin_that_no_condition_speaks_of(tmp_path: Path) -> None:
+    """What stands in the summary alone is looked up as well."""
+    text = rule("hot", "gpu", "heat > 85", summary="{name} is hot under {node.pressure:.0f}")
+    said = judge(tmp_path, text).judge(
+        replace(scene(0), entities=(thing("node", "n", pressure=7.0), gpu(heat=90.0)))
+    )
+    assert fault(said, "hot").summary == "GPU 0 is hot under 7"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from exporter.faults.entities import Entity, Key, Scene
+from exporter.faults.entities import Entity, Scene
 from exporter.faults.expression import Value
 from exporter.faults.kinds import scene_of
 from exporter.model.disk import Disk, Disks
@@ -13,6 +13,7 @@ from exporter.model.node import Memory
 from exporter.model.pcie import Pcie, PcieDevice
 from exporter.model.pressure import Pressure, Pressures
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.verdict import Key
 from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads
 
 CARD = Gpu(

@@ -70,6 +70,6 @@ def test_a_process_that_hangs_waits_for_the_disk_that_is_in_trouble(tmp_path: Pa
         event("block_io_error", 98, ("physical_disk", "nvme3n1")),
     ]
     said = judging.judge(scene(100, hung, events=told))
-    waits = [(link.source.hw_id, link.target.hw_id) for link in said.links]
+    waits = [(edge.source[1], edge.target[1]) for edge in said.graph]
     assert waits == [("7", "nvme3n1")]
     assert active(said) == ["any"]
