@@ -49,7 +49,7 @@ class GpuNode:
     def wedge(self) -> None:
         """Neither the library nor the program answers any more; the program ignores SIGTERM."""
         self.nvml.say("any = hang", capture=CAPTURE)
-        self.smi.say("smi.1 = ignore_term", "smi.2 = hang", capture=CAPTURE)
+        self.smi.say("smi.1 = ignore 15", "smi.2 = hang", capture=CAPTURE)
 
 
 @pytest.fixture

@@ -59,6 +59,12 @@ def _problems(snapshot: Snapshot) -> Iterable[Sample]:
             yield (*gpu_label_values(state.gpu), state.reason), 1
 
 
+def _suspended(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        if state.suspended:
+            yield from one(1, *gpu_label_values(state.gpu))
+
+
 def _stale(snapshot: Snapshot) -> Iterable[Sample]:
     for state in states(snapshot):
         if not state.expired:
@@ -171,6 +177,13 @@ FAMILIES = (
         Kind.GAUGE,
         (*GPU_LABELS, "reason"),
         _problems,
+    ),
+    Family(
+        "hw_gpu_suspended",
+        "Always 1; there while the GPU sleeps to save power and is not woken to be asked.",
+        Kind.GAUGE,
+        GPU_LABELS,
+        _suspended,
     ),
     Family(
         "hw_gpu_data_stale",

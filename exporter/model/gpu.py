@@ -164,7 +164,8 @@ class GpuState:
     """What is known of one GPU: the last good reading, and whether it still answers.
 
     `read_boottime` is when `gpu` was really read; `up` is False for a GPU that was there and is
-    lost or unreadable; `stale` is True when the reading is served from the cache.
+    lost or unreadable; `stale` is True when the reading is served from the cache; one that is
+    `suspended` sleeps to save power: it is well as far as known, and is asked for nothing.
     """
 
     gpu: Gpu
@@ -173,6 +174,7 @@ class GpuState:
     reason: str | None = None
     stale: bool = False
     expired: bool = False  # only the identity in `gpu` is left
+    suspended: bool = False
     dynamic_expires: float | None = None
     expires: float | None = None
 
@@ -182,7 +184,7 @@ class GpuState:
             return replace(
                 self,
                 gpu=_identity(self.gpu),
-                up=False,
+                up=self.suspended,
                 expired=True,
                 expires=None,
                 dynamic_expires=None,
@@ -190,6 +192,12 @@ class GpuState:
         if self.dynamic_expires is not None and boottime >= self.dynamic_expires:
             return replace(self, gpu=_lasting(self.gpu), dynamic_expires=None)
         return self
+
+    def asleep(self) -> "GpuState":
+        """The same GPU suspended: what moved when it was awake says nothing about it now."""
+        return replace(
+            self, gpu=_lasting(self.gpu), up=True, reason=None, stale=True, suspended=True
+        )
 
     def next_expiry(self) -> float | None:
         """The boot time in seconds at which `at` will give something else, if ever."""

@@ -35,6 +35,7 @@ def _gpu(around: Surroundings) -> Source:
         boottime=around.boottime,
         wake=lambda: around.wake("gpu"),
         demo=around.config.demo,
+        sys_root=around.sys,
     )
     around.gpu_release.on_begin = source.release
     around.gpu_release.on_end = source.resume

@@ -209,7 +209,7 @@ class GpuSource:
         else:
             self._missing = answer.missing
             self._rejected.update(answer.rejected)
-            self._cache.take(answer, asked_at)
+            self._rejected.update(self._cache.take(answer, asked_at))
         if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
             log.info("GPUs are read by %s (%s)", self._backend.backend, self._backend.reason)
         if not self._is_awaited:

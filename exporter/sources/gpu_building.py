@@ -26,11 +26,12 @@ def build_gpu(
     boottime: Callable[[], float],
     wake: Callable[[], None],
     demo: Demo | None = None,
+    sys_root: Path = Path("/sys"),
 ) -> GpuSource:
     """The GPU source with the ways that the configuration allows."""
     nvml = smi = None
     events = GpuEvents(wall, boottime)
-    probe = _probe(config, demo or Demo(), environment, children, events)
+    probe = _probe(config, demo or Demo(), environment, children, events, sys_root=sys_root)
     if probe is not None:
         nvml = NvmlWay(probe, config.timeout_secs)
     if config.backend in ("auto", "nvidia-smi"):
@@ -67,17 +68,17 @@ def _probe(
     environment: Mapping[str, str],
     children: Children,
     events: GpuEvents,
+    *,
+    sys_root: Path,
 ) -> RequestProbe | None:
     """The probe that speaks as NVML does; None where it is switched off."""
     if config.backend == "demo":
         return RequestProbe("demo", _demo_command(demo, environment), children, events.take)
     if config.backend not in ("auto", "nvml"):
         return None
-    command = Command(
-        (sys.executable, "-m", "exporter.probes.nvml", f"--with={','.join(_switches(config))}"),
-        environment,
-        with_input=True,
-    )
+    argv = [sys.executable, "-m", "exporter.probes.nvml", f"--sys-root={sys_root}"]
+    argv.append(f"--with={','.join(_switches(config))}")
+    command = Command(tuple(argv), environment, with_input=True)
     return RequestProbe("nvml", command, children, events.take, _breadcrumb())
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from exporter.model.gpu import Gpu, GpuState
 from exporter.sources.gpu_answer import GpuAnswer, GpuProblem
+from exporter.sources.gpu_heat import LastHeat
 
 NOT_LISTED = "not_listed"
+SUSPENDED = "suspended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +25,15 @@ class GpuCache:
     def __init__(self, lives: CacheLives) -> None:
         self._lives = lives
         self._states: dict[str, GpuState] = {}
+        self._heat = LastHeat()
 
-    def take(self, answer: GpuAnswer, boottime: float) -> None:
-        """Put in what a pass read at this boot time in seconds."""
-        fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in answer.gpus}
+    def take(self, answer: GpuAnswer, boottime: float) -> tuple[str, ...]:
+        """Put in what a pass read at this boot time in seconds.
+
+        Gives the names of the fields that cannot be after what was known before.
+        """
+        gpus, rejected = self._heat.believable(answer.gpus)
+        fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in gpus}
         quiet = {
             uuid: state
             for uuid, state in self._states.items()
@@ -45,8 +52,12 @@ class GpuCache:
                 fresh[uuid] = replace(state, stale=True)
                 continue
             reason = reasons.get(uuid, NOT_LISTED)
-            fresh[uuid] = replace(state, up=False, reason=reason, stale=True)
+            if reason == SUSPENDED:
+                fresh[uuid] = state.asleep()
+            else:
+                fresh[uuid] = replace(state, up=False, reason=reason, stale=True, suspended=False)
         self._states = {**fresh, **strangers}
+        return rejected
 
     def mark_stale(self) -> None:
         """No pass succeeded: what is known is served from the cache from now on."""
@@ -92,4 +103,6 @@ def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
 def _stranger(problem: GpuProblem, boottime: float) -> GpuState:
     """A GPU that has never answered: its place is all that is known of it."""
     gpu = Gpu(problem.index or 0, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
+    if problem.reason == SUSPENDED:
+        return GpuState(gpu, boottime, expired=True, suspended=True)
     return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)

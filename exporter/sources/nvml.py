@@ -147,6 +147,7 @@ class _Collected:
                 reason=clean_text(str(entry["problem"])),
                 uuid=_text(entry.get("uuid")),
                 index=index if isinstance(index, int) else None,
+                pci_bus_id=_text(entry.get("pci_bus_id")),
             )
         )
 

@@ -65,3 +65,40 @@ def test_identity_that_is_not_said_again_is_kept() -> None:
     gpu = cache_after(GpuAnswer(bare))["GPU-0"].gpu
     assert (gpu.architecture, gpu.pci_bus_id) == ("Hopper", "0000:00:00.0")
     assert gpu.temperature_celsius == 40
+
+
+def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
+    """Known or not, it is neither lost nor shown with what it said when it was awake."""
+    cache = GpuCache(CacheLives(300, 300))
+    warm = Gpu(
+        0, "GPU-0", "H", pci_bus_id="0000:18:00.0", temperature_celsius=60, memory_total_bytes=8
+    )
+    asleep = tuple(
+        GpuProblem("suspended", index=index, pci_bus_id=address)
+        for index, address in enumerate(("0000:18:00.0", "0000:3b:00.0"))
+    )
+    cache.take(GpuAnswer((warm,)), 0)
+    for moment in (1, 2):
+        cache.take(GpuAnswer((), asleep), moment)
+    known, stranger = cache.states(3)
+    assert (known.gpu.uuid, known.up, known.suspended) == ("GPU-0", True, True)
+    assert (known.gpu.temperature_celsius, known.gpu.memory_total_bytes) == (None, 8)
+    assert (stranger.gpu.uuid, stranger.up, stranger.suspended) == ("", True, True)
+    expired, _ = cache.states(300)
+    assert (expired.expired, expired.up, expired.gpu.name) == (True, True, "H")
+    cache.take(GpuAnswer((warm,)), 301)
+    (awake,) = cache.states(301)
+    assert (awake.suspended, awake.stale, awake.gpu.temperature_celsius) == (False, False, 60)
+
+
+def test_a_gpu_that_was_warm_is_not_at_zero() -> None:
+    """45, 0, 0, 45 degrees: the zeros are left out and counted; one that was cold may be at 0."""
+    cache = GpuCache(CacheLives(300, 300))
+    shown, counted = [], 0
+    for moment, celsius in enumerate((45, 0, 0, 45, 12, 0)):
+        gpu = Gpu(0, "GPU-0", "H", temperature_celsius=celsius)
+        counted += len(cache.take(GpuAnswer((gpu,)), moment))
+        (state,) = cache.states(moment)
+        shown.append(state.gpu.temperature_celsius)
+    assert shown == [45, None, None, 45, 12, 0]
+    assert counted == 2

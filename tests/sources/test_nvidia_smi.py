@@ -151,6 +151,18 @@ async def test_a_hang_ends_at_the_deadline(
     assert not children.pids
 
 
+async def test_a_drip_does_not_extend_the_deadline(
+    nvidia_smi: NvidiaSmi, make: MakeWay, children: Children
+) -> None:
+    """One byte now and then is no answer: it ends when a hang would."""
+    nvidia_smi.say(*CARDS, "smi.drip = 50")
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    assert await reason(make(timeout_secs=1.0)) == "timeout"
+    assert loop.time() - started < 5
+    assert not children.pids
+
+
 async def test_rows_before_a_hang_are_used(
     nvidia_smi: NvidiaSmi, make: MakeWay, tmp_path: Path
 ) -> None:
@@ -185,6 +197,65 @@ async def test_a_child_that_keeps_the_pipe_open_is_not_waited_for(
     started = loop.time()
     assert len((await make(timeout_secs=8).ask()).gpus) == 2
     assert loop.time() - started < 10
+
+
+@pytest.mark.parametrize("fault", ["child 1000", "detached 2"])
+async def test_children_of_many_runs_do_not_pile_up(
+    nvidia_smi: NvidiaSmi, make: MakeWay, fault: str
+) -> None:
+    """Run after run leaves a child behind: no zombie and no descriptor stays with us."""
+    nvidia_smi.say(*CARDS, f"smi = {fault}")
+    way = make()
+    await way.ask()
+    before = _descriptors()
+    for _ in range(20):
+        assert len((await way.ask()).gpus) == 2
+    assert _descriptors() <= before
+    assert not [pid for pid in _our_children() if _state(pid) == "Z"]
+    if fault.startswith("child"):
+        assert not _our_children()
+
+
+def _descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def _our_children() -> list[int]:
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""  # it has ended meanwhile
+
+
+async def test_a_warning_after_all_rows(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
+    """With status 14 the data is whole and is used; what it warns of is told."""
+    nvidia_smi.say(*CARDS, "smi.trailer = WARNING: infoROM is corrupted", "smi.exit = 14")
+    answer = await make().ask()
+    assert [gpu.temperature_celsius for gpu in answer.gpus] == [40, 40]
+    assert not answer.is_partial
+    assert ("inforom", "corrupted_inforom") in {(m.field, m.reason) for m in answer.missing}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>',
+        '<!DOCTYPE nvidia_smi_log SYSTEM "http://192.0.2.1/evil.dtd"><nvidia_smi_log/>',
+        "[" * 100_000,
+    ],
+)
+async def test_another_language_is_garbage(
+    nvidia_smi: NvidiaSmi, make: MakeWay, tmp_path: Path, document: str
+) -> None:
+    """What expands or fetches things elsewhere is text of no meaning here."""
+    (tmp_path / "document").write_text(document)
+    nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'document'}", "smi.2 = exit 0")
+    assert await reason(make()) == "garbage"
 
 
 @pytest.mark.parametrize("fault", ["segv", "abort"])

@@ -9,14 +9,19 @@ from exporter.probes.nvml.card import Card
 from exporter.probes.nvml.identity import cuda_version, is_same
 from exporter.probes.nvml.known_gpu import KnownGpu
 from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
+from exporter.probes.nvml.sleep import PowerStates
+
+SUSPENDED = "suspended"
 
 
 class AllGpus:
     """The library, initialised once, with the handle of each GPU kept for as long as it is true."""
 
-    def __init__(self, library: Library, switches: frozenset[str]) -> None:
+    def __init__(self, library: Library, switches: frozenset[str], power: PowerStates) -> None:
         self._library = library
         self._switches = switches
+        self._power = power
+        self._asleep: dict[int, str] = {}
         self._gpus: dict[int, KnownGpu] = {}
         self._count = 0
         self._passes = 0
@@ -26,7 +31,7 @@ class AllGpus:
     @property
     def known(self) -> tuple[KnownGpu, ...]:
         """The GPUs that answered in the last pass."""
-        return tuple(self._gpus.values())
+        return tuple(known for index, known in self._gpus.items() if index not in self._asleep)
 
     def read(self, has_time: Callable[[], bool] = lambda: True) -> dict[str, Any]:
         """One pass over all GPUs; raises NVMLError when the library cannot be used.
@@ -38,28 +43,43 @@ class AllGpus:
             self._is_initialised = True
             self._versions = self._read_versions()
         count = self._library.ask("nvmlDeviceGetCount")
+        if count != self._count:
+            self._power.look()
+        self._asleep = self._power.asleep(count)
         if count != self._count or not self._are_same():
             self._forget()
         self._count = count
         self._passes += 1
+        awake = [index for index in range(count) if index not in self._asleep]
         # The first call on a GPU may take seconds: those that have to wait are begun next time.
-        begun, problems = 0, []
-        for index in range(count):
+        begun, problems = 0, self._sleepers()
+        for index in awake:
             if index in self._gpus or has_time():
                 begun += 1
                 problems += self._begin(index)
-        order = sorted(self._gpus, key=lambda index: (index - self._passes) % count)
-        for index in order:
+        is_partial = begun < len(awake)
+        found = self._finish([index for index in awake if index in self._gpus], has_time)
+        return {**self._versions, "gpus": [*found, *problems], "is_partial": is_partial}
+
+    def _finish(self, indexes: list[int], has_time: Callable[[], bool]) -> list[dict[str, Any]]:
+        """The answers of these GPUs, after the rest of their pass."""
+        for index in sorted(indexes, key=lambda index: (index - self._passes) % self._count):
             self._gpus[index].finish(has_time)
-        answers = [self._gpus[index].answer() for index in sorted(self._gpus)]
+        answers = [self._gpus[index].answer() for index in indexes]
         for answer in answers:
             if "problem" in answer:  # its handle and its facts are asked for again
                 self._gpus.pop(answer["index"]).close()
-        is_partial = begun < count
-        return {**self._versions, "gpus": [*answers, *problems], "is_partial": is_partial}
+        return answers
+
+    def _sleepers(self) -> list[dict[str, Any]]:
+        """The GPUs that sleep, by their place: any call on one of them would wake it."""
+        return [
+            {"index": index, "pci_bus_id": address, "problem": SUSPENDED}
+            for index, address in self._asleep.items()
+        ]
 
     def _are_same(self) -> bool:
-        return all(is_same(known.card, known.identity) for known in self._gpus.values())
+        return all(is_same(known.card, known.identity) for known in self.known)
 
     def _forget(self) -> None:
         """The set of GPUs has changed: every handle and every fact is asked for again."""

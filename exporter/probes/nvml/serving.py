@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from exporter.model.label import clean_text
@@ -15,6 +16,7 @@ from exporter.probes.breadcrumb import crumb_writer
 from exporter.probes.nvml.events import WAITING_CALL, EventWatch
 from exporter.probes.nvml.gpus import AllGpus
 from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
+from exporter.probes.nvml.sleep import PowerStates
 from exporter.probes.protocol import BadLine, decode_line, encode_line
 
 
@@ -36,11 +38,14 @@ class Answers:
 class Server:
     """One pass for each request; starts over with a fresh library after an error of its own."""
 
-    def __init__(self, answers: Answers, library: Library, switches: frozenset[str]) -> None:
+    def __init__(
+        self, answers: Answers, library: Library, switches: frozenset[str], power: PowerStates
+    ) -> None:
         self._answers = answers
         self._library = library
         self._switches = switches
-        self._gpus = AllGpus(library, switches)
+        self._power = power
+        self._gpus = AllGpus(library, switches, power)
         self._watch = EventWatch(answers.write)
 
     def serve(self, requests: BinaryIO) -> None:
@@ -61,7 +66,7 @@ class Server:
         try:
             answer = self._gpus.read(lambda: time.monotonic() < until)
         except READ_ERRORS as error:
-            self._gpus = AllGpus(self._library, self._switches)
+            self._gpus = AllGpus(self._library, self._switches, self._power)
             answer = {"error": reason_of(error), "message": clean_text(str(error))}
         return {**answer, "resident_bytes": resident_bytes()}
 
@@ -76,12 +81,14 @@ def main() -> None:
     """Speak over a private copy of standard output: the library may print to it, or close it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--with", dest="switches", default="processes,profiling,events")
+    parser.add_argument("--sys-root", type=Path, default=Path("/sys"))
     parser.add_argument("--crumbs", type=int, help="descriptor of the memory for breadcrumbs")
     options = parser.parse_args()
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     library = Library() if options.crumbs is None else Library(crumb_writer(options.crumbs))
-    server = Server(Answers(stream), library, frozenset(options.switches.split(",")))
+    switches = frozenset(options.switches.split(","))
+    server = Server(Answers(stream), library, switches, PowerStates(options.sys_root))
     with suppress(BrokenPipeError, KeyboardInterrupt):  # whoever asked is gone
         server.serve(sys.stdin.buffer)
     os._exit(0)  # the thread of the events may sleep in the driver

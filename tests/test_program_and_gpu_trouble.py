@@ -1,0 +1,138 @@
+"""The real program and trouble with GPUs that needs a whole node to be seen."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fuse import StuckFiles
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.program import Program, wait_for
+
+CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40")
+ADDRESS = "0000:3b:00.0"
+
+
+def settings(folder: Path, **gpu: Any) -> dict[str, dict[str, Any]]:
+    """A node with a driver and no nvidia-smi; `gpu` are keys of that section."""
+    marker = folder / "driver"
+    marker.touch()
+    section = {"driver_markers": [str(marker)], "redetect_secs": 0.2, **gpu}
+    return {"metrics": {"collect_interval_secs": 0.2}, "gpu": section}
+
+
+def test_a_library_that_comes_later_and_one_that_is_replaced(
+    tmp_path: Path, nvml: NvmlLibrary
+) -> None:
+    """No library, then one of another version, then the right one: the same program sees all."""
+    nvml.say(*CARDS, "init = error 18")
+    (folder := tmp_path / "lib").mkdir()
+    library = folder / "libnvidia-ml.so.1"
+    environment = {**nvml.environment, "LD_LIBRARY_PATH": str(folder)}
+    with Program(tmp_path / "run", settings(tmp_path), environment=environment) as program:
+        assert "hw_memory_total_bytes" in program.page_with('reason="no_library"').text
+        _put(nvml, library)
+        page = program.page_with('reason="version_mismatch"').text
+        assert "hw_gpu_temperature_celsius" not in page
+        _put(nvml, library)
+        nvml.say(*CARDS)
+        page = program.page_with('backend="nvml",reason="ok"').text
+        assert page.count("\nhw_gpu_temperature_celsius{") == 2
+        assert program.stop()[0] == 0
+
+
+def _put(nvml: NvmlLibrary, library: Path) -> None:
+    """Put the library there in one step, as an upgrade does."""
+    scratch = library.with_suffix(".new")
+    shutil.copy(nvml.library_dir / library.name, scratch)
+    scratch.replace(library)
+
+
+def test_it_ends_although_its_child_cannot_be_killed(
+    tmp_path: Path, nvml: NvmlLibrary, stuck_files: StuckFiles
+) -> None:
+    """With an NVML child asleep in the kernel it ends in time and well, and leaves that one."""
+    nvml.say(*CARDS, f"nvmlDeviceGetPowerUsage = hold {stuck_files.hang('driver')}")
+    changes = settings(tmp_path, timeout_secs=1)
+    with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
+        program.page_with('reason="stuck"')
+        wait_for(lambda: _value(program, "hw_exporter_abandoned_children") or None, "the count")
+        assert _value(program, "hw_exporter_abandoned_children") == 1
+        code, secs = program.stop()
+        stuck_files.release("driver")
+    assert code == 0
+    assert secs < 2
+    assert "Traceback" not in program.log_file.read_text()
+
+
+def test_every_gpu_is_lost_and_comes_back(tmp_path: Path, nvml: NvmlLibrary) -> None:
+    """All are down, none is forgotten, the node goes on; then all are up again."""
+    nvml.say(*CARDS)
+    changes = settings(tmp_path, cache_ttl_secs=2.0, dynamic_ttl_secs=2.0)
+    with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
+        program.page_with("hw_gpu_temperature_celsius")
+        nvml.say(*CARDS, "device.0.any = error 15", "device.1.any = error 15")
+        wait_for(lambda: _up(program) == [0, 0] or None, "both to be down")
+        page = program.page_with('fault="gpu_lost"').text
+        wait_for(lambda: _count(program, "hw_gpu_temperature_celsius") == 0 or None, "old values")
+        assert re.search(r"^hw_gpu_count\{.*\} 2$", page, re.MULTILINE)
+        assert "hw_memory_used_bytes" in program.first_page().text
+        assert program.get("/ready").status == 200
+        nvml.say(*CARDS)
+        wait_for(lambda: _up(program) == [1, 1] or None, "both to be up")
+        assert _count(program, "hw_gpu_temperature_celsius") == 2
+
+
+def _up(program: Program) -> list[float]:
+    page = program.get("/metrics").text
+    return [float(up) for up in re.findall(r"^hw_gpu_up\{.*\} (\S+)$", page, re.MULTILINE)]
+
+
+def _count(program: Program, family: str) -> int:
+    return program.get("/metrics").text.count(f"\n{family}{{")
+
+
+def test_access_that_is_lost_is_no_broken_gpu(tmp_path: Path, nvml: NvmlLibrary) -> None:
+    """A container that loses its devices has no GPU values, and no fault of the hardware."""
+    nvml.say(*CARDS)
+    with Program(tmp_path / "run", settings(tmp_path), environment=nvml.environment) as program:
+        program.page_with('backend="nvml",reason="ok"')
+        nvml.say(*CARDS, "init = error 999", "any = error 999")
+        program.page_with('reason="access_lost"')
+        collections = "hw_exporter_collections_total"
+        wait_for(lambda: _value(program, collections) > 20 or None, "further judgements")
+        critical = [
+            fault["rule"]
+            for fault in program.get("/faults").document["faults"]
+            if fault["severity"] == "critical"
+        ]
+        assert critical == []
+
+
+def _value(program: Program, family: str) -> float:
+    page = program.get("/metrics").text
+    found = re.search(rf"^{family}\{{.*\}} (\S+)$", page, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+@pytest.mark.parametrize("state", ["suspended", "active"])
+def test_a_gpu_that_sleeps_is_said_to_sleep(tmp_path: Path, nvml: NvmlLibrary, state: str) -> None:
+    """It is up, suspended, without values and without a fault; its neighbour is read."""
+    nvml.say(*CARDS)
+    devices = tmp_path / "sys/bus/pci/devices"
+    for address, said in (("0000:18:00.0", "active"), (ADDRESS, state)):
+        (devices / address / "power").mkdir(parents=True)
+        (devices / address / "vendor").write_text("0x10de\n")
+        (devices / address / "class").write_text("0x030200\n")
+        (devices / address / "power/runtime_status").write_text(f"{said}\n")
+    changes = {**settings(tmp_path), "sources": {"sys_root": str(tmp_path / "sys")}}
+    with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
+        page = program.page_with('backend="nvml",reason="ok"').text
+        is_asleep = state == "suspended"
+        assert _count(program, "hw_gpu_suspended") == is_asleep
+        assert page.count("\nhw_gpu_temperature_celsius{") == 2 - is_asleep
+        assert _up(program) == [1, 1]
+        assert bool(nvml.calls(card="1")) is not is_asleep
+        assert program.get("/faults").document["faults"] == []
