@@ -75,6 +75,7 @@ def prometheus_rule() -> str:
         kind: PrometheusRule
         metadata:
           name: hw-exporter
+          namespace: hw-exporter
           labels:
             app.kubernetes.io/name: hw-exporter
         spec:

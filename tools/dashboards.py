@@ -193,6 +193,7 @@ def config_maps(dashboards: tuple[Dashboard, ...]) -> str:
             "kind": "ConfigMap",
             "metadata": {
                 "name": f"hw-exporter-dashboard-{dashboard.uid}",
+                "namespace": "hw-exporter",
                 "labels": {"grafana_dashboard": "1"},
             },
             "data": {f"hw-{dashboard.uid}.json": to_json(dashboard)},

@@ -4,6 +4,7 @@ https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#p
 """
 
 import asyncio
+import json
 import re
 import ssl
 from pathlib import Path
@@ -15,6 +16,8 @@ from exporter.config import NodeConditions
 
 REQUEST_SECS = 10.0
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
+MAX_REFUSAL_BYTES = 4096
+MAX_REFUSAL_CHARS = 300
 HTTP_OK = 200
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -47,7 +50,7 @@ class NodeStatus:
                 ) as answer,
             ):
                 if answer.status != HTTP_OK:
-                    raise PatchRefused(f"the API answered {answer.status} {answer.reason}")
+                    raise PatchRefused(await _refusal(answer))
                 if (answer.content_length or 0) > MAX_ANSWER_BYTES:
                     raise PatchRefused("the API answered with too much")
                 node = await answer.json(content_type=None)
@@ -66,3 +69,14 @@ class NodeStatus:
         if not self._settings.ca_file:
             return True
         return ssl.create_default_context(cafile=self._settings.ca_file)
+
+
+async def _refusal(answer: aiohttp.ClientResponse) -> str:
+    """The answer's status and the API's own sentence, which names the right or the policy."""
+    said = f"the API answered {answer.status} {answer.reason}"
+    try:
+        status = json.loads(await answer.content.read(MAX_REFUSAL_BYTES))
+    except ValueError:
+        return said
+    message = status.get("message") if isinstance(status, dict) else None
+    return f"{said}: {message[:MAX_REFUSAL_CHARS]}" if isinstance(message, str) else said

@@ -16,7 +16,13 @@ GPU_HEALTHY = "GPUHealthy"
 HARDWARE_HEALTHY = "HardwareHealthy"
 OURS = (GPU_HEALTHY, HARDWARE_HEALTHY)
 GPU_TYPES = frozenset({"gpu", "nvlink"})
+GPU_DRIVER_RULES = frozenset(
+    {"backend_stuck", "driver_version_mismatch", "gpu_count_low", "gpu_probe_failed"}
+)
+"""Faults of the node that are about all its GPUs."""
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
+NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "node_oom_kill"})
+"""Faults of the node that its programs made."""
 MAX_MESSAGE_CHARS = 1000
 MAX_NAMED = 5
 
@@ -32,44 +38,69 @@ class Condition:
 
 
 def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
-    """What this snapshot says; only critical faults that nothing else explains make unhealthy.
+    """What this snapshot says; critical faults make unhealthy, whatever explains them.
 
     A node on which no GPU is known has no condition about GPUs.
     """
     if snapshot is None or snapshot.conclusions is None:
-        return (_unknown(HARDWARE_HEALTHY),)
-    roots = [
-        fault
-        for fault in snapshot.conclusions.active
-        if fault.is_root and fault.severity == "critical"
-    ]
-    hardware = _condition(
-        HARDWARE_HEALTHY, [root for root in roots if root.subject.hw_type not in NOT_HARDWARE]
-    )
+        return (_unknown(HARDWARE_HEALTHY, "nothing has been read lately"),)
+    critical = [fault for fault in snapshot.conclusions.active if fault.severity == "critical"]
+    hardware = _condition(HARDWARE_HEALTHY, [fault for fault in critical if _is_hardware(fault)])
     gpus = snapshot.reading(Gpus)
-    about_gpus = [root for root in roots if root.subject.hw_type in GPU_TYPES]
-    if not about_gpus and (gpus is None or not gpus.states):
+    about_gpus = [fault for fault in critical if _is_about_gpus(fault)]
+    if about_gpus:
+        return (_condition(GPU_HEALTHY, about_gpus), hardware)
+    if gpus is None or not gpus.states:
         return (hardware,)
-    return (_condition(GPU_HEALTHY, about_gpus), hardware)
+    if all(state.expired for state in gpus.states):
+        return (_unknown(GPU_HEALTHY, "no GPU has been read lately"), hardware)
+    return (_condition(GPU_HEALTHY, []), hardware)
 
 
-def _unknown(kind: str) -> Condition:
-    return Condition(kind, "Unknown", "NotJudged", "nothing has been read lately")
+def no_longer_said(
+    said: Iterable[Condition], current: Mapping[str, Mapping[str, Any]]
+) -> tuple[Condition, ...]:
+    """The conditions that the node still has from before and that nothing is known for now."""
+    kinds = {condition.kind for condition in said}
+    return tuple(
+        _unknown(kind, "nothing of the kind is known on this node now")
+        for kind in current
+        if kind not in kinds
+    )
 
 
-def _condition(kind: str, roots: list[Fault]) -> Condition:
-    if not roots:
+def _is_about_gpus(fault: Fault) -> bool:
+    return fault.subject.hw_type in GPU_TYPES or fault.rule in GPU_DRIVER_RULES
+
+
+def _is_hardware(fault: Fault) -> bool:
+    return fault.subject.hw_type not in NOT_HARDWARE and fault.rule not in NOT_HARDWARE_RULES
+
+
+def _unknown(kind: str, message: str) -> Condition:
+    return Condition(kind, "Unknown", "NotJudged", message)
+
+
+def _condition(kind: str, faults: list[Fault]) -> Condition:
+    if not faults:
         return Condition(kind, "True", "NoCriticalFault", "no critical fault is active")
-    first = sorted(roots, key=lambda fault: (fault.since, fault.rule, fault.subject))
-    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", first[0].rule))
+    first = sorted(
+        faults, key=lambda fault: (not fault.is_root, fault.since, fault.rule, fault.subject)
+    )
+    root = first[0].causes[-1].rule if first[0].causes else first[0].rule
+    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", root))
     return Condition(kind, "False", reason, "; ".join(_sentences(first))[:MAX_MESSAGE_CHARS])
 
 
-def _sentences(roots: list[Fault]) -> Iterable[str]:
-    for fault in roots[:MAX_NAMED]:
-        yield f"{fault.summary} ({fault.rule} of {fault.subject.hw_id}; do: {fault.action})"
-    if len(roots) > MAX_NAMED:
-        yield f"and {len(roots) - MAX_NAMED} more"
+def _sentences(faults: list[Fault]) -> Iterable[str]:
+    for fault in faults[:MAX_NAMED]:
+        of = f"{fault.rule} of {fault.subject.hw_id}"
+        if fault.causes:
+            root = fault.causes[-1]
+            of += f"; because of {root.rule} of {root.subject.hw_id}"
+        yield f"{fault.summary} ({of}; do: {fault.action})"
+    if len(faults) > MAX_NAMED:
+        yield f"and {len(faults) - MAX_NAMED} more"
 
 
 def patch(

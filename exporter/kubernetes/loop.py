@@ -7,7 +7,13 @@ from typing import Any, Protocol
 
 from exporter.config import NodeConditions
 from exporter.kubernetes.api import PatchRefused
-from exporter.kubernetes.conditions import Condition, conditions_of, ours, patch
+from exporter.kubernetes.conditions import (
+    Condition,
+    conditions_of,
+    no_longer_said,
+    ours,
+    patch,
+)
 from exporter.model.snapshot import Snapshot
 
 LONGEST_PAUSE_SECS = 300.0
@@ -76,20 +82,21 @@ class ConditionsLoop:
             self._remember(wanted)
             return
         try:
-            await self._write(wanted)
+            written = await self._write(wanted)
         except PatchRefused as error:
             self._complain(str(error))
             return
         if is_news:
-            self._record(wanted, "written")
+            self._record(written, "written")
         self._failures, self._complaint = 0, ""
         self._remember(wanted)
 
-    async def _write(self, wanted: tuple[Condition, ...]) -> None:
+    async def _write(self, wanted: tuple[Condition, ...]) -> tuple[Condition, ...]:
         if self._current is None:  # an empty patch answers with the node as it is
             self._current = ours(await self._status.patch({"status": {}}))
-        answer = await self._status.patch(patch(wanted, self._current, self._now()))
-        self._current = ours(answer)
+        written = (*wanted, *no_longer_said(wanted, self._current))
+        self._current = ours(await self._status.patch(patch(written, self._current, self._now())))
+        return written
 
     def _remember(self, wanted: tuple[Condition, ...]) -> None:
         self._said, self._said_at = wanted, self._elapsed()

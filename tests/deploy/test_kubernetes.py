@@ -1,12 +1,16 @@
 """The manifests: valid, without needless rights, and of one mind with the program."""
 
+import json
+import re
 from pathlib import Path
 
 import kubernetes_validate
 import pytest
+import yaml
 
 from exporter.config import Config
 from exporter.config_file import environment_layer, load, read_file
+from exporter.kubernetes.conditions import OURS
 from tests.fakes.manifests import (
     KUBERNETES,
     ROOT,
@@ -23,6 +27,7 @@ from tests.fakes.manifests import (
 MINORS = ("1.30", "1.33", "1.36")
 FOLDERS = (".", "base", "overlays/full", "overlays/privileged")
 COMPONENTS = tuple(sorted(path.name for path in (KUBERNETES / "components").iterdir()))
+GUIDES_CLONE = "hw-exporter/deploy/kubernetes"
 FOREIGN_GROUPS = ("monitoring.coreos.com/",)
 PAIRS = [(folder, component) for folder in FOLDERS[1:] for component in COMPONENTS]
 
@@ -178,6 +183,59 @@ def test_conditions_need_one_right_only(tmp_path: Path) -> None:
     account = the("ServiceAccount", manifests)["metadata"]
     (subject,) = the("ClusterRoleBinding", manifests)["subjects"]
     assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
+
+
+def test_the_policy_knows_our_account_and_our_conditions(tmp_path: Path) -> None:
+    """It applies to our account in whatever namespace, and names the conditions that we set."""
+    manifests = rendered_with(["node-conditions"], "base", tmp_path)
     policy = the("ValidatingAdmissionPolicy", manifests)["spec"]
-    user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
-    assert user in policy["matchConditions"][0]["expression"]
+    (pattern,) = re.findall(r'matches\("(.*)"\)', policy["matchConditions"][0]["expression"])
+    account = the("ServiceAccount", manifests)["metadata"]["name"]
+    assert re.search(pattern, f"system:serviceaccount:elsewhere:{account}")
+    assert not re.search(pattern, "system:serviceaccount:kube-system:node-controller")
+    assert policy["variables"][0] == {"name": "ours", "expression": json.dumps([*OURS])}
+    assert policy["failurePolicy"] == "Fail"
+
+
+def test_everything_is_in_one_namespace(tmp_path: Path) -> None:
+    """No object is left to whatever namespace the user's context names: none would work there."""
+    manifests = rendered_with(list(COMPONENTS), "overlays/full", tmp_path)
+    placed = {item["kind"]: item["metadata"].get("namespace") for item in manifests}
+    assert {kind for kind, place in placed.items() if place is None} == {
+        "Namespace",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
+    assert {place for place in placed.values() if place} == {
+        the("Namespace", manifests)["metadata"]["name"]
+    }
+
+
+def _kustomization_of_the_guide() -> Manifest:
+    """The pieces that the guide shows, put into one file with every component."""
+    whole: Manifest = {}
+    for text in re.findall(
+        r"^```yaml\n(.*?)^```", (ROOT / "docs/kubernetes.md").read_text(), re.DOTALL | re.MULTILINE
+    ):
+        for key, value in yaml.safe_load(text).items():
+            whole[key] = whole.get(key, []) + value if isinstance(value, list) else value
+    whole["components"] = [f"{GUIDES_CLONE}/components/{name}" for name in COMPONENTS]
+    return whole
+
+
+def test_the_kustomization_of_the_guide_does_what_it_says(tmp_path: Path) -> None:
+    """All pieces of the guide together name the image, replace the file and patch what they say."""
+    (tmp_path / "hw-exporter").symlink_to(ROOT)
+    (tmp_path / "config.toml").write_text("[server]\nport = 9000\n")
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(_kustomization_of_the_guide()))
+    manifests = rendered(tmp_path)
+    container = container_of(manifests)
+    assert container["image"].startswith("registry.example/hw-exporter:")
+    assert config_of(manifests) == "[server]\nport = 9000\n"
+    assert {"name": "APP__NODE_CONDITIONS__DRY_RUN", "value": "false"} in container["env"]
+    monitor = the("PodMonitor", manifests)
+    assert monitor["metadata"]["labels"]["release"] == "kube-prometheus-stack"
+    assert monitor["spec"]["podMetricsEndpoints"][0]["scheme"] == "https"
+    assert "release" not in the("DaemonSet", manifests)["spec"]["selector"]["matchLabels"]

@@ -1,6 +1,7 @@
 """The request to the API, against a server that speaks as one."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -76,7 +77,7 @@ async def test_the_status_of_our_own_node_is_patched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [(403, "{}"), (404, "{}"), (409, "{}"), (500, ""), (302, ""), (200, "no JSON"), (200, "")],
+    [(403, "{}"), (404, "[]"), (409, "{}"), (500, ""), (302, ""), (200, "no JSON"), (200, "")],
 )
 async def test_other_answers_are_refusals(answer: tuple[int, str], tmp_path: Path) -> None:
     """Whatever the API answers but the node, it is one sentence that holds no token."""
@@ -86,6 +87,17 @@ async def test_other_answers_are_refusals(answer: tuple[int, str], tmp_path: Pat
             await NodeStatus(api.settings(), "n1").patch({"status": {}})
     assert len(api.requests) == 1
     assert TOKEN not in str(caught.value)
+
+
+async def test_the_reason_of_a_refusal_is_kept(tmp_path: Path) -> None:
+    """What the API says against it, a right or a policy, is in the sentence and bounded."""
+    async with _serving(tmp_path) as api:
+        for message in ("policy 'own-node-only' denied request", "x" * 3000):
+            api.answer = (422, json.dumps({"kind": "Status", "message": message}))
+            with pytest.raises(PatchRefused) as caught:
+                await NodeStatus(api.settings(), "n1").patch({"status": {}})
+            assert message[:200] in str(caught.value)
+            assert len(str(caught.value)) < 400
 
 
 async def test_a_stranger_is_not_told_the_token(tmp_path: Path) -> None:

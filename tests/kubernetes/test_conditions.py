@@ -1,13 +1,26 @@
 """What a snapshot says about the node, as conditions."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
-from exporter.kubernetes.conditions import Condition, conditions_of, ours, patch
+from exporter.faults.reasoner import rule_book
+from exporter.kubernetes.conditions import (
+    GPU_DRIVER_RULES,
+    NOT_HARDWARE_RULES,
+    Condition,
+    conditions_of,
+    no_longer_said,
+    ours,
+    patch,
+)
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.verdict import Cause, FaultState, Subject
 from tests.kubernetes.facts import GPU, fault, snapshot
 
+NODE = Subject("node", "node", "n1", "n1")
 DIMM = Subject("dimm", "memory", "A1", "DIMM A1")
 POD = Subject("workload", "workload", "ml/train", "ml/train")
 
@@ -28,7 +41,7 @@ def test_a_node_without_gpus_says_nothing_about_them() -> None:
 
 
 def test_a_gpu_fault_is_named_with_its_action() -> None:
-    """A critical root fault of a GPU makes both false, with the cause as the message."""
+    """A critical fault of a GPU makes both false, with the cause as the message."""
     gpus, hardware = conditions_of(snapshot(fault()))
     assert (gpus.status, hardware.status) == ("False", "False")
     assert gpus.reason == "GpuLost"
@@ -48,12 +61,12 @@ def test_other_hardware_leaves_the_gpus_alone() -> None:
         fault(severity="info"),
         fault(state=FaultState.CLEARED),
         fault(state=FaultState.UNJUDGED),
-        fault(causes=(Cause("pcie_link_down", DIMM, "upstream_of"),)),
         fault("pod_oom_kill", subject=POD),
+        fault("node_oom_kill", subject=NODE),
     ],
 )
-def test_only_critical_roots_of_hardware_count(harmless: object) -> None:
-    """Warnings, symptoms, what is over and what programs do to themselves change nothing."""
+def test_only_critical_faults_of_hardware_count(harmless: object) -> None:
+    """Warnings, what is over and what programs do to themselves or the node change nothing."""
     said = conditions_of(replace(snapshot(), conclusions=snapshot(harmless).conclusions))  # type: ignore[arg-type] # a fault of the list above
     assert _statuses(*said) == {"GPUHealthy": "True", "HardwareHealthy": "True"}
 
@@ -93,3 +106,59 @@ def test_conditions_of_others_are_not_touched() -> None:
     assert ours(node) == {}
     entries = patch(conditions_of(snapshot()), ours(node), "now")["status"]["conditions"]
     assert {item["type"] for item in entries} == {"GPUHealthy", "HardwareHealthy"}
+
+
+def test_a_symptom_of_a_warning_counts_with_its_cause() -> None:
+    """A GPU that its slot took away is not healthy; reason and message name the slot."""
+    slot = Subject("pcie", "pcie", "0000:80:01.0", "slot")
+    lost = fault(causes=(Cause("pcie_link_down", slot, "upstream_of"),))
+    for condition in conditions_of(snapshot(lost)):
+        assert (condition.status, condition.reason) == ("False", "PcieLinkDown")
+        assert "because of pcie_link_down of 0000:80:01.0" in condition.message
+
+
+def test_roots_are_named_first() -> None:
+    """Among several faults the reason is that of a root, however late it was seen."""
+    root = replace(fault("gpu_xid_critical"), since=500.0)
+    lost = fault(causes=(Cause("pcie_link_down", DIMM, "upstream_of"),))
+    assert {said.reason for said in conditions_of(snapshot(lost, root))} == {"GpuXidCritical"}
+
+
+@pytest.mark.parametrize("rule", sorted(GPU_DRIVER_RULES))
+def test_a_driver_that_fails_is_a_fault_of_the_gpus(rule: str) -> None:
+    """What the driver cannot do makes the GPUs unhealthy, also when none could be seen yet."""
+    failing = fault(rule, subject=NODE)
+    for seen in (snapshot(failing), snapshot(failing, has_gpu=False)):
+        assert _statuses(*conditions_of(seen)) == {
+            "GPUHealthy": "False",
+            "HardwareHealthy": "False",
+        }
+
+
+def test_the_lists_of_rules_are_those_of_the_catalogue() -> None:
+    """Critical faults of the whole node are known as those of its GPUs, of programs, or neither."""
+    rules = [
+        rule
+        for rule in rule_book().rules
+        if rule.entity == "node" and (rule.severity == "critical" or rule.escalate)
+    ]
+    of_gpus = {rule.id for rule in rules if Path(rule.file).name.startswith("gpu_")}
+    assert of_gpus == GPU_DRIVER_RULES
+    assert {rule.id for rule in rules if rule.layer == "process"} == NOT_HARDWARE_RULES
+
+
+def test_gpus_that_cannot_be_read_are_unknown() -> None:
+    """When the last reading of every GPU has expired, no GPU is said to be healthy."""
+    state = GpuState(Gpu(index=0, uuid="GPU-1", name="H100"), 1.0, up=False, expired=True)
+    gone = replace(
+        snapshot(), readings=MappingProxyType({Gpus: Gpus(GpuBackend("none", "stuck"), (state,))})
+    )
+    assert _statuses(*conditions_of(gone)) == {"GPUHealthy": "Unknown", "HardwareHealthy": "True"}
+
+
+def test_what_is_no_longer_known_is_said() -> None:
+    """A condition from before, about GPUs that are no longer there, becomes unknown."""
+    said = conditions_of(snapshot(has_gpu=False))
+    before = {"GPUHealthy": {"type": "GPUHealthy", "status": "True"}, "HardwareHealthy": {}}
+    assert _statuses(*no_longer_said(said, before)) == {"GPUHealthy": "Unknown"}
+    assert no_longer_said(conditions_of(snapshot()), before) == ()

@@ -140,3 +140,14 @@ async def test_a_silent_node_becomes_unknown() -> None:
     await world.step(HEALTHY)
     await world.step(None)
     assert world.node.status("HardwareHealthy") == "Unknown"
+
+
+async def test_gpus_that_went_do_not_stay_healthy(caplog: pytest.LogCaptureFixture) -> None:
+    """When no GPU is known any more, the condition about GPUs becomes unknown; the log says so."""
+    caplog.set_level(logging.INFO)
+    world = _World()
+    await world.step(HEALTHY)
+    await world.step(snapshot(has_gpu=False))
+    assert world.node.status("GPUHealthy") == "Unknown"
+    assert world.node.status("HardwareHealthy") == "True"
+    assert "condition GPUHealthy=Unknown" in caplog.text
