@@ -30,7 +30,7 @@ from exporter.sources.roots import resolved
 from exporter.sources.surroundings import Surroundings
 from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits
-from exporter.web.listening import BACKLOG, listening_sockets
+from exporter.web.listening import BACKLOG, is_taken, listening_sockets
 from exporter.web.routes import Routes
 from exporter.web.security import Security
 
@@ -179,7 +179,9 @@ class App:
             return listening_sockets(server.host, server.port, server.request_timeout_secs)
         except OSError as error:
             where = f"{server.host}:{server.port}"
-            raise CannotListen(f"cannot listen on {where}: {error.strerror or error}") from error
+            help_ = "; --port N takes another port" if is_taken(error) else ""
+            said = f"cannot listen on {where}: {error.strerror or error}{help_}"
+            raise CannotListen(said) from error
 
     def _address(self, sock: socket.socket) -> str:
         host, port = sock.getsockname()[:2]

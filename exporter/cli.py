@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from exporter.web.security import Security
 
 EXIT_OK = 0
 EXIT_CONFIG = 2
+EXIT_PIPE = 128 + signal.SIGPIPE
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
@@ -32,8 +34,11 @@ KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and end the process with its exit code."""
     _mend_standard_streams()
-    code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
-    sys.stdout.flush()
+    try:
+        code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our lines has seen enough: `… rules list | head`
+        code = EXIT_PIPE
     # Not sys.exit: threads that hang in a dead file system must not keep the process.
     os._exit(code)
 
@@ -115,7 +120,12 @@ def _add_run_options(parser: argparse.ArgumentParser, default: str | None) -> No
     parser.add_argument("--host", default=default, help="address to listen on")
     parser.add_argument("--port", type=int, default=default, help="port to listen on")
     parser.add_argument("--config", default=default, metavar="FILE", help="TOML file to read")
-    parser.add_argument("--log-level", default=default, choices=LOG_LEVELS)
+    parser.add_argument(
+        "--log-level",
+        default=default,
+        choices=LOG_LEVELS,
+        help="least severe lines that are logged",
+    )
     parser.add_argument(
         "--strict-rules",
         action="store_true",

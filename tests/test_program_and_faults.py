@@ -174,7 +174,23 @@ def test_a_recording_is_replayed(tmp_path: Path) -> None:
     told = run("rules", "replay", str(recording))
     assert told.returncode == 0
     assert "30s  active   critical gpu_lost of gpu GPU 0" in told.stdout
+    assert told.stderr == ""
+    recording.write_text('{"at": 0, "gpu": [{"id": "GPU-a", "up": true}]}\n')
+    assert run("rules", "replay", str(recording)).stdout == "nothing would have been said\n"
     recording.write_text('{"at": 0, "gpux": []}\n')
     wrong = run("rules", "replay", str(recording))
     assert wrong.returncode == 1
     assert "line 1: gpux is no kind" in wrong.stderr
+    (tmp_path / "own.toml").write_text('[[rule]]\nid = "own"\n')
+    refused = run("rules", "replay", str(recording), "--rules", str(tmp_path / "own.toml"))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "own.toml:2: rule own: entity: is missing" in refused.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
+    """`rules list | head` ends without a traceback."""
+    command = f"{sys.executable} -m exporter rules list | head -1"
+    ended = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ended.stderr, len(ended.stdout.splitlines())) == ("", 1)

@@ -157,8 +157,9 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with Program(tmp_path, {"server": {"port": port}}) as program:
             assert program.process.wait(PATIENCE_SECS) == 1
-        expected = f"hw-exporter: cannot listen on 127.0.0.1:{port}: Address already in use\n"
-        assert program.log_file.read_text() == expected
+        said = program.log_file.read_text()
+    expected = f"hw-exporter: cannot listen on 127.0.0.1:{port}: Address already in use; "
+    assert said == f"{expected}--port N takes another port\n"
 
 
 def test_an_address_of_somebody_else_is_one_line(tmp_path: Path) -> None:

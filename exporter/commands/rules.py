@@ -1,6 +1,7 @@
 """`hw-exporter rules check|list|replay`: rules looked at without a running exporter."""
 
 import argparse
+import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -35,7 +36,14 @@ def add_rules_command(commands: "argparse._SubParsersAction[argparse.ArgumentPar
     replay.add_argument(
         "file", metavar="FILE", help="a recording: snapshots or scenes, one JSON object per line"
     )
-    replay.add_argument("--rules", action="append", default=[], metavar="PATH", dest="paths")
+    replay.add_argument(
+        "--rules",
+        action="append",
+        default=[],
+        metavar="PATH",
+        dest="paths",
+        help="a rule file or directory beside the shipped rules; may be repeated",
+    )
     replay.set_defaults(handler=_replay)
 
 
@@ -43,7 +51,8 @@ def _check(options: argparse.Namespace) -> int:
     book = rule_book(tuple(options.paths))
     for mistake in book.mistakes:
         print(mistake)
-    print(f"{len(book.rules)} rules are good, {len(book.mistakes)} mistakes")
+    good, bad = len(book.rules), len(book.mistakes)
+    print(f"{good} rules are good, the shipped ones included; mistakes: {bad}")
     return EXIT_MISTAKES if book.mistakes else EXIT_OK
 
 
@@ -56,18 +65,35 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> int:
+    book = rule_book(tuple(options.paths))
+    for mistake in book.mistakes:
+        print(f"hw-exporter: {mistake}", file=sys.stderr)
+    if book.mistakes:  # its file would be left out, and the silence read as good news
+        return EXIT_MISTAKES
+    _leave_faults_out_of_the_log()
     try:
         text = Path(options.file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         print(f"hw-exporter: {options.file} cannot be read: {error}", file=sys.stderr)
         return EXIT_FAILED
+    is_silent = True
     try:
-        for line in told(text.splitlines(), rule_book(tuple(options.paths))):
+        for line in told(text.splitlines(), book):
             print(line)
+            is_silent = False
     except BadRecording as error:
         print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
         return EXIT_FAILED
+    if is_silent:
+        print("nothing would have been said")
     return EXIT_OK
+
+
+def _leave_faults_out_of_the_log() -> None:
+    """Faults are printed with the recording's time; the log would say them a second time."""
+    handler = logging.StreamHandler()
+    handler.addFilter(lambda record: not hasattr(record, "fields"))
+    logging.getLogger("exporter.faults").addHandler(handler)
 
 
 def recorded_scenes(lines: Iterable[str]) -> Iterable[Scene]:

@@ -25,7 +25,8 @@ def add_selfcheck_command(
 ) -> None:
     """Add `selfcheck` to the command line."""
     parser = commands.add_parser("selfcheck", help="check a running exporter, one line each")
-    parser.add_argument("url", nargs="?", default="http://127.0.0.1:8080", metavar="URL")
+    here = "http://127.0.0.1:8080"
+    parser.add_argument("url", nargs="?", default=here, metavar="URL", help=f"where it is ({here})")
     parser.set_defaults(handler=_selfcheck)
 
 

@@ -13,6 +13,10 @@ MAX_STEPS = 3
 """How far from the subject faults are looked for: process, its component, what that is part of."""
 
 MAX_CAUSES = 50
+MAX_LINES = 10
+MAX_NAMES = 6
+"""What the text for people names of what could not be judged; the document names all."""
+
 SHARED = ("the node is shared by all",)
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
@@ -68,17 +72,33 @@ def why_text(document: dict[str, Any]) -> str:
         lines += [f"   {step}" for step in cause["path"]]
         lines.append(f"   do: {cause['fault']['action']}")
     if document["healthy"]:
-        lines.append("Looked at and well: " + _short(document["healthy"]))
+        lines.append("Looked at and well: " + "; ".join(_counted(document["healthy"])))
     if document["unknown"]:
-        lines.append("Could not be judged: " + _short(document["unknown"]))
+        lines.append("Could not be judged:")
+        lines += [f"   {_named(row)}" for row in document["unknown"][:MAX_LINES]]
+        lines += _more(len(document["unknown"]) - MAX_LINES, "   ")
     return "\n".join(lines) + "\n"
 
 
-def _short(rows: list[dict[str, Any]]) -> str:
-    return "; ".join(
-        f"{row['entity']['hw_type']} {row['entity']['hw_name']} ({', '.join(row['rules'])})"
-        for row in rows
-    )
+def _counted(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """For each kind of component how many rules looked at it; the names would fill a screen."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        kinds.setdefault(row["entity"]["hw_type"], []).append(row)
+    for kind, alike in kinds.items():
+        number = sum(len(row["rules"]) for row in alike)
+        who = alike[0]["entity"]["hw_name"] if len(alike) == 1 else f"× {len(alike)}"
+        yield f"{kind} {who} ({number} {'rule' if number == 1 else 'rules'})"
+
+
+def _named(row: dict[str, Any]) -> str:
+    entity, rules = row["entity"], row["rules"]
+    names = [*rules[:MAX_NAMES], *_more(len(rules) - MAX_NAMES)]
+    return f"{entity['hw_type']} {entity['hw_name']}: {', '.join(names)}"
+
+
+def _more(number: int, indent: str = "") -> list[str]:
+    return [f"{indent}and {number} more"] if number > 0 else []
 
 
 def _subject(said: Conclusions, node: str, wanted: Wanted) -> Subject:

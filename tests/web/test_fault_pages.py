@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.web.why import Wanted, why_document
+from exporter.web.why import Wanted, why_document, why_text
 from tests.faults.conclusions import CONCLUSIONS, NODE, fault
 from tests.web.serving import serving, snapshot
 
@@ -125,9 +125,28 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
         "   process train (4242) has process_waits since 2023-11-14T22:13:20Z",
         "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
         "   do: check",
-        "Looked at and well: gpu GPU 0 (gpu_hot); physical_disk nvme0n1 (disk_slow)",
-        "Could not be judged: gpu GPU 0 (gpu_lost)",
+        "Looked at and well: gpu GPU 0 (1 rule); physical_disk nvme0n1 (1 rule)",
+        "Could not be judged:",
+        "   gpu GPU 0: gpu_lost",
     ]
+
+
+def test_what_is_well_does_not_fill_the_screen() -> None:
+    """On a large node what is well is one line, and what could not be judged a few short ones."""
+    rules = [f"rule_{n}" for n in range(40)]
+    rows = [
+        {"entity": {"hw_type": "gpu", "hw_id": f"GPU-{n}", "hw_name": f"GPU {n}"}, "rules": rules}
+        for n in range(16)
+    ]
+    subject = {"hw_type": "node", "hw_id": "n1", "hw_name": "n1"}
+    text = why_text(
+        {"node": "n1", "subject": subject, "causes": [], "healthy": rows, "unknown": rows}
+    )
+    lines = text.splitlines()
+    assert lines[2] == "Looked at and well: gpu × 16 (640 rules)"
+    assert lines[4] == "   gpu GPU 0: rule_0, rule_1, rule_2, rule_3, rule_4, rule_5, and 34 more"
+    assert lines[-1] == "   and 6 more"
+    assert len(lines) == 15
 
 
 @pytest.mark.parametrize(
