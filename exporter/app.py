@@ -19,8 +19,6 @@ from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
 from exporter.judging import Judging
-from exporter.kubernetes.api import NodeStatus
-from exporter.kubernetes.loop import ConditionsLoop
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
@@ -248,6 +246,9 @@ class App:
         settings = self._config.node_conditions
         if not settings.enabled:
             return
+        from exporter.kubernetes.api import NodeStatus  # noqa: PLC0415 - only where it is asked for
+        from exporter.kubernetes.loop import ConditionsLoop  # noqa: PLC0415 - as above
+
         node = self._identity.node
         try:
             status = NodeStatus(settings, node)

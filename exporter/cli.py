@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.commands.rules import add_rules_command
-from exporter.commands.selfcheck import add_selfcheck_command
+from exporter.commands.offered import add_rules_command, add_selfcheck_command
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
-from exporter.demo import simulated
 from exporter.identity import Identity
 from exporter.model.label import clean_text
 from exporter.sources import chosen
@@ -61,6 +59,8 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
     if "handler" in options:
         return int(options.handler(options))
     if options.command == "demo":
+        from exporter.demo import simulated  # noqa: PLC0415 - memory that only a demo needs
+
         given = {name: getattr(options, name) for name in ("gpus", "seed", "speed", "start")}
         given = {name: value for name, value in given.items() if value is not None}
         with simulated(given, whole_node=options.whole_node) as settings:

@@ -1,7 +1,6 @@
 """From files, environment and flags to one checked Config, or one sentence of what is wrong."""
 
 import dataclasses
-import difflib
 import json
 import sys
 import types
@@ -122,6 +121,8 @@ def _merged(current: Any, table: Mapping[str, Any], layer: Layer, prefix: str) -
 
 
 def _unknown_key(layer: Layer, name: str, key: str, known: tuple[str, ...]) -> ConfigError:
+    import difflib  # noqa: PLC0415 - only for a mistake
+
     close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
     return ConfigError(f"{layer.origin}: unknown key {_shown(name)}; {hint}")

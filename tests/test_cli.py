@@ -112,3 +112,14 @@ def test_children_get_what_they_need_and_no_secret() -> None:
     assert kept["LC_ALL"] == "C"
     assert kept["LD_LIBRARY_PATH"] == "/opt/nvidia"
     assert kept["NVIDIA_VISIBLE_DEVICES"] == "all"
+
+
+def test_running_loads_nothing_that_only_others_need() -> None:
+    """Modules of other commands, of what is off by default and of mistakes cost no memory."""
+    code = "import exporter.cli, exporter.running, sys; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    spare = {"aiohttp.web", "prometheus_client", "pynvml", "cpuinfo", "difflib", "statistics"}
+    spare |= {"exporter.demo", "exporter.kubernetes.api", "exporter.commands.rules"}
+    assert not spare & set(ended.stdout.split())

@@ -22,32 +22,8 @@ EXIT_FAILED = 1
 EXIT_MISTAKES = 2
 
 
-def add_rules_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `rules` with its three parts to the command line."""
-    rules = commands.add_parser("rules", help="look at fault rules")
-    parts = rules.add_subparsers(title="parts", metavar="PART", required=True)
-    check = parts.add_parser("check", help="say everything that is wrong in rule files")
-    check.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
-    check.set_defaults(handler=_check)
-    listing = parts.add_parser("list", help="list the rules in use")
-    listing.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
-    listing.set_defaults(handler=_list)
-    replay = parts.add_parser("replay", help="say what would have been said of a recording")
-    replay.add_argument(
-        "file", metavar="FILE", help="a recording: snapshots or scenes, one JSON object per line"
-    )
-    replay.add_argument(
-        "--rules",
-        action="append",
-        default=[],
-        metavar="PATH",
-        dest="paths",
-        help="a rule file or directory beside the shipped rules; may be repeated",
-    )
-    replay.set_defaults(handler=_replay)
-
-
-def _check(options: argparse.Namespace) -> int:
+def check(options: argparse.Namespace) -> int:
+    """Print every mistake in the rules; the exit code."""
     book = rule_book(tuple(options.paths))
     for mistake in book.mistakes:
         print(mistake)
@@ -56,7 +32,8 @@ def _check(options: argparse.Namespace) -> int:
     return EXIT_MISTAKES if book.mistakes else EXIT_OK
 
 
-def _list(options: argparse.Namespace) -> int:
+def list_rules(options: argparse.Namespace) -> int:
+    """Print one line for each rule; the exit code."""
     book = rule_book(tuple(options.paths))
     width = max((len(rule.id) for rule in book.rules), default=0)
     for rule in sorted(book.rules, key=lambda each: (each.entity, each.id)):
@@ -64,7 +41,8 @@ def _list(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _replay(options: argparse.Namespace) -> int:
+def replay(options: argparse.Namespace) -> int:
+    """Print what would have been said of a recording; the exit code."""
     book = rule_book(tuple(options.paths))
     for mistake in book.mistakes:
         print(f"hw-exporter: {mistake}", file=sys.stderr)

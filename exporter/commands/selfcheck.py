@@ -20,17 +20,8 @@ class Broken(Exception):  # noqa: N818 - reads as what it is
 Check = tuple[str, Callable[[str], None]]
 
 
-def add_selfcheck_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-) -> None:
-    """Add `selfcheck` to the command line."""
-    parser = commands.add_parser("selfcheck", help="check a running exporter, one line each")
-    here = "http://127.0.0.1:8080"
-    parser.add_argument("url", nargs="?", default=here, metavar="URL", help=f"where it is ({here})")
-    parser.set_defaults(handler=_selfcheck)
-
-
-def _selfcheck(options: argparse.Namespace) -> int:
+def selfcheck(options: argparse.Namespace) -> int:
+    """Print one line for each promise; the exit code."""
     base = options.url.rstrip("/")
     failures = 0
     for name, check in (*HTTP_CHECKS, *_page_checks()):

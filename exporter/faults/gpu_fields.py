@@ -1,7 +1,6 @@
 """Fields of a GPU that follow from others: its links, fans, siblings and users."""
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from exporter.faults.expression import Value
 from exporter.model.gpu import Gpu, GpuState
@@ -65,7 +64,14 @@ def _clock_ratio(state: GpuState, states: Sequence[GpuState]) -> float | None:
         if other is not state and other.gpu.name == state.gpu.name and _is_busy(other)
         if (clock := _sm_clock(other.gpu))
     ]
-    return own / median(others) if len(others) >= MIN_SIBLINGS else None
+    return own / _median(others) if len(others) >= MIN_SIBLINGS else None
+
+
+def _median(values: list[float]) -> float:
+    """The value in the middle; the module `statistics` would cost half a megabyte for it."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return (ordered[middle] + ordered[-middle - 1]) / 2
 
 
 def _is_busy(state: GpuState) -> bool:

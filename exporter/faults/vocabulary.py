@@ -1,7 +1,6 @@
 """The words that rules may use: kinds of entities, their fields, their kin, and kinds of events."""
 
 import dataclasses
-import difflib
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -88,6 +87,8 @@ def _widest(parts: list[FieldType], count: int) -> FieldType | None:
 
 def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
     """The known words for an error message, the close ones first."""
+    import difflib  # noqa: PLC0415 - only for a mistake
+
     words = sorted(known)
     close = difflib.get_close_matches(word, words, n=3, cutoff=0.5)
     if close:

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import web
+# Not aiohttp.web: that brings files, routes and websockets, a megabyte that nobody uses here.
 from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse, json_response
+from aiohttp.web_server import Server
 
 from exporter.web.tls import Greeting
 
@@ -39,7 +42,7 @@ class Limits:
     fair_request_bytes: int = 16 * 1024
 
 
-class GuardedServer(web.Server):
+class GuardedServer(Server):
     """A server whose connections are bounded in number, time and memory.
 
     When all places are taken, a new client gets that of the connection idle longest, so that
@@ -215,14 +218,14 @@ class _GuardedConnection(RequestHandler):
 
     def handle_error(
         self,
-        request: web.BaseRequest,  # noqa: ARG002 - aiohttp's signature
+        request: BaseRequest,  # noqa: ARG002 - aiohttp's signature
         status: int = 500,
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002 - aiohttp's signature
-    ) -> web.StreamResponse:
+    ) -> StreamResponse:
         """One short answer that repeats nothing of what was sent."""
         sentence = "malformed request" if status < 500 else "internal error"  # noqa: PLR2004 - HTTP
-        response = web.json_response({"error": sentence}, status=status, headers=SERVER_HEADERS)
+        response = json_response({"error": sentence}, status=status, headers=SERVER_HEADERS)
         response.force_close()
         if status >= 500:  # noqa: PLR2004 - HTTP
             self.logger.error("a request failed: %s", type(exc).__name__, exc_info=exc)

@@ -6,7 +6,8 @@ from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from aiohttp import web
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import Response, StreamResponse
 
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
@@ -48,7 +49,7 @@ class Status(Protocol):
         ...
 
 
-Endpoint = Callable[[web.BaseRequest], Answer]
+Endpoint = Callable[[BaseRequest], Answer]
 
 
 class Routes:
@@ -81,7 +82,7 @@ class Routes:
             "/why": self._why,
         }
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: BaseRequest) -> StreamResponse:
         """The response to any request."""
         arrived = getattr(request.protocol, "request_arrived", None)
         if arrived is not None:
@@ -97,9 +98,9 @@ class Routes:
         headers = {**SERVER_HEADERS, "Content-Type": answer.content_type}
         if answer.headers:
             headers.update(answer.headers)
-        return web.Response(body=answer.body, status=answer.status, headers=headers)
+        return Response(body=answer.body, status=answer.status, headers=headers)
 
-    def _answer(self, request: web.BaseRequest, endpoint: Endpoint | None) -> Answer:
+    def _answer(self, request: BaseRequest, endpoint: Endpoint | None) -> Answer:
         if request.version.major < 1:
             return error_answer(400, "this is no HTTP/1 request")
         if request.path in self._actions:
@@ -111,7 +112,7 @@ class Routes:
             return error_answer(405, "this page can only be read", allow)
         return endpoint(request)
 
-    def _act(self, request: web.BaseRequest) -> Answer:
+    def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
         if not _is_local(request):
             return error_answer(403, "this can be asked for on this machine only")
@@ -120,7 +121,7 @@ class Routes:
         self._actions[request.path]()
         return json_answer({"status": "ok"})
 
-    def _metrics(self, request: web.BaseRequest) -> Answer:
+    def _metrics(self, request: BaseRequest) -> Answer:
         form = wanted_format(request.headers.get("Accept", ""))
         gzipped = wants_gzip(request.headers.get("Accept-Encoding", ""))
         headers = {"Vary": "Accept, Accept-Encoding"}
@@ -131,32 +132,32 @@ class Routes:
             headers["Content-Encoding"] = "gzip"
         return Answer(body, CONTENT_TYPES[form], headers=headers)
 
-    def _health(self, _: web.BaseRequest) -> Answer:
+    def _health(self, _: BaseRequest) -> Answer:
         is_live = self._status.is_live()
         return json_answer(
             documents.health(self._version, is_live=is_live), 200 if is_live else 503
         )
 
-    def _ready(self, _: web.BaseRequest) -> Answer:
+    def _ready(self, _: BaseRequest) -> Answer:
         reasons = self._status.unready_reasons()
         return json_answer(documents.readiness(self._version, reasons), 503 if reasons else 200)
 
-    def _node(self, _: web.BaseRequest) -> Answer:
+    def _node(self, _: BaseRequest) -> Answer:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: documents.inventory(snapshot, boottime))
 
-    def _processes(self, _: web.BaseRequest) -> Answer:
+    def _processes(self, _: BaseRequest) -> Answer:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: processes(snapshot, boottime))
 
-    def _faults(self, _: web.BaseRequest) -> Answer:
+    def _faults(self, _: BaseRequest) -> Answer:
         return faults_answer(self._status.snapshot())
 
-    def _why(self, request: web.BaseRequest) -> Answer:
+    def _why(self, request: BaseRequest) -> Answer:
         query = list(request.rel_url.query.items())
         return why_answer(self._status.snapshot(), query, request.headers.get("Accept", ""))
 
-    def _flat_metrics(self, _: web.BaseRequest) -> Answer:
+    def _flat_metrics(self, _: BaseRequest) -> Answer:
         return self._of_snapshot(documents.flat_metrics)
 
     def _of_snapshot(self, document: Callable[[Snapshot], dict[str, Any]]) -> Answer:
@@ -165,12 +166,12 @@ class Routes:
             return error_answer(503, "the first collection has not ended yet")
         return json_answer(document(snapshot))
 
-    def _landing(self, _: web.BaseRequest) -> Answer:
+    def _landing(self, _: BaseRequest) -> Answer:
         page, policy = landing_page(self._version)
         return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
 
 
-def _is_local(request: web.BaseRequest) -> bool:
+def _is_local(request: BaseRequest) -> bool:
     """Whether a program on this machine asks, and no page in a browser makes it ask."""
     try:
         sender = ip_address((request.remote or "").partition("%")[0])
@@ -180,6 +181,6 @@ def _is_local(request: web.BaseRequest) -> bool:
     return (mapped or sender).is_loopback and "Origin" not in request.headers
 
 
-def _visitor(request: web.BaseRequest, path: str) -> Visitor:
+def _visitor(request: BaseRequest, path: str) -> Visitor:
     certificate = request.transport and request.transport.get_extra_info("peercert")
     return Visitor(path, request.headers.get("Authorization", ""), bool(certificate))
