@@ -57,6 +57,11 @@ class Binding:
     described: tuple[float, int] = (0.0, 0)  # the last event, and how many, when it was described
     evidence: tuple[Evidence, ...] = field(default_factory=tuple)
 
+    @property
+    def is_told(self) -> bool:
+        """Whether events are among what it was found by, whoever told of them."""
+        return self.described[1] > 0 or any(piece.raw for piece in self.evidence)
+
     def judge(
         self, verdicts: Verdicts, now: float, for_secs: float, clear_for_secs: float
     ) -> Change:

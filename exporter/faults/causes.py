@@ -79,7 +79,7 @@ def _choices(
     """All that explain one fault, the strongest first, each by its first relation.
 
     What the component is or waits for comes before what it uses, and that before what has only
-    the node in common with it.
+    the node in common with it; what is only plausible comes last.
     """
     effect = standings[index]
     found: dict[int, Explanation] = {}
@@ -89,7 +89,7 @@ def _choices(
             if place != index and _in_time(standings[place], effect, explanation):
                 found.setdefault(place, explanation)
 
-    def weight(place: int) -> tuple[bool, int, tuple[object, ...]]:
+    def weight(place: int) -> tuple[bool, tuple[bool, int], tuple[object, ...]]:
         cause = standings[place]
         return (cause.rule.symptom, found[place].distance, cause.rank)
 

@@ -21,6 +21,7 @@ KEYS = (
     *("for", "clear", "clear_for", "only_if", "escalate", "explained_by", "runbook"),
     *("confidence", "layer", "status", "symptom", "external"),
 )
+EXPLANATION_KEYS = {"rule", "via", "within", "weak"}
 MAX_FOR_SECS = 86_400.0
 MAX_WORD = 80
 
@@ -187,12 +188,11 @@ def _explanations(found: Any) -> tuple[Explanation, ...]:  # noqa: ANN401 - TOML
 
 def _each_explanation(rows: list[Any]) -> Iterator[Explanation]:
     for row in rows:
-        if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= {
-            *("rule", "via", "within"),
-        }:
-            raise WrongValue("must be a list of tables with rule, via and perhaps within")
+        if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
+            raise WrongValue("must be a list of tables with rule, via and perhaps within, weak")
         within = _secs(row["within"]) if "within" in row else None
         if row["via"] not in RELATIONS:
             hint = did_you_mean(str(row["via"])[:40], RELATIONS)
             raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
-        yield Explanation(_identifier(row["rule"]), row["via"], within)
+        is_weak = _truth(row.get("weak", False))
+        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak)

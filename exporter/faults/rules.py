@@ -44,16 +44,18 @@ class Explanation:
     """Another rule that may be the cause, on a component with this relation to ours.
 
     `within_secs` is how long before our fault the cause may last have been seen, None for any.
+    A weak one is only plausible: it counts where nothing else explains.
     """
 
     rule: str
     via: str
     within_secs: float | None = None
+    is_weak: bool = False
 
     @property
-    def distance(self) -> int:
-        """How far away such a cause is."""
-        return DISTANCES.get(self.via, 0)
+    def distance(self) -> tuple[bool, int]:
+        """How far-fetched it is, and how far away such a cause is."""
+        return self.is_weak, DISTANCES.get(self.via, 0)
 
 
 @dataclass(frozen=True, slots=True)

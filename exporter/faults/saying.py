@@ -160,13 +160,12 @@ class Saying:
 
     def _standing(self, name: str, key: Key, binding: Binding) -> Standing:
         rule = self._rules[name]
-        is_event = any(evidence.raw for evidence in binding.evidence)
         return Standing(
             rule,
             key,
             binding.onset,
             binding.last_evidence,
-            is_event or rule.needed is not None,
+            binding.is_told or rule.needed is not None,
         )
 
     def _fault(

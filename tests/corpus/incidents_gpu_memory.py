@@ -117,6 +117,47 @@ def corrected_errors_come_fast(node: Story) -> None:
         node.wait(120, 120)
 
 
+def _corrected_errors_come(node: Story) -> None:
+    for count in (14, 41, 77):
+        node.gpu("3b", ecc_errors_total={"corrected": {"volatile": count, "aggregate": count}})
+        node.wait(60, 30)
+
+
+TREND = "gpu_ecc_corrected_rate@GPU-3b"
+
+
+@incident(ECC, REPAIR_WAITS, may=(TREND, *ASKED))
+def corrected_errors_before_one_that_cannot_be(node: Story) -> None:
+    """Errors are corrected for minutes, then one cannot be: the repair is for that one."""
+    node.wait(60)
+    _corrected_errors_come(node)
+    node.put(KernelLog=None)  # NVML alone tells of the Xids
+    _double_bit_error(node)
+    node.xid("3b", 63, REMAP, **UNKNOWN)
+    node.gpu("3b", row_remap_pending=True, remapped_rows_total={"uncorrected": 1})
+    node.wait(120, 30)
+
+
+@incident(ECC, REPAIR_WAITS, may=(TREND, *ASKED))
+def corrected_errors_before_one_that_only_counters_tell_of(node: Story) -> None:
+    """The same where nobody reports Xids: what is likelier explains, not what came first."""
+    node.put(KernelLog=None)
+    node.wait(60)
+    _corrected_errors_come(node)
+    node.gpu("3b", ecc_errors_total={"uncorrected": {"volatile": 1, "aggregate": 1}})
+    node.gpu("3b", row_remap_pending=True, remapped_rows_total={"uncorrected": 1})
+    node.wait(120, 30)
+
+
+@incident(REPAIR_WAITS, TREND, root=TREND, may=ASKED)
+def corrected_errors_wear_out_a_row(node: Story) -> None:
+    """A row is replaced for errors that were all corrected: they are the cause."""
+    node.wait(60)
+    _corrected_errors_come(node)
+    node.gpu("3b", row_remap_pending=True, remapped_rows_total={"corrected": 1})
+    node.wait(120, 30)
+
+
 @incident("gpu_memory_orphan@GPU-3b")
 def memory_held_by_a_process_that_is_gone(node: Story) -> None:
     """The job ended, but 20 GiB stay allocated for ten minutes without a process."""
@@ -139,5 +180,8 @@ CASES = (
     memory_error_while_the_log_is_not_readable,
     static_memory_errors_pass_the_threshold,
     corrected_errors_come_fast,
+    corrected_errors_before_one_that_cannot_be,
+    corrected_errors_before_one_that_only_counters_tell_of,
+    corrected_errors_wear_out_a_row,
     memory_held_by_a_process_that_is_gone,
 )

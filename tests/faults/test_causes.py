@@ -1,5 +1,6 @@
 """Root causes: through the graph, in time, whatever circles the rules allow."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.faults.entities import Entity
@@ -194,3 +195,39 @@ def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> Non
         look(step * 15.0, 9000, 2, 0)
     (link,) = look(135, 9000, 2, 20)
     assert "sda has 2 requests and ends none" in link.evidence
+
+
+def test_what_is_only_plausible_explains_only_where_nothing_else_does(tmp_path: Path) -> None:
+    """A weak explanation gives way to another one, although its cause came first."""
+    causes = [
+        {"rule": "trend", "via": "same", "weak": True},
+        {"rule": "broken", "via": "node"},
+    ]
+    text = (
+        rule("trend", "gpu", "errors > 10")
+        + rule("broken", "node", "pressure > 5")
+        + rule("repaired", "gpu", "not up", explained_by=causes)
+    )
+    judging = judge(tmp_path, text)
+    judging.judge(scene(0, gpu(errors=20.0, up=True)))
+    worn = judging.judge(scene(15, gpu(errors=20.0, up=False)))
+    assert path(worn, "repaired") == [("trend", "u0", "same")]
+    under = replace(
+        scene(30), entities=(thing("node", "n", pressure=9.0), gpu(errors=20, up=False))
+    )
+    assert path(judging.judge(under), "repaired") == [("broken", "n", "node")]
+
+
+def test_what_nvml_tells_is_an_event_like_what_the_log_tells(tmp_path: Path) -> None:
+    """An Xid without a line of the kernel is stronger than a threshold that was crossed before."""
+    causes = ({"rule": "warm", "via": "same"}, {"rule": "told", "via": "same"})
+    text = (
+        rule("warm", "gpu", "heat > 60")
+        + rule("told", "gpu", "errors > 0 or events(xid, within=1h) > 0")
+        + explained("slow", "gpu", "not up", *causes)
+    )
+    judging = judge(tmp_path, text)
+    judging.judge(scene(0, gpu(heat=70.0, errors=0.0, up=True)))
+    quiet = replace(xid(48, 15, source="nvml"), raw="")
+    said = judging.judge(scene(15, gpu(heat=70.0, errors=0.0, up=False), events=[quiet]))
+    assert path(said, "slow") == [("told", "u0", "same")]
