@@ -8,26 +8,16 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.container import Container, running
-from tests.fakes.image import Image, NoImageError, built
+from tests.fakes.image import Image
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PIN = re.compile(r"^(\S+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
 MAX_BYTES_OVER_BASE = 150 * 1024 * 1024
-
-
-@pytest.fixture(scope="session")
-def image() -> Iterator[Image]:
-    """The image of this working tree."""
-    try:
-        yield built()
-    except NoImageError as error:
-        pytest.skip(f"the image: {error}")
 
 
 def _free_port() -> int:

@@ -50,10 +50,11 @@ class Container:
     environment: Mapping[str, str]
     uid: int = 65534
     gid: int = 65534
-    capabilities: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()  # ("ALL",) as of a privileged container
     binds: tuple[Bind, ...] = ()
     sees_host_pids: bool = False
     proc: Path | None = None  # shown as /proc instead of a real one
+    sys: Path | None = None  # shown as /sys instead of the machine's
     log: Path = field(default=Path("/dev/null"))
 
 
@@ -130,7 +131,7 @@ def _script(container: Container) -> str:
         "mkdir /mnt/upper /mnt/work",
         f"mount -t overlay -o lowerdir={root},upperdir=/mnt/upper,workdir=/mnt/work none {root}",
         f"{proc} {root}/proc",
-        f"mount --rbind -o ro /sys {root}/sys",
+        f"mount --rbind -o ro {container.sys or '/sys'} {root}/sys",
         f"mount -t tmpfs -o mode=755 none {root}/dev",
         *(
             f"touch {root}/dev/{name}; mount --bind /dev/{name} {root}/dev/{name}"

@@ -49,6 +49,10 @@ class StuckFiles:
         """A file that holds a text and behaves."""
         return self._tell(name, text=text)
 
+    def disk(self, name: str, log_page: bytes) -> Path:
+        """An NVMe disk that says this log page to whoever has CAP_SYS_ADMIN."""
+        return self._tell(name, log_page=log_page.hex())
+
     def release(self, name: str) -> None:
         """End what hangs: who waits gets EIO, who comes later gets the text."""
         self._tell(name, release=True)

@@ -8,7 +8,13 @@ import pytest
 from exporter.model.nvme import NvmeController, NvmeHealth
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.nvme import NvmeReader
-from exporter.sources.nvme_health import COMMAND, NvmeHealthReader, parse_health_log
+from exporter.sources.nvme_health import (
+    COMMAND,
+    NvmeHealthReader,
+    parse_health_log,
+    read_health_log,
+)
+from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import cpu_node
 from tests.sources.small_node import SmallNode
 
@@ -81,6 +87,11 @@ def test_a_disk_that_refuses_costs_itself(node: SmallNode) -> None:
     reading = NvmeHealthReader(node.sys, node.root / "root", ask).look()
     assert [health.device for health in reading.value.controllers] == ["nvme1"]
     assert reading.missing[0].reason == "Permission denied"
+
+
+def test_the_kernel_takes_the_command(stuck_files: StuckFiles) -> None:
+    """A disk of the kernel's interface writes its page where the command says."""
+    assert read_health_log(stuck_files.disk("nvme0", log())) == log()
 
 
 def test_without_the_right_it_is_a_failure_with_its_reason(node: SmallNode) -> None:

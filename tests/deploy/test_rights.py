@@ -1,0 +1,322 @@
+"""Every right of a pod, taken away: exactly what the table says is lost."""
+
+import asyncio
+import copy
+import fnmatch
+import json
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from exporter.sources import pod_resources
+from tests.deploy.busy_node import (
+    ADA,
+    CAPTURE,
+    BusyNode,
+    busy_node,
+    cgroup_hierarchy,
+    idle_uuid,
+    own_sys,
+)
+from tests.fakes.api_server import api_server
+from tests.fakes.fuse import NoFuse
+from tests.fakes.host_tree import HostTree
+from tests.fakes.image import Image
+from tests.fakes.manifests import (
+    KUBERNETES,
+    Manifest,
+    container_of,
+    pod_of,
+    rendered,
+    rendered_with,
+    why_not,
+)
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.pods import Pod, running_pod
+from tests.sources.kubelet import Kubelet, list_response, speak
+from tools.rights import RIGHTS, Right
+
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=f"manifests: {why_not()}"),
+    pytest.mark.skipif(cgroup_hierarchy() is None, reason="no cgroup can be made here"),
+]
+
+SERIES = re.compile(r"^(\w+)\{(.*)\} \S+$", re.MULTILINE)
+NOT_OK = re.compile(r'source="(\w+)",outcome="(?!ok)')
+OF_ITSELF = {"hw_causal_nodes", "hw_exporter_http_requests_total"}
+"""What differs with the rest, or from run to run; sources are compared by name instead."""
+READ_ALL = r"hw_exporter_collections_total\{.*\} (?:[4-9]|\d\d)"
+SOCKET_ONLY = "volume pod-resources"
+ELSEWHERE = {"volume state", "patch nodes/status", "volume passwd"}
+"""Rights whose loss is not on /metrics: a test of its own for each."""
+SECRETS = "/run/secrets/kubernetes.io/serviceaccount"  # /var/run leads to /run
+ON_METRICS = [right for right in RIGHTS if right.name not in ELSEWHERE]
+
+
+def _without(name: str, manifests: list[Manifest]) -> list[Manifest]:
+    """The same manifests without one right."""
+    less = copy.deepcopy(manifests)
+    pod, container = pod_of(less), container_of(less)
+    kind, _, what = name.partition(" ")
+    if kind == "hostPID":
+        del pod["hostPID"]
+    elif kind == "capability":
+        container["securityContext"]["capabilities"]["add"].remove(what)
+    elif kind == "user":
+        pod["securityContext"].update(runAsUser=65534, runAsGroup=65534)
+    elif kind == "privileged":
+        container["securityContext"].update(privileged=False)
+    elif kind == "variable":
+        # The image asks for it too; this is how one takes it back.
+        next(item for item in container["env"] if item["name"] == what)["value"] = "void"
+    else:
+        assert kind == "volume"
+        mounts = [mount for mount in container["volumeMounts"] if mount["name"] != what]
+        assert len(mounts) < len(container["volumeMounts"])
+        container["volumeMounts"] = mounts
+    return less
+
+
+def _form_of(right: Right, scratch: Path) -> list[Manifest]:
+    """The manifests that grant this right."""
+    kind, _, name = right.granted_by.partition("/")
+    if kind == "components":
+        return rendered_with([name], "overlays/full", scratch)
+    return rendered(KUBERNETES / ("overlays/full" if kind != "overlays" else right.granted_by))
+
+
+class _Pods:
+    """Runs pods on the busy node, each form of it once, a few at a time."""
+
+    def __init__(self, image: Image, node: BusyNode, folder: Path) -> None:
+        self._image = image
+        self._node = node
+        self._folder = folder
+        self._threads = ThreadPoolExecutor(max_workers=6)
+        self._pages: dict[str, Future[str]] = {}
+
+    def start(self, name: str, right: Right, manifests: list[Manifest]) -> None:
+        """Begin to ask for the page of these manifests."""
+        if name not in self._pages:
+            has_socket = right.name == SOCKET_ONLY
+            self._pages[name] = self._threads.submit(self._page, name, manifests, has_socket)
+
+    def page(self, name: str) -> str:
+        """The page, when everything on it has been read."""
+        return self._pages[name].result()
+
+    def close(self) -> None:
+        """Wait for those that still run."""
+        self._threads.shutdown(cancel_futures=True)
+
+    @contextmanager
+    def pod(
+        self,
+        name: str,
+        manifests: list[Manifest],
+        nvml: NvmlLibrary | None = None,
+        *,
+        has_socket: bool = False,
+        variables: Mapping[str, str] | None = None,
+    ) -> Iterator[Pod]:
+        """One pod on files of its own."""
+        folder = self._folder / name.replace(" ", "-").replace("/", "-")
+        tree = HostTree(folder / "node")
+        if not folder.exists():  # a pod that was here before finds the node as it was
+            tree = self._node.tree(folder / "node", has_checkpoint=not has_socket)
+            own_sys(tree, folder / "sys")
+        with ExitStack() as stack:
+            if has_socket:
+                stack.enter_context(_kubelet(tree.at("/" + pod_resources.SOCKET)))
+            yield stack.enter_context(
+                running_pod(
+                    *(manifests, self._image, tree, folder / "pod", nvml or self._node.nvml),
+                    own_sys=folder / "sys",
+                    variables=variables,
+                )
+            )
+
+    def _page(self, name: str, manifests: list[Manifest], has_socket: bool) -> str:  # noqa: FBT001 - a thread's argument
+        with self.pod(name, manifests, has_socket=has_socket) as pod:
+            return pod.page(READ_ALL)
+
+
+@contextmanager
+def _kubelet(socket: Path) -> Iterator[None]:
+    """A kubelet that has given a GPU to a pod which does not compute."""
+    answer = list_response(("ml", "notebook-0", "main", "nvidia.com/gpu", (idle_uuid(),)))
+    started = threading.Event()
+    way_out: list[Callable[[], object]] = []
+
+    async def serve() -> None:
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
+        way_out.append(lambda: loop.call_soon_threadsafe(done.set))
+        socket.parent.mkdir(parents=True, exist_ok=True)
+        async with Kubelet(socket, speak(answer)):
+            started.set()
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert started.wait(10)
+        yield
+    finally:
+        way_out[0]()
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def pods(image: Image, nvml_library_dir: Path) -> Iterator[_Pods]:
+    """The busy node; a socket's address has 108 bytes, hence the short name."""
+    with tempfile.TemporaryDirectory(prefix="hw-") as name, ExitStack() as stack:
+        folder = Path(name)
+        try:
+            node = stack.enter_context(busy_node(folder, nvml_library_dir))
+        except NoFuse as reason:
+            pytest.skip(str(reason))
+        pods = _Pods(image, node, folder)
+        stack.callback(pods.close)
+        yield pods
+
+
+@pytest.fixture(scope="module")
+def pages(pods: _Pods, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Right], list[str]]:
+    """The pages of the pod with every right of its form, and with all but one."""
+    for right in ON_METRICS:
+        manifests = _form_of(right, tmp_path_factory.mktemp("form"))
+        pods.start(_everything(right), right, manifests)
+        pods.start(right.name, right, _without(right.name, manifests))
+    return lambda right: [pods.page(_everything(right)), pods.page(right.name)]
+
+
+def _everything(right: Right) -> str:
+    if right.name == SOCKET_ONLY:
+        return "all with a socket"
+    return f"all of {'overlays/full' if right.granted_by == 'base' else right.granted_by}"
+
+
+def _series(page: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, labels in SERIES.findall(page):
+        if name not in OF_ITSELF and not name.startswith("hw_exporter_source_"):
+            found.setdefault(name, set()).add(labels)
+    return found
+
+
+def _unread(page: str) -> set[str]:
+    return set(NOT_OK.findall(page))
+
+
+@pytest.mark.parametrize("right", ON_METRICS, ids=lambda right: right.name)
+def test_a_right_less_costs_exactly_what_is_stated(
+    right: Right, pages: Callable[[Right], list[str]]
+) -> None:
+    """Families that vanish, families that differ and sources not read are those of the table."""
+    everything, less = pages(right)
+    before, after = _series(everything), _series(less)
+    stated = {
+        name for name in before if any(fnmatch.fnmatch(name, pattern) for pattern in right.absent)
+    } - {*right.differ, *right.stay}
+    assert {name for name in before if name not in after} == stated
+    assert {name for name in after if before.get(name) != after[name]} == set(right.differ)
+    assert _unread(less) - _unread(everything) == set(right.sources)
+
+
+def test_the_table_names_every_right_that_is_granted() -> None:
+    """Every volume, capability and namespace of the overlays has a row, and the reverse."""
+    granted: dict[str, set[str]] = {}
+    for form in ("base", "overlays/full", "overlays/privileged"):
+        manifests = rendered(KUBERNETES / form)
+        pod, container = pod_of(manifests), container_of(manifests)
+        context = {**pod["securityContext"], **container["securityContext"]}
+        volumes = {volume["name"] for volume in pod["volumes"]} - {"config"}
+        found = {f"volume {name}" for name in volumes}
+        found |= {f"capability {it}" for it in context.get("capabilities", {}).get("add", ())}
+        found |= {"hostPID"} if pod.get("hostPID") else set()
+        found |= {"user root"} if context["runAsUser"] == 0 else set()
+        found |= {"privileged"} if context.get("privileged") else set()
+        granted[form] = found.union(*granted.values()) if granted else found
+    listed = {right.name: right.granted_by for right in RIGHTS}
+    variables = {name for name in listed if name.startswith("variable ")}
+    for form, found in granted.items():
+        here = {name for name in found if listed[name] == form}
+        assert here == {name for name in listed if listed[name] == form} - variables
+
+
+@pytest.mark.parametrize("has_state", [True, False])
+def test_without_state_faults_begin_anew(
+    pods: _Pods,
+    nvml: NvmlLibrary,
+    has_state: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """A fault keeps its beginning over a restart of the pod only where the volume is."""
+    manifests = rendered(KUBERNETES / "overlays/full")
+    if not has_state:
+        manifests = _without("volume state", manifests)
+    nvml.say("device.3.any = error 15", capture=CAPTURE)
+    begun = []
+    for _ in range(2):
+        with pods.pod(f"state {has_state}", manifests, nvml) as pod:
+            pod.page(r"hw_fault_active\{")
+            faults = json.loads(pod.read("/faults"))["faults"]
+            begun.append({fault["rule"]: fault["since"] for fault in faults})
+            assert pod.box.terminate(10) == 0
+    first, second = begun
+    assert first
+    assert first.keys() == second.keys()
+    assert (first == second) is has_state
+
+
+@pytest.mark.parametrize("has_passwd", [True, False])
+def test_without_passwd_users_are_numbers(
+    pods: _Pods,
+    has_passwd: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """A process outside of pods has the name of its user only where the node's file is shown."""
+    manifests = rendered(KUBERNETES / "overlays/full")
+    if has_passwd:
+        path = {"name": "passwd", "mountPath": "/host/etc/passwd", "readOnly": True}
+        container_of(manifests)["volumeMounts"].append(path)
+        pod_of(manifests)["volumes"].append({"name": "passwd", "hostPath": {"path": "/etc/passwd"}})
+    name = f"passwd {has_passwd}"
+    with pods.pod(name, manifests, variables={"APP__PROCESSES__USERS": "true"}) as pod:
+        pod.page("hw_gpu_workload_info")
+        users = {it["user"] for it in json.loads(pod.read("/processes"))["processes"]}
+    assert ("ada" if has_passwd else str(ADA)) in users
+    assert ("ada" in users) is has_passwd
+
+
+@pytest.mark.parametrize("may_patch", [True, False])
+def test_without_the_role_there_are_no_conditions(
+    pods: _Pods,
+    tmp_path: Path,
+    may_patch: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """The conditions of the own node are set with the role; without it the log says why not."""
+    manifests = rendered_with(["node-conditions"], "overlays/full", tmp_path)
+    if not may_patch:
+        manifests = [item for item in manifests if item["kind"] != "ClusterRoleBinding"]
+    with api_server(tmp_path / "account", manifests) as api:
+        container_of(manifests)["volumeMounts"].append({"name": "account", "mountPath": SECRETS})
+        pod_of(manifests)["volumes"].append({"name": "account", "folder": str(api.folder)})
+        variables = {
+            "APP__NODE_CONDITIONS__API_SERVER": f"https://127.0.0.1:{api.port}",
+            "APP__NODE_CONDITIONS__DRY_RUN": "false",
+        }
+        with pods.pod(f"conditions {may_patch}", manifests, variables=variables) as pod:
+            deadline = time.monotonic() + 20
+            while not (api.conditions or "403" in pod.log()) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            log = pod.log()
+    kinds = {it["type"] for it in api.conditions.get("node-a", ())}
+    assert kinds == ({"GPUHealthy", "HardwareHealthy"} if may_patch else set())
+    assert ("403" in log) is not may_patch
+    assert set(api.conditions) <= {"node-a"}
