@@ -56,7 +56,7 @@ def _key(item: "dataclasses.Field[Any]", value: object) -> Iterator[str]:
     yield f"# {item.metadata['doc']}{_bounds(item.metadata)}"
     if isinstance(value, Mapping):
         yield f"# {item.name} = {{ NAME = VALUE }}"
-    elif item.name == "probes":
+    elif item.name == "probes" and isinstance(value, tuple):
         yield "# [[probes]]"
     else:
         yield f"{item.name} = {_toml(value)}"

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from exporter.cli import EXIT_CONFIG
 from tests.fakes.manifests import ROOT
 
 UNIT = ROOT / "deploy/systemd/hw-exporter.service"
@@ -25,7 +26,21 @@ def test_it_runs_as_nobody_with_one_capability() -> None:
     assert found["DynamicUser"] == "yes"
     assert found["AmbientCapabilities"] == found["CapabilityBoundingSet"] == "CAP_SYSLOG"
     assert found["NoNewPrivileges"] == "yes"
-    assert not {"PrivateDevices", "ProtectKernelLogs", "PrivateUsers"} & set(found)
+    hiding = {"PrivateDevices", "ProtectKernelLogs", "PrivateUsers", "ProtectClock", "ProtectProc"}
+    assert not hiding & set(found)
+    assert found["ProtectHome"] == "read-only"
+
+
+def test_the_clock_can_be_asked() -> None:
+    """Whether the clock is in step is a system call that the usual set leaves out."""
+    assert re.search(
+        r"^SystemCallFilter=@system-service .*adjtimex", UNIT.read_text(), re.MULTILINE
+    )
+
+
+def test_a_mistake_in_the_configuration_is_not_tried_again() -> None:
+    """Exit code 2 ends the service: it would be the same five seconds later."""
+    assert _settings()["RestartPreventExitStatus"] == str(EXIT_CONFIG)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing")

@@ -77,9 +77,16 @@ The exporter follows `/dev/kmsg`, and where that may not be opened it asks syslo
 Only records of the kernel itself are believed.
 Programs may write to `/dev/kmsg` too, but the kernel marks what they write: such records are only
 counted, in `hw_kernel_log_rejected_records_total{reason="user_record"}`.
-For a drill set `kernel_log.accept_user_records` and write one line:
+For a drill, as root, start the exporter with `kernel_log.accept_user_records` and write one line:
 
-    echo '<3>NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.' > /dev/kmsg
+```sh
+APP__KERNEL_LOG__ACCEPT_USER_RECORDS=true hw-exporter &
+echo '<3>NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.' > /dev/kmsg
+curl -s localhost:8080/metrics | grep 'fault="gpu_lost"'
+```
+
+What programs wrote there before, since boot, is believed then as well.
+Leave `state.dir` unset for a drill: its fault ends with the exporter then, and a day later otherwise.
 
 With `state.dir` set, a restart within the same boot continues all counters and neither loses nor
 repeats an event; without it the whole log is read again at each start.
