@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8080
+PROMETHEUS ?= http://localhost:9090
 IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs bench bench-faults image lock audit sbom clean
+.PHONY: help run demo test check format golden docs pictures bench bench-faults image lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +51,9 @@ golden: $(VENV)/installed-dev ## rewrite the expected pages; read the diff
 
 docs: $(VENV)/installed-dev ## rewrite the generated documents and config/default.toml
 	$(BIN)/python -m tools.docs
+
+pictures: $(VENV)/installed-dev ## draw the dashboards from what PROMETHEUS=URL answers; into build/pictures
+	$(BIN)/python -m tools.preview --prometheus $(PROMETHEUS)
 
 bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
 	$(BIN)/python -m bench

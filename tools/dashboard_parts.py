@@ -1,32 +1,167 @@
 """What the dashboards are put together from: variables, selectors, kinds of panels."""
 
-from tools.dashboards import Panel, Query, Variable
+import re
 
-NODES = Variable("node", "label_values(hw_node_info, node)")
-NODE = Variable("node", "label_values(hw_node_info, node)", is_multi=False)
-GPUS = Variable("gpu", 'label_values(hw_gpu_up{node=~"$node"}, gpu_index)')
-NAMESPACES = Variable("namespace", "label_values(hw_gpu_workload_info, namespace)")
+from tools.dashboard_panels import Column, Limits, Panel, Query, Words
+from tools.dashboards import Variable
 
-ON = 'node=~"$node"'
-G = 'node=~"$node",gpu_index=~"$gpu"'
-W = 'namespace=~"$namespace"'
+CLUSTERS = Variable("cluster", "label_values(hw_node_info, cluster)")
+NODES = Variable("node", 'label_values(hw_node_info{cluster=~"$cluster"}, node)')
+NODE = Variable("node", NODES.query, is_multi=False, has_all=False)
+GPU_NODES = Variable("node", 'label_values(hw_gpu_up{cluster=~"$cluster"}, node)', has_all=False)
+GPUS = Variable(
+    "gpu", 'label_values(hw_gpu_up{cluster=~"$cluster",node=~"$node"}, gpu_index)', sort=3
+)
+NAMESPACES = Variable(
+    "namespace",
+    'label_values(hw_gpu_workload_info{cluster=~"$cluster",node=~"$node"}, namespace)',
+)
+
+ON = 'cluster=~"$cluster",node=~"$node"'
+G = f'{ON},gpu_index=~"$gpu"'
+W = f'{ON},namespace=~"$namespace"'
+EACH_NODE = "cluster, node"
+EACH_GPU = "cluster, node, gpu_index, gpu_uuid"
+EACH_FAULT = "cluster, node, fault, hw_type, hw_id"
+RATE = "[$__rate_interval]"
+
+SELECTOR = re.compile(r"\{[^{}]*\}(?:\[[^\]]*\])?")
+
+KEPT = "${datasource:queryparam}&${cluster:queryparam}&${__url_time_range}"
+TO_NODE = f"/d/hw-node?{KEPT}&var-node=${{__data.fields.node}}"
+TO_GPU = f"/d/hw-gpu?{KEPT}&var-node=${{__data.fields.node}}&var-gpu=${{__value.raw}}"
+
+BAD: Limits = ((1, "red"),)
+ODD: Limits = ((1, "orange"),)
+HOT: Limits = ((80, "orange"), (90, "red"))
+FULL: Limits = ((0.85, "orange"), (0.95, "red"))
+CLUSTER_COLUMN = Column("cluster", "Cluster", width=120)
+GPU_COLUMN = Column("gpu_index", "GPU", width=60, link=TO_GPU)
+NODE_COLUMN = Column("node", "Node", width=150, link=TO_NODE)
 
 
-def now(title: str, expr: str, unit: str = "short", *, warns: bool = False) -> Panel:
+def now(
+    title: str,
+    expr: str,
+    unit: str = "short",
+    *,
+    limits: Limits = (),
+    words: Words = (),
+    help: str = "",  # noqa: A002 - Grafana's word
+    empty: str = "",
+    width: int = 4,
+) -> Panel:
     """One number."""
-    return Panel(title, (Query(expr),), "stat", unit, 4, warns=warns)
+    return Panel(
+        title,
+        (Query(expr),),
+        "stat",
+        unit,
+        width,
+        4,
+        help=help,
+        limits=limits,
+        words=words,
+        empty=empty,
+    )
 
 
-def lines(title: str, unit: str, *queries: tuple[str, str], help: str = "") -> Panel:  # noqa: A002 - Grafana's word
+def lines(
+    title: str,
+    unit: str,
+    *queries: tuple[str, str],
+    help: str = "",  # noqa: A002 - Grafana's word
+    empty: str = "",
+    look: str = "",
+    legend: str = "list",
+    limits: Limits = (),
+    least: float | None = 0,
+    most: float | None = None,
+    colours: tuple[tuple[str, str], ...] = (),
+    width: int = 12,
+) -> Panel:
     """Lines over time."""
-    return Panel(title, tuple(Query(*query) for query in queries), "timeseries", unit, help=help)
+    return Panel(
+        title,
+        tuple(Query(*query) for query in queries),
+        "timeseries",
+        unit,
+        width,
+        help=help,
+        empty=empty,
+        look=look,
+        legend=legend,
+        limits=limits,
+        least=least,
+        most=most,
+        colours=colours,
+    )
 
 
-def table(title: str, expr: str, *, width: int = 24) -> Panel:
-    """A table of what is there now."""
-    return Panel(title, (Query(expr),), "table", width=width)
+def table(
+    title: str,
+    columns: tuple[Column, ...],
+    *exprs: str,
+    help: str = "",  # noqa: A002 - Grafana's word
+    empty: str = "",
+    sort: str = "",
+    width: int = 24,
+    height: int = 8,
+) -> Panel:
+    """A table of what is there now; a leading minus in `sort` is for the largest first."""
+    return Panel(
+        title,
+        tuple(Query(expr) for expr in exprs),
+        "table",
+        width=width,
+        height=height,
+        help=help,
+        empty=empty,
+        columns=columns,
+        sort=sort,
+    )
 
 
-def each_gpu(title: str, unit: str, family: str, help: str = "") -> Panel:  # noqa: A002 - same
-    """Lines over time, one for each GPU."""
-    return lines(title, unit, (f"{family}{{{G}}}", "{{node}} gpu {{gpu_index}}"), help=help)
+def bars(
+    title: str,
+    unit: str,
+    expr: str,
+    legend: str,
+    *,
+    limits: Limits = (),
+    most: float | None = None,
+    help: str = "",  # noqa: A002 - Grafana's word
+    empty: str = "",
+    width: int = 8,
+    height: int = 8,
+) -> Panel:
+    """A bar for each thing, the longest first."""
+    query = Query(f"sort_desc({expr})", legend)
+    return Panel(
+        title,
+        (query,),
+        "bargauge",
+        unit,
+        width,
+        height,
+        help=help,
+        empty=empty,
+        limits=limits,
+        least=0,
+        most=most,
+    )
+
+
+def grown(family: str, selector: str) -> str:
+    """How much a counter grew in each step, its first appearance included.
+
+    `increase` sees nothing of a series that begins with its first error.
+    """
+    series = f"{family}{{{selector}}}"
+    return f"({series} - ({series} offset $__interval or {series} * 0) > 0)"
+
+
+def highest(count: int, expr: str, by: str) -> str:
+    """The `count` series of the expression that are highest at the end of the time shown."""
+    end = SELECTOR.sub(r"\g<0> @ end()", expr)
+    return f"{expr} and on ({by}) topk({count}, {end})"

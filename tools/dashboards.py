@@ -2,56 +2,46 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
+from tools.dashboard_panels import DATASOURCE, Panel, drawn
+
 GRID_WIDTH = 24
-HEIGHTS = {"stat": 4, "timeseries": 8, "table": 9, "bargauge": 8, "state-timeline": 7}
-GREEN_TO_RED = ({"color": "green", "value": None}, {"color": "red", "value": 1})
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One expression and what its series are called; `{{label}}` stands for a label's value."""
-
-    expr: str
-    legend: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One panel; `width` counts 24ths of the page, `help` says how to read it.
-
-    A panel that `warns` is green at 0 and red from 1 on.
-    """
-
-    title: str
-    queries: tuple[Query, ...]
-    kind: str = "timeseries"
-    unit: str = "short"
-    width: int = 12
-    help: str = ""
-    warns: bool = False
+OLDEST_SCHEMA = 38
+"""The schema of Grafana 10.0; newer ones bring it up to date when they read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Panels under one heading."""
+    """Panels under one heading; a folded row asks nothing until somebody opens it."""
 
     title: str
     panels: tuple[Panel, ...]
+    is_folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A list at the top of the page, filled by a query."""
+    """A list at the top of the page, filled by a query; without `has_all` the first is chosen."""
 
     name: str
     query: str
     is_multi: bool = True
+    has_all: bool = True
+    sort: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Stretches of time marked on all panels of a page: where the expression has a value."""
+
+    name: str
+    expr: str
+    colour: str
+    is_on: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +53,7 @@ class Dashboard:
     help: str
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
+    marks: tuple[Marks, ...] = field(default=())
 
 
 def to_json(dashboard: Dashboard) -> str:
@@ -72,13 +63,14 @@ def to_json(dashboard: Dashboard) -> str:
         "title": f"Hardware / {dashboard.title}",
         "description": dashboard.help,
         "tags": ["hw-exporter"],
-        "schemaVersion": 39,
+        "schemaVersion": OLDEST_SCHEMA,
         "version": 1,
         "editable": True,
         "graphTooltip": 1,
         "refresh": "30s",
         "time": {"from": "now-3h", "to": "now"},
         "timezone": "browser",
+        "annotations": {"list": [_marked(marks) for marks in dashboard.marks]},
         "links": [_links()],
         "templating": {"list": [_datasource(), *map(_variable, dashboard.variables)]},
         "panels": list(_placed(dashboard.rows)),
@@ -97,6 +89,19 @@ def _links() -> dict[str, Any]:
     }
 
 
+def _marked(marks: Marks) -> dict[str, Any]:
+    return {
+        "name": marks.name,
+        "datasource": DATASOURCE,
+        "enable": marks.is_on,
+        "iconColor": marks.colour,
+        "expr": marks.expr,
+        "step": "15s",
+        "titleFormat": "{{fault}}",
+        "textFormat": "{{node}} {{hw_name}}",
+    }
+
+
 def _datasource() -> dict[str, Any]:
     return {"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Source"}
 
@@ -109,14 +114,14 @@ def _variable(variable: Variable) -> dict[str, Any]:
     }
     return {
         "name": variable.name,
-        "label": variable.name.replace("_", " ").capitalize(),
+        "label": "GPU" if variable.name == "gpu" else variable.name.capitalize(),
         "type": "query",
         "datasource": DATASOURCE,
         "query": {"query": variable.query, "refId": variable.name},
         "refresh": 2,
-        "sort": 1,
+        "sort": variable.sort,
         "multi": variable.is_multi,
-        **(everything if variable.is_multi else {}),
+        **(everything if variable.has_all else {}),
     }
 
 
@@ -126,62 +131,28 @@ def _placed(rows: tuple[Row, ...]) -> Iterator[dict[str, Any]]:
     for row in rows:
         number += 1
         place = {"x": 0, "y": y, "w": GRID_WIDTH, "h": 1}
-        yield {"id": number, "type": "row", "title": row.title, "gridPos": place, "panels": []}
-        x, y, height = 0, y + 1, 0
-        for panel in row.panels:
-            number += 1
-            if x + panel.width > GRID_WIDTH:
-                x, y, height = 0, y + height, 0
-            own = HEIGHTS[panel.kind]
-            place = {"x": x, "y": y, "w": panel.width, "h": own}
-            yield {"id": number, "gridPos": place, **_panel(panel)}
-            x, height = x + panel.width, max(height, own)
-        y += height
+        panels = list(_filled(row.panels, number, y + 1))
+        number += len(panels)
+        head = {"id": number - len(panels), "type": "row", "title": row.title, "gridPos": place}
+        if row.is_folded:
+            yield {**head, "collapsed": True, "panels": panels}
+            y += 1
+            continue
+        yield {**head, "collapsed": False, "panels": []}
+        yield from panels
+        y = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels)
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    is_now = panel.kind not in {"timeseries", "state-timeline"}
-    defaults: dict[str, Any] = {"unit": panel.unit}
-    if panel.warns:
-        defaults["thresholds"] = {"mode": "absolute", "steps": list(GREEN_TO_RED)}
-        defaults["color"] = {"mode": "thresholds"}
-    found = {
-        "type": panel.kind,
-        "title": panel.title,
-        "description": panel.help,
-        "datasource": DATASOURCE,
-        "targets": [
-            _target(query, chr(ord("A") + number), is_now=is_now, is_table=panel.kind == "table")
-            for number, query in enumerate(panel.queries)
-        ],
-        "fieldConfig": {"defaults": defaults, "overrides": []},
-        "options": _options(panel),
-    }
-    if panel.kind == "table":
-        hidden = {"Time": True, "__name__": True, "job": True, "instance": True}
-        found["transformations"] = [{"id": "organize", "options": {"excludeByName": hidden}}]
-    return found
-
-
-def _options(panel: Panel) -> dict[str, Any]:
-    if panel.kind in ("stat", "bargauge"):
-        return {"reduceOptions": {"calcs": ["lastNotNull"]}, "colorMode": "background_solid"}
-    if panel.kind == "timeseries":
-        legend = {"displayMode": "table", "placement": "bottom", "calcs": ["lastNotNull", "max"]}
-        return {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc"}}
-    return {}
-
-
-def _target(query: Query, letter: str, *, is_now: bool, is_table: bool) -> dict[str, Any]:
-    return {
-        "refId": letter,
-        "datasource": DATASOURCE,
-        "expr": query.expr,
-        "legendFormat": query.legend or "__auto",
-        "instant": is_now,
-        "range": not is_now,
-        "format": "table" if is_table else "time_series",
-    }
+def _filled(panels: tuple[Panel, ...], number: int, y: int) -> Iterator[dict[str, Any]]:
+    """The panels of a row, each beside the one before as long as there is room."""
+    x = height = 0
+    for panel in panels:
+        number += 1
+        if x + panel.width > GRID_WIDTH:
+            x, y, height = 0, y + height, 0
+        place = {"x": x, "y": y, "w": panel.width, "h": panel.height}
+        yield {"id": number, "gridPos": place, **drawn(panel)}
+        x, height = x + panel.width, max(height, panel.height)
 
 
 def config_maps(dashboards: tuple[Dashboard, ...]) -> str:

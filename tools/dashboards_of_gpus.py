@@ -1,163 +1,251 @@
-"""GPUs and who uses them: the dashboards about accelerators."""
+"""The dashboard of the GPUs of one or a few nodes."""
 
-from tools.dashboard_parts import GPUS, NAMESPACES, NODES, ON, G, W, each_gpu, lines, now, table
+from tools.dashboard_faults import MARKS, gpus_table, root_causes
+from tools.dashboard_panels import Column, Panel, Query
+from tools.dashboard_parts import (
+    BAD,
+    CLUSTER_COLUMN,
+    CLUSTERS,
+    EACH_GPU,
+    GPU_COLUMN,
+    GPU_NODES,
+    GPUS,
+    HOT,
+    NODE_COLUMN,
+    ODD,
+    ON,
+    RATE,
+    G,
+    grown,
+    lines,
+    now,
+    table,
+)
 from tools.dashboards import Dashboard, Row
+
+NAME = "{{node}} GPU {{gpu_index}}"
+NO_GPU = "no GPU, or none is chosen"
+UNSAID = "these GPUs do not tell it"
+
+
+def _each(title: str, unit: str, expr: str, **more: str | float | None) -> Panel:
+    """Lines over time, one for each GPU."""
+    return lines(title, unit, (expr, NAME), **{"empty": UNSAID, **more})  # type: ignore[arg-type] # checked there
+
+
+def _grown(family: str, by: str, selector: str = G) -> str:
+    return f"sum by (node, gpu_index, {by}) {grown(family, selector)}"
+
+
+BROKEN = Row(
+    "What is broken, and why",
+    (
+        now("GPUs", f"count(hw_gpu_up{{{G}}})", empty="none", width=3),
+        now("Lost", f"count(hw_gpu_up{{{G}}} == 0) or vector(0)", limits=BAD, width=3),
+        now(
+            "Wait for a reset",
+            f'count(count by (gpu_uuid) (hw_gpu_recovery_action{{{G},action!="none"}} == 1'
+            f" or hw_gpu_row_remap_pending{{{G}}} == 1)) or vector(0)",
+            limits=ODD,
+            help="The driver wants a reset or reboot, or a row waits to be remapped.",
+        ),
+        now(
+            "From the cache",
+            f"sum(hw_gpu_data_stale{{{G}}})",
+            limits=ODD,
+            help="GPUs that could not be read now; after five minutes their values are gone.",
+            empty=NO_GPU,
+            width=3,
+        ),
+        now(
+            "Hottest",
+            f"max(hw_gpu_temperature_celsius{{{G}}})",
+            "celsius",
+            limits=HOT,
+            empty=NO_GPU,
+            width=3,
+        ),
+        now("Power", f"sum(hw_gpu_power_draw_watts{{{G}}})", "watt", empty=NO_GPU),
+        Panel(
+            "How GPUs are read",
+            (Query(f"hw_gpu_backend_info{{{ON}}}", "{{backend}}: {{reason}}"),),
+            "stat",
+            width=4,
+            height=4,
+            help="The way, and why not a better one; see docs/troubleshooting.md.",
+            empty=NO_GPU,
+            look="name",
+        ),
+        root_causes(f'{ON},hw_type=~"gpu|nvlink|pcie.*|node"', height=7),
+        gpus_table(),
+    ),
+)
+USE = Row(
+    "Use",
+    (
+        _each("Utilization", "percent", f"hw_gpu_utilization_percent{{{G}}}", most=100),
+        _each(
+            "Memory in use",
+            "percentunit",
+            f"hw_gpu_memory_used_bytes{{{G}}} / hw_gpu_memory_total_bytes{{{G}}}",
+            most=1,
+        ),
+        lines(
+            "Activity of the units, mean of the GPUs chosen",
+            "percentunit",
+            (f"avg by (unit) (hw_gpu_activity_ratio{{{G}}})", "{{unit}}"),
+            help="Choose one GPU above for its own. Utilization only says that something ran;"
+            " this says which part of the chip worked.",
+            empty=UNSAID,
+            most=1,
+        ),
+        _each(
+            "Clock of the processors",
+            "hertz",
+            f'hw_gpu_clock_hertz{{{G},clock="sm"}}',
+        ),
+    ),
+)
+HEAT = Row(
+    "Heat and power",
+    (
+        _each("Temperature", "celsius", f"hw_gpu_temperature_celsius{{{G}}}", least=None),
+        _each(
+            "Memory temperature",
+            "celsius",
+            f"hw_gpu_memory_temperature_celsius{{{G}}}",
+            least=None,
+        ),
+        _each(
+            "Degrees left before clocks are lowered",
+            "celsius",
+            f"hw_gpu_thermal_margin_celsius{{{G}}}",
+            least=None,
+        ),
+        _each("Power", "watt", f"hw_gpu_power_draw_watts{{{G}}}"),
+        lines(
+            "What held the clocks down: share of time",
+            "percentunit",
+            (
+                (
+                    "sum by (node, gpu_index, reason) (rate(hw_gpu_clock_limit_seconds_total"
+                    f'{{{G},reason!="idle"}}{RATE})) > 0'
+                ),
+                f"{NAME} {{{{reason}}}}",
+            ),
+            help="sw_power_cap is usual at full load; thermal reasons and hw_slowdown are not.",
+            empty="nothing held the clocks down",
+            width=24,
+        ),
+    ),
+)
+ERRORS = Row(
+    "Errors",
+    (
+        lines(
+            "Memory errors (ECC)",
+            "short",
+            (
+                _grown("hw_gpu_ecc_errors_total", "error_type", f'{G},counter="volatile"'),
+                f"{NAME} {{{{error_type}}}}",
+            ),
+            help="How many in each step. Corrected ones cost nothing; uncorrected ones end"
+            " the process that used the memory.",
+            empty="no memory errors in this time",
+            look="bars",
+        ),
+        table(
+            "Errors that the driver reported (Xid), the latest first",
+            (
+                CLUSTER_COLUMN,
+                NODE_COLUMN,
+                GPU_COLUMN,
+                Column("xid", "Xid", width=80),
+                Column("A", "How often"),
+                Column("B", "Last time, ago", "s", decimals=1),
+            ),
+            f"sum by ({EACH_GPU}, xid) (hw_gpu_xid_errors_total{{{G}}})",
+            f"min by ({EACH_GPU}, xid) (time() - hw_gpu_xid_last_timestamp_seconds{{{G}}})",
+            help="Since boot or since the exporter was started; docs/xids.md explains each number.",
+            empty="no Xid",
+            sort="Last time, ago",
+            width=12,
+        ),
+        lines(
+            "NVLink errors",
+            "short",
+            (
+                _grown("hw_gpu_nvlink_errors_total", "error"),
+                f"{NAME} {{{{error}}}}",
+            ),
+            empty="no NVLink errors in this time",
+            look="bars",
+        ),
+        lines(
+            "PCIe packets sent again",
+            "short",
+            (_grown("hw_gpu_pcie_replays_total", "gpu_name"), NAME),
+            empty="no PCIe replays in this time",
+            look="bars",
+        ),
+    ),
+)
+LINKS = Row(
+    "Links",
+    (
+        _each(
+            "NVLink received",
+            "Bps",
+            f"rate(hw_gpu_nvlink_receive_bytes_total{{{G}}}{RATE})",
+        ),
+        _each(
+            "NVLink sent",
+            "Bps",
+            f"rate(hw_gpu_nvlink_transmit_bytes_total{{{G}}}{RATE})",
+        ),
+        _each("PCIe received", "Bps", f"hw_gpu_pcie_receive_bytes_per_second{{{G}}}"),
+        _each("PCIe sent", "Bps", f"hw_gpu_pcie_transmit_bytes_per_second{{{G}}}"),
+    ),
+    is_folded=True,
+)
+BOARDS = Row(
+    "Boards",
+    (
+        table(
+            "Boards: who they are, and how their links run",
+            (
+                CLUSTER_COLUMN,
+                NODE_COLUMN,
+                GPU_COLUMN,
+                Column("gpu_name", "Model"),
+                Column("gpu_uuid", "UUID"),
+                Column("serial", "Serial", width=130),
+                Column("pci_bus_id", "Bus", width=120),
+                Column("vbios_version", "VBIOS", width=130),
+                Column("numa_node", "NUMA", width=70),
+                Column("B", "PCIe generation", width=130),
+                Column("C", "Lanes", width=70),
+                Column("D", "Rows to be remapped", width=160, limits=ODD),
+            ),
+            f"max by ({EACH_GPU}, gpu_name, serial, pci_bus_id, vbios_version, numa_node)"
+            f" (hw_gpu_info{{{G}}})",
+            f"max by ({EACH_GPU}) (hw_gpu_pcie_link_generation{{{G}}})",
+            f"max by ({EACH_GPU}) (hw_gpu_pcie_link_width{{{G}}})",
+            f"max by ({EACH_GPU}) (hw_gpu_row_remap_pending{{{G}}})",
+            help="An idle GPU lowers the generation of its link; lanes must not be lost.",
+            empty=NO_GPU,
+            sort="GPU",
+            height=10,
+        ),
+    ),
+    is_folded=True,
+)
 
 GPU_PAGE = Dashboard(
     "gpu",
     "GPU",
-    "GPUs of one or more nodes: use, heat, power, errors, links.",
-    (NODES, GPUS),
-    (
-        Row(
-            "Now",
-            (
-                now("GPUs", f"count(hw_gpu_up{{{G}}})"),
-                now("Lost", f"count(hw_gpu_up{{{G}}} == 0) or vector(0)", warns=True),
-                now("Served from the cache", f"sum(hw_gpu_data_stale{{{G}}})", warns=True),
-                now("Hottest", f"max(hw_gpu_temperature_celsius{{{G}}})", "celsius"),
-                now("Power", f"sum(hw_gpu_power_draw_watts{{{G}}})", "watt"),
-                now("Processes", f"sum(hw_gpu_processes{{{G}}})"),
-            ),
-        ),
-        Row(
-            "Use",
-            (
-                each_gpu("Utilization", "percent", "hw_gpu_utilization_percent"),
-                lines(
-                    "Memory in use",
-                    "percentunit",
-                    (
-                        f"hw_gpu_memory_used_bytes{{{G}}} / hw_gpu_memory_total_bytes{{{G}}}",
-                        "{{node}} gpu {{gpu_index}}",
-                    ),
-                ),
-                lines(
-                    "Activity of the units",
-                    "percentunit",
-                    (f"hw_gpu_activity_ratio{{{G}}}", "{{node}} gpu {{gpu_index}} {{unit}}"),
-                ),
-                lines(
-                    "Clocks",
-                    "hertz",
-                    (f"hw_gpu_clock_hertz{{{G}}}", "{{node}} gpu {{gpu_index}} {{clock}}"),
-                ),
-            ),
-        ),
-        Row(
-            "Heat and power",
-            (
-                each_gpu("Temperature", "celsius", "hw_gpu_temperature_celsius"),
-                each_gpu("Memory temperature", "celsius", "hw_gpu_memory_temperature_celsius"),
-                each_gpu("Power", "watt", "hw_gpu_power_draw_watts"),
-                lines(
-                    "What holds the clocks down",
-                    "short",
-                    (
-                        f'hw_gpu_clock_limit_active{{{G},reason!="idle"}} == 1',
-                        "{{node}} gpu {{gpu_index}} {{reason}}",
-                    ),
-                ),
-            ),
-        ),
-        Row(
-            "Errors and links",
-            (
-                lines(
-                    "ECC errors",
-                    "short",
-                    (
-                        f'increase(hw_gpu_ecc_errors_total{{{G},counter="volatile"}}[10m])',
-                        "{{node}} gpu {{gpu_index}} {{error_type}}",
-                    ),
-                ),
-                lines(
-                    "Xid errors",
-                    "short",
-                    (
-                        f"increase(hw_gpu_xid_errors_total{{{G}}}[10m])",
-                        "{{node}} gpu {{gpu_index}} Xid {{xid}}",
-                    ),
-                ),
-                lines(
-                    "NVLink",
-                    "Bps",
-                    (
-                        f"rate(hw_gpu_nvlink_receive_bytes_total{{{G}}}[5m])",
-                        "{{node}} gpu {{gpu_index}} in",
-                    ),
-                    (
-                        f"rate(hw_gpu_nvlink_transmit_bytes_total{{{G}}}[5m])",
-                        "{{node}} gpu {{gpu_index}} out",
-                    ),
-                ),
-                lines(
-                    "PCIe lanes and replays",
-                    "short",
-                    (f"hw_gpu_pcie_link_width{{{G}}}", "{{node}} gpu {{gpu_index}} lanes"),
-                    (
-                        f"rate(hw_gpu_pcie_replays_total{{{G}}}[5m])",
-                        "{{node}} gpu {{gpu_index}} replays/s",
-                    ),
-                ),
-            ),
-        ),
-        Row("Boards", (table("Boards", f"hw_gpu_info{{{G}}}"),)),
-    ),
-)
-
-WORKLOAD = Dashboard(
-    "workload",
-    "Workloads",
-    "Who uses the GPUs, who holds them idle, and what it costs.",
-    (NODES, NAMESPACES),
-    (
-        Row(
-            "Now",
-            (
-                now("GPUs held", f"count(count by (node, gpu_uuid) (hw_gpu_workload_info{{{W}}}))"),
-                now("Workloads", f"count(count by (namespace, pod) (hw_gpu_workload_info{{{W}}}))"),
-                now(
-                    "Attributed",
-                    "avg(hw_exporter_attribution_ratio)",
-                    "percentunit",
-                ),
-            ),
-        ),
-        Row(
-            "Workloads",
-            (
-                lines(
-                    "GPU memory",
-                    "bytes",
-                    (
-                        f"sum by (namespace, pod) (hw_gpu_workload_memory_used_bytes{{{W}}})",
-                        "{{namespace}}/{{pod}}",
-                    ),
-                ),
-                lines(
-                    "GPU utilization",
-                    "percent",
-                    (
-                        f"avg by (namespace, pod) (hw_gpu_workload_sm_utilization_percent{{{W}}})",
-                        "{{namespace}}/{{pod}}",
-                    ),
-                ),
-                lines(
-                    "Held without use",
-                    "s",
-                    (
-                        f"max by (namespace, pod) (hw_gpu_idle_allocated_seconds{{{W}}})",
-                        "{{namespace}}/{{pod}}",
-                    ),
-                ),
-                lines(
-                    "Memory held by nobody",
-                    "bytes",
-                    (f"hw_gpu_orphan_memory_used_bytes{{{ON}}} > 0", "{{node}} gpu {{gpu_index}}"),
-                ),
-            ),
-        ),
-        Row("Who is where", (table("Who is where", f"hw_gpu_workload_info{{{W}}}"),)),
-    ),
+    "GPUs of one or a few nodes: what is broken, use, heat, power, errors, links.",
+    (CLUSTERS, GPU_NODES, GPUS),
+    (BROKEN, USE, HEAT, ERRORS, LINKS, BOARDS),
+    MARKS,
 )

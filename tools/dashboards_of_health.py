@@ -1,159 +1,288 @@
 """Faults and the exporter itself: the dashboards about health."""
 
-from tools.dashboard_parts import NODES, ON, lines, now, table
-from tools.dashboards import Dashboard, Panel, Query, Row
+from tools.dashboard_faults import count_of, faults_over_time, root_causes, symptoms
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
+    BAD,
+    CLUSTER_COLUMN,
+    CLUSTERS,
+    NODE_COLUMN,
+    NODES,
+    ODD,
+    ON,
+    RATE,
+    grown,
+    highest,
+    lines,
+    now,
+    table,
+)
+from tools.dashboards import Dashboard, Row
 
-FAILING = f'count(hw_exporter_source_outcome{{{ON},outcome=~"failed|stuck"}}) or vector(0)'
+FAILING = f'hw_exporter_source_outcome{{{ON},outcome=~"failed|stuck"}}'
+
+EACH_COMPONENT = "cluster, node, hw_type, hw_id"
+NOT_OK = f'(hw_status{{{ON},hw_state!="ok"}} == 1)'
 
 FAULTS = Dashboard(
     "faults",
     "Faults and causes",
     "What is broken, since when, and because of what.",
-    (NODES,),
+    (CLUSTERS, NODES),
     (
         Row(
-            "Now",
+            "What is broken, and why",
             (
-                now("Critical", f'sum(hw_faults{{{ON},severity="critical"}})', warns=True),
-                now("Warnings", f'sum(hw_faults{{{ON},severity="warning"}})', warns=True),
+                count_of("critical", "red", "Critical"),
+                count_of("warning", "orange", "Warnings"),
                 now("Infos", f'sum(hw_faults{{{ON},severity="info"}})'),
-                now("Rules in use", f"min(hw_exporter_rules_loaded{{{ON}}})"),
+                now(
+                    "Nodes not healthy",
+                    f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)",
+                    limits=BAD,
+                    help="Nodes with a critical fault that is a root cause.",
+                ),
+                now(
+                    "Not judged",
+                    f"sum(hw_exporter_rules_unjudged{{{ON}}})",
+                    help="Components for which at least one rule could not be judged:"
+                    " their health is not known.",
+                ),
+                now(
+                    "Rules in use",
+                    f"min(hw_exporter_rules_loaded{{{ON}}})",
+                    help="On the node with the fewest.",
+                ),
+                root_causes(height=10),
+                symptoms(height=9),
+                faults_over_time(height=12),
             ),
         ),
         Row(
-            "Faults",
+            "What happened",
             (
-                Panel(
-                    "Faults over time",
-                    (Query(f"hw_fault_active{{{ON}}}", "{{node}} {{fault}} {{hw_name}}"),),
-                    "state-timeline",
-                    width=24,
-                    warns=True,
-                ),
-                table("Active", f"hw_fault_active{{{ON}}} == 1", width=12),
-                table("Causes", f"hw_fault_root_cause{{{ON}}} == 1", width=12),
-                table(
-                    "Since",
-                    f"(hw_fault_since_timestamp_seconds{{{ON}}}) * 1000",
-                    width=12,
-                ),
                 lines(
-                    "Changes",
+                    "Faults that began",
                     "short",
                     (
-                        f"sum by (fault) (increase(hw_fault_transitions_total{{{ON}}}[10m]))",
+                        (
+                            f"count by (fault) (hw_fault_active{{{ON}}} == 1"
+                            f" unless hw_fault_active{{{ON}}} offset $__interval == 1)"
+                        ),
                         "{{fault}}",
                     ),
-                ),
-            ),
-        ),
-        Row(
-            "Events",
-            (
-                lines(
-                    "Events",
-                    "short",
-                    (
-                        f"sum by (event_type) (increase(hw_events_total{{{ON}}}[10m]))",
-                        "{{event_type}}",
-                    ),
+                    help="How many in each step. A fault that begins again and again flaps.",
+                    empty="no fault began in this time",
+                    look="bars",
                 ),
                 lines(
-                    "Kernel log",
+                    "Lines of the kernel log that mean something",
                     "short",
                     (
-                        f"sum by (kind) (increase(hw_kernel_log_events_total{{{ON}}}[10m]))",
+                        f"sum by (kind) {grown('hw_kernel_log_events_total', ON)}",
                         "{{kind}}",
                     ),
+                    help="How many in each step; docs/kernel-log.md explains each kind.",
+                    empty="nothing in this time",
+                    look="bars",
+                ),
+                lines(
+                    "Events of hardware and probes",
+                    "short",
+                    (
+                        f"sum by (event_type) {grown('hw_events_total', ON)}",
+                        "{{event_type}}",
+                    ),
+                    help="How many in each step: kernel log, GPU events, external probes.",
+                    empty="nothing in this time",
+                    look="bars",
+                ),
+                table(
+                    "Components that are not ok",
+                    (
+                        CLUSTER_COLUMN,
+                        NODE_COLUMN,
+                        Column("hw_type", "Kind", width=130),
+                        Column("hw_name", "Component"),
+                        Column("hw_state", "State", width=160),
+                    ),
+                    f"max by ({EACH_COMPONENT}, hw_state) ({NOT_OK})",
+                    f"max by ({EACH_COMPONENT}, hw_name) (hw_fault_active{{{ON}}} == 1"
+                    f" and on ({EACH_COMPONENT}) {NOT_OK})",
+                    empty="all are ok",
+                    sort="Node",
+                    width=12,
                 ),
             ),
         ),
-        Row(
-            "Status of components",
-            (table("Not ok", f'hw_status{{{ON},hw_state!="ok"}} == 1'),),
+    ),
+)
+
+NOW = Row(
+    "Does it work",
+    (
+        now("Exporters", f"count(hw_exporter_build_info{{{ON}}})", width=3),
+        now(
+            "Sources that fail",
+            f"count({FAILING}) or vector(0)",
+            limits=BAD,
+            help="Failed or stuck; absent ones are things that a node does not have.",
+        ),
+        now(
+            "Oldest snapshot",
+            f"max(hw_exporter_snapshot_age_seconds{{{ON}}})",
+            "s",
+            limits=((60, "orange"), (120, "red")),
+        ),
+        now(
+            "Children that do not die",
+            f"sum(hw_exporter_abandoned_children{{{ON}}})",
+            limits=BAD,
+            help="Killed and asleep in the kernel, mostly for a driver or disk that hangs.",
+        ),
+        now(
+            "GPUs not read by NVML",
+            f"count(hw_gpu_nvml_up{{{ON}}} == 0) or vector(0)",
+            limits=ODD,
+            help="Nodes with a driver whose GPUs are read by nvidia-smi or come from the cache.",
+        ),
+        now(
+            "Rules with a mistake",
+            f"sum(hw_exporter_rules_skipped{{{ON}}}) or vector(0)",
+            limits=ODD,
+            width=5,
+        ),
+        table(
+            "Sources that fail, and since when",
+            (
+                CLUSTER_COLUMN,
+                NODE_COLUMN,
+                Column("source", "Source"),
+                Column("outcome", "How it ended", width=120),
+                Column("B", "Last read", "s", width=120, decimals=1),
+            ),
+            f"max by (cluster, node, source, outcome) ({FAILING})",
+            "max by (cluster, node, source) (time() -"
+            f" hw_exporter_source_last_success_timestamp_seconds{{{ON}}}"
+            f" and on (cluster, node, source) {FAILING})",
+            empty="all sources that a node has are read",
+            sort="Node",
+            width=12,
+        ),
+        table(
+            "How GPUs are read",
+            (
+                CLUSTER_COLUMN,
+                Column("backend", "Way", width=120),
+                Column("reason", "Reason"),
+                Column("driver_version", "Driver", width=130),
+                Column("cuda_version", "CUDA", width=90),
+                Column("Value", "Nodes", width=90),
+            ),
+            "count by (cluster, backend, reason, driver_version, cuda_version)"
+            f" (hw_gpu_backend_info{{{ON}}})",
+            help="none with no_driver is a node without GPUs; docs/troubleshooting.md"
+            " explains the other reasons.",
+            width=12,
         ),
     ),
+)
+READING = Row(
+    "How long reading takes",
+    (
+        lines(
+            "Time of the ten slowest sources, on the slowest node",
+            "s",
+            (
+                (
+                    f"max by (source) (hw_exporter_source_duration_seconds{{{ON}}}) and on (source)"
+                    " topk(10, max by (source) (max_over_time("
+                    f"hw_exporter_source_duration_seconds{{{ON}}}[5m] @ end())))"
+                ),
+                "{{source}}",
+            ),
+        ),
+        lines(
+            "Time of a collection: the ten slowest nodes",
+            "s",
+            (
+                highest(10, f"hw_exporter_collection_duration_seconds{{{ON}}}", "cluster, node"),
+                "{{node}}",
+            ),
+        ),
+    ),
+)
+COST = Row(
+    "What it costs: the ten highest nodes",
+    (
+        lines(
+            "Processor",
+            "percentunit",
+            (
+                highest(
+                    10,
+                    f"rate(hw_exporter_process_cpu_seconds_total{{{ON}}}{RATE})",
+                    "cluster, node",
+                ),
+                "{{node}}",
+            ),
+            help="Of one thread.",
+        ),
+        lines(
+            "Memory",
+            "bytes",
+            (
+                highest(10, f"hw_exporter_process_resident_memory_bytes{{{ON}}}", "cluster, node"),
+                "{{node}}",
+            ),
+            help="Resident memory of all its processes; what they share counts for each.",
+        ),
+        lines(
+            "Series",
+            "short",
+            (highest(10, f"hw_exporter_series{{{ON}}}", "cluster, node"), "{{node}}"),
+        ),
+        lines(
+            "Requests by path and answer",
+            "reqps",
+            (
+                f"sum by (path, code) (rate(hw_exporter_http_requests_total{{{ON}}}{RATE}))",
+                "{{path}} {{code}}",
+            ),
+        ),
+    ),
+)
+VERSIONS = Row(
+    "Versions, and what nodes do not have",
+    (
+        table(
+            "Versions",
+            (
+                CLUSTER_COLUMN,
+                Column("version", "Exporter"),
+                Column("python", "Python"),
+                Column("Value", "Nodes", width=90),
+            ),
+            f"count by (cluster, version, python) (hw_exporter_build_info{{{ON}}})",
+            width=12,
+        ),
+        table(
+            "Sources that are absent",
+            (Column("source", "Source"), Column("Value", "Nodes", width=90)),
+            f'count by (source) (hw_exporter_source_outcome{{{ON},outcome="absent"}})',
+            help="What these nodes do not have, or do not let the exporter see (docs/RIGHTS.md).",
+            empty="none",
+            sort="-Nodes",
+            width=12,
+        ),
+    ),
+    is_folded=True,
 )
 
 EXPORTER = Dashboard(
     "exporter",
     "Exporter",
     "The exporter itself: what it reads, how long that takes, what it costs.",
-    (NODES,),
-    (
-        Row(
-            "Now",
-            (
-                now("Exporters", f"count(hw_exporter_build_info{{{ON}}})"),
-                now(
-                    "Sources that fail",
-                    FAILING,
-                    warns=True,
-                ),
-                now("Oldest snapshot", f"max(hw_exporter_snapshot_age_seconds{{{ON}}})", "s"),
-                now(
-                    "Children that do not die",
-                    f"sum(hw_exporter_abandoned_children{{{ON}}})",
-                    warns=True,
-                ),
-                now("Series", f"sum(hw_exporter_series{{{ON}}})"),
-                now(
-                    "GPU backends",
-                    f'count(hw_gpu_backend_info{{{ON},backend!="none"}}) or vector(0)',
-                ),
-            ),
-        ),
-        Row(
-            "Reading",
-            (
-                lines(
-                    "Time of each source",
-                    "s",
-                    (
-                        f"max by (source) (hw_exporter_source_duration_seconds{{{ON}}})",
-                        "{{source}}",
-                    ),
-                ),
-                lines(
-                    "Time of a collection",
-                    "s",
-                    (f"hw_exporter_collection_duration_seconds{{{ON}}}", "{{node}}"),
-                ),
-                table(
-                    "What is not read, and how it ended",
-                    f'hw_exporter_source_outcome{{{ON},outcome!="ok"}} == 1',
-                    width=12,
-                ),
-                table("How GPUs are read", f"hw_gpu_backend_info{{{ON}}}", width=12),
-            ),
-        ),
-        Row(
-            "Cost",
-            (
-                lines(
-                    "Processor",
-                    "percentunit",
-                    (f"rate(hw_exporter_process_cpu_seconds_total{{{ON}}}[5m])", "{{node}}"),
-                ),
-                lines(
-                    "Memory",
-                    "bytes",
-                    (f"hw_exporter_process_resident_memory_bytes{{{ON}}}", "{{node}}"),
-                ),
-                lines(
-                    "Requests",
-                    "reqps",
-                    (
-                        f"sum by (path, code) (rate(hw_exporter_http_requests_total{{{ON}}}[5m]))",
-                        "{{path}} {{code}}",
-                    ),
-                ),
-                lines(
-                    "Series",
-                    "short",
-                    (f"hw_exporter_series{{{ON}}}", "{{node}}"),
-                ),
-            ),
-        ),
-    ),
+    (CLUSTERS, NODES),
+    (NOW, READING, COST, VERSIONS),
 )

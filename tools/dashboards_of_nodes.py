@@ -1,166 +1,276 @@
-"""Cluster and node: the dashboards about machines."""
+"""The dashboard of one node."""
 
-from tools.dashboard_parts import NODE, NODES, ON, lines, now, table
-from tools.dashboards import Dashboard, Panel, Query, Row
-
-CPU_SHARE = (
-    f"sum by (mode) (rate(hw_cpu_seconds_total{{{ON}}}[5m]))"
-    f" / on () group_left () sum(hw_cpu_threads{{{ON}}})"
+from tools.dashboard_faults import (
+    MARKS,
+    count_of,
+    faults_over_time,
+    gpus_table,
+    root_causes,
+    symptoms,
 )
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
+    BAD,
+    CLUSTERS,
+    FULL,
+    NODE,
+    ON,
+    RATE,
+    bars,
+    highest,
+    lines,
+    now,
+    table,
+)
+from tools.dashboards import Dashboard, Row
 
-CLUSTER = Dashboard(
-    "cluster",
-    "Cluster",
-    "All nodes at a glance; needs the recording rules.",
-    (NODES,),
+NO_GPU = "no GPU on this node"
+BUSY = f'{ON},mode!~"idle|iowait"'
+PHYSICAL = f'{ON},device!~"lo|veth.*|cali.*|cni.*|docker.*|br-.*"'
+
+
+def _rate(family: str, selector: str = ON) -> str:
+    return f"rate({family}{{{selector}}}{RATE})"
+
+
+BROKEN = Row(
+    "What is broken on $node, and why",
     (
-        Row(
-            "Now",
-            (
-                now("Nodes", "count(hw_node_info)"),
-                now("Nodes not healthy", "count(hw_node_healthy == 0) or vector(0)", warns=True),
-                now("GPUs", "sum(hw_gpu_count)"),
-                now("GPUs in use", "sum(hw_gpu_used_count)"),
-                now("GPUs lost", "count(hw_gpu_up == 0) or vector(0)", warns=True),
-                now("Power of all GPUs", "sum(hw_gpu_power_draw_watts)", "watt"),
-            ),
+        now(
+            "Health",
+            f"max(hw_node_healthy{{{ON}}})",
+            words=((1, "healthy", "green"), (0, "NOT HEALTHY", "red")),
+            help="Not healthy with a critical fault that nothing else explains.",
+            empty="not heard of",
         ),
-        Row(
-            "Faults",
-            (
-                table(
-                    "Active faults and what caused them",
-                    "hw_fault_active == 1",
-                    width=16,
-                ),
-                Panel(
-                    "Nodes with each fault",
-                    (Query("sum by (fault) (hw_fault_active) > 0", "{{fault}}"),),
-                    "bargauge",
-                    width=8,
-                ),
-            ),
+        count_of("critical", "red", "Critical faults", width=3),
+        count_of("warning", "orange", "Warnings", width=3),
+        now(
+            "GPUs lost",
+            f"(count(hw_gpu_up{{{ON}}} == 0) or vector(0)) and on () hw_gpu_count{{{ON}}}",
+            limits=BAD,
+            empty="no GPU",
+            width=3,
         ),
-        Row(
-            "Use",
-            (
-                lines(
-                    "GPU utilization by model",
-                    "percent",
-                    ("gpu_name:hw_gpu_utilization_percent:avg", "{{gpu_name}}"),
-                ),
-                lines(
-                    "GPU power by model",
-                    "watt",
-                    ("gpu_name:hw_gpu_power_draw_watts:sum", "{{gpu_name}}"),
-                ),
-                lines(
-                    "GPU memory in use",
-                    "percentunit",
-                    ("node:hw_gpu_memory_used:ratio", "{{node}}"),
-                ),
-                lines("CPU", "percent", (f"hw_cpu_usage_percent{{{ON}}}", "{{node}}")),
-                lines("Main memory", "percent", (f"hw_memory_usage_percent{{{ON}}}", "{{node}}")),
-                lines("Network", "Bps", ("node:hw_network_bytes:rate5m", "{{node}}")),
-            ),
-        ),
-        Row("Nodes", (table("Nodes", "hw_node_info"),)),
+        now("Up for", f"max(hw_node_uptime_seconds{{{ON}}})", "s"),
+        now("CPU threads", f"max(hw_cpu_threads{{{ON}}})", width=3),
+        now("Main memory", f"max(hw_memory_total_bytes{{{ON}}})", "bytes"),
+        root_causes(where=(), width=14),
+        faults_over_time(width=10),
+        symptoms(where=(), height=5),
     ),
+)
+GPU_ROW = Row("GPUs", (gpus_table(ON, where=(), height=10),))
+GPU_LINES = Row(
+    "GPUs over time",
+    (
+        lines(
+            "GPU utilization",
+            "percent",
+            (f"hw_gpu_utilization_percent{{{ON}}}", "GPU {{gpu_index}}"),
+            empty=NO_GPU,
+            most=100,
+        ),
+        lines(
+            "GPU temperature",
+            "celsius",
+            (f"hw_gpu_temperature_celsius{{{ON}}}", "GPU {{gpu_index}}"),
+            empty=NO_GPU,
+            least=None,
+        ),
+    ),
+    is_folded=True,
+)
+PROCESSORS = Row(
+    "Processors and memory",
+    (
+        lines(
+            "Processor time by mode, of all threads",
+            "percentunit",
+            (
+                (
+                    f"sum by (mode) ({_rate('hw_cpu_seconds_total', BUSY)})"
+                    f" / on () group_left () sum(hw_cpu_threads{{{ON}}})"
+                ),
+                "{{mode}}",
+            ),
+            help="Without idle and waiting for disks.",
+            look="stack",
+            most=1,
+        ),
+        lines(
+            "Load, and threads to bear it",
+            "short",
+            (f"hw_node_load1{{{ON}}}", "over 1 minute"),
+            (f"hw_node_load15{{{ON}}}", "over 15 minutes"),
+            (f"hw_cpu_threads{{{ON}}}", "threads"),
+        ),
+        lines(
+            "Main memory",
+            "bytes",
+            (f"hw_memory_used_bytes{{{ON}}}", "used"),
+            (f"hw_memory_available_bytes{{{ON}}}", "available"),
+            look="stack",
+            colours=(("used", "orange"), ("available", "green")),
+        ),
+        lines(
+            "Pressure: share of time in which tasks waited",
+            "percentunit",
+            (_rate("hw_pressure_seconds_total"), "{{resource}} {{kind}}"),
+            help="some: at least one task waited for the resource; full: all did.",
+            empty="the kernel does not tell pressure",
+            most=1,
+        ),
+    ),
+)
+DISKS = Row(
+    "Disks and filesystems",
+    (
+        lines(
+            "Disk throughput, ten busiest disks",
+            "Bps",
+            (
+                highest(10, _rate("hw_disk_read_bytes_total"), "node, device"),
+                "{{device}} read",
+            ),
+            (
+                highest(10, _rate("hw_disk_written_bytes_total"), "node, device"),
+                "{{device}} written",
+            ),
+            empty="no disk is seen",
+        ),
+        lines(
+            "Disk busy: share of time with a request on its way",
+            "percentunit",
+            (_rate("hw_disk_io_time_seconds_total"), "{{device}}"),
+            empty="no disk is seen",
+            most=1,
+        ),
+        lines(
+            "Time of one read or write",
+            "s",
+            (
+                (
+                    f"{_rate('hw_disk_read_time_seconds_total')}"
+                    f" / ({_rate('hw_disk_reads_completed_total')} > 0)"
+                ),
+                "{{device}} read",
+            ),
+            (
+                (
+                    f"{_rate('hw_disk_write_time_seconds_total')}"
+                    f" / ({_rate('hw_disk_writes_completed_total')} > 0)"
+                ),
+                "{{device}} write",
+            ),
+            help="Nothing while nothing is read or written.",
+            empty="nothing was read or written",
+        ),
+        bars(
+            "Fullest filesystems",
+            "percentunit",
+            f"topk(10, 1 - hw_filesystem_available_bytes{{{ON}}}"
+            f" / hw_filesystem_size_bytes{{{ON}}})",
+            "{{mountpoint}}",
+            limits=FULL,
+            most=1,
+            empty="no filesystem is seen",
+            width=12,
+        ),
+    ),
+)
+NETWORK = Row(
+    "Network",
+    (
+        lines(
+            "Traffic",
+            "Bps",
+            (_rate("hw_network_receive_bytes_total", PHYSICAL), "{{device}} in"),
+            (_rate("hw_network_transmit_bytes_total", PHYSICAL), "{{device}} out"),
+            help="Without loopback and the interfaces of containers.",
+        ),
+        lines(
+            "Errors, drops and retransmissions",
+            "pps",
+            (f"{_rate('hw_network_receive_errors_total')} > 0", "{{device}} errors in"),
+            (f"{_rate('hw_network_transmit_errors_total')} > 0", "{{device}} errors out"),
+            (f"{_rate('hw_network_receive_drops_total')} > 0", "{{device}} drops in"),
+            (f"{_rate('hw_network_transmit_drops_total')} > 0", "{{device}} drops out"),
+            (_rate("hw_tcp_retransmitted_segments_total"), "TCP sent again"),
+            help="Interfaces without errors and drops are not shown.",
+            empty="no errors and no drops",
+        ),
+        lines(
+            "InfiniBand traffic",
+            "Bps",
+            (
+                _rate("hw_infiniband_port_receive_bytes_total"),
+                "{{device}} {{port}} in",
+            ),
+            (
+                _rate("hw_infiniband_port_transmit_bytes_total"),
+                "{{device}} {{port}} out",
+            ),
+            empty="no InfiniBand on this node",
+        ),
+        lines(
+            "InfiniBand and RDMA: errors and repeats a second",
+            "short",
+            (f"{_rate('hw_infiniband_port_errors_total')} > 0", "{{device}} {{port}} {{error}}"),
+            (f"{_rate('hw_rdma_events_total')} > 0", "{{device}} {{port}} {{event}}"),
+            empty="none",
+        ),
+    ),
+    is_folded=True,
+)
+BUS = Row(
+    "Bus, memory modules, heat",
+    (
+        lines(
+            "PCIe errors in 10 minutes",
+            "short",
+            (f"increase(hw_pcie_all_errors_total{{{ON}}}[10m])", "{{severity}}"),
+            empty="the bus does not tell errors",
+        ),
+        lines(
+            "Errors of memory modules in 10 minutes",
+            "short",
+            (f"increase(hw_memory_errors_total{{{ON}}}[10m])", "{{dimm}} {{error_type}}"),
+            empty="memory controllers do not tell errors",
+        ),
+        lines(
+            "Ten hottest sensors",
+            "celsius",
+            (
+                highest(10, f"hw_temperature_celsius{{{ON}}}", "node, hw_id, sensor"),
+                "{{hw_name}} {{sensor}}",
+            ),
+            empty="no sensor is seen",
+            least=None,
+        ),
+        table(
+            "Links of cards below what both ends can",
+            (
+                Column("device", "Device"),
+                Column("A", "Lanes", width=90),
+                Column("B", "Lanes it can have", width=140),
+            ),
+            f"max by (device) (hw_pcie_link_width{{{ON}}} < hw_pcie_link_width_max{{{ON}}})",
+            f"max by (device) (hw_pcie_link_width_max{{{ON}}}"
+            f" and on (node, device) (hw_pcie_link_width{{{ON}}}"
+            f" < hw_pcie_link_width_max{{{ON}}}))",
+            empty="all links have all their lanes",
+            width=12,
+        ),
+    ),
+    is_folded=True,
 )
 
 NODE_PAGE = Dashboard(
     "node",
     "Node",
-    "One node: processors, memory, disks, network, bus.",
-    (NODE,),
-    (
-        Row(
-            "Now",
-            (
-                now("Healthy", f"hw_node_healthy{{{ON}}}", "bool_yes_no"),
-                now("Up for", f"hw_node_uptime_seconds{{{ON}}}", "s"),
-                now("Threads", f"hw_cpu_threads{{{ON}}}"),
-                now("Main memory", f"hw_memory_total_bytes{{{ON}}}", "bytes"),
-                now("GPUs", f"hw_gpu_count{{{ON}}} or vector(0)"),
-                now("Faults", f"sum(hw_faults{{{ON}}})", warns=True),
-            ),
-        ),
-        Row(
-            "Processors and memory",
-            (
-                lines(
-                    "Processor time",
-                    "percentunit",
-                    (
-                        CPU_SHARE,
-                        "{{mode}}",
-                    ),
-                ),
-                lines(
-                    "Load",
-                    "short",
-                    (f"hw_node_load1{{{ON}}}", "1 min"),
-                    (f"hw_node_load15{{{ON}}}", "15 min"),
-                ),
-                lines(
-                    "Main memory",
-                    "bytes",
-                    (f"hw_memory_used_bytes{{{ON}}}", "used"),
-                    (f"hw_memory_cached_bytes{{{ON}}}", "cached"),
-                    (f"hw_memory_available_bytes{{{ON}}}", "available"),
-                ),
-                lines(
-                    "Waiting",
-                    "percentunit",
-                    (f"rate(hw_pressure_seconds_total{{{ON}}}[5m])", "{{resource}} {{kind}}"),
-                    help="Share of time in which some, or all, tasks waited for the resource.",
-                ),
-            ),
-        ),
-        Row(
-            "Disks and filesystems",
-            (
-                lines(
-                    "Disk throughput",
-                    "Bps",
-                    (f"rate(hw_disk_read_bytes_total{{{ON}}}[5m])", "{{device}} read"),
-                    (f"rate(hw_disk_written_bytes_total{{{ON}}}[5m])", "{{device}} written"),
-                ),
-                lines(
-                    "Disk busy",
-                    "percentunit",
-                    (f"rate(hw_disk_io_time_seconds_total{{{ON}}}[5m])", "{{device}}"),
-                ),
-                lines(
-                    "Room left",
-                    "percentunit",
-                    (
-                        f"hw_filesystem_available_bytes{{{ON}}} / hw_filesystem_size_bytes{{{ON}}}",
-                        "{{mountpoint}}",
-                    ),
-                ),
-            ),
-        ),
-        Row(
-            "Network",
-            (
-                lines(
-                    "Traffic",
-                    "Bps",
-                    (f"rate(hw_network_receive_bytes_total{{{ON}}}[5m])", "{{device}} in"),
-                    (f"rate(hw_network_transmit_bytes_total{{{ON}}}[5m])", "{{device}} out"),
-                ),
-                lines(
-                    "Errors and drops",
-                    "pps",
-                    (f"rate(hw_network_receive_errors_total{{{ON}}}[5m])", "{{device}} errors in"),
-                    (
-                        f"rate(hw_network_transmit_errors_total{{{ON}}}[5m])",
-                        "{{device}} errors out",
-                    ),
-                    (f"rate(hw_network_receive_drops_total{{{ON}}}[5m])", "{{device}} drops in"),
-                ),
-            ),
-        ),
-    ),
+    "One node: what is broken, its GPUs, processors, memory, disks, network, bus.",
+    (CLUSTERS, NODE),
+    (BROKEN, GPU_ROW, GPU_LINES, PROCESSORS, DISKS, NETWORK, BUS),
+    MARKS,
 )

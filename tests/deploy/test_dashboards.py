@@ -17,6 +17,7 @@ FILES = sorted((ROOT / "dashboards").glob("*.json"))
 KNOWN = {*(family.name for family in FAMILIES), *(family.name for family in LIVE_FAMILIES)}
 METRIC = re.compile(r"\bhw_[a-z0-9_]+\b")
 NOT_METRICS = {"hw_type", "hw_id", "hw_name", "hw_state", "hw_limit_type"}
+INTERVAL = re.compile(r"\$__\w+")
 RECORDED = re.compile(r"\b[a-z_]+:hw_[a-z0-9_]+:[a-z0-9_]+\b")
 SOURCES = (
     *FILES,
@@ -35,8 +36,14 @@ def _expressions(file: Path) -> list[str]:
         return [rule["expr"] for group in groups for rule in group["rules"]]
     page = json.loads(file.read_text())
     lists = [item["query"]["query"] for item in page["templating"]["list"][1:]]
-    targets = [target for panel in page["panels"] for target in panel.get("targets", ())]
-    return [*lists, *(target["expr"] for target in targets)]
+    targets = [target for panel in _panels(page) for target in panel.get("targets", ())]
+    marks = [item["expr"] for item in page["annotations"]["list"]]
+    return [*lists, *marks, *(target["expr"] for target in targets)]
+
+
+def _panels(page: dict[str, Any]) -> list[dict[str, Any]]:
+    """All panels, those in folded rows too."""
+    return [inner for panel in page["panels"] for inner in (panel, *panel.get("panels", ()))]
 
 
 def _recorded() -> set[str]:
@@ -62,7 +69,7 @@ def test_there_are_six() -> None:
 def test_any_grafana_can_provision_it(page: dict[str, Any]) -> None:
     """No data source is built in, panels have numbers of their own and do not overlap."""
     assert page["templating"]["list"][0]["type"] == "datasource"
-    numbers = [panel["id"] for panel in page["panels"]]
+    numbers = [panel["id"] for panel in _panels(page)]
     assert len(set(numbers)) == len(numbers)
     taken: set[tuple[int, int]] = set()
     for panel in page["panels"]:
@@ -83,7 +90,7 @@ def test_any_grafana_can_provision_it(page: dict[str, Any]) -> None:
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.name)
 def test_every_metric_named_exists(file: Path) -> None:
     """Dashboards, alerts and recording rules name families and recorded series that there are."""
-    text = re.sub(r'"[^"]*"', '""', "\n".join(_expressions(file)))
+    text = re.sub(r'"[^"]*"|\b(by|on|group_left) \([^)]*\)', '""', "\n".join(_expressions(file)))
     recorded = set(RECORDED.findall(text))
     assert recorded <= _recorded()
     named = set(METRIC.findall(RECORDED.sub("", text))) - NOT_METRICS
@@ -95,7 +102,7 @@ def test_every_metric_named_exists(file: Path) -> None:
 def test_every_expression_is_well_formed(tmp_path: Path) -> None:
     """Each expression of each panel is accepted by promtool."""
     expressions = [
-        expression
+        INTERVAL.sub("5m", expression)
         for file in FILES
         for expression in _expressions(file)
         if not expression.startswith("label_values(")
@@ -104,3 +111,52 @@ def test_every_expression_is_well_formed(tmp_path: Path) -> None:
     file = tmp_path / "rules.yml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
     subprocess.run(["promtool", "check", "rules", file], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+def test_every_page_begins_with_what_matters(page: dict[str, Any]) -> None:
+    """The first row says what is broken or idle, and a table of it is on the first screen."""
+    first = page["panels"][0]
+    assert first["type"] == "row"
+    assert not first["collapsed"]
+    table = next(panel for panel in page["panels"] if panel["type"] == "table")
+    assert table["gridPos"]["y"] <= 5
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+def test_variables_narrow_one_another(page: dict[str, Any]) -> None:
+    """Cluster, then node, then GPU or namespace: each list offers what those before it allow."""
+    before: list[str] = []
+    for variable in page["templating"]["list"][1:]:
+        used = set(re.findall(r"\$(\w+)", variable["query"]["query"]))
+        assert used == set(before)
+        before.append(variable["name"])
+    assert before[:2] == ["cluster", "node"]
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+def test_panels_explain_themselves(page: dict[str, Any]) -> None:
+    """Lines have a legend without uuids, and no table shows the time of its own answer."""
+    for panel in _panels(page):
+        for target in panel.get("targets", ()):
+            if panel["type"] in {"timeseries", "state-timeline", "bargauge"}:
+                assert target["legendFormat"]
+                assert "uuid" not in target["legendFormat"]
+        if panel["type"] == "table":
+            hidden = panel["transformations"][-1]["options"]["excludeByName"]
+            assert hidden["Time"]
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+def test_pages_stay_readable_with_a_thousand_nodes(page: dict[str, Any]) -> None:
+    """Where all nodes can be chosen, no plot has a line for each: sums, or the highest."""
+    nodes = page["templating"]["list"][2]
+    if "allValue" not in nodes:
+        return
+    for panel in _panels(page):
+        if panel["type"] not in {"timeseries", "bargauge", "state-timeline"}:
+            continue
+        for target in panel["targets"]:
+            words = r"topk\(|^(sum|count|max|quantile)\(|by \((fault|kind|event_type|path, code)\)"
+            is_recorded = target["expr"].startswith("gpu_name:")
+            assert is_recorded or re.search(words, target["expr"]), target["expr"]

@@ -38,12 +38,12 @@ class Prometheus:
     """A running Prometheus that scrapes every second."""
 
     def __init__(self, port: int) -> None:
-        self._url = f"http://127.0.0.1:{port}/api/v1"
+        self.url = f"http://127.0.0.1:{port}"
 
     def ask(self, path: str, **parameters: str) -> Any:
         """What the API answers; raises urllib.error.HTTPError for a bad expression."""
         query = urllib.parse.urlencode(parameters)
-        with urllib.request.urlopen(f"{self._url}/{path}?{query}", timeout=10) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=10) as answer:  # noqa: S310 - loopback
             return json.loads(answer.read())["data"]
 
     def query(self, expression: str) -> list[dict[str, Any]]:

@@ -1,0 +1,229 @@
+"""The dashboard of all nodes."""
+
+from tools.dashboard_faults import (
+    NO_MARKS,
+    count_of,
+    root_causes,
+    symptoms,
+)
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
+    BAD,
+    CLUSTER_COLUMN,
+    CLUSTERS,
+    FULL,
+    HOT,
+    NODE_COLUMN,
+    NODES,
+    ON,
+    bars,
+    highest,
+    lines,
+    now,
+    table,
+)
+from tools.dashboards import Dashboard, Row
+
+HEALTHY = ((1, "yes", "green"), (0, "NO", "red"))
+SPREAD = ((0.5, "median"), (0.95, "95 of 100 nodes are below"))
+NO_GPU = "no GPU on this node"
+
+
+def _spread(family: str) -> tuple[tuple[str, str], ...]:
+    quantiles = ((f"quantile({share}, {family}{{{ON}}})", name) for share, name in SPREAD)
+    return (*quantiles, (f"max({family}{{{ON}}})", "highest"))
+
+
+CLUSTER = Dashboard(
+    "cluster",
+    "Cluster",
+    "All nodes at a glance; needs the recording rules.",
+    (CLUSTERS, NODES),
+    (
+        Row(
+            "What is broken, and why",
+            (
+                now("Nodes", f"count(hw_node_info{{{ON}}})", width=3),
+                now(
+                    "Nodes not healthy",
+                    f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)",
+                    limits=BAD,
+                    help="Nodes with a critical fault that is a root cause.",
+                    width=4,
+                ),
+                now(
+                    "Nodes gone silent",
+                    f"count(count by (cluster, node) (hw_node_info{{{ON}}} offset 1h)"
+                    f" unless on (cluster, node) hw_node_info{{{ON}}}) or vector(0)",
+                    limits=BAD,
+                    help="Nodes that were heard of an hour ago, and are not any more.",
+                    width=4,
+                ),
+                count_of("critical", "red", "Critical faults", width=4),
+                count_of("warning", "orange", "Warnings", width=3),
+                now(
+                    "GPUs lost",
+                    f"count(hw_gpu_up{{{ON}}} == 0) or vector(0)",
+                    limits=BAD,
+                    width=3,
+                ),
+                now(
+                    "GPUs in use",
+                    f"sum(hw_gpu_used_count{{{ON}}}) / sum(hw_gpu_count{{{ON}}})",
+                    "percentunit",
+                    empty="no GPU",
+                    width=3,
+                ),
+                root_causes(width=16, height=10),
+                bars(
+                    "Faults by kind: on how many components",
+                    "short",
+                    f"topk(12, sum by (fault) (hw_fault_active{{{ON}}}) > 0)",
+                    "{{fault}}",
+                    help="The dozen most frequent.",
+                    empty="nothing is broken",
+                    height=10,
+                ),
+                symptoms(height=6),
+            ),
+        ),
+        Row(
+            "GPUs",
+            (
+                lines(
+                    "GPU utilization, mean of each model",
+                    "percent",
+                    ("gpu_name:hw_gpu_utilization_percent:avg", "{{gpu_name}}"),
+                    help="Of all nodes, whatever is chosen above.",
+                    empty="no GPU",
+                    most=100,
+                ),
+                lines(
+                    "GPU power, sum of each model",
+                    "watt",
+                    ("gpu_name:hw_gpu_power_draw_watts:sum", "{{gpu_name}}"),
+                    help="Of all nodes, whatever is chosen above.",
+                    empty="no GPU",
+                    look="stack",
+                ),
+                lines(
+                    "Hottest ten GPUs",
+                    "celsius",
+                    (
+                        highest(
+                            10, f"hw_gpu_temperature_celsius{{{ON}}}", "cluster, node, gpu_uuid"
+                        ),
+                        "{{node}} GPU {{gpu_index}}",
+                    ),
+                    help="The ten that are hottest at the end of the time shown.",
+                    empty="no GPU",
+                    limits=HOT,
+                    least=None,
+                ),
+                lines(
+                    "GPUs in use, unused and lost",
+                    "short",
+                    (f"sum(hw_gpu_used_count{{{ON}}})", "in use"),
+                    (f"sum(hw_gpu_count{{{ON}}}) - sum(hw_gpu_used_count{{{ON}}})", "unused"),
+                    (f"count(hw_gpu_up{{{ON}}} == 0)", "lost"),
+                    colours=(("in use", "green"), ("unused", "blue"), ("lost", "red")),
+                    empty="no GPU",
+                ),
+            ),
+        ),
+        Row(
+            "Nodes",
+            (
+                lines(
+                    "CPU usage: spread over the nodes",
+                    "percent",
+                    *_spread("hw_cpu_usage_percent"),
+                    most=100,
+                ),
+                lines(
+                    "Main memory in use: spread over the nodes",
+                    "percent",
+                    *_spread("hw_memory_usage_percent"),
+                    most=100,
+                ),
+                bars(
+                    "Fullest filesystems",
+                    "percentunit",
+                    "topk(10, max by (cluster, node, mountpoint) (1 -"
+                    f" hw_filesystem_available_bytes{{{ON}}} / hw_filesystem_size_bytes{{{ON}}}))",
+                    "{{node}} {{mountpoint}}",
+                    limits=FULL,
+                    most=1,
+                ),
+                bars(
+                    "Busiest nodes: CPU",
+                    "percent",
+                    f"topk(10, hw_cpu_usage_percent{{{ON}}})",
+                    "{{node}}",
+                    limits=HOT,
+                    most=100,
+                ),
+                bars(
+                    "Busiest nodes: network, in and out",
+                    "Bps",
+                    f"topk(10, node:hw_network_bytes:rate5m{{{ON}}})",
+                    "{{node}}",
+                ),
+            ),
+        ),
+        Row(
+            "Inventory",
+            (
+                table(
+                    "Nodes",
+                    (
+                        Column("B", "Healthy", width=90, words=HEALTHY),
+                        CLUSTER_COLUMN,
+                        NODE_COLUMN,
+                        Column("C", "GPUs", width=70),
+                        Column("D", "CPU", "percent", most=100),
+                        Column("E", "Main memory", "percent", most=100),
+                        Column("F", "Up for", "s", width=110, decimals=1),
+                        Column("os", "System", width=150),
+                        Column("os_version", "Version", width=80),
+                        Column("kernel", "Kernel"),
+                        Column("cpu_model", "Processor"),
+                    ),
+                    "max by (cluster, node, os, os_version, kernel, cpu_model)"
+                    f" (hw_node_info{{{ON}}})",
+                    f"max by (cluster, node) (hw_node_healthy{{{ON}}})",
+                    f"max by (cluster, node) (hw_gpu_count{{{ON}}})",
+                    f"max by (cluster, node) (hw_cpu_usage_percent{{{ON}}})",
+                    f"max by (cluster, node) (hw_memory_usage_percent{{{ON}}})",
+                    f"max by (cluster, node) (hw_node_uptime_seconds{{{ON}}})",
+                    sort="Node",
+                    height=10,
+                ),
+                table(
+                    "Ways GPUs are read, and drivers",
+                    (
+                        Column("backend", "Way"),
+                        Column("reason", "Reason"),
+                        Column("driver_version", "Driver"),
+                        Column("cuda_version", "CUDA"),
+                        Column("Value", "Nodes", width=90),
+                    ),
+                    "count by (backend, reason, driver_version, cuda_version)"
+                    f" (hw_gpu_backend_info{{{ON}}})",
+                    width=12,
+                    height=6,
+                ),
+                table(
+                    "Models of GPUs",
+                    (Column("gpu_type", "Model"), Column("Value", "GPUs", width=90)),
+                    f"sum by (gpu_type) (hw_gpu_type_count{{{ON}}})",
+                    empty="no GPU",
+                    width=12,
+                    height=6,
+                ),
+            ),
+            is_folded=True,
+        ),
+    ),
+    NO_MARKS,
+)

@@ -1,0 +1,177 @@
+"""The dashboard of who uses the GPUs."""
+
+from tools.dashboard_faults import NO_MARKS
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
+    CLUSTER_COLUMN,
+    CLUSTERS,
+    GPU_COLUMN,
+    NAMESPACES,
+    NODE_COLUMN,
+    NODES,
+    ODD,
+    ON,
+    RATE,
+    W,
+    lines,
+    now,
+    table,
+)
+from tools.dashboards import Dashboard, Row
+
+PLACE = "cluster, node, gpu_index, gpu_uuid, namespace, pod, container"
+WORKLOAD_NAME = "{{namespace}} {{pod}} {{container}}"
+WHO = "cluster, namespace, pod, container"
+IDLE = ((1800, "orange"), (7200, "red"))
+NOBODY = "no workload on a GPU"
+
+
+def _top(function: str, expr: str, end: str) -> str:
+    """By workload, the ten highest at the end of the time shown."""
+    return f"{function} by ({WHO}) ({expr}) and on ({WHO}) topk(10, {function} by ({WHO}) ({end}))"
+
+
+def _ten(function: str, family: str) -> str:
+    series = f"{family}{{{W}}}"
+    return _top(function, series, f"{series} @ end()")
+
+
+def _ten_rates(family: str) -> str:
+    series = f"{family}{{{W}}}{RATE}"
+    return _top("sum", f"rate({series})", f"rate({series} @ end())")
+
+
+NOW = Row(
+    "Who holds GPUs, and who holds them idle",
+    (
+        now("GPUs held", f"count(count by (node, gpu_uuid) (hw_gpu_workload_info{{{W}}}))"),
+        now(
+            "Held idle for half an hour",
+            "count(count by (node, gpu_uuid)"
+            f" (hw_gpu_idle_allocated_seconds{{{W}}} > 1800)) or vector(0)",
+            limits=ODD,
+            help="GPUs with a workload that has not used them for 30 minutes or more.",
+        ),
+        now("Workloads", f"count(count by ({WHO}) (hw_gpu_workload_info{{{W}}}))"),
+        now(
+            "Power by workloads",
+            f"sum(rate(hw_gpu_workload_energy_joules_total{{{W}}}{RATE}))",
+            "watt",
+        ),
+        now(
+            "Memory held by nobody",
+            f"sum(hw_gpu_orphan_memory_used_bytes{{{ON}}}) or vector(0)",
+            "bytes",
+            limits=((1, "orange"),),
+            help="GPU memory of processes that no longer exist or whose pod is gone.",
+        ),
+        now(
+            "Processes attributed",
+            f"avg(hw_exporter_attribution_ratio{{{ON}}})",
+            "percentunit",
+            help="Share of the processes on GPUs that could be led back to a workload;"
+            " docs/workloads.md says why not.",
+        ),
+        table(
+            "Workloads: GPUs held longest without use first",
+            (
+                Column("E", "Longest without use", "s", width=160, decimals=1, limits=IDLE),
+                CLUSTER_COLUMN,
+                Column("namespace", "Namespace"),
+                Column("pod", "Pod"),
+                Column("container", "Container, unit or command"),
+                Column("A", "GPUs", width=80),
+                Column("B", "Processes", width=100),
+                Column("C", "GPU memory", "bytes", width=120),
+                Column("D", "Utilization, mean", "percent", most=100),
+                Column("F", "Power", "watt", width=100),
+            ),
+            f"count by ({WHO}) (hw_gpu_workload_info{{{W}}})",
+            f"sum by ({WHO}) (hw_gpu_workload_processes{{{W}}})",
+            f"sum by ({WHO}) (hw_gpu_workload_memory_used_bytes{{{W}}})",
+            f"avg by ({WHO}) (hw_gpu_workload_sm_utilization_percent{{{W}}})",
+            f"max by ({WHO}) (hw_gpu_idle_allocated_seconds{{{W}}})",
+            f"sum by ({WHO}) (rate(hw_gpu_workload_energy_joules_total{{{W}}}{RATE}))",
+            empty=NOBODY,
+            sort="-Longest without use",
+        ),
+    ),
+)
+TIME = Row(
+    "Over time: the ten highest at the end",
+    (
+        lines(
+            "GPU utilization, mean of the GPUs held",
+            "percent",
+            (_ten("avg", "hw_gpu_workload_sm_utilization_percent"), WORKLOAD_NAME),
+            empty=NOBODY,
+            most=100,
+        ),
+        lines(
+            "GPU memory",
+            "bytes",
+            (_ten("sum", "hw_gpu_workload_memory_used_bytes"), WORKLOAD_NAME),
+            empty=NOBODY,
+        ),
+        lines(
+            "Held without use",
+            "s",
+            (_ten("max", "hw_gpu_idle_allocated_seconds"), WORKLOAD_NAME),
+            empty=NOBODY,
+            limits=IDLE[:1],
+        ),
+        lines(
+            "Power",
+            "watt",
+            (_ten_rates("hw_gpu_workload_energy_joules_total"), WORKLOAD_NAME),
+            empty=NOBODY,
+        ),
+    ),
+)
+PLACES = Row(
+    "Where",
+    (
+        table(
+            "Who is on which GPU",
+            (
+                CLUSTER_COLUMN,
+                NODE_COLUMN,
+                GPU_COLUMN,
+                Column("namespace", "Namespace"),
+                Column("pod", "Pod"),
+                Column("container", "Container, unit or command"),
+                Column("B", "GPU memory", "bytes", width=120),
+                Column("C", "Utilization", "percent", most=100),
+                Column("D", "Without use for", "s", width=130, decimals=1, limits=IDLE),
+            ),
+            f"max by ({PLACE}) (hw_gpu_workload_info{{{W}}})",
+            f"max by ({PLACE}) (hw_gpu_workload_memory_used_bytes{{{W}}})",
+            f"max by ({PLACE}) (hw_gpu_workload_sm_utilization_percent{{{W}}})",
+            f"max by ({PLACE}) (hw_gpu_idle_allocated_seconds{{{W}}})",
+            empty=NOBODY,
+            sort="Node",
+            height=12,
+        ),
+        table(
+            "Why processes could not be attributed",
+            (
+                CLUSTER_COLUMN,
+                Column("reason", "Reason"),
+                Column("Value", "Nodes", width=100),
+            ),
+            f"count by (cluster, reason) (hw_exporter_attribution_info{{{ON}}})",
+            help="ok: they could; docs/workloads.md explains the others.",
+            empty="no node with a GPU",
+            height=5,
+        ),
+    ),
+)
+
+WORKLOAD = Dashboard(
+    "workload",
+    "Workloads",
+    "Who uses the GPUs, who holds them idle, and what it costs.",
+    (CLUSTERS, NODES, NAMESPACES),
+    (NOW, TIME, PLACES),
+    NO_MARKS,
+)
