@@ -19,6 +19,7 @@ from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
 from exporter.judging import Judging
+from exporter.late_driver import LateDriver
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
@@ -38,6 +39,10 @@ RESERVED_DESCRIPTORS = 128
 CPU_MODEL_SECS = 30.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
+RESTART = (
+    "the GPU driver came after this program and its library did not: ending, so that the container"
+    " is made anew with it"
+)
 
 log = logging.getLogger("exporter")
 
@@ -79,7 +84,9 @@ class App:
         self._gpu_children = Children()
         self._collecting: asyncio.Task[None] | None = None
         self._judging: Judging | None = None
+        self._late_driver = LateDriver(config.gpu.late_driver_exit_secs)
         self._stop = asyncio.Event()
+        self.needs_restart = False
         self._pages = Pages(boottime_now, self._moment)
         self._gpu_release = GpuRelease()
         self._routes = Routes(
@@ -122,7 +129,7 @@ class App:
         return reasons
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT; raises CannotListen."""
+        """Serve until SIGTERM or SIGINT, or until a restart is needed; raises CannotListen."""
         sockets = self._listen()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -212,6 +219,10 @@ class App:
         self._latest = snapshot
         self._pages.publish(snapshot)
         asyncio.get_running_loop().call_soon(self._pages.warm)
+        if self._late_driver.needs_restart(snapshot) and not self._stop.is_set():
+            log.warning(RESTART)
+            self.needs_restart = True
+            self._stop.set()
 
     def _build_collector(self) -> Collector:
         around = Surroundings(

@@ -108,6 +108,12 @@ class Gpu:
     redetect_secs: float = knob(
         10.0, "Seconds between two looks for a driver while there is none.", at_least=0.1
     )
+    late_driver_exit_secs: float = knob(
+        0.0,
+        "In a container: end when the driver came after us and its library stays away so long,"
+        " to be started anew with it; 0 never ends.",
+        at_least=0,
+    )
     timeout_secs: float = knob(
         5.0, "Seconds one pass over all GPUs, or one nvidia-smi, may take.", at_least=0.1
     )

@@ -40,7 +40,7 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
     watchdog = Watchdog(loop, lambda stacks: _give_up(handler, stacks))
     watchdog.start()
     try:
-        loop.run_until_complete(_serve(config, identity, handler))
+        return loop.run_until_complete(_serve(config, identity, handler))
     except CannotListen as error:
         print(f"hw-exporter: {error}", file=sys.stderr)  # noqa: T201 - one line, whatever the log level
         return EXIT_FAILED
@@ -48,15 +48,16 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
         watchdog.stop()
         _finish(loop)
         handler.drain(LAST_WORDS_SECS)
-    return EXIT_OK
 
 
-async def _serve(config: Config, identity: Identity, handler: PatientHandler) -> None:
+async def _serve(config: Config, identity: Identity, handler: PatientHandler) -> int:
     trimming = asyncio.ensure_future(_keep_heap_small())
+    app = App(config, identity, dropped_log_lines=lambda: handler.dropped)
     try:
-        await App(config, identity, dropped_log_lines=lambda: handler.dropped).run()
+        await app.run()
     finally:
         trimming.cancel()
+    return EXIT_FAILED if app.needs_restart else EXIT_OK
 
 
 async def _keep_heap_small() -> None:

@@ -83,17 +83,29 @@ def test_on_a_gpu_node(image: Image, nvml: NvmlLibrary, tmp_path: Path) -> None:
 
 
 def test_when_the_driver_comes_late(image: Image, nvml: NvmlLibrary, tmp_path: Path) -> None:
-    """The running pod says that the library is missing and goes on; one made later sees all."""
+    """The pod says that the library is missing, ends once with its reason, and then sees all."""
     nvml.say(capture="h100x8.scenario")
+    assert "late_driver_exit_secs = 300" in config_of(_base())
     node = gpu_node(tmp_path / "node")
     version = node.at("/proc/driver/nvidia/version")
     text = version.read_text()
     version.unlink()
-    with running_pod(_base(), image, node, tmp_path / "early") as pod:
+    soon = {"APP__GPU__LATE_DRIVER_EXIT_SECS": "1"}
+    with running_pod(_base(), image, node, tmp_path / "early", variables=soon) as pod:
         assert 'reason="no_driver"' in pod.page()
-        pid = pod.box.main_pid()
         version.write_text(text)
         assert 'reason="no_library"' in pod.page('reason="no_library"')
-        assert pod.box.main_pid() == pid
-    with running_pod(_base(), image, node, tmp_path / "late", nvml) as pod:
+        assert pod.box.wait(10) == 1
+        assert "made anew" in pod.log().splitlines()[-2]
+    with running_pod(_base(), image, node, tmp_path / "late", nvml, variables=soon) as pod:
         assert 'reason="ok"' in pod.page(r"hw_gpu_up\{")
+
+
+def test_without_the_runtime_there_is_no_loop(image: Image, tmp_path: Path) -> None:
+    """A pod that finds the driver without its library stays up: to end would not help."""
+    soon = {"APP__GPU__LATE_DRIVER_EXIT_SECS": "0.5"}
+    node = gpu_node(tmp_path / "node")
+    with running_pod(_base(), image, node, tmp_path / "pod", variables=soon) as pod:
+        page = pod.page(r"hw_exporter_collections_total\{.*\} [5-9]")
+        assert 'reason="no_library"' in page
+        assert pod.box.is_alive()

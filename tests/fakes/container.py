@@ -79,6 +79,10 @@ class Running:
         os.kill(self.main_pid(), signal.SIGTERM)
         return self._process.wait(timeout_secs)
 
+    def wait(self, timeout_secs: float) -> int:
+        """The exit code of a program that ends by itself; raises TimeoutExpired."""
+        return self._process.wait(timeout_secs)
+
     def kill(self) -> None:
         """End it, program first: one that has changed its user outlives the parent's death."""
         if self.is_alive():
