@@ -56,7 +56,7 @@ async def test_a_gpu_is_there_with_its_identity_alone(
     nvml: NvmlLibrary, children: Children, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether calls are not supported, missing or failing: absent with a reason, and no noise."""
-    lines = ()
+    lines: tuple[str, ...] = ()
     if how == "no_symbol":
         nvml.library_dir = build_nvml(missing=sorted(_all_functions() - NEEDED))
     elif how == "unknown_to_all":

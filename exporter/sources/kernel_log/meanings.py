@@ -86,7 +86,7 @@ curl -s localhost:8080/metrics | grep 'fault="gpu_lost"'
 ```
 
 What programs wrote there before, since boot, is believed then as well.
-Leave `state.dir` unset for a drill: its fault ends with the exporter then, and a day later otherwise.
+Leave `state.dir` unset for a drill: its fault ends with the exporter then, else a day later.
 
 With `state.dir` set, a restart within the same boot continues all counters and neither loses nor
 repeats an event; without it the whole log is read again at each start.
