@@ -128,9 +128,14 @@ class Graph:
         if key[0] == "node":
             yield from self._keys
             return
-        for process in (key, *self.users(key), *self._in("runs_in", key)):
-            for target in self._out("waits_on", process):
+        waiting = [key, *self.users(key), *self._in("runs_in", key)]
+        seen = set(waiting)
+        while waiting:
+            for target in self._out("waits_on", waiting.pop(0)):
                 yield from self.same(target)
+                if target[0] == "process" and target not in seen:  # what the owner of a lock needs
+                    seen.add(target)
+                    waiting.append(target)
 
     def working_with(self, key: Key) -> Iterator[Key]:
         """The workload of a process, or the processes of a workload."""

@@ -14,7 +14,7 @@ from exporter.faults.history import History
 from exporter.faults.links_by_name import links_by_name
 from exporter.faults.naming import NODE_KIND, Naming
 from exporter.faults.rules import Rule
-from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, waits
+from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, owners, waits
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
 
@@ -143,12 +143,15 @@ class Observer:
         return told > sum(other.source == event.source for other in nearby)
 
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
-        """What is not in the scene, but had events: a lost GPU, a process that ended."""
+        """What is not in the scene, but had events or is named in one: a lost GPU, a process."""
         for address in self.events.addresses():
             key = self.naming.key_of(address)
             if key is not None and key not in entities:
                 addresses = self.naming.addresses_of(address)
                 yield Entity(key, self._title(key, entities), addresses=addresses)
+        for owner in owners(self.events, self.now).values():
+            if owner.key not in entities:
+                yield replace(owner, addresses=self.naming.addresses_of(owner.key))
 
     def _title(self, key: Key, entities: Mapping[Key, Entity]) -> str:
         """A name for people: that of the GPU and the number of the link, else the id."""

@@ -1,4 +1,4 @@
-"""Which processes wait for which device: those in uninterruptible sleep, and what is slow."""
+"""What processes in uninterruptible sleep wait for: what is slow, or who holds their lock."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,6 +11,7 @@ from exporter.model.verdict import Edge, Key
 WINDOW_SECS = 60.0
 HUNG_WITHIN_SECS = 600.0
 TROUBLE_WITHIN_SECS = 1800.0
+OWNER_SAID = "the kernel names it as the owner of the lock"
 SLOW_SECS = 0.1
 """Mean time of one request from which a disk is slow."""
 
@@ -27,6 +28,21 @@ TROUBLE: Mapping[str, tuple[Events, ...]] = {
 """What the kernel says of things that make others wait."""
 
 HUNG = Events("hung_task", (), HUNG_WITHIN_SECS, 0)
+HELD = Events("hung_task_owner", (), HUNG_WITHIN_SECS, 0)
+
+
+def owners(events: EventMemory, now: float) -> dict[Key, Entity]:
+    """By process that hangs, who holds the lock it wants, as the kernel said last.
+
+    Who waits for itself, as a pid that was given anew may seem to, waits for nobody.
+    """
+    found: dict[Key, Entity] = {}
+    for event in events.matching(None, HELD, now):
+        waiter, pid = event.entity_id, event.fields.get("owner_pid", "")
+        if pid and pid != waiter:
+            name = f"{event.fields.get('owner', '')} ({pid})"
+            found["process", waiter] = Entity(("process", pid), name)
+    return found
 
 
 def waits(
@@ -34,9 +50,16 @@ def waits(
 ) -> Iterator[Edge]:
     """An edge from each process in uninterruptible sleep to each thing that is slow or stalled.
 
-    A process sleeps so when two looks found it, or when the kernel says that it hangs.
+    A process sleeps so when two looks found it, or when the kernel says that it hangs. One that
+    wants a lock waits for its owner only: why that one sleeps is its own story.
     """
-    sleepers = [*_sleepers(by_kind, events, now)]
+    held = owners(events, now)
+    sleepers = []
+    for process, asleep in _sleepers(by_kind, events, now):
+        if process in held:
+            yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_SAID}")
+        else:
+            sleepers.append((process, asleep))
     if not sleepers:
         return
     slow = [

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from exporter.model.snapshot import Snapshot
 from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, error_answer, json_answer
 from exporter.web.fault_documents import faults_document
-from exporter.web.why import NoSuchSubject, Wanted, why_document, why_text
+from exporter.web.why import NoSuchSubject, Wanted, why_document
+from exporter.web.why_text import why_text
 
 NOT_YET = "the first collection has not ended yet"
-PARAMETERS = ("pid", "hw_id", "format")
+PARAMETERS = ("pid", "hw_id", "format", "all")
 FORMATS = ("json", "text")
 MAX_PID_DIGITS = 10
 MAX_ID_CHARS = 256
@@ -42,7 +43,8 @@ def why_answer(
     form = given.get("format") or ("text" if accept.startswith("text/plain") else "json")
     if form == "json":
         return json_answer(document)
-    return Answer(why_text(document).encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+    text = why_text(document, everything=given.get("all") == "1")
+    return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
 
 
 def _parameters(query: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -60,6 +62,8 @@ def _parameters(query: Sequence[tuple[str, str]]) -> dict[str, str]:
         raise MalformedQuery("give pid or hw_id, not both")
     if given.get("format", "json") not in FORMATS:
         raise MalformedQuery(f"format is one of {', '.join(FORMATS)}")
+    if given.get("all", "1") not in ("0", "1"):
+        raise MalformedQuery("all is 0 or 1")
     return given
 
 

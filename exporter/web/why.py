@@ -13,10 +13,6 @@ MAX_STEPS = 3
 """How far from the subject faults are looked for: process, its component, what that is part of."""
 
 MAX_CAUSES = 50
-MAX_LINES = 10
-MAX_NAMES = 6
-"""What the text for people names of what could not be judged; the document names all."""
-
 SHARED = ("the node is shared by all",)
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
@@ -42,7 +38,7 @@ class _Place:
 
 
 def why_document(snapshot: Snapshot, wanted: Wanted) -> dict[str, Any]:
-    """The causes, what was looked at and is well, and what could not be looked at.
+    """What it waits for, the causes, what is well, and what could not be looked at.
 
     Raises NoSuchSubject.
     """
@@ -54,51 +50,11 @@ def why_document(snapshot: Snapshot, wanted: Wanted) -> dict[str, Any]:
     return {
         "node": snapshot.node,
         "subject": subject_document(subject),
+        "waits": list(_waits(said, subject)),
         "causes": [_cause_document(fault, place) for fault, place in ranked[:MAX_CAUSES]],
         "healthy": list(_healthy(said, places)),
         "unknown": list(_unknown(said, places)),
     }
-
-
-def why_text(document: dict[str, Any]) -> str:
-    """The same document in sentences for people."""
-    subject = document["subject"]
-    title = f"{subject['hw_type']} {subject['hw_name']}"
-    lines = [f"{title} on {document['node']}"]
-    if not document["causes"]:
-        lines.append("Nothing that was looked at is broken.")
-    for number, cause in enumerate(document["causes"], start=1):
-        lines.append(f"{number}. {cause['fault']['summary']} ({cause['fault']['severity']})")
-        lines += [f"   {step}" for step in cause["path"]]
-        lines.append(f"   do: {cause['fault']['action']}")
-    if document["healthy"]:
-        lines.append("Looked at and well: " + "; ".join(_counted(document["healthy"])))
-    if document["unknown"]:
-        lines.append("Could not be judged:")
-        lines += [f"   {_named(row)}" for row in document["unknown"][:MAX_LINES]]
-        lines += _more(len(document["unknown"]) - MAX_LINES, "   ")
-    return "\n".join(lines) + "\n"
-
-
-def _counted(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """For each kind of component how many rules looked at it; the names would fill a screen."""
-    kinds: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        kinds.setdefault(row["entity"]["hw_type"], []).append(row)
-    for kind, alike in kinds.items():
-        number = sum(len(row["rules"]) for row in alike)
-        who = alike[0]["entity"]["hw_name"] if len(alike) == 1 else f"× {len(alike)}"
-        yield f"{kind} {who} ({number} {'rule' if number == 1 else 'rules'})"
-
-
-def _named(row: dict[str, Any]) -> str:
-    entity, rules = row["entity"], row["rules"]
-    names = [*rules[:MAX_NAMES], *_more(len(rules) - MAX_NAMES)]
-    return f"{entity['hw_type']} {entity['hw_name']}: {', '.join(names)}"
-
-
-def _more(number: int, indent: str = "") -> list[str]:
-    return [f"{indent}and {number} more"] if number > 0 else []
 
 
 def _subject(said: Conclusions, node: str, wanted: Wanted) -> Subject:
@@ -116,6 +72,15 @@ def _subject(said: Conclusions, node: str, wanted: Wanted) -> Subject:
     if wanted.hw_id:
         raise NoSuchSubject(f"no component {wanted.hw_id!r} is known here")
     return Subject("node", "node", node, node)
+
+
+def _waits(said: Conclusions, subject: Subject) -> Iterator[dict[str, Any]]:
+    """What the subject waits for, also where that is not broken itself: who holds its lock."""
+    known = {each.key: each for each in said.subjects}
+    for edge in said.graph:
+        if edge.relation == "waits_on" and edge.source == subject.key and edge.target in known:
+            other = subject_document(known[edge.target])
+            yield {"entity": other, "evidence": edge.evidence}
 
 
 def _around(said: Conclusions, subject: Subject) -> Iterator[_Place]:

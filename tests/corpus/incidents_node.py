@@ -141,6 +141,22 @@ def task_hangs_for_minutes(node: Story) -> None:
     node.wait(60)
 
 
+@incident("hung_task@4711", "hung_task@2210", "hung_task@2211", may=("io_stall",))
+def task_hangs_and_others_wait_for_its_lock(node: Story) -> None:
+    """A rank hangs with a lock; the kernel says that one more task, and one behind that, wait."""
+    node.wait(60)
+    node.log("INFO: task trainer:4711 blocked for more than 122 seconds.")
+    node.wait(1, 1)
+    node.log(
+        "INFO: task backup:2210 blocked for more than 122 seconds.",
+        "INFO: task backup:2210 is blocked on a mutex likely owned by task trainer:4711.",
+        "INFO: task ps:2211 blocked for more than 122 seconds.",
+        "INFO: task ps:2211 <writer> is blocked on an rw-semaphore likely owned by task "
+        "backup:2210",
+    )
+    node.wait(120, 30)
+
+
 @incident("cpu_lockup@5|cpu_lockup@*", may=("rcu_stall",), node=processors_only)
 def processor_stuck(node: Story) -> None:
     """A hard lockup of one processor, and the stall it causes."""
@@ -208,6 +224,7 @@ CASES = (
     job_killed_at_its_memory_limit,
     node_runs_out_of_memory,
     task_hangs_for_minutes,
+    task_hangs_and_others_wait_for_its_lock,
     processor_stuck,
     kernel_trips_over_itself,
     clock_out_of_step,

@@ -33,7 +33,7 @@ VOCABULARY = Vocabulary(
         "gpu": {"node": "node", "process": "process", "pcie": "pcie"},
         "process": {"gpu": "gpu", "node": "node"},
     },
-    event_words=frozenset({"xid", "gpu_lost", "segfault", "error.hw", "io_error"}),
+    event_words=frozenset({"xid", "gpu_lost", "segfault", "error.hw", "io_error", "hung_task"}),
 )
 
 TRAITS = KindTraits(

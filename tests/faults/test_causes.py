@@ -5,6 +5,7 @@ from pathlib import Path
 
 from exporter.faults.entities import Entity
 from exporter.faults.judge import Judge
+from exporter.model.event import Event
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid
 
@@ -231,3 +232,47 @@ def test_what_nvml_tells_is_an_event_like_what_the_log_tells(tmp_path: Path) -> 
     quiet = replace(xid(48, 15, source="nvml"), raw="")
     said = judging.judge(scene(15, gpu(heat=70.0, errors=0.0, up=False), events=[quiet]))
     assert path(said, "slow") == [("told", "u0", "same")]
+
+
+def hung(pid: str, at: float, **owner: str) -> list[Event]:
+    """What the kernel prints of a process that hangs, and of who holds the lock it wants."""
+    told = [event("hung_task", at, ("process", pid))]
+    return [*told, event("hung_task_owner", at, ("process", pid), **owner)] if owner else told
+
+
+HANGS = "events(hung_task, within=10m) > 0"
+
+
+def test_a_process_that_wants_a_lock_waits_for_its_owner(tmp_path: Path) -> None:
+    """Not for the disk that is slow: for that its owner waits, whom the kernel names."""
+    causes = ({"rule": "hangs", "via": "waits_on"}, {"rule": "errors", "via": "waits_on"})
+    text = rule("errors", "disk", "events(io_error, within=1h) > 0")
+    judging = judge(tmp_path, text + explained("hangs", "process", HANGS, *causes))
+    told = [
+        event("block_io_error", 5, ("physical_disk", "sda")),
+        event("io_error", 5, ("physical_disk", "sda")),
+        *hung("7", 9),
+        *hung("8", 9, owner="trainer", owner_pid="7"),
+    ]
+    said = judging.judge(scene(10, thing("disk", "sda"), events=told))
+    waits = {(edge.source[1], edge.target[1]) for edge in said.graph}
+    assert waits == {("7", "sda"), ("8", "7")}
+    roots = {each.subject.hw_id: each.causes[-1].rule for each in said.active if each.causes}
+    assert roots == {"7": "errors", "8": "errors"}
+
+
+def test_the_owner_of_a_lock_is_known_by_the_name_the_kernel_gives(tmp_path: Path) -> None:
+    """Also one that no reading tells of; one that would wait for itself is not believed."""
+    judging = judge(tmp_path, rule("any", "node", "pressure > 1"))
+    told = [*hung("8", 9, owner="trainer", owner_pid="7"), *hung("9", 9, owner="x", owner_pid="9")]
+    said = judging.judge(scene(10, events=told))
+    assert "trainer (7)" in {subject.hw_name for subject in said.subjects}
+    assert [(edge.source[1], edge.target[1]) for edge in said.graph] == [("8", "7")]
+
+
+def test_two_that_wait_for_each_other_have_one_root(tmp_path: Path) -> None:
+    """A deadlock is led back to the one that hung first."""
+    text = explained("hangs", "process", HANGS, {"rule": "hangs", "via": "waits_on"})
+    told = [*hung("7", 8, owner="b", owner_pid="8"), *hung("8", 9, owner="a", owner_pid="7")]
+    said = judge(tmp_path, text).judge(scene(10, events=told))
+    assert [each.subject.hw_id for each in said.active if each.is_root] == ["7"]

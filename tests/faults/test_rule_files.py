@@ -80,6 +80,7 @@ def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
         ("symptom", "yes", "must be true or false"),
         ("explained_by", [{"rule": "good"}], "with rule, via"),
         ("explained_by", [{"rule": "good", "via": "magic"}], "is no relation"),
+        ("explained_by", [{"rule": "good", "via": "same", "weak": 1}], "true or false"),
         ("explained_by", [{"rule": "gone", "via": "same"}], "there is no rule gone"),
         ("summary", "{name.__class__}", "no kin name"),
         ("summary", "{name!r}", "braces hold the name of a field"),

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from exporter.web.why import Wanted, why_document, why_text
-from tests.faults.conclusions import CONCLUSIONS, NODE, fault
+from exporter.model.verdict import Conclusions, Edge, Subject
+from exporter.web.why import Wanted, why_document
+from exporter.web.why_text import why_text
+from tests.faults.conclusions import CONCLUSIONS, NODE, PROCESS, fault
 from tests.web.serving import serving, snapshot
 
 SNAPSHOT = replace(snapshot("n1"), conclusions=CONCLUSIONS)
@@ -117,6 +119,7 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
     assert status == 200
     assert text.splitlines() == [
         "process train (4242) on n1",
+        "waits for physical_disk nvme0n1: asleep for 20 s",
         "1. disk_io_errors of nvme0n1 (critical)",
         "   process train (4242) waits_on physical_disk nvme0n1 (asleep for 20 s)",
         "   physical_disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
@@ -125,7 +128,7 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
         "   process train (4242) has process_waits since 2023-11-14T22:13:20Z",
         "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
         "   do: check",
-        "Looked at and well: gpu GPU 0 (1 rule); physical_disk nvme0n1 (1 rule)",
+        "1 other thing was judged and is well: 1 gpu",
         "Could not be judged:",
         "   gpu GPU 0: gpu_lost",
     ]
@@ -140,13 +143,42 @@ def test_what_is_well_does_not_fill_the_screen() -> None:
     ]
     subject = {"hw_type": "node", "hw_id": "n1", "hw_name": "n1"}
     text = why_text(
-        {"node": "n1", "subject": subject, "causes": [], "healthy": rows, "unknown": rows}
+        {
+            "node": "n1",
+            "subject": subject,
+            "waits": [],
+            "causes": [],
+            "healthy": rows,
+            "unknown": rows,
+        }
     )
     lines = text.splitlines()
-    assert lines[2] == "Looked at and well: gpu × 16 (640 rules)"
+    assert lines[2] == "16 things were judged and are well: 16 gpu"
     assert lines[4] == "   gpu GPU 0: rule_0, rule_1, rule_2, rule_3, rule_4, rule_5, and 34 more"
     assert lines[-1] == "   and 6 more"
     assert len(lines) == 15
+
+
+async def test_all_that_is_well_is_named_on_demand() -> None:
+    """With `all=1` each component has a line with the rules that found nothing."""
+    _, text = await asked("/why?format=text&all=1")
+    assert text.splitlines()[-5:] == [
+        "   do: check",
+        "Judged and well:",
+        "   gpu GPU 0: gpu_hot",
+        "Could not be judged:",
+        "   gpu GPU 0: gpu_lost",
+    ]
+
+
+async def test_who_holds_a_lock_is_named() -> None:
+    """A process that waits for another one says for whom, although nothing else is wrong there."""
+    owner = Subject("process", "process", "4711", "trainer (4711)")
+    held = Edge("waits_on", PROCESS.key, owner.key, "the kernel names it")
+    said = Conclusions(subjects=(NODE, PROCESS, owner), graph=(held,))
+    document = why_document(replace(SNAPSHOT, conclusions=said), Wanted(pid="4242"))
+    assert [row["entity"]["hw_name"] for row in document["waits"]] == ["trainer (4711)"]
+    assert "waits for process trainer (4711): the kernel names it" in why_text(document)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +194,7 @@ def test_what_is_well_does_not_fill_the_screen() -> None:
         ("hw_id=" + "x" * 300, 400),
         ("colour=red", 400),
         ("format=xml", 400),
+        ("all=yes", 400),
         ("pid=7", 404),
         ("hw_id=none", 404),
     ],
