@@ -1,0 +1,133 @@
+"""Every command of the pages: how it is tried here, or why it is not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Place(Enum):
+    """Where a command is tried, in a folder of its own."""
+
+    DEMO = "beside a simulated node on which GPU 5 has fallen off the bus"
+    NODE = "beside an exporter of this machine"
+    ALONE = "beside what the same block has started before"
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """How a command is tried, and patterns that its output must match beside what is shown.
+
+    What `stays` is started, asked for its health, and ended with the block.
+    """
+
+    place: Place = Place.ALONE
+    output: tuple[str, ...] = ()
+    code: int = 0
+    stays: bool = False
+
+
+PLACEHOLDERS: Mapping[str, str] = {
+    "localhost:8080": "localhost:{port}",
+    "/opt/probes/": "{folder}/",
+    ".venv/bin/": "",
+}
+"""What is put in place of words of the pages; every other word is run as it is written."""
+
+FILES: Mapping[str, Mapping[str, str]] = {
+    "docs/faults.md": {"my.toml": "toml", "incident.jsonl": "json"},
+    "docs/probes.md": {"probes.toml": "toml", "npu.py": "python"},
+}
+"""Files that a page lets its reader write, and the language of the block that holds them."""
+
+TRIED: Mapping[str, Mapping[str, Try]] = {
+    "README.md": {
+        ".venv/bin/hw-exporter": Try(stays=True),
+        "curl -s localhost:8080/metrics | grep -v '^#'": Try(Place.DEMO),
+        "curl -s 'localhost:8080/why?format=text'": Try(Place.DEMO),
+        "curl -s localhost:8080/node": Try(Place.DEMO),
+        "APP__SERVER__PORT=99999 hw-exporter --check-config": Try(code=2),
+        "echo $?": Try(),
+    },
+    "docs/HTTP.md": {
+        "curl -s -X POST localhost:8080/-/quiesce": Try(Place.NODE, (r'^{"status": "ok"}$',)),
+        "curl -s -X POST localhost:8080/-/resume": Try(Place.NODE, (r'^{"status": "ok"}$',)),
+    },
+    "docs/demo.md": {
+        "hw-exporter demo --gpus 8 --speed 10": Try(stays=True),
+    },
+    "docs/faults.md": {
+        "hw-exporter rules check my.toml": Try(),
+        "hw-exporter rules replay incident.jsonl --rules my.toml": Try(),
+    },
+    "docs/kubernetes.md": {
+        "curl -s --retry 5 --retry-connrefused localhost:8080/ready": Try(
+            Place.NODE, ('^{"status": "ready",',)
+        ),
+    },
+    "docs/probes.md": {
+        "timeout 1 /opt/probes/npu.py": Try(output=('^{"metric": "hw_npu_',), code=124),
+        "hw-exporter --check-config --config probes.toml": Try(output=("is good",)),
+        "hw-exporter --config probes.toml &": Try(stays=True),
+        "curl -s localhost:8080/metrics | grep -E '^hw_(npu|exporter_probe)_'": Try(
+            output=(
+                r'^hw_npu_temperature_celsius{node="[^"]+"} 61$',
+                r'^hw_exporter_probe_up{node="[^"]+",probe="npu"} 1$',
+            )
+        ),
+    },
+    "docs/troubleshooting.md": {
+        "curl -s localhost:8080/metrics | grep -E '^hw_gpu_(backend|problem)_info'": Try(
+            Place.DEMO, (r'backend_info{.*reason="ok"', r'problem_info{.*reason="gpu_lost"')
+        ),
+        "curl -s localhost:8080/node | python3 -m json.tool | grep -A 40 '\"sources\"'": Try(
+            Place.DEMO, ('"outcome": "ok"', '"missing":')
+        ),
+    },
+}
+
+INSTALLS = "installs packages into an environment"
+SERVICE = "installs a service into this machine"
+CLUSTER = "needs a cluster"
+REGISTRY = "needs a container engine and a registry"
+TESTS = "runs the tests themselves"
+KERNEL = "writes to the kernel log of this machine"
+PASSWORD = "asks for a password"
+STAYS = "takes port 8080; what it starts is tried without make"
+
+MORE = "…"
+
+NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "README.md": {
+        INSTALLS: ("python3 -m venv .venv", ".venv/bin/pip install ."),
+        STAYS: ("make run",),
+        TESTS: ("make test",),
+    },
+    "CONTRIBUTING.md": {TESTS: (".venv/bin/python -m pytest -q tests/web",)},
+    "docs/demo.md": {STAYS: ("make demo",)},
+    "docs/kernel-log.md": {
+        KERNEL: (
+            "APP__KERNEL_LOG__ACCEPT_USER_RECORDS=true hw-exporter &",
+            "echo '<3>NVRM: Xid …",
+            "curl -s localhost:8080/metrics | grep 'fault=\"gpu_lost\"'",
+        )
+    },
+    "docs/kubernetes.md": {
+        CLUSTER: ("kubectl …",),
+        REGISTRY: ("make image", "docker …"),
+    },
+    "docs/security.md": {PASSWORD: ("python3 -c 'import bcrypt, getpass; …",)},
+    "docs/systemd.md": {
+        SERVICE: (
+            "/usr/bin/python3 -m venv /opt/hw-exporter",
+            "/opt/hw-exporter/bin/pip install '.[auth]'",
+            "mkdir -p /etc/hw-exporter",
+            "touch /etc/hw-exporter/config.toml",
+            "/opt/hw-exporter/bin/hw-exporter --check-config --config /etc/hw-exporter/config.toml",
+            "install -m 644 deploy/systemd/hw-exporter.service /etc/systemd/system/",
+            "systemctl daemon-reload",
+            "systemctl enable --now hw-exporter",
+            "/opt/hw-exporter/bin/hw-exporter selfcheck",
+        )
+    },
+}
+"""By page and reason; an entry that ends with … stands for every command that begins so."""
