@@ -31,6 +31,7 @@ KEPT = "${datasource:queryparam}&${cluster:queryparam}&${__url_time_range}"
 TO_NODE = f"/d/hw-node?{KEPT}&var-node=${{__data.fields.node}}"
 TO_GPU = f"/d/hw-gpu?{KEPT}&var-node=${{__data.fields.node}}&var-gpu=${{__value.raw}}"
 
+STAT_HEIGHT = 3
 BAD: Limits = ((1, "red"),)
 ODD: Limits = ((1, "orange"),)
 HOT: Limits = ((80, "orange"), (90, "red"))
@@ -58,7 +59,7 @@ def now(
         "stat",
         unit,
         width,
-        4,
+        STAT_HEIGHT,
         help=help,
         limits=limits,
         words=words,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import yaml
@@ -144,15 +145,23 @@ def _placed(rows: tuple[Row, ...]) -> Iterator[dict[str, Any]]:
 
 
 def _filled(panels: tuple[Panel, ...], number: int, y: int) -> Iterator[dict[str, Any]]:
-    """The panels of a row, each beside the one before as long as there is room."""
-    x = height = 0
+    """The panels of a row, each as high up and as far left as there is room."""
+    taken: set[tuple[int, int]] = set()
     for panel in panels:
         number += 1
-        if x + panel.width > GRID_WIDTH:
-            x, y, height = 0, y + height, 0
-        place = {"x": x, "y": y, "w": panel.width, "h": panel.height}
+        cells = next(cells for cells in _spots(panel) if not taken & cells)
+        taken |= cells
+        left, top = min(cells)
+        place = {"x": left, "y": y + top, "w": panel.width, "h": panel.height}
         yield {"id": number, "gridPos": place, **drawn(panel)}
-        x, height = x + panel.width, max(height, panel.height)
+
+
+def _spots(panel: Panel) -> Iterator[set[tuple[int, int]]]:
+    """The cells a panel would take, from place to place."""
+    for top in count():
+        for left in range(GRID_WIDTH - panel.width + 1):
+            columns = range(left, left + panel.width)
+            yield {(x, y) for x in columns for y in range(top, top + panel.height)}
 
 
 def config_maps(dashboards: tuple[Dashboard, ...]) -> str:

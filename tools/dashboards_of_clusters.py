@@ -43,13 +43,12 @@ CLUSTER = Dashboard(
         Row(
             "What is broken, and why",
             (
-                now("Nodes", f"count(hw_node_info{{{ON}}})", width=3),
+                root_causes(width=16, height=12),
                 now(
                     "Nodes not healthy",
                     f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)",
                     limits=BAD,
                     help="Nodes with a critical fault that is a root cause.",
-                    width=4,
                 ),
                 now(
                     "Nodes gone silent",
@@ -57,24 +56,19 @@ CLUSTER = Dashboard(
                     f" unless on (cluster, node) hw_node_info{{{ON}}}) or vector(0)",
                     limits=BAD,
                     help="Nodes that were heard of an hour ago, and are not any more.",
-                    width=4,
                 ),
-                count_of("critical", "red", "Critical faults", width=4),
-                count_of("warning", "orange", "Warnings", width=3),
-                now(
-                    "GPUs lost",
-                    f"count(hw_gpu_up{{{ON}}} == 0) or vector(0)",
-                    limits=BAD,
-                    width=3,
-                ),
+                count_of("critical", "red", "Critical faults"),
+                count_of("warning", "orange", "Warnings"),
+                now("GPUs lost", f"count(hw_gpu_up{{{ON}}} == 0) or vector(0)", limits=BAD),
                 now(
                     "GPUs in use",
                     f"sum(hw_gpu_used_count{{{ON}}}) / sum(hw_gpu_count{{{ON}}})",
                     "percentunit",
                     empty="no GPU",
-                    width=3,
                 ),
-                root_causes(width=16, height=10),
+                now("GPUs", f"sum(hw_gpu_count{{{ON}}})", empty="none"),
+                now("Nodes", f"count(hw_node_info{{{ON}}})"),
+                symptoms(width=16),
                 bars(
                     "Faults by kind: on how many components",
                     "short",
@@ -82,9 +76,7 @@ CLUSTER = Dashboard(
                     "{{fault}}",
                     help="The dozen most frequent.",
                     empty="nothing is broken",
-                    height=10,
                 ),
-                symptoms(height=6),
             ),
         ),
         Row(

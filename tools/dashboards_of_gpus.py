@@ -15,6 +15,7 @@ from tools.dashboard_parts import (
     ODD,
     ON,
     RATE,
+    STAT_HEIGHT,
     G,
     grown,
     lines,
@@ -40,6 +41,7 @@ def _grown(family: str, by: str, selector: str = G) -> str:
 BROKEN = Row(
     "What is broken, and why",
     (
+        root_causes(f'{ON},hw_type=~"gpu|nvlink|pcie.*|node"', width=15, height=9),
         now("GPUs", f"count(hw_gpu_up{{{G}}})", empty="none", width=3),
         now("Lost", f"count(hw_gpu_up{{{G}}} == 0) or vector(0)", limits=BAD, width=3),
         now(
@@ -48,6 +50,7 @@ BROKEN = Row(
             f" or hw_gpu_row_remap_pending{{{G}}} == 1)) or vector(0)",
             limits=ODD,
             help="The driver wants a reset or reboot, or a row waits to be remapped.",
+            width=3,
         ),
         now(
             "From the cache",
@@ -65,18 +68,18 @@ BROKEN = Row(
             empty=NO_GPU,
             width=3,
         ),
-        now("Power", f"sum(hw_gpu_power_draw_watts{{{G}}})", "watt", empty=NO_GPU),
+        now("Power", f"sum(hw_gpu_power_draw_watts{{{G}}})", "watt", empty=NO_GPU, width=3),
+        now("Processes", f"sum(hw_gpu_processes{{{G}}})", empty=NO_GPU, width=3),
         Panel(
             "How GPUs are read",
             (Query(f"hw_gpu_backend_info{{{ON}}}", "{{backend}}: {{reason}}"),),
             "stat",
-            width=4,
-            height=4,
+            width=6,
+            height=STAT_HEIGHT,
             help="The way, and why not a better one; see docs/troubleshooting.md.",
             empty=NO_GPU,
             look="name",
         ),
-        root_causes(f'{ON},hw_type=~"gpu|nvlink|pcie.*|node"', height=7),
         gpus_table(),
     ),
 )

@@ -33,6 +33,7 @@ FAULTS = Dashboard(
         Row(
             "What is broken, and why",
             (
+                root_causes(width=16, height=9),
                 count_of("critical", "red", "Critical"),
                 count_of("warning", "orange", "Warnings"),
                 now("Infos", f'sum(hw_faults{{{ON},severity="info"}})'),
@@ -53,8 +54,7 @@ FAULTS = Dashboard(
                     f"min(hw_exporter_rules_loaded{{{ON}}})",
                     help="On the node with the fewest.",
                 ),
-                root_causes(height=10),
-                symptoms(height=9),
+                symptoms(height=7),
                 faults_over_time(height=12),
             ),
         ),
@@ -121,7 +121,25 @@ FAULTS = Dashboard(
 NOW = Row(
     "Does it work",
     (
-        now("Exporters", f"count(hw_exporter_build_info{{{ON}}})", width=3),
+        table(
+            "Sources that fail, and since when",
+            (
+                CLUSTER_COLUMN,
+                NODE_COLUMN,
+                Column("source", "Source"),
+                Column("outcome", "How it ended", width=120),
+                Column("B", "Last read", "s", width=120, decimals=1),
+            ),
+            f"max by (cluster, node, source, outcome) ({FAILING})",
+            "max by (cluster, node, source) (time() -"
+            f" hw_exporter_source_last_success_timestamp_seconds{{{ON}}}"
+            f" and on (cluster, node, source) {FAILING})",
+            empty="all sources that a node has are read",
+            sort="Node",
+            width=16,
+            height=9,
+        ),
+        now("Exporters", f"count(hw_exporter_build_info{{{ON}}})"),
         now(
             "Sources that fail",
             f"count({FAILING}) or vector(0)",
@@ -150,40 +168,6 @@ NOW = Row(
             "Rules with a mistake",
             f"sum(hw_exporter_rules_skipped{{{ON}}}) or vector(0)",
             limits=ODD,
-            width=5,
-        ),
-        table(
-            "Sources that fail, and since when",
-            (
-                CLUSTER_COLUMN,
-                NODE_COLUMN,
-                Column("source", "Source"),
-                Column("outcome", "How it ended", width=120),
-                Column("B", "Last read", "s", width=120, decimals=1),
-            ),
-            f"max by (cluster, node, source, outcome) ({FAILING})",
-            "max by (cluster, node, source) (time() -"
-            f" hw_exporter_source_last_success_timestamp_seconds{{{ON}}}"
-            f" and on (cluster, node, source) {FAILING})",
-            empty="all sources that a node has are read",
-            sort="Node",
-            width=12,
-        ),
-        table(
-            "How GPUs are read",
-            (
-                CLUSTER_COLUMN,
-                Column("backend", "Way", width=120),
-                Column("reason", "Reason"),
-                Column("driver_version", "Driver", width=130),
-                Column("cuda_version", "CUDA", width=90),
-                Column("Value", "Nodes", width=90),
-            ),
-            "count by (cluster, backend, reason, driver_version, cuda_version)"
-            f" (hw_gpu_backend_info{{{ON}}})",
-            help="none with no_driver is a node without GPUs; docs/troubleshooting.md"
-            " explains the other reasons.",
-            width=12,
         ),
     ),
 )
@@ -267,16 +251,30 @@ VERSIONS = Row(
             width=12,
         ),
         table(
+            "How GPUs are read",
+            (
+                CLUSTER_COLUMN,
+                Column("backend", "Way", width=120),
+                Column("reason", "Reason"),
+                Column("driver_version", "Driver", width=130),
+                Column("cuda_version", "CUDA", width=90),
+                Column("Value", "Nodes", width=90),
+            ),
+            "count by (cluster, backend, reason, driver_version, cuda_version)"
+            f" (hw_gpu_backend_info{{{ON}}})",
+            help="none with no_driver is a node without GPUs; docs/troubleshooting.md"
+            " explains the other reasons.",
+            width=12,
+        ),
+        table(
             "Sources that are absent",
             (Column("source", "Source"), Column("Value", "Nodes", width=90)),
             f'count by (source) (hw_exporter_source_outcome{{{ON},outcome="absent"}})',
             help="What these nodes do not have, or do not let the exporter see (docs/RIGHTS.md).",
             empty="none",
             sort="-Nodes",
-            width=12,
         ),
     ),
-    is_folded=True,
 )
 
 EXPORTER = Dashboard(

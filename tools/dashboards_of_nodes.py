@@ -36,28 +36,28 @@ def _rate(family: str, selector: str = ON) -> str:
 BROKEN = Row(
     "What is broken on $node, and why",
     (
+        root_causes(where=(), width=16, height=7),
         now(
             "Health",
             f"max(hw_node_healthy{{{ON}}})",
             words=((1, "healthy", "green"), (0, "NOT HEALTHY", "red")),
             help="Not healthy with a critical fault that nothing else explains.",
             empty="not heard of",
+            width=8,
         ),
-        count_of("critical", "red", "Critical faults", width=3),
-        count_of("warning", "orange", "Warnings", width=3),
+        count_of("critical", "red", "Critical faults"),
+        count_of("warning", "orange", "Warnings"),
         now(
             "GPUs lost",
             f"(count(hw_gpu_up{{{ON}}} == 0) or vector(0)) and on () hw_gpu_count{{{ON}}}",
             limits=BAD,
             empty="no GPU",
-            width=3,
         ),
         now("Up for", f"max(hw_node_uptime_seconds{{{ON}}})", "s"),
-        now("CPU threads", f"max(hw_cpu_threads{{{ON}}})", width=3),
+        symptoms(where=(), width=16, height=5),
+        now("CPU threads", f"max(hw_cpu_threads{{{ON}}})"),
         now("Main memory", f"max(hw_memory_total_bytes{{{ON}}})", "bytes"),
-        root_causes(where=(), width=14),
-        faults_over_time(width=10),
-        symptoms(where=(), height=5),
+        faults_over_time(height=7),
     ),
 )
 GPU_ROW = Row("GPUs", (gpus_table(ON, where=(), height=10),))
