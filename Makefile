@@ -35,12 +35,13 @@ demo: $(VENV)/installed ## run it on a simulated GPU node with incidents
 test: check ## every check and every test
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
-check: $(VENV)/installed-dev ## format, lint, types, layers, generated files
+check: $(VENV)/installed-dev ## format, lint, types, layers, generated files, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.docs --check
+	$(BIN)/python -m tools.audit
 
 format: $(VENV)/installed-dev ## format the code
 	$(BIN)/ruff format .
@@ -71,8 +72,7 @@ lock: $(VENV)/installed-dev ## pin the image's packages anew
 	$(BIN)/python -m tools.lock
 
 audit: $(VENV)/installed-dev ## ask for known vulnerabilities of the locked packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/pip-audit -r deploy/requirements.lock --disable-pip --require-hashes --progress-spinner off
+	$(BIN)/python -m tools.audit
 
 sbom: $(VENV)/installed-dev ## write build/hw-exporter.cdx.json: packages, versions, hashes, licences
 	$(BIN)/python -m tools.sbom
