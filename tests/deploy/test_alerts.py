@@ -269,3 +269,11 @@ def test_runbooks_describe_every_alert() -> None:
     """docs/alerts.md has one heading for each alert, and no other."""
     text = (ROOT / "docs/alerts.md").read_text()
     assert re.findall(r"^### (\S+)$", text, re.MULTILINE) == [rule["alert"] for rule in ALERTS]
+
+
+def test_texts_point_to_pages_that_exist() -> None:
+    """Every page that an alert's text sends somebody to is there."""
+    named = set(
+        re.findall(r"\bdocs/[\w./]*\w", (ROOT / "deploy/prometheus/alerts.yml").read_text())
+    )
+    assert {name for name in named if not (ROOT / name).exists()} == set()
