@@ -69,7 +69,7 @@ class EventMemory:
             found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
         found = list({id(event): event for event in found}.values())  # one may have two addresses
         found.sort(key=lambda event: event.boottime)
-        return found
+        return _largest_group(found, wanted) if wanted.alike or wanted.differ else found
 
     def addresses(self) -> set[Address]:
         """Everything that had events."""
@@ -113,6 +113,27 @@ def addresses_of(event: Event) -> tuple[Address, ...]:
     if event.kind == "xid" and pid.isdigit():
         return about, (PROCESS, pid)
     return (about,)
+
+
+def number_of(events: list[Event], wanted: Events) -> int:
+    """How many they are: events, or different values in the fields that have to differ."""
+    return len(_groups(events, wanted.differ)) if wanted.differ else len(events)
+
+
+def _largest_group(events: list[Event], wanted: Events) -> list[Event]:
+    """Those that are equal in the fields that are to be alike; of several such the most."""
+    groups = _groups((e for e in events if _groups([e], wanted.differ)), wanted.alike)
+    return max(groups.values(), key=lambda group: number_of(group, wanted), default=[])
+
+
+def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ...], list[Event]]:
+    """The events by their values in these fields; those that lack one are left out."""
+    groups: dict[tuple[str, ...], list[Event]] = {}
+    for event in events:
+        values = tuple(event.fields.get(name, "") for name in names)
+        if all(values):
+            groups.setdefault(values, []).append(event)
+    return groups
 
 
 def _open(events: list[Event], wanted: Events) -> list[Event]:

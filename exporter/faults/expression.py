@@ -123,13 +123,17 @@ class Window:
 class Events:
     """How many events of this type or kind the entity had in the last seconds.
 
-    `filters` are fields of the event with the texts that are let through.
+    `filters` are fields of the event with the texts that are let through. With `alike` only the
+    largest number of them counts that are equal in these fields; with `differ` not the events are
+    counted, but how many different values they have in these.
     """
 
     what: str
     filters: tuple[tuple[str, tuple[str, ...]], ...]
     within_secs: float
     position: int
+    alike: tuple[str, ...] = ()
+    differ: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from exporter.faults.entities import Entity
+from exporter.faults.event_memory import number_of
 from exporter.faults.expression import (
     AGE_WINDOW_SECS,
     Age,
@@ -214,7 +215,7 @@ def _window(node: Window) -> Meaning:
 def _events(node: Events) -> Meaning:
     def count(situation: Situation) -> Value:
         found = situation.happenings.of(situation.entity, node)
-        return None if found is None else len(found)
+        return None if found is None else number_of(found, node)
 
     return count
 

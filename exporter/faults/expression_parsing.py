@@ -223,21 +223,22 @@ class _Parser:
         what = self._plain_word()
         if self._takes("."):
             what = f"{what}.{self._plain_word()}"
-        filters: dict[str, tuple[str, ...]] = {}
+        lists: dict[str, tuple[str, ...]] = {}
         within = None
         while self._takes(","):
             key = self._next
             name = self._plain_word()
             self._expect("=")
-            if name in filters or (name == "within" and within is not None):
+            if name in lists or (name == "within" and within is not None):
                 raise ExpressionError(key.position, f"{name} is given twice")
             if name == "within":
                 within = self._window()
             else:
-                filters[name] = self._choices()
+                lists[name] = self._choices()
         if within is None:
             raise ExpressionError(function.position, "events needs within=, such as within=10m")
-        return Events(what, tuple(filters.items()), within, function.position)
+        alike, differ = lists.pop("alike", ()), lists.pop("differ", ())
+        return Events(what, tuple(lists.items()), within, function.position, alike, differ)
 
     def _choices(self) -> tuple[str, ...]:
         if self._takes("[") is None:

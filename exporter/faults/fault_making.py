@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from exporter.faults.bindings import Binding
 from exporter.faults.entities import Entity
+from exporter.faults.event_memory import number_of
 from exporter.faults.expression import (
     Compare,
     Events,
@@ -125,7 +126,7 @@ def _event_evidence(node: Events, situation: Situation, view: View) -> Iterator[
     if found:
         last = found[-1]
         span = f"in {node.within_secs:g} s"
-        yield Evidence(node.what, len(found), span, last.at, last.raw[:MAX_RAW_CHARS])
+        yield Evidence(node.what, number_of(found, node), span, last.at, last.raw[:MAX_RAW_CHARS])
 
 
 def _json(value: Value) -> Value:

@@ -83,6 +83,29 @@ def job_killed_and_restarted(node: Story) -> None:
     node.wait(600, 30)
 
 
+@healthy("gpu_app_fault", never=("gpu_suspect_hardware",))
+def faulty_program_is_started_again_and_again(node: Story) -> None:
+    """Each time it fails all over the card: the program is wrong, and the card is well."""
+    node.wait(60)
+    for start in range(6):
+        pid = str(5000 + start)
+        for gpc, tpc in ((0, 0), (0, 3), (2, 1), (5, 7)):
+            where = f"(GPC {gpc}, TPC {tpc}, SM 0)"
+            text = f"Graphics SM Warp Exception on {where}: Out Of Range Address"
+            node.xid("3b", 13, text, pid=pid, name="trainer")
+        node.wait(600, 300)
+
+
+@healthy("gpu_app_fault", never=("gpu_suspect_hardware",))
+def one_process_fails_at_one_place_many_times(node: Story) -> None:
+    """A loop that goes on after each error: one process says nothing about the card."""
+    node.wait(60)
+    text = "Graphics SM Warp Exception on (GPC 1, TPC 2, SM 0): Misaligned Address"
+    for _ in range(20):
+        node.xid("3b", 13, text, pid="4712", name="trainer")
+        node.wait(60)
+
+
 @healthy("gpu_power_capped", never=("gpu_clock_low", "gpu_straggler", "gpu_power_brake"))
 def training_at_the_power_limit(node: Story) -> None:
     """Every card draws what it may, and software holds the clocks down for it: by design."""
@@ -266,6 +289,8 @@ CASES = (
     inference_waits_for_requests,
     job_ends_with_eleven_thousand_xid_45,
     job_killed_and_restarted,
+    faulty_program_is_started_again_and_again,
+    one_process_fails_at_one_place_many_times,
     training_at_the_power_limit,
     power_limit_set_by_the_operator,
     clocks_locked_by_the_operator,

@@ -228,6 +228,17 @@ def application_reads_where_nothing_is(node: Story) -> None:
     node.wait(60)
 
 
+@incident("gpu_suspect_hardware@GPU-3b", may=JOB, never=("gpu_xid_critical", "gpu_lost"))
+def one_unit_of_a_card_fails_whoever_uses_it(node: Story) -> None:
+    """Xid 13 at the same place of one card, hours apart, of four different processes."""
+    text = "Graphics SM Warp Exception on (GPC 4, TPC 6, SM 1): Illegal Instruction Encoding"
+    node.wait(60)
+    for pid in (4712, 5210, 6011, 7300):
+        node.xid("3b", 13, text, pid=str(pid), name="trainer")
+        node.xid("3b", 43, "Ch 00000010", pid=str(pid), name="trainer")
+        node.wait(5400, 900)
+
+
 CASES = (
     link_down_and_jobs_of_the_peer_end,
     fatal_error_of_a_hopper_link,
@@ -247,4 +258,5 @@ CASES = (
     work_times_out_twice,
     flash_of_the_board_is_corrupt,
     application_reads_where_nothing_is,
+    one_unit_of_a_card_fails_whoever_uses_it,
 )

@@ -43,6 +43,7 @@ LINK5 = (
     f"{XID}149, NETIR_LINK_DOWN  Fatal   XC0 i0 Link {{}} "
     "(0x00400011 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)"
 )
+AT_ONE_PLACE = "Graphics SM Warp Exception on (GPC 4, TPC 6, SM 1): Illegal Instruction Encoding"
 UE = "ecc_errors_total[uncorrected,volatile]"
 CE = "ecc_errors_total[corrected,volatile]"
 HOT = {"temperature_celsius": 92.0, "thermal_margin_celsius": 1.0}
@@ -176,6 +177,11 @@ NODE_CASES = {
     "backend_stuck": Case({"gpu_backend_reason": "stuck"}, {"gpu_backend_reason": "ok"}),
     "telemetry_stale": Case(
         {"gpu_backend": "cache", "gpu_backend_reason": "timeout"}, {"gpu_backend": "nvml"}
+    ),
+    "gpu_suspect_hardware": Case(
+        {"up": True},
+        {"up": True},
+        tuple(f"{XID}13, pid={pid}, name=a, {AT_ONE_PLACE}" for pid in (7, 8, 9)),
     ),
     "gpu_app_fault": line(
         f"{XID}13, pid=4711, name=python3, Graphics SM Warp Exception on (GPC 2, TPC 5, SM 1)",
