@@ -8,23 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from exporter.model.clock_limit import limits_active
 from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
 
 MIB = 1024 * 1024
 MEGAHERTZ = 1_000_000
 MICROSECONDS_PER_SECOND = 1_000_000
-LIMIT_BITS = {
-    "idle": 0x1,
-    "app_clocks": 0x2,
-    "sw_power_cap": 0x4,
-    "hw_slowdown": 0x8,
-    "sync_boost": 0x10,
-    "sw_thermal": 0x20,
-    "hw_thermal": 0x40,
-    "hw_power_brake": 0x80,
-    "display": 0x100,
-}
 
 ABSENT = {
     "": "not_said",
@@ -127,12 +117,12 @@ def _word(words: dict[str, str]) -> Convert:
     return lambda cell: words.get(cell.lower())
 
 
-def _limits(cell: str) -> tuple[tuple[str, float], ...] | None:
+def _limits(cell: str) -> tuple[tuple[str, int], ...] | None:
     try:
         mask = int(cell, 16)
     except ValueError:
         return None
-    return tuple((reason, int(bool(mask & bit))) for reason, bit in LIMIT_BITS.items())
+    return limits_active(mask)
 
 
 def _performance_state(cell: str) -> int | None:

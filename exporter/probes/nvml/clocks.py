@@ -4,6 +4,7 @@ from typing import Any
 
 import pynvml
 
+from exporter.model.clock_limit import limits_active
 from exporter.probes.nvml.card import Card, converted, those_said, tried
 
 MEGAHERTZ = 1_000_000
@@ -13,17 +14,6 @@ CLOCKS = {
     "sm": pynvml.NVML_CLOCK_SM,
     "memory": pynvml.NVML_CLOCK_MEM,
     "video": pynvml.NVML_CLOCK_VIDEO,
-}
-LIMIT_BITS = {
-    "idle": 0x1,
-    "app_clocks": 0x2,
-    "sw_power_cap": 0x4,
-    "hw_slowdown": 0x8,
-    "sync_boost": 0x10,
-    "sw_thermal": 0x20,
-    "hw_thermal": 0x40,
-    "hw_power_brake": 0x80,
-    "display": 0x100,
 }
 REASON_CALLS = (
     "nvmlDeviceGetCurrentClocksEventReasons",
@@ -54,10 +44,9 @@ def _by_clock(card: Card, name: str) -> Any:  # noqa: ANN401 - as above
     return those_said({word: converted(value, MEGAHERTZ) for word, value in found.items()})
 
 
-def active_limits(card: Card) -> list[tuple[str, int]]:
+def active_limits(card: Card) -> tuple[tuple[str, int], ...]:
     """What holds the clocks down now: 0 or 1 by reason."""
-    mask = int(card.ask_newest(REASON_CALLS))
-    return [(reason, int(bool(mask & bit))) for reason, bit in LIMIT_BITS.items()]
+    return limits_active(int(card.ask_newest(REASON_CALLS)))
 
 
 def limit_times(card: Card) -> Any:  # noqa: ANN401 - as above

@@ -10,6 +10,10 @@ BOOTTIME = 5_000.0
 WALL = 1_800_000_000.0
 
 
+Case = tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...] | str]
+"""The kind of an event, what it is about, some of its fields, and the lines that make it."""
+
+
 def escaped(text: str) -> str:
     r"""The text as /dev/kmsg writes it: bytes that are not printable, and `\`, as `\xNN`."""
     return "".join(
@@ -60,3 +64,16 @@ def only_event(*lines: str) -> Event:
 def said(event: Event, names: Iterable[str]) -> dict[str, str | None]:
     """The fields of the event by these names."""
     return {name: event.fields.get(name) for name in names}
+
+
+def expect_one_event(
+    kind: str,
+    subject: tuple[str, str],
+    fields: dict[str, str | None],
+    lines: tuple[str, ...] | str,
+) -> None:
+    """Fail unless these lines make exactly this event."""
+    event = only_event(*([lines] if isinstance(lines, str) else lines))
+    assert event.kind == kind
+    assert (event.entity_type, event.entity_id) == subject
+    assert said(event, fields) == fields

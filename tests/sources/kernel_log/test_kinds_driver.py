@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sources.kernel_log.feeding import events_of, only_event, said
+from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event, only_event
 
 GPU = ("gpu", "0000:3b:00.0")
 NODE = ("node", "")
@@ -10,7 +10,7 @@ SWITCH = ("nvswitch", "0000:86:00.0")
 SX = "nvidia-nvswitch1: SXid (PCI:0000:86:00.0): "
 FM = "[Nov 20 2025 10:11:12] [ERROR] [tid 1201] "
 
-CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]], ...] = (
+CASES: tuple[Case, ...] = (
     (
         "gpu_lost",
         GPU,
@@ -233,18 +233,10 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]]
 )
 
 
-@pytest.mark.parametrize(("kind", "subject", "fields", "lines"), CASES)
-def test_a_line_of_the_driver_is_one_event(
-    kind: str,
-    subject: tuple[str, str],
-    fields: dict[str, str | None],
-    lines: tuple[str, ...],
-) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_a_line_of_the_driver_is_one_event(case: Case) -> None:
     """Each message, of one line or of several, in one record or in several, is one event."""
-    event = only_event(*lines)
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields
+    expect_one_event(*case)
 
 
 @pytest.mark.parametrize(

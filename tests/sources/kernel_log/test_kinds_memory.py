@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.sources.kernel_log.feeding import events_of, only_event, said
+from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event
 
 NODE = ("node", "")
 DIMM = "CPU_SrcID#0_MC#1_Chan#0_DIMM#0"
 HE = "[Hardware Error]:"
 
-CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]], ...] = (
+CASES: tuple[Case, ...] = (
     ("mce", NODE, {"cpu": None}, (f"mce: {HE} Machine check events logged",)),
     (
         "mce",
@@ -115,18 +115,10 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]]
 )
 
 
-@pytest.mark.parametrize(("kind", "subject", "fields", "lines"), CASES)
-def test_an_error_of_processor_or_memory_is_one_event(
-    kind: str,
-    subject: tuple[str, str],
-    fields: dict[str, str | None],
-    lines: tuple[str, ...],
-) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_an_error_of_processor_or_memory_is_one_event(case: Case) -> None:
     """Machine checks, firmware records of many lines and memory errors name what they are about."""
-    event = only_event(*lines)
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields
+    expect_one_event(*case)
 
 
 @pytest.mark.parametrize(

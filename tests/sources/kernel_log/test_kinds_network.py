@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.sources.kernel_log.feeding import events_of, only_event, said
+from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event, only_event
 
 NIC = ("network", "0000:5c:00.0")
 PORT = ("network", "ens1f0np0")
 MLX = "mlx5_core 0000:5c:00.0: "
 NET = "mlx5_core 0000:5c:00.0 ens1f0np0: "
 
-CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
+CASES: tuple[Case, ...] = (
     (
         "mlx5_fatal",
         NIC,
@@ -111,15 +111,10 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "subject", "fields", "line"), CASES)
-def test_a_network_error_is_one_event(
-    kind: str, subject: tuple[str, str], fields: dict[str, str | None], line: str
-) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_a_network_error_is_one_event(case: Case) -> None:
     """The interface is named where the line names it, else the device."""
-    event = only_event(line)
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields
+    expect_one_event(*case)
 
 
 @pytest.mark.parametrize(

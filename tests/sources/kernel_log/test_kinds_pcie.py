@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.sources.kernel_log.feeding import events_of, only_event, said
+from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event, only_event
 
 DEVICE = ("pcie", "0000:3b:00.0")
 PORT = ("pcie", "0000:3a:00.0")
 
-CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]], ...] = (
+CASES: tuple[Case, ...] = (
     (
         "pcie_aer",
         DEVICE,
@@ -159,18 +159,10 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]]
 )
 
 
-@pytest.mark.parametrize(("kind", "subject", "fields", "lines"), CASES)
-def test_a_message_of_the_pcie_core_is_one_event(
-    kind: str,
-    subject: tuple[str, str],
-    fields: dict[str, str | None],
-    lines: tuple[str, ...],
-) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_a_message_of_the_pcie_core_is_one_event(case: Case) -> None:
     """Head, body and bits of one error are one event, in the words of old and new kernels."""
-    event = only_event(*lines)
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields
+    expect_one_event(*case)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sources.kernel_log.feeding import events_of, only_event, said
+from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event, only_event
 
 NODE = ("node", "")
 POD = "0a1b2c3d-1111-2222-3333-444455556666"
@@ -19,7 +19,7 @@ KILL = (
     "oom_score_adj:985"
 )
 
-CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]], ...] = (
+CASES: tuple[Case, ...] = (
     (
         "oom_invoked",
         NODE,
@@ -230,18 +230,10 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...]]
 )
 
 
-@pytest.mark.parametrize(("kind", "subject", "fields", "lines"), CASES)
-def test_trouble_of_a_process_or_the_kernel_is_one_event(
-    kind: str,
-    subject: tuple[str, str],
-    fields: dict[str, str | None],
-    lines: tuple[str, ...],
-) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_trouble_of_a_process_or_the_kernel_is_one_event(case: Case) -> None:
     """Decision and kill are one event; names of processes may hold any sign."""
-    event = only_event(*lines)
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields
+    expect_one_event(*case)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.sources.kernel_log.feeding import events_of, only_event, said
+from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event, only_event
 
 DISK = ("physical_disk", "nvme1")
 NAMESPACE = ("physical_disk", "nvme1n1")
 FILESYSTEM = ("logical_disk", "nvme1n1p1")
 SERVER = ("nfs_mount", "192.0.2.10")
 
-CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
+CASES: tuple[Case, ...] = (
     (
         "nvme_timeout",
         DISK,
@@ -198,15 +198,10 @@ CASES: tuple[tuple[str, tuple[str, str], dict[str, str | None], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "subject", "fields", "line"), CASES)
-def test_a_storage_error_is_one_event(
-    kind: str, subject: tuple[str, str], fields: dict[str, str | None], line: str
-) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_a_storage_error_is_one_event(case: Case) -> None:
     """Old and new wordings name the device, the array or the server."""
-    event = only_event(line)
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields
+    expect_one_event(*case)
 
 
 @pytest.mark.parametrize(
