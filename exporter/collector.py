@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -180,7 +180,7 @@ class Collector:
         if task is not None and not task.done():
             return self._ended(source, Outcome.STUCK, 0.0, "its last call has not ended yet")
         reading = source.read_after(seen) if isinstance(source, Follower) else source.read()
-        task = self._running[source.name] = asyncio.ensure_future(reading)
+        task = self._running[source.name] = asyncio.ensure_future(_contained(reading))
         task.add_done_callback(_look_at_error)  # a late failure was reported as stuck already
         await asyncio.wait({task}, timeout=source.deadline_secs)
         duration = loop.time() - started
@@ -239,6 +239,14 @@ class Collector:
         if self._said.get(about, "ok") != state:
             say()
         self._said[about] = state
+
+
+async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:
+    """The reading; what would end the event loop with the whole program becomes an error."""
+    try:
+        return await reading
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 def _look_at_error(task: asyncio.Task[Reading[object]]) -> None:

@@ -140,10 +140,17 @@ def test_a_snapshot_holds_what_each_source_saw() -> None:
         (SourceFailed("permission denied"), Outcome.FAILED, "permission denied"),
         (ZeroDivisionError("oops"), Outcome.FAILED, "ZeroDivisionError: oops"),
         (RecursionError("deep"), Outcome.FAILED, "RecursionError: deep"),
+        (MemoryError(), Outcome.FAILED, "MemoryError: "),
+        (StopAsyncIteration("end"), Outcome.FAILED, "StopAsyncIteration: end"),
+        (GeneratorExit("gone"), Outcome.FAILED, "GeneratorExit: gone"),
+        (asyncio.CancelledError(), Outcome.FAILED, "CancelledError: "),
+        (SystemExit(3), Outcome.FAILED, "RuntimeError: SystemExit: 3"),
+        (KeyboardInterrupt(), Outcome.FAILED, "RuntimeError: KeyboardInterrupt: "),
     ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
 def test_a_source_that_fails_costs_its_own_reading(
-    error: Exception, outcome: Outcome, reason: str
+    error: BaseException, outcome: Outcome, reason: str
 ) -> None:
     """Whatever a source raises, its neighbours are published and its reason is told."""
 
