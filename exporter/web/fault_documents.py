@@ -6,6 +6,9 @@ from typing import Any
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
 
+MAX_LISTED = 500
+"""So many components are named in one list: a node may have ten thousand processes."""
+
 
 def faults_document(snapshot: Snapshot) -> dict[str, Any]:
     """All active faults and those that ended lately; `healthy` is null while nobody judges."""
@@ -14,7 +17,7 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
         "node": snapshot.node,
         "healthy": None if said is None else said.is_healthy,
         "faults": [fault_document(fault) for fault in (said.faults if said else ())],
-        "unjudged": unjudged(said),
+        "unjudged": unjudged(said)[:MAX_LISTED],
     }
 
 
@@ -40,7 +43,8 @@ def fault_document(fault: Fault) -> dict[str, Any]:
         "causes": [_cause(cause) for cause in fault.causes],
         "action": fault.action,
         "runbook": fault.runbook,
-        "affected": [subject_document(subject) for subject in fault.affected],
+        "affected": [subject_document(subject) for subject in fault.affected[:MAX_LISTED]],
+        "affected_count": len(fault.affected),
     }
 
 

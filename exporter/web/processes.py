@@ -7,19 +7,31 @@ from exporter.model.gpu import Gpus
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import GpuClient, ProcessUse, Workloads
 
+MAX_LISTED = 1000
+"""So many processes are listed; the rest is counted."""
+
 
 def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
     """The processes on GPUs; `boottime` in seconds is the moment that waiting is counted to."""
     workloads = snapshot.reading(Workloads)
     indexes = _indexes(snapshot)
     clients = () if workloads is None else workloads.clients
-    shown = (_client(client, indexes, boottime) for client in clients)
+    named = [client for client in clients if any(use.gpu_uuid in indexes for use in client.uses)]
     return {
         "node": snapshot.node,
-        "processes": [client for client in shown if client["gpus"]],
+        "processes": [_client(client, indexes, boottime) for client in _largest(named)],
         "attribution": None if workloads is None else workloads.reason,
         "attribution_ratio": None if workloads is None else workloads.attribution_ratio,
+        "left_out": max(0, len(named) - MAX_LISTED),
     }
+
+
+def _largest(clients: list[GpuClient]) -> list[GpuClient]:
+    """Those that hold most memory, in their order: ten thousand would keep everybody waiting."""
+    if len(clients) <= MAX_LISTED:
+        return clients
+    ranked = sorted(range(len(clients)), key=lambda place: -(clients[place].memory_used_bytes or 0))
+    return [clients[place] for place in sorted(ranked[:MAX_LISTED])]
 
 
 def _indexes(snapshot: Snapshot) -> dict[str, int]:

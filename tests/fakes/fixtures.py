@@ -15,7 +15,7 @@ from tests.fakes.smi_program import NvidiaSmi
 @pytest.fixture(scope="session")
 def nvml_library_dir() -> Path:
     """The folder with the fake libnvidia-ml.so.1."""
-    return _built(build_nvml)
+    return built(build_nvml)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def nvml(nvml_library_dir: Path, tmp_path: Path) -> NvmlLibrary:
 @pytest.fixture(scope="session")
 def nvidia_smi_dir() -> Path:
     """The folder with the fake program nvidia-smi, built but without a scenario."""
-    return _built(build_smi)
+    return built(build_smi)
 
 
 @pytest.fixture
@@ -65,7 +65,8 @@ def gpu_host(tmp_path: Path) -> HostTree:
     return gpu_node(tmp_path / "host")
 
 
-def _built(build: Callable[[], Path]) -> Path:
+def built(build: Callable[[], Path]) -> Path:
+    """The folder of a fake; the test is skipped where it cannot be built."""
     try:
         return build()
     except NoCompiler as reason:

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +93,12 @@ class StuckFiles:
         assert self._server.stdout is not None
         answer: dict[str, Any] = json.loads(self._server.stdout.readline())
         return answer
+
+
+@contextmanager
+def released(files: StuckFiles, name: str) -> Iterator[None]:
+    """Let go of a file at the end: a program with a thread in it cannot be ended before."""
+    try:
+        yield
+    finally:
+        files.release(name)

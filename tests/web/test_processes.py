@@ -83,4 +83,13 @@ async def test_a_node_without_gpus_lists_none() -> None:
         "processes": [],
         "attribution": None,
         "attribution_ratio": None,
+        "left_out": 0,
     }
+
+
+def test_of_very_many_processes_the_largest_are_listed() -> None:
+    """A thousand in the order of their pids; how many were left out is said."""
+    clients = [GpuClient(pid, (replace(USE, memory_used_bytes=pid),)) for pid in range(1, 10_001)]
+    document = processes(_snapshot(*clients), 0.0)
+    assert [process["pid"] for process in document["processes"]] == list(range(9001, 10_001))
+    assert document["left_out"] == 9000

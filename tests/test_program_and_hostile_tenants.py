@@ -1,0 +1,79 @@
+"""The real program on a node whose tenants do everything they can at once."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from tests.fakes.fixtures import built
+from tests.fakes.fuse import StuckFiles, released
+from tests.fakes.native import build_nvml
+from tests.hostile import FORGED, SECRET, HostileNode
+from tests.program import Program, wait_for
+
+MIB = 1024 * 1024
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+MAX_RESIDENT_BYTES = 96 * MIB
+
+
+@pytest.fixture
+def node(tmp_path: Path, stuck_files: StuckFiles) -> HostileNode:
+    """Everything at once, and a file that hangs besides."""
+    built(build_nvml)
+    return HostileNode(tmp_path / "node", hanging=stuck_files.hang("io"))
+
+
+def test_everything_at_once(node: HostileNode, stuck_files: StuckFiles) -> None:
+    """Ten thousand processes, five thousand interfaces, hostile names, links, forged lines.
+
+    The page parses in both formats and is bounded, tells no secret, believes no forged line, and
+    is quick; memory is bounded, and one thread hangs in the kernel, not more.
+    """
+    with node.start() as program, released(stuck_files, "io"):
+        program.page_with("hw_gpu_processes{")
+        for _ in range(20):
+            node.say_in_kernel_log(FORGED)
+        wait_for(lambda: _value(program, "hw_kernel_log_rejected_records_total") or None, "lines")
+        slowest = max(_seconds_of_a_scrape(program) for _ in range(20))
+        text = program.get("/metrics").text
+        openmetrics = program.get("/metrics", Accept=OPENMETRICS).text
+        said = [text, *(program.get(path).text for path in ("/node", "/processes", "/faults"))]
+        assert "gpu_lost" not in said[-1]
+        assert program.resident_bytes() < MAX_RESIDENT_BYTES
+        assert program.get("/health").status == 200
+        assert stuck_files.waiting("io") == 1
+        assert len(program.log_lines) < 20
+    assert slowest < 1.0
+    assert len(text.encode()) < MIB
+    assert _samples(text) == _samples(openmetrics)
+    assert not [text for text in said if SECRET in text]
+    assert "Traceback" not in program.log_file.read_text()
+
+
+def _samples(page: str) -> set[tuple[str, tuple[tuple[str, str], ...]]]:
+    """All series of a page; fails when one is there twice."""
+    parse = parse_openmetrics if page.endswith("# EOF\n") else parse_text
+    found = [
+        (sample.name, tuple(sorted(sample.labels.items())))
+        for family in parse(page)
+        for sample in family.samples
+    ]
+    assert len(found) == len(set(found))
+    assert all(name.startswith("hw_") for name, _ in found)
+    otherwise_named = ("hw_exporter_http", "hw_node_uptime_seconds")
+    return {each for each in found if not each[0].startswith(otherwise_named)}
+
+
+def _seconds_of_a_scrape(program: Program) -> float:
+    began = time.monotonic()
+    assert program.get("/metrics").status == 200
+    return time.monotonic() - began
+
+
+def _value(program: Program, family: str) -> float:
+    page = program.get("/metrics").text
+    found = re.search(rf"^{family}\{{.*\}} (\S+)$", page, re.MULTILINE)
+    return float(found[1]) if found else 0.0
