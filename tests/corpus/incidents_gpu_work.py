@@ -228,6 +228,16 @@ def application_reads_where_nothing_is(node: Story) -> None:
     node.wait(60)
 
 
+@incident("gpu_clock_low@GPU-3b", root="gpu_power_limit_low@GPU-3b", may=("gpu_power_capped",))
+def one_card_slow_because_it_may_not_draw_more(node: Story) -> None:
+    """Somebody left one card at 300 of 700 W: it holds up the job, and is not broken."""
+    wanted = {"min": 200, "max": 700, "default": 700, "requested": 300}
+    node.gpu("3b", power_limit_watts=300.0, power_limit_range_watts=wanted)
+    node.gpu("3b", power_draw_watts=299.0, clock_hertz={"sm": 9.6e8, "graphics": 9.6e8})
+    node.gpu("3b", clock_limit_active=limits("sw_power_cap"))
+    node.wait(1200, 60)
+
+
 @incident("gpu_suspect_hardware@GPU-3b", may=JOB, never=("gpu_xid_critical", "gpu_lost"))
 def one_unit_of_a_card_fails_whoever_uses_it(node: Story) -> None:
     """Xid 13 at the same place of one card, hours apart, of four different processes."""
@@ -255,6 +265,7 @@ CASES = (
     memory_of_a_card_too_hot,
     power_brake_on_all_cards,
     one_card_slow_without_a_reason,
+    one_card_slow_because_it_may_not_draw_more,
     work_times_out_twice,
     flash_of_the_board_is_corrupt,
     application_reads_where_nothing_is,

@@ -103,6 +103,10 @@ GPU_CASES = {
         {"fans_stopped": 1, "temperature_celsius": 80.0, "utilization_percent": 90.0},
         {"fans_stopped": 0, "temperature_celsius": 80.0, "utilization_percent": 90.0},
     ),
+    "gpu_power_limit_low": Case(
+        {"power_limit_watts": 300.0, "power_limit_range_watts[default]": 700.0},
+        {"power_limit_watts": 690.0, "power_limit_range_watts[default]": 700.0},
+    ),
     "gpu_clock_low": Case(
         {
             "clock_ratio_to_siblings": 0.4,
