@@ -59,6 +59,8 @@ class Card:
         parts = (self._hex(8), self._hex(4), self._hex(4), self._hex(4), self._hex(12))
         self.uuid = f"GPU-{'-'.join(parts)}"
         self.pci_bus_id = f"0000:{0x1B + 0x0E * index:02x}:00.0"
+        self.port = f"0000:{0x1A + 0x0E * index:02x}:01.0"
+        self.slot = index + 1
         self.numa_node = 0 if index < (count + 1) // 2 else 1
         self.serial = str(self._chance.randrange(10**12, 10**13))
         self.celsius = AMBIENT_CELSIUS

@@ -5,9 +5,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from exporter.probes.demo.bus_files import lay_bus
 from exporter.probes.demo.host_files import HostFiles
 from exporter.probes.demo.jobs import JOBS, Job, Running, jobs_of
-from exporter.probes.demo.kernel_words import of_gpus, of_host
+from exporter.probes.demo.kernel_words import of_bus, of_gpus, of_host
 from exporter.probes.demo.node import DemoNode, Xid
 from exporter.probes.demo.script import at
 
@@ -31,6 +32,7 @@ class NodeFolder:
         self._started: dict[int, float] = {}
         self._host = HostFiles(boottime) if with_host else None
         self._kernel_log = _open_kernel_log(folder / KERNEL_LOG) if with_host else None
+        self._has_bus = False
         self._sequence = 0
         self._logged_to: int | None = None
 
@@ -44,6 +46,9 @@ class NodeFolder:
             files.update(_process(one, started))
         if self._host is not None:
             files.update(self._host.at(node, boottime))
+            if not self._has_bus:
+                lay_bus(self._folder, node.cards)
+                self._has_bus = True
         for name, text in files.items():
             self._replace(name, text)
         self._log(node, xids, boottime)
@@ -76,7 +81,7 @@ class NodeFolder:
     def _log(self, node: DemoNode, xids: Sequence[Xid], boottime: float) -> None:
         if self._kernel_log is None:
             return
-        for text in (*of_gpus(xids), *self._words_of_host(node)):
+        for text in (*self._words_of_host(node), *of_gpus(xids)):
             record = f"4,{self._sequence},{int(boottime * 1e6)},-;{text}\n"
             self._sequence += 1
             try:
@@ -89,6 +94,7 @@ class NodeFolder:
         first = node.now.secs if self._logged_to is None else self._logged_to
         self._logged_to = node.now.secs + 1
         for secs in range(first, self._logged_to):
+            yield from of_bus(secs, node.cards)
             yield from of_host(at(secs))
 
 

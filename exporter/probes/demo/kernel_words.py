@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from exporter.probes.demo.card import XID_FELL_OFF, XID_LINK, XID_REMAPPED, XID_UNCORRECTABLE
+from exporter.probes.demo.card import XID_FELL_OFF, XID_LINK, XID_REMAPPED, XID_UNCORRECTABLE, Card
 from exporter.probes.demo.jobs import TRAINING
 from exporter.probes.demo.node import Xid
-from exporter.probes.demo.script import SLOW_DISK, SLOW_DISK_NAME, Now
+from exporter.probes.demo.script import FELL_OFF, SLOW_DISK, SLOW_DISK_NAME, Now, at
 
 UNKNOWN_PROCESS = "pid='<unknown>', name=<unknown>"
 TEXTS = {
@@ -27,6 +27,18 @@ def of_gpus(xids: Sequence[Xid]) -> Iterator[str]:
         address = xid.card.pci_bus_id.removesuffix(".0")
         text = TEXTS[xid.code]
         yield f"NVRM: Xid (PCI:{address}): {xid.code}, {UNKNOWN_PROCESS}, {text}"
+
+
+def of_bus(secs: int, cards: Sequence[Card]) -> Iterator[str]:
+    """The kernel's lines about the link of a GPU that falls off the bus, and comes back."""
+    before, now = at(secs - 1), at(secs)
+    for card in cards:
+        was_down, is_down = (
+            moment.of_gpu(FELL_OFF, card.index, len(cards)) is not None for moment in (before, now)
+        )
+        if was_down is not is_down:
+            word = "Down" if is_down else "Up"
+            yield f"pcieport {card.port}: pciehp: Slot({card.slot}): Link {word}"
 
 
 def of_host(now: Now) -> Iterator[str]:

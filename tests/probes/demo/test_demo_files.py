@@ -12,6 +12,7 @@ from exporter.sources.device_allocation import read_checkpoint
 from exporter.sources.disk import DiskReader
 from exporter.sources.kernel_log.record import parse_kmsg
 from exporter.sources.memory import MemoryReader
+from exporter.sources.pcie import PcieReader
 from exporter.sources.pid_namespace import pid_scope
 from exporter.sources.pod_names import PodNameReader
 from exporter.sources.process_files import ProcessReader
@@ -68,6 +69,15 @@ def test_the_host_is_one_that_our_readers_know(tmp_path: Path) -> None:
     files.close()
 
 
+def test_its_gpus_sit_in_slots_below_ports(tmp_path: Path) -> None:
+    """The bus is read as a real one: who is below whom, and in which slot."""
+    _written(tmp_path, DemoNode(2, 1, 1.0), 10, with_host=True).close()
+    devices = {it.device: it for it in PcieReader(tmp_path / "sys").look().value.devices}
+    assert [it.kind for it in devices.values()] == ["port", "gpu", "port", "gpu"]
+    assert devices["0000:29:00.0"].parent == "0000:28:01.0"
+    assert devices["0000:29:00.0"].slot == "2"
+
+
 def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
     """Xids, timeouts of the disk and the task that hangs come as records of the kernel."""
     node = DemoNode(8, 1, 1.0)
@@ -81,6 +91,11 @@ def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
     records = [parse_kmsg(line) for line in lines]
     assert None not in records
     text = b"".join(lines).decode()
+    port, gpu = "0000:60:01.0", "0000:61:00.0"
+    down, up = (
+        text.index(f"pcieport {port}: pciehp: Slot(6): Link {word}") for word in ("Down", "Up")
+    )
+    assert down < text.index(f"Xid (PCI:{gpu.removesuffix('.0')}): 79") < up
     assert text.count("Xid") == 2  # 79 and, later, 74
     assert ": 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus." in text
     assert "nvme nvme1: I/O 30 QID 4 timeout, aborting" in text
