@@ -164,12 +164,15 @@ def test_probes_ask_what_is_open(base: list[Manifest]) -> None:
 
 @pytest.mark.parametrize("kind", ["pod-monitor", "service-monitor"])
 def test_monitors_keep_our_labels(kind: str, tmp_path: Path) -> None:
-    """The operator's scrape keeps `node` and names a port that the pods or the Service have."""
+    """The operator's scrape keeps our labels, adds no pod's, and names a port that there is."""
     manifests = rendered_with([kind], "base", tmp_path)
     (monitor,) = [item for item in manifests if item["kind"] in ("PodMonitor", "ServiceMonitor")]
     (endpoint,) = monitor["spec"].get("podMetricsEndpoints") or monitor["spec"]["endpoints"]
     assert endpoint["honorLabels"] is True
     assert endpoint["port"] == container_of(manifests)["ports"][0]["name"]
+    to_instance, dropped = endpoint["relabelings"]
+    assert to_instance["targetLabel"] == "instance"
+    assert dropped == {"action": "labeldrop", "regex": "pod|container"}
     labels = the("Service", manifests)["metadata"]["labels"]
     assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
 
