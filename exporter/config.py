@@ -268,6 +268,11 @@ class NodeConditions:
     heartbeat_secs: float = knob(
         300.0, "Seconds after which unchanged conditions are written again.", at_least=10
     )
+    settle_secs: float = knob(
+        180.0,
+        "Seconds after the start for which a False found on the node stays: faults take time.",
+        at_least=0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,3 +132,12 @@ def ours(node: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Our conditions of a node as the API shows it, by type."""
     listed = (node.get("status") or {}).get("conditions") or ()
     return {item["type"]: item for item in listed if item.get("type") in OURS}
+
+
+def unhealthy(current: Mapping[str, Mapping[str, Any]]) -> dict[str, Condition]:
+    """The conditions that are False on the node now, by type."""
+    return {
+        kind: Condition(kind, "False", item.get("reason", ""), item.get("message", ""))
+        for kind, item in current.items()
+        if item.get("status") == "False"
+    }

@@ -13,6 +13,7 @@ from exporter.kubernetes.conditions import (
     no_longer_said,
     ours,
     patch,
+    unhealthy,
 )
 from exporter.model.snapshot import Snapshot
 
@@ -54,7 +55,9 @@ class ConditionsLoop:
         self._elapsed = elapsed
         self._said: tuple[Condition, ...] | None = None
         self._said_at = 0.0
+        self._started = elapsed()
         self._current: Mapping[str, Mapping[str, Any]] | None = None
+        self._found: Mapping[str, Condition] | None = None  # False when we first looked
         self._failures = 0
         self._complaint = ""
 
@@ -71,32 +74,49 @@ class ConditionsLoop:
 
     async def step(self) -> None:
         """Write the conditions if they have changed or have not been written for long."""
-        wanted = conditions_of(self._latest())
+        if self._settings.dry_run:
+            self._rehearse(conditions_of(self._latest()))
+            return
+        try:
+            await self._update()
+        except PatchRefused as error:
+            self._complain(str(error))
+
+    def _rehearse(self, wanted: tuple[Condition, ...]) -> None:
+        if wanted != self._said:
+            self._record(wanted, "dry run")
+        self._remember(wanted)
+
+    async def _update(self) -> None:
+        current = await self._known()
+        said = conditions_of(self._latest())
+        whole = sorted((*said, *no_longer_said(said, current)), key=lambda item: item.kind)
+        wanted = self._settled(tuple(whole))
         is_news = wanted != self._said
         is_due = self._elapsed() - self._said_at >= self._settings.heartbeat_secs
         if not is_news and not is_due:
             return
-        if self._settings.dry_run:
-            if is_news:
-                self._record(wanted, "dry run")
-            self._remember(wanted)
-            return
-        try:
-            written = await self._write(wanted)
-        except PatchRefused as error:
-            self._complain(str(error))
-            return
+        self._current = ours(await self._status.patch(patch(wanted, current, self._now())))
         if is_news:
-            self._record(written, "written")
+            self._record(wanted, "written")
         self._failures, self._complaint = 0, ""
         self._remember(wanted)
 
-    async def _write(self, wanted: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    async def _known(self) -> Mapping[str, Mapping[str, Any]]:
         if self._current is None:  # an empty patch answers with the node as it is
             self._current = ours(await self._status.patch({"status": {}}))
-        written = (*wanted, *no_longer_said(wanted, self._current))
-        self._current = ours(await self._status.patch(patch(written, self._current, self._now())))
-        return written
+        if self._found is None:
+            self._found = unhealthy(self._current)
+        return self._current
+
+    def _settled(self, wanted: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """A False from before our start stays until its fault had the time to be seen again."""
+        if self._elapsed() - self._started >= self._settings.settle_secs:
+            return wanted
+        again = {condition.kind for condition in wanted if condition.status == "False"}
+        found = {kind: it for kind, it in (self._found or {}).items() if kind not in again}
+        self._found = found
+        return tuple(found.get(condition.kind, condition) for condition in wanted)
 
     def _remember(self, wanted: tuple[Condition, ...]) -> None:
         self._said, self._said_at = wanted, self._elapsed()

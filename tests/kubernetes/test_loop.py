@@ -39,9 +39,9 @@ class _Node:
 class _World:
     """A node, a clock and a snapshot for one loop."""
 
-    def __init__(self, *, dry_run: bool = False) -> None:
+    def __init__(self, *, dry_run: bool = False, seconds: float = 1000.0) -> None:
         self.node = _Node()
-        self.seconds = 1000.0
+        self.seconds = seconds
         self.snapshot: Snapshot | None = HEALTHY
         settings = NodeConditions(enabled=True, dry_run=dry_run)
         self.loop = ConditionsLoop(
@@ -151,3 +151,35 @@ async def test_gpus_that_went_do_not_stay_healthy(caplog: pytest.LogCaptureFixtu
     assert world.node.status("GPUHealthy") == "Unknown"
     assert world.node.status("HardwareHealthy") == "True"
     assert "condition GPUHealthy=Unknown" in caplog.text
+
+
+def _again(world: _World) -> _World:
+    """The same node with a new process, a second later."""
+    again = _World(seconds=world.seconds + 1)
+    again.loop._status = again.node = world.node
+    return again
+
+
+async def test_a_restart_does_not_make_a_node_healthy() -> None:
+    """A False stays for three minutes after a restart, as faults take time to be seen again."""
+    world = _World()
+    await world.step(BROKEN)
+    again = _again(world)
+    for seen in (None, snapshot(has_gpu=False), *[HEALTHY] * 14):
+        await again.step(seen)
+        assert world.node.status("GPUHealthy") == "False"
+        assert world.node.conditions["GPUHealthy"]["lastTransitionTime"] == "at 1010"
+    assert len(world.node.patches) == 2
+    for _ in range(2):
+        await again.step(HEALTHY)
+    assert world.node.status("GPUHealthy") == "True"
+
+
+async def test_a_fault_seen_again_ends_when_it_ends() -> None:
+    """Once the new process has seen the fault itself, the end of the fault is written at once."""
+    world = _World()
+    await world.step(BROKEN)
+    again = _again(world)
+    for seen in (HEALTHY, BROKEN, HEALTHY):
+        await again.step(seen)
+    assert world.node.status("GPUHealthy") == "True"
