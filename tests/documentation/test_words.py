@@ -1,0 +1,89 @@
+"""Words of the pages that name something of ours: it is there under that name."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from typing import Any
+
+import pytest
+
+from exporter.config import Config, ProbeCommand
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from tests.documentation.blocks import PAGES
+from tests.program import ROOT
+
+NAMES = {family.name for family in (*FAMILIES, *LIVE_FAMILIES)}
+LABELS = {"hw_type", "hw_id", "hw_name", "hw_state", "hw_limit_type"}
+THROTTLES = {"hw_power_brake", "hw_thermal", "hw_slowdown"}
+MADE_UP = {
+    *("hw_npu_temperature_celsius", "gpu.x", "server.auth.basic_users.prometheus"),
+    "config/local.toml",
+}
+"""What stands for something else on a page."""
+
+WORD = re.compile(r"`([^`\n]+)`")
+METRIC = re.compile(r"(?<![:\w/.-])(hw_[a-z0-9_]+)(?![\w*:{]|\{)")
+PATH = re.compile(r"[\w-]+(?:/[\w.-]+)+\.(?:py|toml|md|yml|yaml|service|json|sh)")
+FLAG = re.compile(r"(?<!\S)--[a-z-]+")
+
+
+def _keys(section: Any, path: str = "") -> Iterator[str]:
+    for item in dataclasses.fields(section):
+        value = getattr(section, item.name)
+        yield f"{path}{item.name}"
+        if dataclasses.is_dataclass(value):
+            yield from _keys(value, f"{path}{item.name}.")
+
+
+KEYS = {*_keys(Config()), *(f"probes.{item.name}" for item in dataclasses.fields(ProbeCommand))}
+SECTIONS = {key.split(".")[0] for key in KEYS}
+KEY = re.compile(rf"(?<![\w./-])((?:{'|'.join(sorted(SECTIONS))})(?:\.[a-z_]+)+)(?![\w/(.-])")
+
+
+def _words(page: str) -> list[str]:
+    return WORD.findall((ROOT / page).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_metrics(page: str) -> None:
+    """Every family that a page names is on the page of metrics."""
+    named = {name for word in _words(page) for name in METRIC.findall(word)}
+    assert named - NAMES - LABELS - THROTTLES - MADE_UP == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_keys(page: str) -> None:
+    """Every key of the configuration that a page names is one."""
+    named = {key for word in _words(page) for key in KEY.findall(word)}
+    assert named - KEYS - MADE_UP == set()
+    text = (ROOT / page).read_text("utf-8")
+    variables = {name for name in re.findall(r"APP__(\w+)", text) if name != "SECTION__KEY"}
+    assert {name.lower().replace("__", ".") for name in variables} - KEYS == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files(page: str) -> None:
+    """Every file of ours that a page names is there, seen from the root or from exporter/."""
+    roots = (ROOT, ROOT / "exporter")
+    folders = {path.name for root in roots for path in root.iterdir()}
+    words = {word for word in _words(page) if PATH.fullmatch(word)} - MADE_UP
+    for word in words:
+        is_ours = word.split("/")[0] in folders
+        assert not is_ours or any((root / word).exists() for root in roots), word
+
+
+def test_flags() -> None:
+    """Every option of hw-exporter that a page names is known to the command."""
+    options = set()
+    for part in ((), ("run",), ("demo",), ("rules", "check"), ("rules", "replay"), ("selfcheck",)):
+        command = [sys.executable, "-m", "exporter", *part, "--help"]
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        options |= set(FLAG.findall(re.sub(r"[\[\]]", " ", told.stdout)))
+    words = {word for page in PAGES for word in _words(page)}
+    named = {
+        flag for word in words if fnmatch(word, "hw-exporter *") for flag in FLAG.findall(word)
+    }
+    assert named - options == set()
