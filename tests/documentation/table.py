@@ -30,6 +30,11 @@ PLACEHOLDERS: Mapping[str, str] = {
     "localhost:8080": "localhost:{port}",
     "/opt/probes/": "{folder}/",
     ".venv/bin/": "",
+    "hw-exporter selfcheck": "hw-exporter selfcheck http://localhost:{port}",
+    "MOUNTPOINT": "/",
+    "show IF": "show lo",
+    "pid=PID": "pid=41000",
+    "/proc/PID/": "/proc/self/",
 }
 """What is put in place of words of the pages; every other word is run as it is written."""
 
@@ -75,6 +80,36 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
             )
         ),
     },
+    "docs/runbooks/exporter.md": {
+        "hw-exporter selfcheck": Try(Place.NODE, ("^PASS health$",)),
+        "curl -s localhost:8080/ready": Try(Place.NODE, ('"status": "ready"',)),
+        "curl -s localhost:8080/metrics | grep hw_exporter_source_outcome": Try(
+            Place.NODE, (r'source="cpu",outcome="ok"} 1',)
+        ),
+    },
+    "docs/runbooks/filesystem.md": {
+        "findmnt MOUNTPOINT": Try(output=("^TARGET",)),
+        "df -h MOUNTPOINT": Try(output=("Mounted on",)),
+        "df -i MOUNTPOINT": Try(output=("IFree",)),
+    },
+    "docs/runbooks/gpu_presence.md": {
+        "curl -s -X POST localhost:8080/-/quiesce": Try(Place.NODE, ('"status": "ok"',)),
+        "curl -s -X POST localhost:8080/-/resume": Try(Place.NODE, ('"status": "ok"',)),
+    },
+    "docs/runbooks/network.md": {
+        "ip -s link show IF": Try(output=("RX:",)),
+        "nstat -az TcpRetransSegs TcpExtListenOverflows TcpExtListenDrops": Try(
+            output=("TcpExtListenDrops",)
+        ),
+    },
+    "docs/runbooks/node.md": {
+        "ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'": Try(),
+    },
+    "docs/runbooks/workload.md": {
+        "curl -s localhost:8080/processes": Try(Place.DEMO, ('"pod": "llama-train-0"',)),
+        "curl -s 'localhost:8080/why?pid=PID'": Try(Place.DEMO, ('"hw_id": "41000"',)),
+        "cat /proc/PID/wchan": Try(),
+    },
     "docs/troubleshooting.md": {
         "curl -s localhost:8080/metrics | grep -E '^hw_gpu_(backend|problem)_info'": Try(
             Place.DEMO, (r'backend_info{.*reason="ok"', r'problem_info{.*reason="gpu_lost"')
@@ -92,6 +127,8 @@ REGISTRY = "needs a container engine and a registry"
 TESTS = "runs the tests themselves"
 KERNEL = "writes to the kernel log of this machine"
 PASSWORD = "asks for a password"
+SICK = "looks at hardware or a kernel log that a machine for tests does not have"
+WALKS = "walks over a whole filesystem"
 STAYS = "takes port 8080; what it starts is tried without make"
 
 MORE = "…"
@@ -115,6 +152,21 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         CLUSTER: ("kubectl …",),
         REGISTRY: ("make image", "docker …"),
     },
+    "docs/runbooks/cpu.md": {SICK: ("dmesg …", "ras-mc-ctl …", "ipmitool …")},
+    "docs/runbooks/filesystem.md": {SICK: ("dmesg …",), WALKS: ("du …",)},
+    "docs/runbooks/gpu_errors.md": {
+        SICK: ("dmesg …", "nvidia-smi …", "dcgmi …", "nvidia-bug-report.sh")
+    },
+    "docs/runbooks/gpu_heat.md": {SICK: ("nvidia-smi …", "ipmitool …")},
+    "docs/runbooks/gpu_links.md": {SICK: ("nvidia-smi …", "lspci …", "systemctl …")},
+    "docs/runbooks/gpu_memory.md": {SICK: ("nvidia-smi …", "dmesg …", "dcgmi …")},
+    "docs/runbooks/gpu_presence.md": {SICK: ("nvidia-smi …", "lspci …", "dmesg …", "fuser …")},
+    "docs/runbooks/infiniband.md": {SICK: ("ibstat …", "rdma …", "perfquery …", "ethtool …")},
+    "docs/runbooks/memory.md": {SICK: ("dmesg …", "ras-mc-ctl …", "dmidecode …", "ipmitool …")},
+    "docs/runbooks/network.md": {SICK: ("ethtool …",)},
+    "docs/runbooks/node.md": {SICK: ("dmesg …", "chronyc …", "sensors", "ipmitool …")},
+    "docs/runbooks/pcie.md": {SICK: ("lspci …", "dmesg …")},
+    "docs/runbooks/storage.md": {SICK: ("dmesg …", "nvme …", "smartctl …", "cat /proc/mdstat")},
     "docs/security.md": {PASSWORD: ("python3 -c 'import bcrypt, getpass; …",)},
     "docs/systemd.md": {
         SERVICE: (
