@@ -323,5 +323,5 @@ class Config:
         NodeConditions, "The conditions GPUHealthy and HardwareHealthy of our own Kubernetes node."
     )
     probes: tuple[ProbeCommand, ...] = field(
-        default=(), metadata={"doc": "External probes, one [[probes]] table each."}
+        default=(), metadata={"doc": "External probes, one [[probes]] table each: docs/probes.md."}
     )

@@ -113,9 +113,12 @@ def config_page() -> str:
         "commas: `APP__SOURCES__DISABLED=cpu,memory`.",
         "An unknown key, a wrong type or an impossible value is one sentence and exit code 2;",
         "`hw-exporter --check-config` checks and exits.",
+        "A change needs a restart; only certificates and tokens are read again by themselves.",
         "",
         "Not keys but variables: `NODE_NAME` (the label `node`; the host name where it is not set)",
         "and `LOG_LEVEL` (debug, info, warning, error).",
+        "The log goes to standard error, as readable text on a terminal and else as one JSON object",
+        "per line; what lasts is logged once.",
     ]
     lines += _config_tables(Config(), "", "")
     return "\n".join(lines) + "\n"
