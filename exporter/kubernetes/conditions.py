@@ -15,14 +15,14 @@ from exporter.model.verdict import Fault
 GPU_HEALTHY = "GPUHealthy"
 HARDWARE_HEALTHY = "HardwareHealthy"
 OURS = (GPU_HEALTHY, HARDWARE_HEALTHY)
-GPU_TYPES = frozenset({"gpu", "nvlink"})
+GPU_TYPES = frozenset({"gpu", "nvlink", "nvswitch"})
 GPU_DRIVER_RULES = frozenset(
     {"backend_stuck", "driver_version_mismatch", "gpu_count_low", "gpu_probe_failed"}
 )
 """Faults of the node that are about all its GPUs."""
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
-NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "node_oom_kill"})
-"""Faults of the node that its programs made."""
+NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "filesystem_full", "node_oom_kill"})
+"""Faults that programs made."""
 MAX_MESSAGE_CHARS = 1000
 MAX_NAMED = 5
 

@@ -63,6 +63,7 @@ def test_other_hardware_leaves_the_gpus_alone() -> None:
         fault(state=FaultState.UNJUDGED),
         fault("pod_oom_kill", subject=POD),
         fault("node_oom_kill", subject=NODE),
+        fault("filesystem_full", subject=Subject("filesystem", "logical_disk", "/data", "/data")),
     ],
 )
 def test_only_critical_faults_of_hardware_count(harmless: object) -> None:
@@ -137,14 +138,13 @@ def test_a_driver_that_fails_is_a_fault_of_the_gpus(rule: str) -> None:
 
 def test_the_lists_of_rules_are_those_of_the_catalogue() -> None:
     """Critical faults of the whole node are known as those of its GPUs, of programs, or neither."""
-    rules = [
-        rule
-        for rule in rule_book().rules
-        if rule.entity == "node" and (rule.severity == "critical" or rule.escalate)
-    ]
+    critical = [rule for rule in rule_book().rules if rule.severity == "critical" or rule.escalate]
+    rules = [rule for rule in critical if rule.entity == "node"]
     of_gpus = {rule.id for rule in rules if Path(rule.file).name.startswith("gpu_")}
     assert of_gpus == GPU_DRIVER_RULES
-    assert {rule.id for rule in rules if rule.layer == "process"} == NOT_HARDWARE_RULES
+    of_programs = {rule.id for rule in rules if rule.layer == "process"}
+    assert of_programs == NOT_HARDWARE_RULES & {rule.id for rule in rules}
+    assert {rule.id for rule in critical} >= NOT_HARDWARE_RULES
 
 
 def test_gpus_that_cannot_be_read_are_unknown() -> None:
