@@ -117,7 +117,7 @@ def config_page() -> str:
         "",
         "Not keys but variables: `NODE_NAME` (the label `node`; the host name where it is not set)",
         "and `LOG_LEVEL` (debug, info, warning, error).",
-        "The log goes to standard error, as readable text on a terminal and else as one JSON object",
+        "The log goes to standard error, as readable text on a terminal and else one JSON object",
         "per line; what lasts is logged once.",
     ]
     lines += _config_tables(Config(), "", "")
