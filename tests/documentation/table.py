@@ -70,7 +70,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
         ),
     },
     "docs/probes.md": {
-        "timeout 1 /opt/probes/npu.py": Try(output=('^{"metric": "hw_npu_',), code=124),
+        "timeout 3 /opt/probes/npu.py": Try(output=('^{"metric": "hw_npu_',), code=124),
         "hw-exporter --check-config --config probes.toml": Try(output=("is good",)),
         "hw-exporter --config probes.toml &": Try(stays=True),
         "curl -s localhost:8080/metrics | grep -E '^hw_(npu|exporter_probe)_'": Try(
