@@ -3,47 +3,22 @@
 import re
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
+from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
 
-CAPTURE = "h100x8.scenario"
 XID = r'^hw_gpu_xid_errors_total\{.*gpu_index="3".*xid="79"\} (\S+)$'
 
 
-class Node:
-    """Eight cards behind the fakes, and the program that reads them every so many seconds."""
-
-    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
-        self.folder = folder
-        self.nvml = nvml
-        self.smi = smi
-        self.marker = folder / "driver"
-        self.marker.touch()
-        nvml.say(capture=CAPTURE)
-        smi.say(capture=CAPTURE)
-
-    def start(self, interval_secs: float = 0.2, **gpu: Any) -> Program:
-        """The program; `gpu` are keys of that section."""
-        settings = {
-            "driver_markers": [str(self.marker)],
-            "smi_paths": [str(self.smi.path)],
-            "redetect_secs": 0.2,
-            **gpu,
-        }
-        changes = {"metrics": {"collect_interval_secs": interval_secs}, "gpu": settings}
-        return Program(self.folder / "run", changes, environment=self.nvml.environment)
-
-
 @pytest.fixture
-def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Node:
+def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
     """A node with eight well cards."""
-    return Node(tmp_path, nvml, nvidia_smi)
+    return GpuNode(tmp_path, nvml, nvidia_smi)
 
 
 def _counted(program: Program) -> float | None:
@@ -51,7 +26,7 @@ def _counted(program: Program) -> float | None:
     return float(found[1]) if found else None
 
 
-def test_an_xid_is_on_the_page_at_once(node: Node) -> None:
+def test_an_xid_is_on_the_page_at_once(node: GpuNode) -> None:
     """A collection a minute, and yet each of two equal Xids is counted within a second."""
     with node.start(interval_secs=60) as program:
         program.page_with("hw_gpu_temperature_celsius")
@@ -65,7 +40,7 @@ def test_an_xid_is_on_the_page_at_once(node: Node) -> None:
 
 
 @pytest.mark.parametrize("way", ["post", "signal"])
-def test_the_gpus_are_let_go_of_on_request(node: Node, way: str) -> None:
+def test_the_gpus_are_let_go_of_on_request(node: GpuNode, way: str) -> None:
     """Within two seconds no child is left, the page says why, and they come back on request."""
     with node.start() as program:
         program.page_with('backend="nvml"')
@@ -85,7 +60,7 @@ def test_the_gpus_are_let_go_of_on_request(node: Node, way: str) -> None:
         assert program.stop()[0] == 0
 
 
-def test_the_gpus_come_back_by_themselves(node: Node) -> None:
+def test_the_gpus_come_back_by_themselves(node: GpuNode) -> None:
     """Nobody has to remember to ask for it."""
     with node.start(release_secs=1) as program:
         program.page_with('backend="nvml"')
@@ -94,7 +69,7 @@ def test_the_gpus_come_back_by_themselves(node: Node) -> None:
         program.page_with('backend="nvml",reason="ok"')
 
 
-def test_letting_go_cannot_be_asked_for_by_a_page_or_by_reading(node: Node) -> None:
+def test_letting_go_cannot_be_asked_for_by_a_page_or_by_reading(node: GpuNode) -> None:
     """Only a program on this machine can, and only by posting."""
     with node.start() as program:
         program.page_with('backend="nvml"')
@@ -103,7 +78,9 @@ def test_letting_go_cannot_be_asked_for_by_a_page_or_by_reading(node: Node) -> N
         assert 'backend="nvml",reason="ok"' in program.get("/metrics").text
 
 
-def test_one_child_that_cannot_be_killed_and_no_second(node: Node, stuck_files: StuckFiles) -> None:
+def test_one_child_that_cannot_be_killed_and_no_second(
+    node: GpuNode, stuck_files: StuckFiles
+) -> None:
     """The circuit is open while it lives, nvidia-smi is not tried, and NVML is when it has died."""
     with node.start(timeout_secs=2) as program:
         program.page_with('backend="nvml"')
@@ -124,7 +101,7 @@ def test_one_child_that_cannot_be_killed_and_no_second(node: Node, stuck_files: 
         assert program.stop()[0] == 0
 
 
-def test_an_nvidia_smi_that_cannot_be_killed(node: Node, stuck_files: StuckFiles) -> None:
+def test_an_nvidia_smi_that_cannot_be_killed(node: GpuNode, stuck_files: StuckFiles) -> None:
     """It is the one child that may be left, too: neither it nor NVML is started meanwhile."""
     held = stuck_files.hang("driver")
     node.nvml.say("init = error 18", capture=CAPTURE)
@@ -149,7 +126,7 @@ def _collections(program: Program) -> float:
     return float(found[1])
 
 
-def test_scrapers_do_not_cost_calls(node: Node) -> None:
+def test_scrapers_do_not_cost_calls(node: GpuNode) -> None:
     """However many pages are asked for, the driver is asked once for each collection."""
     with node.start(interval_secs=60) as program:
         program.page_with("hw_gpu_temperature_celsius")

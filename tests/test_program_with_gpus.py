@@ -5,51 +5,18 @@ import re
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
+from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
 
-CAPTURE = "h100x8.scenario"
 TTL_SECS = 4.0
 QUICK_SECS = 0.1
+SHORT = {"timeout_secs": 0.3, "cache_ttl_secs": TTL_SECS, "dynamic_ttl_secs": TTL_SECS}
 PATHS = ("/metrics", "/health", "/healthz", "/ready", "/node", "/metrics/json", "/")
-
-
-class GpuNode:
-    """Eight cards behind fakes of the library and of the program, and the settings for them."""
-
-    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
-        self.folder = folder
-        self.nvml = nvml
-        self.smi = smi
-        self.marker = folder / "driver"
-        self.marker.touch()
-        nvml.say(capture=CAPTURE)
-        smi.say(capture=CAPTURE)
-
-    def start(self) -> Program:
-        """The program, with times short enough for a test."""
-        changes: dict[str, dict[str, Any]] = {
-            "metrics": {"collect_interval_secs": 0.2},
-            "gpu": {
-                "driver_markers": [str(self.marker)],
-                "smi_paths": [str(self.smi.path)],
-                "redetect_secs": 0.2,
-                "timeout_secs": 0.3,
-                "cache_ttl_secs": TTL_SECS,
-                "dynamic_ttl_secs": TTL_SECS,
-            },
-        }
-        return Program(self.folder / "run", changes, environment=self.nvml.environment)
-
-    def wedge(self) -> None:
-        """Neither the library nor the program answers any more; the program ignores SIGTERM."""
-        self.nvml.say("any = hang", capture=CAPTURE)
-        self.smi.say("smi.1 = ignore 15", "smi.2 = hang", capture=CAPTURE)
 
 
 @pytest.fixture
@@ -77,7 +44,7 @@ def _fastest_secs(program: Program, path: str) -> float:
 
 def test_eight_cards_are_on_the_page(node: GpuNode) -> None:
     """A well node shows every card by NVML, fresh."""
-    with node.start() as program:
+    with node.start(**SHORT) as program:
         page = program.page_with("hw_gpu_temperature_celsius").text
         assert page.count("\nhw_gpu_up{") == 8
         assert 'backend="nvml",reason="ok"' in page
@@ -87,7 +54,7 @@ def test_eight_cards_are_on_the_page(node: GpuNode) -> None:
 
 def test_a_wedged_driver_costs_only_the_cards(node: GpuNode) -> None:
     """Pages stay quick, the cards turn stale and leave in time, children do not pile up."""
-    with node.start() as program:
+    with node.start(**SHORT) as program:
         program.page_with("hw_gpu_temperature_celsius")
         node.wedge()
         page = program.page_with('backend="cache"').text
@@ -119,7 +86,7 @@ def _watch_until_gone(program: Program) -> None:
 
 def test_the_cards_come_back_with_the_driver(node: GpuNode) -> None:
     """When the driver answers again, so do the cards, without a restart."""
-    with node.start() as program:
+    with node.start(**SHORT) as program:
         program.page_with("hw_gpu_temperature_celsius")
         node.nvml.say("any = hang", capture=CAPTURE)
         program.page_with('backend="nvidia-smi"')
@@ -131,7 +98,7 @@ def test_the_cards_come_back_with_the_driver(node: GpuNode) -> None:
 
 def test_a_frozen_probe_is_replaced(node: GpuNode) -> None:
     """A probe that was stopped from outside is given up and started afresh, without a gap."""
-    with node.start() as program:
+    with node.start(**SHORT) as program:
         program.page_with('backend="nvml",reason="ok"')
         (probe,) = program.child_pids()
         os.kill(probe, signal.SIGSTOP)
@@ -145,7 +112,7 @@ def test_a_frozen_probe_is_replaced(node: GpuNode) -> None:
 def test_it_ends_in_time_while_everything_hangs(node: GpuNode) -> None:
     """SIGTERM in the middle of a call that never returns: two seconds, exit code 0, no children."""
     node.wedge()
-    with node.start() as program:
+    with node.start(**SHORT) as program:
         program.first_page()
         children = wait_for(lambda: program.child_pids() or None, "a child")
         code, secs = program.stop()
