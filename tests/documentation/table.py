@@ -31,6 +31,8 @@ PLACEHOLDERS: Mapping[str, str] = {
     "/opt/probes/": "{folder}/",
     ".venv/bin/": "",
     "hw-exporter selfcheck": "hw-exporter selfcheck http://localhost:{port}",
+    "/opt/hw-exporter/bin/": "",
+    "/etc/hw-exporter": "{folder}/etc",
     "MOUNTPOINT": "/",
     "show IF": "show lo",
     "pid=PID": "pid=41000",
@@ -43,6 +45,8 @@ FILES: Mapping[str, Mapping[str, str]] = {
     "docs/probes.md": {"probes.toml": "toml", "npu.py": "python"},
 }
 """Files that a page lets its reader write, and the language of the block that holds them."""
+
+INSTALLED = "/opt/hw-exporter/bin/hw-exporter"
 
 TRIED: Mapping[str, Mapping[str, Try]] = {
     "README.md": {
@@ -110,6 +114,14 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
         "curl -s 'localhost:8080/why?pid=PID'": Try(Place.DEMO, ('"hw_id": "41000"',)),
         "cat /proc/PID/wchan": Try(),
     },
+    "docs/systemd.md": {
+        "mkdir -p /etc/hw-exporter": Try(),
+        "touch /etc/hw-exporter/config.toml": Try(),
+        f"{INSTALLED} --check-config --config /etc/hw-exporter/config.toml": Try(
+            output=("is good",)
+        ),
+        f"{INSTALLED} selfcheck": Try(Place.NODE, ("^PASS ready$",)),
+    },
     "docs/troubleshooting.md": {
         "curl -s localhost:8080/metrics | grep -E '^hw_gpu_(backend|problem)_info'": Try(
             Place.DEMO, (r'backend_info{.*reason="ok"', r'problem_info{.*reason="gpu_lost"')
@@ -172,13 +184,9 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         SERVICE: (
             "/usr/bin/python3 -m venv /opt/hw-exporter",
             "/opt/hw-exporter/bin/pip install '.[auth]'",
-            "mkdir -p /etc/hw-exporter",
-            "touch /etc/hw-exporter/config.toml",
-            "/opt/hw-exporter/bin/hw-exporter --check-config --config /etc/hw-exporter/config.toml",
             "install -m 644 deploy/systemd/hw-exporter.service /etc/systemd/system/",
             "systemctl daemon-reload",
             "systemctl enable --now hw-exporter",
-            "/opt/hw-exporter/bin/hw-exporter selfcheck",
         )
     },
 }
