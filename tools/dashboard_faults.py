@@ -120,14 +120,16 @@ def symptoms(
     )
 
 
-def faults_over_time(selector: str = ON, *, width: int = 24, height: int = 8) -> Panel:
+def faults_over_time(
+    selector: str = ON, *, legend: str = "{{node}} ", width: int = 24, height: int = 8
+) -> Panel:
     """When which fault held: the worst dozen of each severity."""
     queries = tuple(
         Query(
             f"{rank} * max by ({EACH_FAULT}, hw_name) (hw_fault_active{{{given}}}"
             f" and on ({EACH_FAULT}) topk(12, max_over_time(hw_fault_active{{{given}}}"
             f"[$__range] @ end())))",
-            "{{node}} {{hw_name}}: {{fault}}",
+            f"{legend}{{{{hw_name}}}}: {{{{fault}}}}",
         )
         for rank, severity, _ in SEVERITIES[:2]
         for given in (f'{selector},severity="{severity}"',)

@@ -27,7 +27,7 @@ class Column:
 
     name: str
     title: str
-    unit: str = "short"
+    unit: str = "none"
     width: int = 0
     decimals: int | None = None
     limits: Limits = ()

@@ -44,12 +44,12 @@ NODE_COLUMN = Column("node", "Node", width=150, link=TO_NODE)
 def now(
     title: str,
     expr: str,
-    unit: str = "short",
+    unit: str = "none",
     *,
     limits: Limits = (),
     words: Words = (),
     help: str = "",  # noqa: A002 - Grafana's word
-    empty: str = "",
+    empty: str = "none",
     width: int = 4,
 ) -> Panel:
     """One number."""

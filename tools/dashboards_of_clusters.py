@@ -71,7 +71,7 @@ CLUSTER = Dashboard(
                 symptoms(width=16),
                 bars(
                     "Faults by kind: on how many components",
-                    "short",
+                    "none",
                     f"topk(12, sum by (fault) (hw_fault_active{{{ON}}}) > 0)",
                     "{{fault}}",
                     help="The dozen most frequent.",

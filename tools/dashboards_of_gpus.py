@@ -26,7 +26,7 @@ from tools.dashboards import Dashboard, Row
 
 NAME = "{{node}} GPU {{gpu_index}}"
 NO_GPU = "no GPU, or none is chosen"
-UNSAID = "these GPUs do not tell it"
+UNSAID = "no GPU tells it"
 
 
 def _each(title: str, unit: str, expr: str, **more: str | float | None) -> Panel:

@@ -62,6 +62,21 @@ FAULTS = Dashboard(
             "What happened",
             (
                 lines(
+                    "Components with each fault",
+                    "none",
+                    (
+                        (
+                            f"sum by (fault) (hw_fault_active{{{ON}}}) and on (fault) topk(12,"
+                            f" sum by (fault) (max_over_time(hw_fault_active{{{ON}}}"
+                            "[$__range] @ end())))"
+                        ),
+                        "{{fault}}",
+                    ),
+                    help="The dozen faults that most components had in this time.",
+                    empty="no fault in this time",
+                    look="stack",
+                ),
+                lines(
                     "Faults that began",
                     "short",
                     (
@@ -111,7 +126,6 @@ FAULTS = Dashboard(
                     f" and on ({EACH_COMPONENT}) {NOT_OK})",
                     empty="all are ok",
                     sort="Node",
-                    width=12,
                 ),
             ),
         ),

@@ -57,7 +57,7 @@ BROKEN = Row(
         symptoms(where=(), width=16, height=5),
         now("CPU threads", f"max(hw_cpu_threads{{{ON}}})"),
         now("Main memory", f"max(hw_memory_total_bytes{{{ON}}})", "bytes"),
-        faults_over_time(height=7),
+        faults_over_time(legend="", height=7),
     ),
 )
 GPU_ROW = Row("GPUs", (gpus_table(ON, where=(), height=10),))

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tools.preview_asking import Prometheus, Span
-from tools.preview_page import Picture, View, page
+from tools.preview_page import View, page
 
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -28,7 +28,8 @@ def main() -> int:
         target = given.out / f"{file.stem}{given.suffix}.html"
         target.write_text(drawn.html, "utf-8")
         if browser:
-            _shoot(browser, target, drawn, given.width)
+            height = min(drawn.height, given.height or drawn.height)
+            _shoot(browser, target, (given.width, height))
         empty = f"; nothing to show in: {', '.join(drawn.empty)}" if drawn.empty else ""
         sys.stdout.write(f"{target}{empty}\n")
     if browser is None:
@@ -42,6 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "build/pictures", metavar="FOLDER")
     parser.add_argument("--only", default="*", metavar="NAME", help="such as cluster")
     parser.add_argument("--width", type=int, default=1600, metavar="PIXELS")
+    parser.add_argument("--height", type=int, metavar="PIXELS", help="only so much of the top")
     parser.add_argument("--minutes", type=float, default=20, help="how much time is shown")
     parser.add_argument("--at", type=float, default=time.time(), help="its end, since 1970")
     parser.add_argument("--var", action="append", default=[], metavar="NAME=VALUE")
@@ -50,11 +52,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _shoot(browser: str, target: Path, drawn: Picture, width: int) -> None:
-    """A picture of the whole page beside it; subprocess.CalledProcessError where that fails."""
+def _shoot(browser: str, target: Path, size: tuple[int, int]) -> None:
+    """A picture beside the page; subprocess.CalledProcessError where that fails."""
     command = (
         *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-        f"--window-size={width},{drawn.height}",
+        f"--window-size={size[0]},{size[1]}",
         f"--screenshot={target.with_suffix('.png')}",
         target.resolve().as_uri(),
     )

@@ -19,6 +19,7 @@ DASHBOARDS = sorted((ROOT / "dashboards").glob("*.json"))
 PANELS_WITHOUT_DATA = {
     # These are empty on a node without that trouble, or without that hardware.
     "Components that are not ok",
+    "Components with each fault",
     "Critical faults and warnings over time",
     "Errors of memory modules in 10 minutes",
     "Errors that the driver reported (Xid), the latest first",
