@@ -51,11 +51,15 @@ def describe(rule: Rule, binding: Binding, situation: Situation, view: View) -> 
         binding.is_escalated = True
 
 
-def first_moment(rule: Rule, situation: Situation, view: View) -> float:
-    """Since when, in seconds since boot, the condition holds that was just found to hold."""
+def first_moment(rule: Rule, situation: Situation, view: View, *, after: float) -> float:
+    """Since when, in seconds since boot, the condition holds that was just found to hold.
+
+    Events up to `after` belong to a fault that has ended.
+    """
     found = [(leaf, leaf.meaning(situation)) for leaf in rule.when.leaves]
     told = _told(found, situation, view)
-    return min((events[0].boottime for events in told), default=view.now)
+    moments = (event.boottime for events in told for event in events)
+    return min((moment for moment in moments if moment > after), default=view.now)
 
 
 def _told(found: Sequence[Found], situation: Situation, view: View) -> list[list[Event]]:

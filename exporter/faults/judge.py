@@ -68,6 +68,7 @@ class Judge:
         self.bindings: dict[Slot, Binding] = {}
         self._saying = Saying(self._rules, traits.hw_types, dict(book.skipped))
         self._broken: set[str] = set()
+        self._ended: dict[Slot, float] = {}
         self._rule_seconds = 0.0
 
     def judge(self, scene: Scene) -> Conclusions:
@@ -175,7 +176,7 @@ class Judge:
         if binding is None:
             if not holds or self._is_full(slot, now):
                 return holds is None
-            onset = first_moment(rule, situation, view)
+            onset = first_moment(rule, situation, view, after=self._ended.get(slot, -1.0))
             binding = self.bindings[slot] = Binding(onset, view.now)
         clear = _clears(rule, situation, holds=holds)
         change = binding.judge(Verdicts(holds, clear), view.now, rule.for_secs, rule.clear_for_secs)
@@ -199,7 +200,16 @@ class Judge:
             return
         if change in (Change.CLEARED, Change.UNJUDGED):
             self._saying.end(slot.rule, slot.key, change)
-            self.bindings.pop(slot, None)
+            binding = self.bindings.pop(slot, None)
+            if binding is not None:
+                self._remember_end(slot, binding.seen)
+
+    def _remember_end(self, slot: Slot, ended: float) -> None:
+        """What happened before the end is not when the fault begins that comes after it."""
+        self._ended.pop(slot, None)
+        self._ended[slot] = ended
+        if len(self._ended) > MAX_BINDINGS:
+            del self._ended[next(iter(self._ended))]
 
     def _end_untouched(self, view: View, touched: set[Slot]) -> None:
         """What is about something that is not there any more is over, or in doubt."""

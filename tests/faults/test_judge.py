@@ -189,6 +189,24 @@ def test_a_latched_fault_stays_until_its_condition_to_clear(tmp_path: Path) -> N
     assert active(judging.judge(scene(1015, gpu(up=True)))) == []
 
 
+def test_a_fault_that_comes_back_begins_anew(tmp_path: Path) -> None:
+    """Events of the time before it ended do not make it older: `since` is when it came back."""
+    lost = rule(
+        "lost",
+        "gpu",
+        "events(xid, code=79, within=5m) > 0 or (events(xid, code=79, within=24h) > 0 and not up)",
+        clear="up",
+        clear_for="30s",
+    )
+    judging = judge(tmp_path, lost)
+    judging.judge(scene(10, gpu(up=False), events=(xid(79, 9.5),)))
+    for now in (20, 400, 440, 500):
+        said = judging.judge(scene(now, gpu(up=True)))
+    assert active(said) == []
+    said = judging.judge(scene(600, gpu(up=False), events=(xid(79, 599.5),)))
+    assert fault(said, "lost").since == WALL + 599.5
+
+
 def test_a_flood_of_one_code_does_not_hide_another(tmp_path: Path) -> None:
     """Ten thousand Xid 45 leave the one Xid 48 where it is, and make no fault themselves."""
     judging = judge(tmp_path, rule("bad", "gpu", "events(xid, code=48, within=1h) > 0"))
