@@ -61,9 +61,7 @@ class Panel:
     words: Words = ()
     least: float | None = None
     most: float | None = None
-    decimals: int | None = None
     look: str = ""
-    legend: str = "list"
     columns: tuple[Column, ...] = ()
     colours: tuple[tuple[str, str], ...] = ()
     sort: str = ""
@@ -117,7 +115,6 @@ def _defaults(panel: Panel) -> dict[str, Any]:
         "unit": panel.unit,
         "min": panel.least,
         "max": panel.most,
-        "decimals": panel.decimals,
         "noValue": panel.empty or None,
     }
     found: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
@@ -238,14 +235,8 @@ def _bars(_panel: Panel) -> dict[str, Any]:
     }
 
 
-def _lines(panel: Panel) -> dict[str, Any]:
-    is_table = panel.legend != "list"
-    legend = {
-        "displayMode": "table" if is_table else "list",
-        "placement": "right" if is_table else "bottom",
-        "showLegend": True,
-        "calcs": ["lastNotNull", "max"] if is_table else [],
-    }
+def _lines(_panel: Panel) -> dict[str, Any]:
+    legend = {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []}
     return {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc"}}
 
 

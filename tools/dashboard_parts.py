@@ -74,7 +74,6 @@ def lines(
     help: str = "",  # noqa: A002 - Grafana's word
     empty: str = "",
     look: str = "",
-    legend: str = "list",
     limits: Limits = (),
     least: float | None = 0,
     most: float | None = None,
@@ -91,7 +90,6 @@ def lines(
         help=help,
         empty=empty,
         look=look,
-        legend=legend,
         limits=limits,
         least=least,
         most=most,

@@ -7,7 +7,6 @@ from tools.preview_values import COLOURS, UNITS
 NUMBER = (int, float)
 DATASOURCE = {"type": {"prometheus"}, "uid": {"${datasource}"}}
 KINDS = {"row", "stat", "timeseries", "table", "bargauge", "state-timeline"}
-CALCS = {"lastNotNull", "max", "mean", "min"}
 
 TARGET = {
     "refId": str,
@@ -37,7 +36,6 @@ CUSTOM = {
     "thresholdsStyle": {"mode": {"off", "dashed"}},
     "align": {"auto", "left"},
     "width": int,
-    "hidden": bool,
     "cellOptions": {"type": {"auto", "color-background", "color-text", "gauge"}, "mode": {"basic"}},
 }
 FIELD = {
@@ -56,12 +54,12 @@ OVERRIDABLE = {
     **{name: spec for name, spec in FIELD.items() if name != "custom"},
     **{f"custom.{name}": spec for name, spec in CUSTOM.items()},
 }
-REDUCE = {"calcs": [CALCS], "fields": {""}, "values": {False}}
+REDUCE = {"calcs": [{"lastNotNull"}], "fields": {""}, "values": {False}}
 LEGEND = {
-    "displayMode": {"list", "table", "hidden"},
-    "placement": {"bottom", "right"},
+    "displayMode": {"list"},
+    "placement": {"bottom"},
     "showLegend": bool,
-    "calcs": [CALCS],
+    "calcs": [set()],
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "stat": {
@@ -213,7 +211,7 @@ def _check_panel(panel: dict[str, Any]) -> None:
         check(step, {"id": set(TRANSFORMATIONS), "options": dict}, f"{where}.transformations")
         check(step["options"], TRANSFORMATIONS[step["id"]], f"{where}.{step['id']}")
     for override in panel.get("fieldConfig", {}).get("overrides", ()):
-        matcher = {"id": {"byName", "byRegexp"}, "options": str}
+        matcher = {"id": {"byName"}, "options": str}
         check(override, {"matcher": matcher, "properties": [dict]}, f"{where}.overrides")
         for given in override["properties"]:
             check({given["id"]: given["value"]}, OVERRIDABLE, f"{where}.overrides")

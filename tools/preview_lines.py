@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.preview_asking import Series, Span
 from tools.preview_tables import fields_of, nothing
-from tools.preview_values import NAMED, PALETTE, said, shown
+from tools.preview_values import NAMED, PALETTE, shown
 
 LEFT, RIGHT, TOP, BOTTOM = 64, 10, 8, 22
 LEGEND_LINE = 20
@@ -66,8 +66,8 @@ def drawn_lines(
         return nothing(panel)
     fields = [fields_of(panel["fieldConfig"], one.name) for one in series]
     colours = [_colour(field, number) for number, field in enumerate(fields)]
-    legend, beside, below = _legend(panel, series, fields, colours, size)
-    width, height = size[0] - beside, size[1] - below
+    legend, below = _legend(panel, series, colours, size)
+    width, height = size[0], size[1] - below
     stacked = _stacked([one.points for one in series], fields)
     low, high, ticks = _axis([tops for tops, _ in stacked], fields[0])
     plot = Plot(width, height, span, low, high)
@@ -79,7 +79,7 @@ def drawn_lines(
     for (tops, floors), field, colour in reversed([*zip(stacked, fields, colours, strict=True)]):
         parts += _line(plot, tops, floors, field, colour)
     svg = f'<svg width="{width:.0f}" height="{height:.0f}">{"".join(parts)}</svg>'
-    return f'<div class="{"beside" if beside else "below"}">{svg}{legend}</div>'
+    return svg + legend
 
 
 def _colour(field: Mapping[str, Any], number: int) -> str:
@@ -215,56 +215,22 @@ def _pieces(points: Points, step: float) -> Iterator[Points]:
         yield piece
 
 
-CALCULATED = {
-    "lastNotNull": ("Last *", lambda values: values[-1]),
-    "max": ("Max", max),
-    "min": ("Min", min),
-    "mean": ("Mean", lambda values: sum(values) / len(values)),
-}
-
-
 def _legend(
     panel: Mapping[str, Any],
     series: Sequence[Series],
-    fields: Sequence[Mapping[str, Any]],
     colours: Sequence[str],
     size: tuple[float, float],
-) -> tuple[str, float, float]:
-    """The legend, and how many pixels it takes beside and below the plot."""
-    wanted = panel["options"]["legend"]
-    if not wanted.get("showLegend", True):
-        return "", 0, 0
-    keys = [
-        f'<s style="background:{colour}"></s>{escape(one.name)}'
+) -> tuple[str, float]:
+    """The legend, and how many pixels it takes below the plot: a third of it at most."""
+    if not panel["options"]["legend"]["showLegend"]:
+        return "", 0
+    keys = "".join(
+        f'<span><s style="background:{colour}"></s>{escape(one.name)}</span> '
         for one, colour in zip(series, colours, strict=True)
-    ]
-    if wanted["displayMode"] == "list":
-        text = " ".join(f"<span>{key}</span>" for key in keys)
-        needed = sum(len(one.name) * 6.5 + 34 for one in series) / size[0]
-        below = min(math.ceil(needed) * LEGEND_LINE + 4, size[1] * LEGEND_SHARE)
-        return f'<div class="legend" style="height:{below:.0f}px">{text}</div>', 0, below
-    calcs = [CALCULATED[name] for name in wanted["calcs"]]
-    heads = "".join(f"<th>{title}</th>" for title, _ in calcs)
-    rows = "".join(
-        f"<tr><td>{key}</td>{_calculated(one, field, calcs)}</tr>"
-        for key, one, field in zip(keys, series, fields, strict=True)
     )
-    text = f"<table><tr><th></th>{heads}</tr>{rows}</table>"
-    if wanted["placement"] == "right":
-        beside = min(size[0] * 0.4, max(len(one.name) for one in series) * 7 + 70 * len(calcs) + 40)
-        style = f"width:{beside:.0f}px;height:{size[1]:.0f}px"
-        return f'<div class="legend" style="{style}">{text}</div>', beside, 0
-    below = min((len(series) + 1) * LEGEND_LINE + 6, size[1] * LEGEND_SHARE)
-    return f'<div class="legend" style="height:{below:.0f}px">{text}</div>', 0, below
-
-
-def _calculated(one: Series, field: Mapping[str, Any], calcs: Sequence[Any]) -> str:
-    values = [value for _, value in one.points if math.isfinite(value)]
-    texts = (
-        said(calc(values), field.get("unit", "short"), field.get("decimals")) if values else ""
-        for _, calc in calcs
-    )
-    return "".join(f"<td>{escape(text)}</td>" for text in texts)
+    needed = sum(len(one.name) * 6.5 + 34 for one in series) / size[0]
+    below = min(math.ceil(needed) * LEGEND_LINE + 4, size[1] * LEGEND_SHARE)
+    return f'<div class="legend" style="height:{below:.0f}px">{keys}</div>', below
 
 
 def drawn_states(

@@ -1,6 +1,5 @@
 """Tables of a dashboard: frames of instant answers, their transformations, their cells."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -75,15 +74,9 @@ def fields_of(config: Mapping[str, Any], name: str) -> dict[str, Any]:
     found = {key: value for key, value in defaults.items() if key != "custom"}
     found |= {f"custom.{key}": value for key, value in defaults.get("custom", {}).items()}
     for override in config["overrides"]:
-        if _matches(override["matcher"], name):
+        if override["matcher"]["options"] == name:
             found |= {given["id"]: given["value"] for given in override["properties"]}
     return found
-
-
-def _matches(matcher: Mapping[str, str], name: str) -> bool:
-    if matcher["id"] == "byName":
-        return matcher["options"] == name
-    return re.search(matcher["options"].strip("/"), name) is not None
 
 
 def drawn_table(panel: Mapping[str, Any], answered: Sequence[Sequence[Series]]) -> str:
@@ -97,13 +90,12 @@ def drawn_table(panel: Mapping[str, Any], answered: Sequence[Sequence[Series]]) 
     if not frame.rows:
         return nothing(panel)
     fields = {name: fields_of(panel["fieldConfig"], name) for name in frame.columns}
-    visible = [name for name in frame.columns if not fields[name].get("custom.hidden")]
     rows = _sorted(frame, panel["options"].get("sortBy", ()))
     lines = "".join(
-        "<tr>" + "".join(_cell(cells[name], fields[name]) for name in visible) + "</tr>"
+        "<tr>" + "".join(_cell(cells[name], fields[name]) for name in frame.columns) + "</tr>"
         for cells in rows
     )
-    return f"<table>{''.join(_heads(visible, fields, rows))}{lines}</table>"
+    return f"<table>{''.join(_heads(frame.columns, fields, rows))}{lines}</table>"
 
 
 def nothing(panel: Mapping[str, Any]) -> str:
@@ -113,11 +105,11 @@ def nothing(panel: Mapping[str, Any]) -> str:
 
 
 def _heads(
-    visible: Sequence[str],
+    columns: Sequence[str],
     fields: Mapping[str, Mapping[str, Any]],
     rows: Sequence[Mapping[str, Cell]],
 ) -> Iterator[str]:
-    for name in visible:
+    for name in columns:
         width = fields[name].get("custom.width")
         size = f"width:{width}px;" if width else ""
         align = _align(next((row[name] for row in rows if row[name] is not None), ""), fields[name])

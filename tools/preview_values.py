@@ -37,9 +37,8 @@ SCALES: Mapping[str, tuple[float, tuple[str, ...]]] = {
     "watt": (1000, tuple(f" {x.replace('K', 'k')}W" for x in THOUSANDS)),
     "reqps": (1000, tuple(f"{x} req/s" for x in THOUSANDS)),
     "pps": (1000, tuple(f"{x} p/s" for x in THOUSANDS)),
-    "ops": (1000, tuple(f"{x} ops/s" for x in THOUSANDS)),
 }
-PLAIN = {"none": "", "percent": "%", "percentunit": "%", "celsius": " °C", "rotrpm": " rpm"}
+PLAIN = {"none": "", "percent": "%", "percentunit": "%", "celsius": " °C"}
 SECONDS = (
     (31_536_000, "years"),
     (604_800, "weeks"),
@@ -47,8 +46,7 @@ SECONDS = (
     (3600, "hours"),
     (60, "mins"),
 )
-PARTS = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-UNITS = frozenset({*SCALES, *PLAIN, "s", "dtdurations"})
+UNITS = frozenset({*SCALES, *PLAIN, "s"})
 DECIMALS_FROM = ((100, 0), (10, 1), (1, 2))
 
 
@@ -65,8 +63,6 @@ def said(value: float, unit: str, decimals: int | None = None) -> str:
     """The number in its unit; an unknown unit is a KeyError."""
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - not a number
         return str(value)
-    if unit == "dtdurations":
-        return _duration(value)
     if unit == "s":
         return _seconds(value, decimals)
     if unit in PLAIN:
@@ -90,16 +86,6 @@ def _seconds(value: float, decimals: int | None) -> str:
     if abs(thousandths) >= 1:
         return f"{_digits(thousandths, decimals)} ms"
     return f"{_digits(thousandths * 1000, decimals)} µs"
-
-
-def _duration(value: float) -> str:
-    """The two largest parts: `1d 2h`, `4m 10s`."""
-    left, words = int(value), []
-    for length, name in PARTS:
-        count, left = divmod(left, length)
-        if count:
-            words.append(f"{count}{name}")
-    return " ".join(words[:2]) or "0s"
 
 
 @dataclass(frozen=True, slots=True)
