@@ -25,6 +25,10 @@ EACH_GPU = "cluster, node, gpu_index, gpu_uuid"
 EACH_FAULT = "cluster, node, fault, hw_type, hw_id"
 RATE = "[$__rate_interval]"
 
+SILENT = (
+    f"(count by (cluster, node) (hw_node_info{{{ON}}} offset 1h)"
+    f" unless on (cluster, node) hw_node_info{{{ON}}})"
+)
 SELECTOR = re.compile(r"\{[^{}]*\}(?:\[[^\]]*\])?")
 
 KEPT = "${datasource:queryparam}&${cluster:queryparam}&${__url_time_range}"

@@ -16,6 +16,7 @@ from tools.dashboard_parts import (
     NODE_COLUMN,
     NODES,
     ON,
+    SILENT,
     bars,
     highest,
     lines,
@@ -52,8 +53,7 @@ CLUSTER = Dashboard(
                 ),
                 now(
                     "Nodes gone silent",
-                    f"count(count by (cluster, node) (hw_node_info{{{ON}}} offset 1h)"
-                    f" unless on (cluster, node) hw_node_info{{{ON}}}) or vector(0)",
+                    f"count({SILENT}) or vector(0)",
                     limits=BAD,
                     help="Nodes that were heard of an hour ago, and are not any more.",
                 ),

@@ -11,6 +11,7 @@ from tools.dashboard_parts import (
     ODD,
     ON,
     RATE,
+    SILENT,
     grown,
     highest,
     lines,
@@ -151,9 +152,24 @@ NOW = Row(
             empty="all sources that a node has are read",
             sort="Node",
             width=16,
-            height=9,
+            height=6,
+        ),
+        table(
+            "Nodes gone silent: heard of an hour ago, not now",
+            (CLUSTER_COLUMN, NODE_COLUMN),
+            SILENT,
+            empty="every node is heard of",
+            sort="Node",
+            width=16,
+            height=6,
         ),
         now("Exporters", f"count(hw_exporter_build_info{{{ON}}})"),
+        now(
+            "Nodes gone silent",
+            f"count({SILENT}) or vector(0)",
+            limits=BAD,
+            help="Nodes that were heard of an hour ago, and are not any more.",
+        ),
         now(
             "Sources that fail",
             f"count({FAILING}) or vector(0)",
@@ -183,6 +199,7 @@ NOW = Row(
             f"sum(hw_exporter_rules_skipped{{{ON}}}) or vector(0)",
             limits=ODD,
         ),
+        now("Series", f"sum(hw_exporter_series{{{ON}}})", "short"),
     ),
 )
 READING = Row(

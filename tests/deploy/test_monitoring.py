@@ -33,6 +33,7 @@ PANELS_WITHOUT_DATA = {
     "Links of cards below what both ends can",
     "Memory errors (ECC)",
     "NVLink errors",
+    "Nodes gone silent: heard of an hour ago, not now",
     "PCIe errors in 10 minutes",
     "PCIe packets sent again",
     "PCIe received",
