@@ -41,7 +41,7 @@ def _grown(family: str, by: str, selector: str = G) -> str:
 BROKEN = Row(
     "What is broken, and why",
     (
-        root_causes(f'{ON},hw_type=~"gpu|nvlink|pcie.*|node"', width=15, height=9),
+        root_causes(f'{ON},hw_type=~"gpu|nv.*|pcie|node"', width=15, height=9),
         now("GPUs", f"count(hw_gpu_up{{{G}}})", empty="none", width=3),
         now("Lost", f"count(hw_gpu_up{{{G}}} == 0) or vector(0)", limits=BAD, width=3),
         now(

@@ -82,6 +82,18 @@ def test_every_panel_has_data(file: Path, server: Prometheus) -> None:
 
 
 @needs_prometheus
+def test_pictures_come_without_a_browser_as_pages(server: Prometheus, tmp_path: Path) -> None:
+    """`make pictures` writes a page for each dashboard; it says so when it takes no pictures."""
+    options = ("--prometheus", server.url, "--out", str(tmp_path), "--minutes", "1")
+    command = (sys.executable, "-m", "tools.preview", *options)
+    ran = subprocess.run(
+        command, cwd=ROOT, env={"PATH": ""}, check=True, capture_output=True, text=True
+    )
+    assert sorted(tmp_path.iterdir()) == [tmp_path / f"{file.stem}.html" for file in DASHBOARDS]
+    assert "no picture" in ran.stderr
+
+
+@needs_prometheus
 def test_an_incident_fires_and_clears(server: Prometheus) -> None:
     """A GPU that falls off the bus fires its alert and that of its fault; the first clears."""
 
