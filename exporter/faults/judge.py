@@ -121,6 +121,8 @@ class Judge:
                     self._judge_with_kin(rule, situation, now)
                     continue
                 is_bound = entity.key in bound
+                if not is_bound and entity.is_fresh and rule.when.meaning(situation) is False:
+                    continue  # as nearly always: there is nothing to end, and nothing begins
                 holds = _gated(rule, situation, is_bound=is_bound)
                 if holds is not False or is_bound:
                     slot = Slot(rule.id, entity.key)

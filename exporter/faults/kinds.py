@@ -1,6 +1,7 @@
 """The one list of kinds of entities, and what follows from it: words, label types, scenes."""
 
 from collections.abc import Iterable
+from itertools import chain
 from types import MappingProxyType
 
 from exporter.faults.entities import Address, Scene
@@ -55,8 +56,8 @@ def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str])
         node=snapshot.node,
         now=snapshot.taken_boottime,
         wall=snapshot.taken_at,
-        entities=tuple(entity for kind in KINDS for entity in kind.build(snapshot)),
-        edges=tuple(edge for kind in KINDS for edge in kind.relate(snapshot)),
+        entities=tuple(chain.from_iterable(kind.build(snapshot) for kind in KINDS)),
+        edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in KINDS)),
         events=tuple(events),
         heard=heard,
         names=tuple(_names_in_log(snapshot)),

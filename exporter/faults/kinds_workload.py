@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from exporter.faults.entities import Address, Entity, FieldsOf
 from exporter.faults.expression import Type, Value
@@ -73,9 +74,10 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
 
 def _uses(snapshot: Snapshot) -> Iterable[Edge]:
     reading = snapshot.reading(Workloads)
-    for client in reading.clients if reading else ():
-        gpu_uuids = tuple([use.gpu_uuid for use in client.uses])
-        yield from _uses_of(str(client.pid), gpu_uuids, client.workload)
+    return chain.from_iterable(
+        _uses_of(str(client.pid), tuple([use.gpu_uuid for use in client.uses]), client.workload)
+        for client in (reading.clients if reading else ())
+    )
 
 
 @lru_cache(maxsize=REMEMBERED)
