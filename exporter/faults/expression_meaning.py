@@ -7,7 +7,6 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from exporter.faults.entities import Entity
@@ -77,7 +76,6 @@ _ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
 }
 
 
-@lru_cache(maxsize=4096)
 def meaning_of(node: Node) -> Meaning:
     """The function that says what the node says; the tree must have been checked."""
     if isinstance(node, Literal):
