@@ -7,7 +7,7 @@ PROMETHEUS ?= http://localhost:9090
 IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs pictures bench bench-faults image lock audit sbom clean
+.PHONY: help run demo test check format golden docs pictures bench bench-faults soak image lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/resu
 
 bench-faults: $(VENV)/installed-dev ## judge the recorded incidents: precision, recall, roots, time
 	$(BIN)/python -m bench.faults
+
+soak: $(VENV)/installed-dev ## everything that is survived, in full sizes: half an hour
+	$(BIN)/python -m bench.soak
 
 image: ## build the container image with the engine that works here
 	@for engine in docker podman buildah none; do $$engine info >/dev/null 2>&1 && break; done; \

@@ -73,6 +73,11 @@ class GpuNode:
         self.nvml.say("any = hang", *self._cards(), capture=CAPTURE)
         self.smi.say("smi = hang", *self._cards(), capture=CAPTURE)
 
+    def say(self, nvml: str = "", smi: str = "") -> None:
+        """Add a line to what the library says, and one to what nvidia-smi says."""
+        self.nvml.say(*self._cards(), nvml, capture=CAPTURE)
+        self.smi.say(*self._cards(), smi, capture=CAPTURE)
+
     def say_in_kernel_log(self, number: int, text: str) -> None:
         """Write one record of the kernel, which says it is critical."""
         record = f"2,{number},{time.monotonic_ns() // 1000},-;{text}\n"

@@ -33,6 +33,19 @@ class KernelLog:
         now = int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
         os.write(self._pipe, f"{prefix},{self._sequence},{now},-;{text}\n".encode())
 
+    def insist(self, text: str) -> None:
+        """Print one line, as soon as there is room for it."""
+
+        def said() -> bool | None:
+            try:
+                self.say(text)
+            except BlockingIOError:
+                self._sequence -= 1
+                return None
+            return True
+
+        wait_for(said, "room in the kernel log")
+
     def close(self) -> None:
         """End the pipe."""
         os.close(self._pipe)
@@ -89,6 +102,18 @@ def test_a_line_of_the_kernel_log_is_a_fault_at_once(tmp_path: Path, kernel_log:
         assert "no longer answers on PCIe" in why
         said = [line for line in program.log_lines if line.get("fault") == "gpu_lost"]
         assert [(line["state"], line["severity"]) for line in said] == [("active", "critical")]
+
+
+def test_a_flood_hides_nothing(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """Ten thousand lines as fast as they are taken, twenty Xids among them: all are counted."""
+    with Program(tmp_path / "program", settings(kernel_log)) as program:
+        program.first_page()
+        before = program.resident_bytes()
+        for number in range(10_000):
+            kernel_log.insist(f"eth0: renamed from veth{number}" if number % 500 else LOST)
+        program.page_with('kind="xid"} 20')
+        assert program.resident_bytes() < before + 16 * 2**20
+        assert len(program.log_lines) < 10
 
 
 def test_what_a_program_writes_is_not_believed(tmp_path: Path, kernel_log: KernelLog) -> None:

@@ -37,7 +37,7 @@ class Limits:
     response_timeout_secs: float = 10.0
     max_header_bytes: int = 8190
     max_headers: int = 64
-    max_unsent_bytes: int = 32 * 1024 * 1024
+    max_unsent_bytes: int = 8 * 1024 * 1024
     max_arriving_bytes: int = 8 * 1024 * 1024
     fair_request_bytes: int = 16 * 1024
 

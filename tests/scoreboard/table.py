@@ -103,6 +103,7 @@ def reliability_page() -> str:
         "Generated from `tests/scoreboard/`; every case is proved by the tests named beside it.",
         f"`make test` runs them all and ends with one line: how many of the {count} cases passed,",
         "and which could not be tried on this machine.",
+        "`make soak` makes this trouble in full sizes for half an hour and prints what it cost.",
     ]
     for topic in found:
         lines += ["", f"## {topic.title}", ""]

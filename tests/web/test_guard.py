@@ -138,7 +138,8 @@ async def _served(server: GuardedServer) -> tuple[asyncio.AbstractServer, int]:
 
 async def test_an_answer_must_be_taken_in_time() -> None:
     """A client that asks and never reads is closed, and its memory given back."""
-    server = _large(20_000_000, replace(LIMITS, response_timeout_secs=0.2))
+    limits = replace(LIMITS, max_unsent_bytes=50_000_000, response_timeout_secs=0.2)
+    server = _large(20_000_000, limits)
     listening, port = await _served(server)
     client = await _never_reading(port, requests=1)
     await _until(lambda: server.open_connections() == 1)

@@ -1,0 +1,51 @@
+"""`python -m bench.soak`: the cases of docs/reliability.md in their full sizes, as a table."""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from bench import troubles
+from bench.figures import Figure, table, write
+
+RESULTS = Path(__file__).parent / "results"
+TROUBLES = {
+    "attacks": troubles.attacks,
+    "driver": troubles.driver,
+    "kernel-log": troubles.kernel_log,
+    "stops": troubles.stops,
+    "passwords": troubles.passwords,
+    "passes": troubles.passes,
+    "all-at-once": troubles.all_at_once,
+}
+
+
+def main() -> None:
+    """Make all the trouble that is asked for; nothing is written unless it was all of it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("--small", action="store_true", help="a minute; shows that it works")
+    parser.add_argument("--only", choices=sorted(TROUBLES), action="append")
+    options = parser.parse_args()
+    size = troubles.SMALL if options.small else troubles.FULL
+    figures: list[Figure] = []
+    for name, trouble in TROUBLES.items():
+        if options.only and name not in options.only:
+            continue
+        with tempfile.TemporaryDirectory(prefix="hw-soak-") as folder:
+            for figure in trouble(Path(folder), size):
+                print(
+                    f"  {figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}",
+                    flush=True,
+                )
+                figures.append(figure)
+    print(f"\n{table(figures)}\n")
+    if not options.only:
+        date = time.strftime("%Y-%m-%d")
+        print(
+            "written:",
+            write(figures, RESULTS, f"{date}-soak", "small" if options.small else "full"),
+        )
+
+
+if __name__ == "__main__":
+    main()

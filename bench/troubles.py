@@ -1,0 +1,264 @@
+"""What goes wrong during a soak: one function for each trouble, in its full size."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import pages
+from bench.figures import Figure
+from bench.nodes import CAPTURED_GPUS, GpuNode
+from bench.processes import MIB, cpu_secs, use
+from bench.watch import Watch
+from tests.attacks import (
+    HALF,
+    at_once,
+    connect,
+    deaf_client,
+    is_closed,
+    reset_in_the_middle,
+    scrape,
+    send_garbage,
+)
+from tests.hostile import FORGED, HostileNode
+from tests.program import Program, exchange, wait_for
+
+XID = "NVRM: Xid (PCI:0000:18:00): 79, pid=41000, name=python, GPU has fallen off the bus."
+NOISE = "eth0: renamed from veth12ab"
+DRIVER_TROUBLES = (
+    *("any = hang", "nvmlDeviceGetPowerUsage = hang", "nvmlDeviceGetPowerUsage = sleep 0.5"),
+    *("any = sleep 0.05", "init = error 9", "init = error 18", "init = error 999"),
+    *("device.1.any = error 15", "nvmlDeviceGetPowerUsage = segv", "init = abort"),
+    *("nvmlDeviceGetPowerUsage = leak 1048576", "nvmlDeviceGetPowerUsage = print hello"),
+    *("count = 1,2,1", "uuid = GPU-same", "power = 4294967295"),
+)
+SMI_TROUBLES = ("smi = hang", "smi = flood 1", "smi = flood_line 2", "smi = child 1000")
+
+ALL_AT_ONCE_MIB = 192
+"""Three quarters of what the manifests allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of each: counts and seconds."""
+
+    clients: int
+    scrapes: int
+    records_secs: int
+    passes: int
+    each_trouble_secs: float
+    all_at_once_secs: float
+    stops: int
+
+
+FULL = Size(10_000, 10_000, 60, 20_000, 15, 600, 20)
+SMALL = Size(500, 500, 5, 200, 3, 20, 4)
+
+
+@contextmanager
+def watched(program: Program) -> Iterator[Watch]:
+    """Watch the program from its first complete page on."""
+    pages.complete_page(program, CAPTURED_GPUS)
+    time.sleep(5)  # the process that asks for the name of the processor has ended
+    with Watch(program) as watch:
+        yield watch
+
+
+def attacks(folder: Path, size: Size) -> Iterator[Figure]:
+    """Garbage, resets, slow clients and many scrapes, one after the other."""
+    node = GpuNode(folder / "attacked")
+    with node.start(0.2) as program, watched(program) as watch:
+        time.sleep(2)
+        before = program.descriptor_count()
+        wrong = asyncio.run(send_garbage(program.port, size.clients))
+        yield Figure(f"{size.clients} malformed requests: answers 5xx", wrong, budget=0)
+        reset_in_the_middle(program.port, size.clients)
+        wait_for(lambda: program.descriptor_count() <= before + 2 or None, "descriptors", 60)
+        yield Figure(f"{size.clients} resets: descriptors more", 0, budget=0)
+        yield Figure("300 half, 50 silent, 200 deaf: until closed", _slow(program), "s", 20)
+        torn = asyncio.run(_torn(program.port, size.scrapes))
+        yield Figure(f"{size.scrapes} scrapes: pages of two moments", torn, budget=0)
+    yield from watch.figures("attacks")
+
+
+def _slow(program: Program) -> float:
+    before = program.descriptor_count()
+    began = time.monotonic()
+
+    async def scenario() -> None:
+        halves = await at_once(300, lambda: connect(program.port, HALF))
+        silent = await at_once(50, lambda: connect(program.port))
+        await asyncio.gather(*(is_closed(streams, 60) for streams in (*halves, *silent)))
+
+    deaf = [deaf_client(program.port) for _ in range(200)]
+    asyncio.run(scenario())
+    wait_for(lambda: program.descriptor_count() <= before + 2 or None, "descriptors", 60)
+    took = time.monotonic() - began
+    for sock in deaf:
+        sock.close()
+    return took
+
+
+async def _torn(port: int, count: int) -> int:
+    torn = 0
+    for _ in range(count // 20):
+        for page in await at_once(20, lambda: scrape(port)):
+            used, free, total = (
+                pages.value(page, f"hw_memory_{name}_bytes")
+                for name in ("used", "available", "total")
+            )
+            torn += (used or 0) + (free or 0) != total
+    return torn
+
+
+def driver(folder: Path, size: Size) -> Iterator[Figure]:
+    """Every trouble of library and nvidia-smi, one after the other, then none."""
+    node = GpuNode(folder / "troubled")
+    with node.start(1.0) as program, watched(program) as watch:
+        for line in DRIVER_TROUBLES:
+            node.say(nvml=line)
+            time.sleep(size.each_trouble_secs)
+        for line in SMI_TROUBLES:
+            node.say(nvml="init = error 18", smi=line)
+            time.sleep(size.each_trouble_secs)
+        node.say()
+        began = time.monotonic()
+        wait_for(lambda: _warm_gpus(program) == CAPTURED_GPUS or None, "recovery", 120)
+        yield Figure("all GPUs back after the last trouble", time.monotonic() - began, "s", 60)
+        yield Figure("children left", len(program.child_pids()), budget=2)
+    yield from watch.figures("driver troubles")
+
+
+def _warm_gpus(program: Program) -> int:
+    """GPUs that are read: one that had another name for a while stays known as lost."""
+    page = program.get("/metrics").text
+    stale = pages.total(page, "hw_gpu_data_stale")
+    return page.count("\nhw_gpu_temperature_celsius{") - int(stale)
+
+
+def kernel_log(folder: Path, size: Size) -> Iterator[Figure]:
+    """Five thousand lines a second, with twenty Xids among them."""
+    node = GpuNode(folder / "flooded")
+    with node.start(1.0) as program, watched(program) as watch:
+        time.sleep(3)
+        memory, spent, began = use(program.process.pid), cpu_secs(program.process.pid), time.time()
+        _flood(node, size.records_secs)
+        took = time.time() - began
+        share = (cpu_secs(program.process.pid) - spent) / took * 100
+        found = 'hw_kernel_log_events_total{.*kind="xid"'
+        wait_for(lambda: (_xids(program) or 0) >= 20 or None, f"20 of {found}", 30)
+        yield Figure("Xids found of 20 in the flood", _xids(program), budget=20, at_least=True)
+        yield Figure("5,000 lines a second: processor", share, "%", 20)
+        grown = (use(program.process.pid).own_bytes - memory.own_bytes) / MIB
+        yield Figure("5,000 lines a second: more memory", grown, "MiB", 8)
+    yield from watch.figures("flood of the kernel log")
+
+
+def _xids(program: Program) -> float:
+    page = program.get("/metrics").text
+    return pages.total(page.replace('event="xid"', 'kind="xid"'), "hw_gpu_xid_errors_total")
+
+
+def _flood(node: GpuNode, secs: int) -> None:
+    began = time.monotonic()
+    with (node.tree.folder / "kmsg").open("wb", buffering=0) as log:
+        for number in range(secs * 5000):
+            is_xid = number % (secs * 250) == secs * 125
+            text, prefix = (XID, 2) if is_xid else (f"{NOISE} {number}", 6)
+            stamp = time.monotonic_ns() // 1000
+            log.write(f"{prefix},{number + 1},{stamp},-;{text}\n".encode())
+            if number % 50 == 49:
+                time.sleep(max(0.0, began + number / 5000 - time.monotonic()))
+
+
+def stops(folder: Path, size: Size) -> Iterator[Figure]:
+    """SIGTERM at many moments, half of them while the driver hangs."""
+    took, bad = [], 0
+    for number in range(size.stops):
+        node = GpuNode(folder / f"stopped{number}")
+        if number % 2:
+            node.wedge()
+        with node.start(0.1) as program:
+            wait_for(lambda p=program: p.obeys(signal.SIGTERM) or None, "the program")  # type: ignore[misc]  # bound at once
+            time.sleep(number * 0.15)
+            code, secs = program.stop()
+            took.append(secs)
+            bad += code != 0 or "Traceback" in program.log_file.read_text()
+    yield Figure(f"stopped at {size.stops} moments: longest", max(took), "s", 2)
+    yield Figure(f"stopped at {size.stops} moments: not well", bad, budget=0)
+
+
+def passwords(folder: Path, size: Size) -> Iterator[Figure]:
+    """A thousand different wrong passwords at once."""
+    import bcrypt  # noqa: PLC0415 - an extra that only this trouble needs
+
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(10)).decode()
+    environment = {"APP__SERVER__AUTH__BASIC_USERS__PROMETHEUS": hashed}
+    with Program(folder / "guessed", environment=environment) as program:
+        port = program.port
+        spent, began = cpu_secs(program.process.pid), time.monotonic()
+        asyncio.run(_guess(port, size.clients // 10))
+        share = (cpu_secs(program.process.pid) - spent) / (time.monotonic() - began) * 100
+        yield Figure(f"{size.clients // 10} wrong passwords: processor", share, "%", 100)
+        began = time.monotonic()
+        exchange(port, b"GET /health HTTP/1.0\r\n\r\n")
+        yield Figure("liveness after them", (time.monotonic() - began) * 1000, "ms", 100)
+
+
+async def _guess(port: int, count: int) -> None:
+    async def one() -> None:
+        guess = os.urandom(12).hex().encode()
+        head = b"GET /node HTTP/1.0\r\nAuthorization: Basic " + guess + b"\r\n\r\n"
+        reader, writer = await connect(port, head)
+        await asyncio.wait_for(reader.read(), 60)
+        writer.close()
+
+    for _ in range(count // 20):
+        await at_once(20, one)
+
+
+def passes(folder: Path, size: Size) -> Iterator[Figure]:
+    """Collections with fifty new processes each: what is held after a tenth and at the end."""
+    command = [sys.executable, "-m", "bench.passes", str(folder / "passes"), str(size.passes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    early, late = json.loads(done.stdout)
+    grown = (late["resident"] - early["resident"]) / MIB
+    yield Figure(f"{size.passes} collections, 50 new processes each: growth", grown, "MiB", 2)
+    for name in ("threads", "descriptors"):
+        yield Figure(f"{size.passes} collections: more {name}", late[name] - early[name], budget=0)
+
+
+def all_at_once(folder: Path, size: Size) -> Iterator[Figure]:
+    """A hostile tenant who does everything at once, for as long as it takes."""
+    node = HostileNode(folder / "hostile")
+    with node.start(5.0) as program:
+        program.page_with("hw_gpu_processes{")
+        time.sleep(10)
+        with Watch(program) as watch:
+            until = time.monotonic() + size.all_at_once_secs
+            forging = threading.Thread(target=_forge, args=(node, until))
+            forging.start()
+            while time.monotonic() < until:
+                asyncio.run(send_garbage(program.port, 200))
+                reset_in_the_middle(program.port, 100)
+                _slow(program)
+            forging.join()
+        faults = [fault["rule"] for fault in program.get("/faults").document["faults"]]
+        yield Figure("forged lines that made a fault", faults.count("gpu_lost"), budget=0)
+        yield Figure("page", len(program.get("/metrics").body) / 1024, "KiB", 1024)
+        yield Figure("series", pages.series(program.get("/metrics").text))
+    yield from watch.figures("everything at once", ALL_AT_ONCE_MIB)
+
+
+def _forge(node: HostileNode, until: float) -> None:
+    while time.monotonic() < until:
+        node.say_in_kernel_log(FORGED)
+        time.sleep(0.01)
