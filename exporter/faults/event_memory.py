@@ -36,6 +36,17 @@ class EventMemory:
         for address in addresses_of(event):
             self._keep(event, (address, event.kind, event.fields.get("code", "")))
 
+    def exchange(self, event: Event, fuller: Event) -> None:
+        """Remember another event in the place of one that says less of the same."""
+        for address in addresses_of(event):
+            slot = (address, event.kind, event.fields.get("code", ""))
+            others = [other for other in self._slots.get(slot, ()) if other is not event]
+            if others:
+                self._slots[slot] = deque(others, MAX_PER_CODE)
+            elif slot in self._slots:
+                self._drop(slot)
+        self.take(fuller)
+
     def _keep(self, event: Event, slot: _Slot) -> None:
         kept = self._slots.pop(slot, None)
         if kept is None:

@@ -51,4 +51,6 @@ class Naming:
     def addresses_of(self, address: Address) -> tuple[Address, ...]:
         """All names of what this address is about, the address itself included."""
         key = self.key_of(address)
-        return tuple(dict.fromkeys((address, *self._addresses.get(key, ())))) if key else (address,)
+        if key is None:
+            return (address,)
+        return tuple(dict.fromkeys((address, key, *self._addresses.get(key, ()))))

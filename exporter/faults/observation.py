@@ -127,20 +127,24 @@ class Observer:
         return self.kin.get(kind, {}).get(name.kin, kind) if name.kin else kind
 
     def _take(self, event: Event, scene: Scene) -> None:
-        if event.kind == "xid" and self._is_told_twice(event):
+        twice = self._told_by_another(event) if event.kind == "xid" else []
+        if twice:
+            bare = next((other for other in twice if not other.raw), None)
+            if bare is not None and event.raw:  # the log names process and place as well
+                self.events.exchange(bare, replace(event, source=bare.source))
             return
         code = event.fields.get("code", "")
         if event.source == NVML and code in LINK_CODES and KERNEL_LOG in scene.heard:
             return  # the log names the link as well
         self.events.take(event)
 
-    def _is_told_twice(self, event: Event) -> bool:
-        """Whether another source told of the same Xid just before: log and NVML both do."""
+    def _told_by_another(self, event: Event) -> list[Event]:
+        """What another source told of the same Xid just before: log and NVML both do."""
         others = self.naming.addresses_of((event.entity_type, event.entity_id))
         wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS, 0)
         nearby = self.events.matching(others, wanted, event.boottime)
-        told = sum(other.source != event.source for other in nearby)
-        return told > sum(other.source == event.source for other in nearby)
+        told = [other for other in nearby if other.source != event.source]
+        return told if 2 * len(told) > len(nearby) else []
 
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
         """What is not in the scene, but had events or is named in one: a lost GPU, a process."""

@@ -156,13 +156,15 @@ def test_the_same_xid_twice_is_two_and_the_fault_moves_on(tmp_path: Path) -> Non
 
 
 def test_the_log_and_the_library_telling_the_same_xid_is_one(tmp_path: Path) -> None:
-    """One Xid told by both sources counts once, two told by both count twice."""
+    """One Xid told by both sources counts once, two told by both count twice, in any order."""
     judging = judge(tmp_path, rule("often", "gpu", "events(xid, code=13, within=10m) >= 2"))
     by_log, by_nvml = ("gpu", "0000:00:00.0"), ("gpu", "u0")
     told = [xid(13, 99.0, by_log), xid(13, 99.2, by_nvml, "nvml")]
     assert active(judging.judge(scene(100, gpu(), events=told))) == []
     told = [xid(13, 109.0, by_nvml, "nvml"), xid(13, 109.3, by_log)]
-    assert active(judging.judge(scene(110, gpu(), events=told))) == ["often"]
+    said = judging.judge(scene(110, gpu(), events=told))
+    assert active(said) == ["often"]
+    assert fault(said, "often").evidence[0].value == 2
 
 
 def test_a_lost_gpu_has_its_fault_although_it_is_not_there(tmp_path: Path) -> None:
@@ -357,3 +359,19 @@ def test_a_sentence_may_speak_of_kin_that_no_condition_speaks_of(tmp_path: Path)
         replace(scene(0), entities=(thing("node", "n", pressure=7.0), gpu(heat=90.0)))
     )
     assert fault(said, "hot").summary == "GPU 0 is hot under 7"
+
+
+def test_what_the_log_adds_to_an_xid_of_nvml_is_kept(tmp_path: Path) -> None:
+    """NVML was faster: the Xid counts once, and the process that the log names is known."""
+    text = rule("told", "gpu", "events(xid, within=1h) > 0") + rule(
+        "made", "process", "events(xid, within=1h) > 0"
+    )
+    judging = judge(tmp_path, text)
+    by_log, by_nvml = ("gpu", "0000:00:00.0"), ("gpu", "u0")
+    bare = [replace(xid(13, at, by_nvml, "nvml"), raw="") for at in (10.0, 10.1)]
+    assert active(judging.judge(scene(11, gpu(), events=bare))) == ["told"]
+    lines = [event("xid", at, by_log, code="13", pid=pid) for at, pid in ((10.2, "7"), (10.3, "8"))]
+    said = judging.judge(scene(12, gpu(), events=lines))
+    assert active(said) == ["made", "made", "told"]
+    (piece,) = fault(said, "told").evidence
+    assert piece.value == 2
