@@ -5,7 +5,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import measures
+from bench import limits, measures
 from bench.figures import Figure, table, write
 
 RESULTS = Path(__file__).parent / "results"
@@ -17,6 +17,11 @@ MEASURES = {
     "processes": measures.many_processes,
     "kernel-log": measures.kernel_log,
     "growth": measures.growth,
+    "clients": limits.clients,
+    "walk": limits.walk,
+    "attribution": limits.attribution,
+    "sizes": limits.sizes,
+    "failing": limits.failing,
 }
 
 

@@ -21,15 +21,15 @@ class Load:
     errors: int
 
 
-def load(port: int, secs: float, *, gzip: bool) -> Load:
-    """Ask for `/metrics` for so many seconds."""
+def load(port: int, secs: float, *, gzip: bool, clients: int = CLIENTS) -> Load:
+    """Ask for `/metrics` for so many seconds, by so many clients."""
     if shutil.which("wrk"):
-        return _by_wrk(port, secs, gzip=gzip)
-    return asyncio.run(_by_ourselves(port, secs, gzip=gzip))
+        return _by_wrk(port, secs, clients, gzip=gzip)
+    return asyncio.run(_by_ourselves(port, secs, clients, gzip=gzip))
 
 
-def _by_wrk(port: int, secs: float, *, gzip: bool) -> Load:
-    command = ["wrk", "-t1", f"-c{CLIENTS}", f"-d{secs:g}s", "--latency"]
+def _by_wrk(port: int, secs: float, clients: int, *, gzip: bool) -> Load:
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{secs:g}s", "--latency"]
     if gzip:
         command += ["-H", "Accept-Encoding: gzip"]
     url = f"http://127.0.0.1:{port}/metrics"
@@ -40,19 +40,20 @@ def _by_wrk(port: int, secs: float, *, gzip: bool) -> Load:
     }
     rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
+    broken = re.search(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", done.stdout)
     return Load(
         requests_per_sec=float(rate[1]) if rate else 0.0,
         p50_ms=percentiles["50"],
         p99_ms=percentiles["99"],
-        errors=int(bad[1]) if bad else 0,
+        errors=(int(bad[1]) if bad else 0) + (sum(map(int, broken.groups())) if broken else 0),
     )
 
 
-async def _by_ourselves(port: int, secs: float, *, gzip: bool) -> Load:
+async def _by_ourselves(port: int, secs: float, clients: int, *, gzip: bool) -> Load:
     head = "GET /metrics HTTP/1.1\r\nHost: node\r\n"
     request = (head + ("Accept-Encoding: gzip\r\n" if gzip else "") + "\r\n").encode()
     until = time.perf_counter() + secs
-    each = await asyncio.gather(*(_client(port, request, until) for _ in range(CLIENTS)))
+    each = await asyncio.gather(*(_client(port, request, until) for _ in range(clients)))
     latencies = sorted(latency for client in each for latency in client)
     return Load(
         requests_per_sec=len(latencies) / secs,

@@ -30,9 +30,12 @@ class BareNode:
         self.tree = cpu_node(folder / "host", cpus=64)
         add_processes(self.tree, processes)
 
-    def start(self, interval_secs: float = 15.0) -> Program:
-        """The program on this node."""
-        return Program(self.folder, _settings(self.tree, interval_secs, {}))
+    def start(self, interval_secs: float = 15.0, sources: Changes | None = None) -> Program:
+        """The program on this node; `sources` adds to what it reads."""
+        settings = _settings(self.tree, interval_secs, {})
+        for name, more in (sources or {}).items():
+            settings[name].update(more)
+        return Program(self.folder, settings)
 
 
 class GpuNode:

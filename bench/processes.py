@@ -29,6 +29,11 @@ def family(pid: int) -> Iterator[int]:
             yield from family(int(child))
 
 
+def pss_bytes(pid: int) -> int:
+    """The proportional set size of one process."""
+    return _rolled_up(pid, "Pss")
+
+
 def use(pid: int) -> Use:
     """What the program uses now."""
     pids = list(family(pid))
