@@ -32,6 +32,7 @@ NVME_HEALTH = (
     "hw_nvme_unsafe_shutdowns_total",
 )
 KERNEL_LOG_COUNTS = (
+    "hw_kernel_log_events_total",
     "hw_kernel_log_overruns_total",
     "hw_kernel_log_records_total",
     "hw_kernel_log_rejected_records_total",
