@@ -22,7 +22,7 @@ class Right:
     sources: tuple[str, ...] = ()
 
 
-GPU_FAMILIES = ("hw_gpu_*", "hw_exporter_attribution_*", "hw_status")
+GPU_FAMILIES = ("hw_gpu_*", "hw_exporter_attribution_*")
 NVME_HEALTH = (
     "hw_nvme_available_spare_ratio",
     "hw_nvme_critical_warning",
@@ -31,13 +31,7 @@ NVME_HEALTH = (
     "hw_nvme_temperature_celsius",
     "hw_nvme_unsafe_shutdowns_total",
 )
-KERNEL_LOG_COUNTS = (
-    "hw_kernel_log_events_total",
-    "hw_kernel_log_overruns_total",
-    "hw_kernel_log_records_total",
-    "hw_kernel_log_rejected_records_total",
-    "hw_kernel_log_suppressed_lines_total",
-)
+KERNEL_LOG = ("hw_kernel_log_*",)
 IDLE_HOLDERS = (
     "hw_gpu_idle_allocated_seconds",
     "hw_gpu_workload_energy_joules_total",
@@ -107,7 +101,7 @@ RIGHTS = (
         "overlays/full",
         "the kernel log: Xid errors, machine checks, errors of disks and links, out of memory",
         "no events, and no faults that rest on them; the reason is `no_permission`",
-        absent=KERNEL_LOG_COUNTS,
+        absent=KERNEL_LOG,
         differ=("hw_kernel_log_source_info",),
         sources=("kernel_log",),
     ),
@@ -151,7 +145,7 @@ RIGHTS = (
         "the energy meters of the processors (RAPL), the files of the kubelet, the state;"
         " capabilities reach root alone",
         "as without capability SYSLOG, device-plugins, pod-resources and state; no energy meters",
-        absent=(*KERNEL_LOG_COUNTS, "hw_energy_joules_total"),
+        absent=(*KERNEL_LOG, "hw_energy_joules_total"),
         differ=(*IDLE_HOLDERS, "hw_kernel_log_source_info"),
         sources=("kernel_log", "rapl"),
     ),
@@ -160,7 +154,7 @@ RIGHTS = (
         "overlays/privileged",
         "device files that the device rules of the node refuse; admin commands to NVMe disks",
         "wear and spare of NVMe disks; the kernel log, because this overlay names no capability",
-        absent=(*KERNEL_LOG_COUNTS, *NVME_HEALTH),
+        absent=(*KERNEL_LOG, *NVME_HEALTH),
         differ=("hw_kernel_log_source_info",),
         sources=("kernel_log", "nvme_health"),
     ),
@@ -212,7 +206,8 @@ def rights_page() -> str:
         "",
         "## On /metrics",
         "",
-        "What a right less changes, and nothing else does:",
+        "What a right less changes, and nothing else; what rests on it goes with it:",
+        "`hw_events_total`, `hw_fault_*`, `hw_status` and `hw_causal_*`.",
         "",
         "| without | absent | other or fewer samples | sources not read |",
         "|---|---|---|---|",

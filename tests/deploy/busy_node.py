@@ -2,8 +2,10 @@
 
 import json
 import re
+import secrets
 import shutil
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,8 +16,9 @@ from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 
-TRAINING, IDLE = "0aa7e8f4-5a6c-4a5b-9d3c-1b2c3d4e5f60", "1bb7e8f4-5a6c-4a5b-9d3c-1b2c3d4e5f61"
-CONTAINER_ID = "c0ffee" * 10 + "c0de"
+# Made anew for each run: two runs on one machine make their cgroups side by side.
+TRAINING, IDLE = str(uuid.uuid4()), str(uuid.uuid4())
+CONTAINER_ID = secrets.token_hex(32)
 IDLE_GPU = 2
 ADA = 61_815
 CAPTURE = "h100x8.scenario"

@@ -213,6 +213,14 @@ def main(folder: str) -> None:
         print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201 - the way to the test
         return
     print(json.dumps({"waiting": 0}), flush=True)  # noqa: T201 - the way to the test
+    try:
+        serve(server)
+    finally:  # a mount whose server is gone would stay for ever
+        ctypes.CDLL(None).umount2(folder.encode(), MNT_DETACH)
+
+
+def serve(server: Server) -> None:
+    """Answer the kernel and the test until standard input ends."""
     with open(0, "rb", buffering=0) as commands:
         while True:
             ready, _, _ = select.select([server.device, commands.fileno()], [], [])
@@ -224,7 +232,6 @@ def main(folder: str) -> None:
                     break
                 answer = server.command(**json.loads(line))
                 print(json.dumps(answer), flush=True)  # noqa: T201 - the way to the test
-    ctypes.CDLL(None).umount2(folder.encode(), MNT_DETACH)
 
 
 if __name__ == "__main__":
