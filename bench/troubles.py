@@ -1,6 +1,7 @@
 """What goes wrong during a soak: one function for each trouble, in its full size."""
 
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -215,7 +216,7 @@ def passwords(folder: Path, size: Size) -> Iterator[Figure]:
 
 async def _guess(port: int, count: int) -> None:
     async def one() -> None:
-        guess = os.urandom(12).hex().encode()
+        guess = base64.b64encode(b"prometheus:" + os.urandom(12).hex().encode())
         head = b"GET /node HTTP/1.0\r\nAuthorization: Basic " + guess + b"\r\n\r\n"
         reader, writer = await connect(port, head)
         await asyncio.wait_for(reader.read(), 60)

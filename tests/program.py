@@ -97,7 +97,8 @@ class Program:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.kill()
-        self.process.wait()
+        # One with a thread asleep in the kernel cannot be killed: a test that leaves it must fail.
+        self.process.wait(PATIENCE_SECS)
 
     @property
     def port(self) -> int:
