@@ -56,6 +56,9 @@ def first_moment(rule: Rule, situation: Situation, view: View, *, after: float) 
 
     Events up to `after` belong to a fault that has ended.
     """
+    lasted = None if rule.lasts is None else rule.lasts(situation)
+    if isinstance(lasted, (int, float)):
+        return view.now - lasted
     found = [(leaf, leaf.meaning(situation)) for leaf in rule.when.leaves]
     told = _told(found, situation, view)
     moments = (event.boottime for events in told for event in events)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from exporter.faults.durations import ALLOWED, parse_duration
 from exporter.faults.expression import ExpressionError
 from exporter.faults.expression_checking import check_condition
-from exporter.faults.expression_meaning import meaning_of
+from exporter.faults.expression_meaning import Meaning, meaning_of
 from exporter.faults.expression_parsing import parse_expression
 from exporter.faults.graph import RELATIONS
 from exporter.faults.rules import LAYERS, Condition, Explanation, Rule
@@ -18,7 +18,7 @@ from exporter.model.verdict import SEVERITIES, STATUSES
 REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
 KEYS = (
     *REQUIRED,
-    *("for", "clear", "clear_for", "only_if", "escalate", "explained_by", "runbook"),
+    *("for", "clear", "clear_for", "only_if", "escalate", "lasts", "explained_by", "runbook"),
     *("confidence", "layer", "status", "symptom", "external"),
 )
 EXPLANATION_KEYS = {"rule", "via", "within", "weak"}
@@ -93,6 +93,7 @@ class RuleReader:
             clear_for_secs=self._get("clear_for", _secs, for_secs),
             only_if=self._get("only_if", self._condition, None),
             escalate=self._get("escalate", self._condition, None),
+            lasts=self._get("lasts", self._number, None),
             explained_by=self._get("explained_by", _explanations, ()),
             runbook=self._get("runbook", _identifier, str(self._table["id"])),
             confidence=self._get("confidence", _share, 0.9),
@@ -129,6 +130,11 @@ class RuleReader:
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
         return Condition(source, tree, meaning_of(tree))
+
+    def _number(self, found: Any) -> Meaning:  # noqa: ANN401 - TOML may hold anything
+        source = _text(found)
+        check_condition(parse_expression(f"({source}) >= 0"), self._kind, self._vocabulary)
+        return meaning_of(parse_expression(source))
 
     def _template(self, found: Any) -> Template:  # noqa: ANN401 - TOML may hold anything
         return parse_template(_text(found), self._kind, self._vocabulary)

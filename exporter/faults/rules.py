@@ -121,6 +121,7 @@ def _written(node: Node) -> str:
 class Rule:
     """One rule; times in seconds, `confidence` 0 to 1.
 
+    `lasts` is a value that says for how many seconds it has been so by now.
     `layer` orders causes, `status` is what it makes of the component while it holds, and a
     `symptom` is nobody's cause. `external` names the probe that must run for it to see anything.
     """
@@ -136,6 +137,7 @@ class Rule:
     clear_for_secs: float = 0.0
     only_if: Condition | None = None
     escalate: Condition | None = None
+    lasts: Meaning | None = None
     explained_by: tuple[Explanation, ...] = ()
     runbook: str = ""
     confidence: float = 0.9

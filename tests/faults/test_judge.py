@@ -129,6 +129,23 @@ def test_a_fault_can_become_critical(tmp_path: Path) -> None:
     assert [each.is_healthy for each in said] == [True, False, False]
 
 
+@pytest.mark.parametrize(("heated", "causes"), [(300.0, ["hot"]), (970.0, [])])
+def test_what_lasts_began_before_it_was_noticed(
+    tmp_path: Path, heated: float, causes: list[str]
+) -> None:
+    """`lasts` dates the fault, so that what came later is not taken for its cause."""
+    because = [{"rule": "hot", "via": "node"}]
+    late = rule("late", "process", "waiting > 600", lasts="waiting", explained_by=because)
+    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85") + late)
+    judging.judge(scene(0, gpu(heat=50.0), thing("process", "1", waiting=0.0)))
+    judging.judge(scene(heated, gpu(heat=90.0), thing("process", "1", waiting=heated - 350)))
+    found = fault(
+        judging.judge(scene(1000, gpu(heat=90.0), thing("process", "1", waiting=650.0))), "late"
+    )
+    assert found.since == WALL + 350
+    assert [cause.rule for cause in found.causes] == causes
+
+
 def test_an_event_is_a_fault_until_its_window_has_passed(tmp_path: Path) -> None:
     """An Xid makes a fault at once, dated by the event, with the raw line as evidence."""
     judging = judge(tmp_path, rule("bad", "gpu", "events(xid, code=48, within=10m) > 0"))

@@ -75,6 +75,8 @@ def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
         ("clear", "heat", "must be a condition"),
         ("only_if", "state == 3", "a text with something that is none"),
         ("for", "25h", "at most 24h"),
+        ("lasts", "state", "compares a text with something that is none"),
+        ("lasts", "foo", "gpu has no field foo"),
         ("confidence", 2, "must be a number above 0, at most 1"),
         ("layer", "sky", "must be one of power"),
         ("symptom", "yes", "must be true or false"),
