@@ -1,6 +1,7 @@
 """Ends a run of the tests with one line about the cases of the scoreboard."""
 
 from collections import defaultdict
+from collections.abc import Generator
 
 import pytest
 
@@ -18,9 +19,12 @@ class Scoreboard:
         if report.when == "call" or not report.passed:
             self._outcomes[function_of(report.nodeid)].add(report.outcome)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The line itself."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, None, None]:
+        """The line itself, behind everything else that a run ends with."""
+        yield
         if line := summary(self._outcomes):
             terminalreporter.write_line(line)
 
