@@ -9,10 +9,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from bench import pages
 from bench.figures import Figure
@@ -76,48 +79,69 @@ def watched(program: Program) -> Iterator[Watch]:
 def attacks(folder: Path, size: Size) -> Iterator[Figure]:
     """Garbage, resets, slow clients and many scrapes, one after the other."""
     node = GpuNode(folder / "attacked")
-    with node.start(0.2) as program, watched(program) as watch:
+    with node.start(0.2) as program, watched(program) as watch, attackers() as attack:
         time.sleep(2)
         before = program.descriptor_count()
-        wrong = asyncio.run(send_garbage(program.port, size.clients))
+        wrong = attack(_garbage, program.port, size.clients)
         yield Figure(f"{size.clients} malformed requests: answers 5xx", wrong, budget=0)
-        reset_in_the_middle(program.port, size.clients)
+        attack(reset_in_the_middle, program.port, size.clients)
         wait_for(lambda: program.descriptor_count() <= before + 2 or None, "descriptors", 60)
         yield Figure(f"{size.clients} resets: descriptors more", 0, budget=0)
-        yield Figure("300 half, 50 silent, 200 deaf: until closed", _slow(program), "s", 20)
-        torn = asyncio.run(_torn(program.port, size.scrapes))
+        took = attack(_slow, program.port, program.process.pid)
+        yield Figure("300 half, 50 silent, 200 deaf: until closed", took, "s", 20)
+        torn = attack(_torn, program.port, size.scrapes)
         yield Figure(f"{size.scrapes} scrapes: pages of two moments", torn, budget=0)
     yield from watch.figures("attacks")
 
 
-def _slow(program: Program) -> float:
-    before = program.descriptor_count()
+@contextmanager
+def attackers() -> Iterator[Callable[..., Any]]:
+    """Calls functions in a process of their own: who watches is not to wait for who attacks."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        yield lambda function, *arguments: pool.submit(function, *arguments).result()
+
+
+def _garbage(port: int, count: int) -> int:
+    return asyncio.run(send_garbage(port, count))
+
+
+def _slow(port: int, pid: int) -> float:
+    """Seconds until the program has closed them all."""
+    open_files = Path(f"/proc/{pid}/fd")
+    before = sum(1 for _ in open_files.iterdir())
     began = time.monotonic()
 
     async def scenario() -> None:
-        halves = await at_once(300, lambda: connect(program.port, HALF))
-        silent = await at_once(50, lambda: connect(program.port))
+        halves = await at_once(300, lambda: connect(port, HALF))
+        silent = await at_once(50, lambda: connect(port))
         await asyncio.gather(*(is_closed(streams, 60) for streams in (*halves, *silent)))
 
-    deaf = [deaf_client(program.port) for _ in range(200)]
+    deaf = [deaf_client(port) for _ in range(200)]
     asyncio.run(scenario())
-    wait_for(lambda: program.descriptor_count() <= before + 2 or None, "descriptors", 60)
+    wait_for(lambda: sum(1 for _ in open_files.iterdir()) <= before + 2 or None, "descriptors", 60)
     took = time.monotonic() - began
     for sock in deaf:
         sock.close()
     return took
 
 
-async def _torn(port: int, count: int) -> int:
-    torn = 0
-    for _ in range(count // 20):
-        for page in await at_once(20, lambda: scrape(port)):
-            used, free, total = (
-                pages.value(page, f"hw_memory_{name}_bytes")
-                for name in ("used", "available", "total")
-            )
-            torn += (used or 0) + (free or 0) != total
-    return torn
+def _torn(port: int, count: int) -> int:
+    """How many of so many pages are of two moments."""
+
+    async def scenario() -> int:
+        torn = 0
+        for _ in range(count // 20):
+            torn += sum(map(_is_torn, await at_once(20, lambda: scrape(port))))
+        return torn
+
+    return asyncio.run(scenario())
+
+
+def _is_torn(page: str) -> bool:
+    used, free, total = (
+        pages.value(page, f"hw_memory_{name}_bytes") for name in ("used", "available", "total")
+    )
+    return (used or 0) + (free or 0) != total
 
 
 def driver(folder: Path, size: Size) -> Iterator[Figure]:
@@ -247,10 +271,11 @@ def all_at_once(folder: Path, size: Size) -> Iterator[Figure]:
             until = time.monotonic() + size.all_at_once_secs
             forging = threading.Thread(target=_forge, args=(node, until))
             forging.start()
-            while time.monotonic() < until:
-                asyncio.run(send_garbage(program.port, 200))
-                reset_in_the_middle(program.port, 100)
-                _slow(program)
+            with attackers() as attack:
+                while time.monotonic() < until:
+                    attack(_garbage, program.port, 200)
+                    attack(reset_in_the_middle, program.port, 100)
+                    attack(_slow, program.port, program.process.pid)
             forging.join()
         faults = [fault["rule"] for fault in program.get("/faults").document["faults"]]
         yield Figure("forged lines that made a fault", faults.count("gpu_lost"), budget=0)
