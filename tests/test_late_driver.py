@@ -61,7 +61,7 @@ def test_a_late_driver_without_its_library_asks_for_a_restart(
     ],
     ids=["driver before us", "no driver", "library in time", "read by nvidia-smi", "not looked"],
 )
-def test_nothing_else_does(seen: tuple[GpuBackend | None, ...]) -> None:
+def test_nothing_else_asks_for_a_restart(seen: tuple[GpuBackend | None, ...]) -> None:
     """A restart that could not help is never asked for, so that there is no loop of them."""
     assert _first_restart(30, *seen) is None
 
