@@ -16,7 +16,7 @@ EARLY_PUBLISH_SECS = 0.2
 
 log = logging.getLogger("exporter.collector")
 
-Conclude = Callable[[Snapshot], Conclusions]
+Conclude = Callable[[Snapshot], Awaitable[Conclusions]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Collector:
             skipped_ticks=self._skipped,
         )
         snapshot = await self._read(self._sources.keys(), snapshot)
-        return self._judge_and_publish(replace(snapshot, duration_secs=loop.time() - started))
+        return await self._judge_and_publish(replace(snapshot, duration_secs=loop.time() - started))
 
     async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
         """The snapshot with what these sources see now, and what follows from it."""
@@ -161,12 +161,12 @@ class Collector:
         woken = self._woken & self._sources.keys()
         self._woken.clear()
         self._wake_up.clear()
-        return self._judge_and_publish(await self._read(woken, snapshot))
+        return await self._judge_and_publish(await self._read(woken, snapshot))
 
-    def _judge_and_publish(self, snapshot: Snapshot) -> Snapshot:
+    async def _judge_and_publish(self, snapshot: Snapshot) -> Snapshot:
         if self._conclude is not None:
             try:
-                snapshot = replace(snapshot, conclusions=self._conclude(snapshot))
+                snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))
             except Exception:  # noqa: BLE001 - a rule breaks: the page goes out without conclusions
                 self._say("conclusions", "failed", lambda: log.exception("judging failed"))
         self._publish(snapshot)

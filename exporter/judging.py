@@ -18,44 +18,64 @@ LAST_WRITE_SECS = 0.3
 
 log = logging.getLogger("exporter.faults")
 
+Judged = tuple[Conclusions, "str | None"]
+"""What was concluded, and what of it a restart should take over, where that has changed."""
+
 
 class Judging:
-    """What the collector calls with each snapshot; `stopwatch` gives seconds of any origin."""
+    """What the collector calls with each snapshot; `stopwatch` gives seconds of any origin.
+
+    Ten thousand processes take a fifth of a second to judge: in a thread, so that scrapes do not
+    wait for it. Only one snapshot is judged at a time.
+    """
 
     def __init__(self, config: Config, call: CallBlocking, stopwatch: Callable[[], float]) -> None:
         self._folder = Path(config.state.dir) if config.state.dir else None
         self._call = call
+        self._concluding: asyncio.Future[Judged] | None = None
         self._writing: asyncio.Future[None] | None = None
+        self._news: str | None = None  # what is to be written
         self._cannot_write = False
         boot_id = _boot_id(Path(config.sources.proc_root)) if self._folder else ""
         kept = state_file.read(self._folder, boot_id) if self._folder else None
         self._reasoner = Reasoner(loaded_rules(config), stopwatch, boot_id, kept)
 
-    def conclude(self, snapshot: Snapshot) -> Conclusions:
+    async def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
-        conclusions = self._reasoner.conclude(snapshot)
-        self._keep()
+        self._concluding = asyncio.ensure_future(self._call(lambda: self._judge(snapshot)))
+        self._concluding.add_done_callback(self._take)
+        # Shielded: what is being judged when we are stopped is still to be written.
+        conclusions, _ = await asyncio.shield(self._concluding)
         return conclusions
 
     async def close(self) -> None:
         """Write what has not been written yet, within a moment: the log is not read again."""
-        self._keep()
+        if self._concluding is not None:
+            await asyncio.wait({self._concluding}, timeout=LAST_WRITE_SECS)
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
 
+    def _judge(self, snapshot: Snapshot) -> Judged:
+        return self._reasoner.conclude(snapshot), self._reasoner.news_to_keep()
+
+    def _take(self, judged: "asyncio.Future[Judged]") -> None:
+        """Write the news of a judgement, also when nobody waits for its conclusions any more."""
+        if judged.cancelled() or judged.exception() is not None:
+            return
+        _, news = judged.result()
+        self._news = news or self._news
+        self._keep()
+
     def _keep(self) -> None:
         """Begin to write what has changed; a write that is under way goes on to it by itself."""
-        if self._folder is None or (self._writing is not None and not self._writing.done()):
-            return
-        text = self._reasoner.news_to_keep()
-        if text is not None:
-            self._writing = asyncio.ensure_future(self._write(self._folder, text))
+        is_writing = self._writing is not None and not self._writing.done()
+        if self._folder is not None and self._news is not None and not is_writing:
+            self._writing = asyncio.ensure_future(self._write(self._folder))
 
-    async def _write(self, folder: Path, text: str) -> None:
-        news: str | None = text
-        while news is not None:
+    async def _write(self, folder: Path) -> None:
+        while (news := self._news) is not None:
+            self._news = None
             await self._write_once(folder, news)
-            news = self._reasoner.news_to_keep()
 
     async def _write_once(self, folder: Path, text: str) -> None:
         try:

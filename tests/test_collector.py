@@ -80,7 +80,7 @@ class Run:
         self,
         sources: Iterable[AnySource],
         interval_secs: float = 15.0,
-        conclude: Callable[[Snapshot], Conclusions] | None = None,
+        conclude: Callable[[Snapshot], Awaitable[Conclusions]] | None = None,
     ) -> None:
         self.published: list[tuple[float, Snapshot]] = []
         loop = asyncio.get_running_loop()
@@ -307,11 +307,11 @@ def test_waking_an_unknown_source_changes_nothing() -> None:
 def test_conclusions_are_published_with_their_snapshot() -> None:
     """What is concluded is in the snapshot it was concluded from."""
 
+    async def conclude(snapshot: Snapshot) -> Conclusions:
+        return Conclusions(rules_loaded=snapshot.sequence)
+
     async def scenario() -> Snapshot:
-        run = Run(
-            [Scripted("apples", gives(Apples(3)))],
-            conclude=lambda snapshot: Conclusions(rules_loaded=snapshot.sequence),
-        )
+        run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)
         await run.until(1)
         return run.last
 
@@ -322,7 +322,7 @@ def test_a_broken_rule_costs_the_conclusions_only() -> None:
     """The page goes out without conclusions when judging fails."""
 
     async def scenario() -> Snapshot:
-        def conclude(_: Snapshot) -> Conclusions:
+        async def conclude(_: Snapshot) -> Conclusions:
             raise ZeroDivisionError
 
         run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)

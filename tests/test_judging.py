@@ -57,31 +57,52 @@ def judging(made: Config) -> Judging:
 async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     """The next process of this boot shows the same fault since the same moment."""
     first = judging(config(tmp_path))
-    said = first.conclude(snapshot(100.0, 90.0))
+    said = await first.conclude(snapshot(100.0, 90.0))
     (fault,) = said.active
     await asyncio.sleep(0.01)
-    (again,) = judging(config(tmp_path)).conclude(snapshot(200.0)).active
+    (again,) = (await judging(config(tmp_path)).conclude(snapshot(200.0))).active
     assert (again.rule, again.since) == (fault.rule, fault.since)
+
+
+class Gate:
+    """A way to call functions in which one call, by its number, waits until it is opened."""
+
+    def __init__(self, number: int) -> None:
+        self.opened = asyncio.Event()
+        self._left = number
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        """The function's result."""
+        self._left -= 1
+        if self._left == 0:
+            await self.opened.wait()
+        return function()
 
 
 async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:
     """A fault that is found while the disk is slow is kept when the program is stopped then."""
-    disk_answers = asyncio.Event()
-
-    async def slowly(function: Callable[[], T]) -> T:
-        await disk_answers.wait()
-        return function()
-
-    made = config(tmp_path)
-    judge = Judging(made, slowly, stopwatch=lambda: 0.0)
-    judge.conclude(snapshot(100.0, 90.0))
+    made, slow_write = config(tmp_path), Gate(2)
+    judge = Judging(made, slow_write, stopwatch=lambda: 0.0)
+    await judge.conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0)
-    judge.conclude(snapshot(101.0, 90.0, 100.5))
-    disk_answers.set()
+    await judge.conclude(snapshot(101.0, 90.0, 100.5))
+    slow_write.opened.set()
     await judge.close()
     assert "100.5" in (tmp_path / "state/faults.json").read_text()
-    (again,) = judging(made).conclude(snapshot(200.0)).active
+    (again,) = (await judging(made).conclude(snapshot(200.0))).active
     assert again.rule == "kernel_oops"
+
+
+async def test_what_is_being_judged_at_the_end_is_written(tmp_path: Path) -> None:
+    """A fault that is found after nobody waits for it any more is kept for the next process."""
+    slow_judgement = Gate(1)
+    judge = Judging(config(tmp_path), slow_judgement, stopwatch=lambda: 0.0)
+    waiting = asyncio.ensure_future(judge.conclude(snapshot(100.0, 90.0)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    asyncio.get_running_loop().call_later(0.01, slow_judgement.opened.set)
+    await judge.close()
+    assert "90.0" in (tmp_path / "state/faults.json").read_text()
 
 
 async def test_a_judge_that_keeps_nothing_ends_at_once(tmp_path: Path) -> None:
@@ -92,10 +113,10 @@ async def test_a_judge_that_keeps_nothing_ends_at_once(tmp_path: Path) -> None:
 async def test_another_boot_begins_anew(tmp_path: Path) -> None:
     """What was kept of another boot is not shown."""
     made = config(tmp_path)
-    judging(made).conclude(snapshot(100.0, 90.0))
+    await judging(made).conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0.01)
     (tmp_path / "proc/sys/kernel/random/boot_id").write_text("boot-2\n")
-    assert not judging(made).conclude(snapshot(200.0)).active
+    assert not (await judging(made).conclude(snapshot(200.0))).active
 
 
 async def test_a_directory_that_cannot_be_written_is_said_once(
@@ -105,7 +126,9 @@ async def test_a_directory_that_cannot_be_written_is_said_once(
     made = replace(config(tmp_path), state=State(dir=str(tmp_path / "none")))
     judge = judging(made)
     for number in range(3):
-        said = judge.conclude(snapshot(100.0 + number, *(90.0 + n for n in range(number + 1))))
+        said = await judge.conclude(
+            snapshot(100.0 + number, *(90.0 + n for n in range(number + 1)))
+        )
         await asyncio.sleep(0.01)
     assert said.active
     assert sum("cannot be kept" in record.message for record in caplog.records) == 1
@@ -117,7 +140,7 @@ async def test_mistakes_in_rules_are_logged_and_the_rest_counts(
     """A bad file of the operator leaves the shipped rules."""
     (tmp_path / "bad.toml").write_text("[[rule]]\nid = 5\n")
     made = replace(config(tmp_path), faults=Faults(rules_dirs=(str(tmp_path / "bad.toml"),)))
-    said = judging(made).conclude(snapshot(100.0))
+    said = await judging(made).conclude(snapshot(100.0))
     assert said.rules_loaded > 60
     assert dict(said.rules_skipped)["invalid"] == 1
     assert any("bad.toml" in record.message for record in caplog.records)
