@@ -17,6 +17,9 @@ EXIT_FAILED = 1
 LAST_TASKS_SECS = 0.2
 LAST_WORDS_SECS = 0.2
 M_ARENA_MAX = -8
+SWITCH_SECS = 0.0005
+"""How long the event loop waits for a thread that computes; by default ten times as long, and
+one scrape comes back to the loop several times."""
 TRIM_SECS = 10.0
 
 log = logging.getLogger("exporter")
@@ -35,6 +38,7 @@ def use_one_heap() -> None:
 def run(config: Config, identity: Identity, log_level: str) -> int:
     """Serve until told to stop; the exit code, also when the address cannot be had."""
     use_one_heap()
+    sys.setswitchinterval(SWITCH_SECS)
     handler = set_up_logging(log_level, sys.stderr)
     loop = asyncio.new_event_loop()
     watchdog = Watchdog(loop, lambda stacks: _give_up(handler, stacks))
