@@ -1,12 +1,11 @@
 """`python -m bench`: measure everything, print a table, write bench/results/<date>.{json,md}."""
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
 from bench import limits, measures
-from bench.figures import Figure, table, write
+from bench.figures import measured, write
 
 RESULTS = Path(__file__).parent / "results"
 MEASURES = {
@@ -32,18 +31,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(MEASURES), action="append")
     options = parser.parse_args()
     effort = measures.QUICK if options.quick else measures.FULL
-    figures: list[Figure] = []
-    for name, measure in MEASURES.items():
-        if options.only and name not in options.only:
-            continue
-        with tempfile.TemporaryDirectory(prefix="hw-bench-") as folder:
-            for figure in measure(Path(folder), effort):
-                print(
-                    f"  {figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}",
-                    flush=True,
-                )
-                figures.append(figure)
-    print(f"\n{table(figures)}\n")
+    figures = measured(MEASURES, options.only, effort)
     if not options.only:
         mode = "quick" if options.quick else "full"
         print("written:", write(figures, RESULTS, time.strftime("%Y-%m-%d"), mode))

@@ -2,9 +2,11 @@
 
 import json
 import platform
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,26 @@ class Figure:
         if self.budget is None:
             return ""
         return f"{'≥' if self.at_least else '≤'} {shown(self.budget)} {self.unit}".rstrip()
+
+
+T = TypeVar("T")
+
+
+def measured(
+    parts: Mapping[str, Callable[[Path, T], Iterable[Figure]]], only: list[str] | None, effort: T
+) -> list[Figure]:
+    """The figures of all parts, or of some by name, each said as soon as it is known."""
+    figures: list[Figure] = []
+    for name, part in parts.items():
+        if only and name not in only:
+            continue
+        with tempfile.TemporaryDirectory(prefix="hw-bench-") as folder:
+            for figure in part(Path(folder), effort):
+                said = f"{figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}"
+                print(f"  {said}", flush=True)
+                figures.append(figure)
+    print(f"\n{table(figures)}\n")
+    return figures
 
 
 def shown(value: float) -> str:

@@ -1,12 +1,11 @@
 """`python -m bench.soak`: the cases of docs/reliability.md in their full sizes, as a table."""
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
 from bench import troubles
-from bench.figures import Figure, table, write
+from bench.figures import measured, write
 
 RESULTS = Path(__file__).parent / "results"
 TROUBLES = {
@@ -27,18 +26,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(TROUBLES), action="append")
     options = parser.parse_args()
     size = troubles.SMALL if options.small else troubles.FULL
-    figures: list[Figure] = []
-    for name, trouble in TROUBLES.items():
-        if options.only and name not in options.only:
-            continue
-        with tempfile.TemporaryDirectory(prefix="hw-soak-") as folder:
-            for figure in trouble(Path(folder), size):
-                print(
-                    f"  {figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}",
-                    flush=True,
-                )
-                figures.append(figure)
-    print(f"\n{table(figures)}\n")
+    figures = measured(TROUBLES, options.only, size)
     if not options.only:
         date = time.strftime("%Y-%m-%d")
         print(

@@ -1,6 +1,7 @@
 """The judge in the program: what is kept over a restart, and what a bad disk costs."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from exporter.config import Config, Faults, Sources, State
 from exporter.judging import Judging
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
+from exporter.sources.threads import DaemonThreads
 from tests.faults.scenes import event
 
 T = TypeVar("T")
@@ -77,6 +79,24 @@ class Gate:
         if self._left == 0:
             await self.opened.wait()
         return function()
+
+
+async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
+    """Ten thousand processes are judged in a thread: scrapes are answered meanwhile."""
+    threads, seen = DaemonThreads(), set[int]()
+
+    def call(function: Callable[[], T]) -> Awaitable[T]:
+        def noted() -> T:
+            seen.add(threading.get_ident())
+            return function()
+
+        return threads(noted)
+
+    made = replace(config(tmp_path), state=State())  # nothing is written
+    judge = Judging(made, call, stopwatch=lambda: 0.0)
+    assert (await judge.conclude(snapshot(100.0, 90.0))).active
+    assert seen
+    assert threading.get_ident() not in seen
 
 
 async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:

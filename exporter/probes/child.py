@@ -10,11 +10,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 READ_CHUNK_BYTES = 65536
 KILL_GRACE_SECS = 0.5
+LOOK_ONLY = os.WEXITED | os.WNOHANG | os.WNOWAIT
 EXIT_POLL_SECS = 0.05
 
 OnBytes = Callable[[bytes], None]
@@ -116,15 +118,17 @@ class Child:
         return pidfd
 
     def _poll_exit(self) -> None:
-        if self._process.poll() is None:
+        self._on_exit()
+        if not self.exited.done():
             self._loop.call_later(EXIT_POLL_SECS, self._poll_exit)
-        else:
-            self._on_exit()
 
     def _on_exit(self) -> None:
-        code = self._process.poll()
-        if code is None or self.exited.done():
+        if self.exited.done() or os.waitid(os.P_PID, self.pid, LOOK_ONLY) is None:
             return
+        # Children that it left in its group go with it. Until it is reaped the number is its own.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        code = self._process.wait()
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)

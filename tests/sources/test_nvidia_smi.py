@@ -210,10 +210,27 @@ async def test_children_of_many_runs_do_not_pile_up(
     before = _descriptors()
     for _ in range(20):
         assert len((await way.ask()).gpus) == 2
+    ended = asyncio.get_running_loop().time()
     assert _descriptors() <= before
     assert not [pid for pid in _our_children() if _state(pid) == "Z"]
     if fault.startswith("child"):
         assert not _our_children()
+        while _running(nvidia_smi.path):  # what was killed is still being taken away
+            assert asyncio.get_running_loop().time() < ended + 10
+            await asyncio.sleep(0.01)
+
+
+def _running(program: Path) -> list[str]:
+    """The processes of this program, whoever their parent is."""
+    files = Path("/proc").glob("[0-9]*/cmdline")
+    return [file.parent.name for file in files if str(program) in _text(file)]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:  # it has ended meanwhile
+        return ""
 
 
 def _descriptors() -> int:
