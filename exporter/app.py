@@ -93,7 +93,7 @@ class App:
             identity.version,
             self,
             self._pages,
-            self._security.gatekeeper(),
+            self._security.authenticator(),
             actions={
                 "/-/quiesce": self._gpu_release.begin,
                 "/-/resume": self._gpu_release.end,
@@ -211,7 +211,7 @@ class App:
             python=platform.python_version(),
             requests=self._routes.requests,
             refused_connections=self._server.refused,
-            failed_greetings=self._server.failed_greetings if self._security.context() else None,
+            failed_handshakes=self._server.failed_handshakes if self._security.context() else None,
             dropped_log_lines=self._dropped_log_lines(),
         )
 

@@ -24,7 +24,7 @@ class Moment:
     dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
     refused_connections: int = 0
-    failed_greetings: int | None = None  # None while connections are not encrypted
+    failed_handshakes: int | None = None  # None while connections are not encrypted
     dropped_log_lines: int = 0
 
 
@@ -108,7 +108,7 @@ LIVE_FAMILIES = (
         "TLS handshakes that failed; absent while connections are not encrypted.",
         Kind.COUNTER,
         (),
-        lambda _, moment: one(moment.failed_greetings),
+        lambda _, moment: one(moment.failed_handshakes),
     ),
     LiveFamily(
         "hw_exporter_log_lines_dropped_total",

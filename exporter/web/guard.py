@@ -16,7 +16,7 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse, json_response
 from aiohttp.web_server import Server
 
-from exporter.web.tls import Greeting
+from exporter.web.tls import TlsHandshake
 
 LINGERING_SECS = 1.0
 SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
@@ -59,9 +59,9 @@ class GuardedServer(Server):
         super().__init__(handler)
         self.limits = limits
         self.refused = 0
-        self.failed_greetings = 0
+        self.failed_handshakes = 0
         self._context = context
-        self._greetings: set[Greeting] = set()
+        self._handshakes: set[TlsHandshake] = set()
         self.arriving_bytes = 0
         self._open = 0
         # In the order in which they became so.
@@ -69,8 +69,8 @@ class GuardedServer(Server):
         self._slow: dict[_GuardedConnection, None] = {}
 
     def open_connections(self) -> int:
-        """How many connections there are, those included that are still greeted."""
-        return self._open + len(self._greetings)
+        """How many connections there are, TLS handshakes included."""
+        return self._open + len(self._handshakes)
 
     def __call__(self) -> Any:  # noqa: ANN401 - aiohttp promises its own class here
         """The protocol of one new connection."""
@@ -80,13 +80,13 @@ class GuardedServer(Server):
         timeout = self.limits.request_timeout_secs
         if not self._has_room():
             return self._connection()  # which is going to be refused
-        greeting = Greeting(context, self._connection(), self._greeted, timeout)
-        self._greetings.add(greeting)
-        return greeting
+        handshake = TlsHandshake(context, self._connection(), self._handshake_ended, timeout)
+        self._handshakes.add(handshake)
+        return handshake
 
-    def _greeted(self, greeting: Greeting, is_well: bool) -> None:  # noqa: FBT001 - a callback
-        self._greetings.discard(greeting)
-        self.failed_greetings += not is_well
+    def _handshake_ended(self, handshake: TlsHandshake, is_done: bool) -> None:  # noqa: FBT001 - a callback
+        self._handshakes.discard(handshake)
+        self.failed_handshakes += not is_done
 
     def _connection(self) -> RequestHandler:
         return _GuardedConnection(

@@ -8,33 +8,53 @@ from functools import lru_cache
 from exporter.exposition.render import Format
 
 _WEIGHT = re.compile(r"(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")
-_PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)')
-_ITEM = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
 OPENMETRICS_VERSIONS = ("", "1.0.0", "0.0.1")
 TEXT_VERSIONS = ("", "0.0.4", "0.0.3")
 MAX_ITEMS = 100
+MAX_HEADER_CHARS = 2048
+"""Four times what Prometheus sends; a longer header counts as none."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """One item of the header: its name, its parameters, and how much it is wanted, 0 to 1."""
+class _Preference:
+    """One item of the header: its name, its parameters, and its weight, 0 to 1."""
 
     name: str
     version: str
     weight: float
 
 
-def _wishes(header: str) -> Iterator[_Wish]:
-    for count, match in enumerate(_ITEM.finditer(header)):
-        if count == MAX_ITEMS:
-            return
-        item = match[0]
-        parameters = {
-            name.lower(): value.strip().strip('"') for name, value in _PARAMETER.findall(item)
-        }
+def _split(text: str, separator: str) -> list[str]:
+    """Split at each separator outside of quoted strings, in one pass over the text."""
+    if '"' not in text:
+        return text.split(separator)
+    parts, start, is_quoted, is_escaped = [], 0, False, False
+    for position, char in enumerate(text):
+        if is_escaped:
+            is_escaped = False
+        elif is_quoted and char == "\\":
+            is_escaped = True
+        elif char == '"':
+            is_quoted = not is_quoted
+        elif char == separator and not is_quoted:
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
+
+
+def _preferences(header: str) -> Iterator[_Preference]:
+    if len(header) > MAX_HEADER_CHARS:
+        return
+    items = [item for item in _split(header, ",") if item]
+    for item in items[:MAX_ITEMS]:
+        name, *pairs = _split(item, ";")
+        parameters = {}
+        for pair in pairs:
+            key, _, value = pair.partition("=")
+            parameters[key.strip().lower()] = value.strip().strip('"')
         weight = parameters.get("q", "1")
-        yield _Wish(
-            name=item.partition(";")[0].strip().lower(),
+        yield _Preference(
+            name=name.strip().lower(),
             version=parameters.get("version", ""),
             weight=float(weight) if _WEIGHT.fullmatch(weight) else 0.0,
         )
@@ -42,16 +62,16 @@ def _wishes(header: str) -> Iterator[_Wish]:
 
 @lru_cache(maxsize=64)
 def wanted_format(accept: str) -> Format:
-    """The format to answer in: OpenMetrics where it is wanted at least as much as plain text.
+    """Return OpenMetrics where it is wanted at least as much as plain text, else plain text.
 
     The plain text format is the answer to everything else, also to what nobody can give.
     """
     openmetrics = text = None
-    for wish in _wishes(accept):
-        if wish.name == "application/openmetrics-text" and wish.version in OPENMETRICS_VERSIONS:
-            openmetrics = max(openmetrics or 0.0, wish.weight)
-        elif wish.name == "text/plain" and wish.version in TEXT_VERSIONS:
-            text = max(text or 0.0, wish.weight)
+    for item in _preferences(accept):
+        if item.name == "application/openmetrics-text" and item.version in OPENMETRICS_VERSIONS:
+            openmetrics = max(openmetrics or 0.0, item.weight)
+        elif item.name == "text/plain" and item.version in TEXT_VERSIONS:
+            text = max(text or 0.0, item.weight)
     if openmetrics and openmetrics >= (text or 0.0):
         return Format.OPENMETRICS
     return Format.TEXT
@@ -59,7 +79,7 @@ def wanted_format(accept: str) -> Format:
 
 @lru_cache(maxsize=64)
 def wants_gzip(accept_encoding: str) -> bool:
-    """Whether gzip may be used: named, or covered by `*`, with a weight above zero."""
-    weights = {wish.name: wish.weight for wish in _wishes(accept_encoding)}
+    """Return whether gzip may be used: named, or covered by `*`, with a weight above zero."""
+    weights = {item.name: item.weight for item in _preferences(accept_encoding)}
     weight = weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0)))
     return weight > 0

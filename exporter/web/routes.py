@@ -14,8 +14,8 @@ from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.web import documents
 from exporter.web.answer import HTML_TYPE, Answer, error_answer, json_answer
+from exporter.web.auth import Authenticator, AuthError, Client
 from exporter.web.fault_routes import faults_answer, why_answer
-from exporter.web.gatekeeper import Gatekeeper, Visitor
 from exporter.web.guard import SERVER_HEADERS
 from exporter.web.landing import landing_page
 from exporter.web.negotiation import wanted_format, wants_gzip
@@ -60,11 +60,11 @@ class Routes:
         version: str,
         status: Status,
         pages: Pages,
-        gatekeeper: Gatekeeper | None = None,
+        authenticator: Authenticator | None = None,
         actions: Mapping[str, Callable[[], None]] = MappingProxyType({}),
     ) -> None:
         self._actions = actions
-        self._gatekeeper = gatekeeper or Gatekeeper()
+        self._authenticator = authenticator or Authenticator()
         self._version = version
         self._status = status
         self._pages = pages
@@ -89,20 +89,25 @@ class Routes:
             arrived()
         path = request.rel_url.raw_path
         endpoint = self._endpoints.get(path)
-        refusal = await self._gatekeeper.refusal(_visitor(request, path))
-        if refusal is None:
+        try:
+            await self._authenticator.authenticate(_client(request, path))
             answer = self._answer(request, endpoint)
-        else:
-            answer = error_answer(refusal.status, refusal.sentence, refusal.headers)
+        except AuthError as error:
+            answer = error_answer(error.status, error.sentence, error.headers)
         self.requests[path if endpoint else OTHER_PATH, answer.status] += 1
         headers = {**SERVER_HEADERS, "Content-Type": answer.content_type}
         if answer.headers:
             headers.update(answer.headers)
-        return Response(body=answer.body, status=answer.status, headers=headers)
+        response = Response(body=answer.body, status=answer.status, headers=headers)
+        if answer.status == 400:  # noqa: PLR2004 - HTTP
+            response.force_close()
+        return response
 
     def _answer(self, request: BaseRequest, endpoint: Endpoint | None) -> Answer:
-        if request.version.major < 1:
+        if request.version.major != 1:
             return error_answer(400, "this is no HTTP/1 request")
+        if request.version.minor == 0 and "Transfer-Encoding" in request.headers:
+            return error_answer(400, "HTTP/1.0 has no Transfer-Encoding")  # RFC 9112, section 6.1
         if request.path in self._actions:
             return self._act(request)
         if endpoint is None:
@@ -122,8 +127,8 @@ class Routes:
         return json_answer({"status": "ok"})
 
     def _metrics(self, request: BaseRequest) -> Answer:
-        form = wanted_format(request.headers.get("Accept", ""))
-        gzipped = wants_gzip(request.headers.get("Accept-Encoding", ""))
+        form = wanted_format(_list_header(request, "Accept"))
+        gzipped = wants_gzip(_list_header(request, "Accept-Encoding"))
         headers = {"Vary": "Accept, Accept-Encoding"}
         body = self._pages.body(form, gzipped=gzipped)
         if body is None:
@@ -155,7 +160,7 @@ class Routes:
 
     def _why(self, request: BaseRequest) -> Answer:
         query = list(request.rel_url.query.items())
-        return why_answer(self._status.snapshot(), query, request.headers.get("Accept", ""))
+        return why_answer(self._status.snapshot(), query, _list_header(request, "Accept"))
 
     def _flat_metrics(self, _: BaseRequest) -> Answer:
         return self._of_snapshot(documents.flat_metrics)
@@ -171,6 +176,11 @@ class Routes:
         return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
 
 
+def _list_header(request: BaseRequest, name: str) -> str:
+    """Return the header as one list, also where it came in several lines (RFC 9110, 5.3)."""
+    return ", ".join(request.headers.getall(name, ()))
+
+
 def _is_local(request: BaseRequest) -> bool:
     """Whether a program on this machine asks, and no page in a browser makes it ask."""
     try:
@@ -181,6 +191,6 @@ def _is_local(request: BaseRequest) -> bool:
     return (mapped or sender).is_loopback and "Origin" not in request.headers
 
 
-def _visitor(request: BaseRequest, path: str) -> Visitor:
+def _client(request: BaseRequest, path: str) -> Client:
     certificate = request.transport and request.transport.get_extra_info("peercert")
-    return Visitor(path, request.headers.get("Authorization", ""), bool(certificate))
+    return Client(path, request.headers.get("Authorization", ""), bool(certificate))

@@ -10,9 +10,8 @@ import os
 import ssl
 
 from exporter.config import Server
+from exporter.web.auth import Authenticator, CallBlocking, PasswordVerifier
 from exporter.web.credentials import SecurityError, Tokens, read_tokens, usable_users
-from exporter.web.gatekeeper import Gatekeeper
-from exporter.web.passwords import CallBlocking, Passwords
 from exporter.web.tls import load_context
 
 LOOK_SECS = 5.0
@@ -38,7 +37,7 @@ class Security:
         self._files = tuple(name for name in files if name)
         self._stamp = self._look()
         users = usable_users(server.auth.basic_users)
-        self._passwords = Passwords(users, call) if users else None
+        self._passwords = PasswordVerifier(users, call) if users else None
         self._context, self._tokens = self._read()
 
     def context(self) -> ssl.SSLContext | None:
@@ -49,9 +48,9 @@ class Security:
         """The bearer tokens that are accepted now."""
         return self._tokens
 
-    def gatekeeper(self) -> Gatekeeper:
-        """Who decides about each request."""
-        return Gatekeeper(
+    def authenticator(self) -> Authenticator:
+        """Return what decides about each request."""
+        return Authenticator(
             self._passwords,
             self.tokens,
             needs_certificate=bool(self._server.tls.client_ca_file),

@@ -1,4 +1,4 @@
-"""TLS as the configuration asks for it, and the greeting of each encrypted connection."""
+"""TLS as the configuration asks for it, and the handshake of each encrypted connection."""
 
 import asyncio
 import ssl
@@ -72,8 +72,8 @@ def _require_readable(key: str, name: str) -> None:
         ) from error
 
 
-class Greeting(asyncio.Protocol):
-    """The first words of an encrypted connection; hands it to `inner` when they are said.
+class TlsHandshake(asyncio.Protocol):
+    """Do the TLS handshake of a new connection, then hand the connection to `inner`.
 
     It counts as a connection from its first byte on, and ends after `timeout_secs`.
     """
@@ -82,7 +82,7 @@ class Greeting(asyncio.Protocol):
         self,
         context: ssl.SSLContext,
         inner: asyncio.Protocol,
-        ended: Callable[["Greeting", bool], None],
+        ended: Callable[["TlsHandshake", bool], None],
         timeout_secs: float,
     ) -> None:
         self._context = context
@@ -93,29 +93,29 @@ class Greeting(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to greet."""
+        """Begin the handshake."""
         if isinstance(transport, asyncio.Transport):
-            self._task = asyncio.get_running_loop().create_task(self._greet(transport))
+            self._task = asyncio.get_running_loop().create_task(self._shake_hands(transport))
 
     def data_received(self, data: bytes) -> None:
-        """Keep what a quick client sends together with its last word of the greeting."""
+        """Keep what a quick client sends together with the last message of the handshake."""
         self._early += data
 
-    async def _greet(self, transport: asyncio.Transport) -> None:
+    async def _shake_hands(self, transport: asyncio.Transport) -> None:
         options: dict[str, Any] = {"ssl_handshake_timeout": self._timeout_secs}
         if sys.version_info >= (3, 11):
             options["ssl_shutdown_timeout"] = self._timeout_secs
-        is_well = False
+        is_done = False
         try:
             encrypted = await asyncio.get_running_loop().start_tls(
                 transport, self, self._context, server_side=True, **options
             )
-            is_well = encrypted is not None
+            is_done = encrypted is not None
         except OSError:
             transport.abort()  # counted by whoever is told that it ended
             return
         finally:
-            self._ended(self, is_well)
+            self._ended(self, is_done)
         if encrypted is not None:
             encrypted.set_protocol(self._inner)
             self._inner.connection_made(encrypted)

@@ -58,13 +58,13 @@ def test_names_that_no_client_can_send_are_refused(name: str) -> None:
 
 def test_missing_bcrypt_is_said_with_its_remedy() -> None:
     """Where the optional package is not installed, the message says what to install."""
-    from exporter.web.passwords import Passwords  # noqa: PLC0415 - only this test builds one
+    from exporter.web.auth import PasswordVerifier  # noqa: PLC0415 - only this test builds one
 
     def find(name: str) -> ModuleType:
         raise ImportError(name)
 
     with pytest.raises(SecurityError, match=r"hw-exporter\[auth\]"):
-        Passwords({"prometheus": HASH}, DaemonThreads(), find)
+        PasswordVerifier({"prometheus": HASH}, DaemonThreads(), find)
 
 
 @pytest.mark.parametrize(

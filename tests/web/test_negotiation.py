@@ -3,7 +3,8 @@
 import pytest
 
 from exporter.exposition.render import Format
-from exporter.web.negotiation import wanted_format, wants_gzip
+from exporter.web.negotiation import MAX_HEADER_CHARS, wanted_format, wants_gzip
+from tests.growth import is_linear
 
 OM = "application/openmetrics-text"
 PROMETHEUS_2_42 = (
@@ -164,3 +165,15 @@ def test_gzip_goes_to_who_takes_it(accept_encoding: str) -> None:
 def test_nobody_gets_gzip_unasked(accept_encoding: str) -> None:
     """Without a wish, or with a weight of zero, the page is not packed."""
     assert not wants_gzip(accept_encoding)
+
+
+HOSTILE = ['q;\\"', '\\"', '"q;', '";', "\\", '"\\', ";q=", ",", 'a;b="', " ;", '"a" ', "; \t"]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_header_made_to_be_slow_costs_what_its_length_costs(piece: str) -> None:
+    """Quotes and separators cost their number, not its square; a longer header counts as none."""
+    most = MAX_HEADER_CHARS // len(piece)
+    assert is_linear(wanted_format.__wrapped__, lambda count: '"' + piece * count, most)
+    assert wanted_format(piece * 4000) is Format.TEXT
+    assert not wants_gzip(piece * 4000)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.web.serving import Node, serving, snapshot
+from tests.web.serving import Node, parse, serving, snapshot
 
 ALWAYS = ("/", "/health", "/healthz", "/ready")
 OF_SNAPSHOT = ("/metrics", "/metrics/json", "/node", "/processes", "/faults", "/why")
@@ -114,3 +114,12 @@ async def test_a_query_changes_nothing() -> None:
     async with serving(snapshot()) as server:
         for query in ("?", "?a=b", "?%ff=%00", "?a&b&&&", "?" + "x=1&" * 1500):
             assert (await server.get(f"/health{query}")).status == 200
+
+
+async def test_a_header_in_several_lines_is_one_list() -> None:
+    """Several Accept lines mean what they would mean in one (RFC 9110, section 5.3)."""
+    lines = b"Accept: text/html\r\nAccept: application/openmetrics-text\r\n"
+    head = b"GET /metrics HTTP/1.1\r\nHost: node\r\nConnection: close\r\n"
+    async with serving(snapshot()) as server:
+        answer = parse(await server.exchange(head + lines + b"\r\n"))
+    assert answer.headers["content-type"] == OPENMETRICS_TYPE

@@ -58,7 +58,7 @@ class _Running:
 async def _running(config: Server, limits: Limits = LIMITS) -> AsyncIterator[_Running]:
     security = Security(config, DaemonThreads())
     pages = Pages(lambda: 0.0, lambda _: Moment(0.0))
-    routes = Routes("1.2.3", _Ready(), pages, security.gatekeeper())
+    routes = Routes("1.2.3", _Ready(), pages, security.authenticator())
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         return await routes.handle(request)
@@ -105,7 +105,7 @@ async def test_old_protocols_are_not_spoken(tmp_path: Path) -> None:
     assert served.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-# Python 3.10's own client forgets its transport when the other side ends the greeting.
+# Python 3.10's own client forgets its transport when the other side ends the handshake.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_clients_prove_who_they_are(tmp_path: Path) -> None:
     """Where authorities are named, theirs is admitted, none is refused, and probes still answer.
@@ -123,7 +123,7 @@ async def test_clients_prove_who_they_are(tmp_path: Path) -> None:
         for wrong in (authority.sign("old", days=-1), stranger):
             with pytest.raises((aiohttp.ClientError, ssl.SSLError, ConnectionError)):
                 await running.get("/", _trusting(authority, wrong))
-        assert running.server.failed_greetings >= 2
+        assert running.server.failed_handshakes >= 2
 
 
 async def test_a_renewed_certificate_is_shown_without_a_restart(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ async def _closes(port: int, words: bytes) -> bool:
 async def test_clients_that_do_not_speak_tls_are_let_go(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Plain HTTP, garbage, half a greeting and silence are closed in time, without a log line."""
+    """Plain HTTP, garbage, half a handshake and silence are closed in time, without a log line."""
     authority = Authority(tmp_path)
     async with _running(_server(authority.sign("server"))) as running:
         words = (
@@ -176,14 +176,14 @@ async def test_clients_that_do_not_speak_tls_are_let_go(
             b"",
         )
         assert all(await asyncio.gather(*(_closes(running.port, word) for word in words)))
-        assert running.server.failed_greetings == 4
+        assert running.server.failed_handshakes == 4
         assert running.server.open_connections() == 0
         assert await running.get("/", _trusting(authority)) == 200
     assert caplog.text == ""
 
 
-async def test_greetings_count_as_connections(tmp_path: Path) -> None:
-    """Connections that never greet take places like any other, and those beyond are refused."""
+async def test_handshakes_count_as_connections(tmp_path: Path) -> None:
+    """A connection that never begins a handshake takes a place; those beyond are refused."""
     authority = Authority(tmp_path)
     limits = replace(LIMITS, max_connections=5)
     async with _running(_server(authority.sign("server")), limits) as running:

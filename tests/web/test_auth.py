@@ -9,9 +9,15 @@ from typing import TypeVar
 import bcrypt
 import pytest
 
+from exporter.web.auth import (
+    MAX_WAITING,
+    OPEN_PATHS,
+    Authenticator,
+    AuthError,
+    Client,
+    PasswordVerifier,
+)
 from exporter.web.credentials import Tokens
-from exporter.web.gatekeeper import OPEN_PATHS, Gatekeeper, Visitor
-from exporter.web.passwords import MAX_WAITING, Passwords
 
 T = TypeVar("T")
 
@@ -32,8 +38,8 @@ def _at_once(function: Callable[[], T]) -> Awaitable[T]:
     return future
 
 
-def _passwords() -> Passwords:
-    return Passwords({"prometheus": HASH, "long": LONG_HASH}, _at_once)
+def _passwords() -> PasswordVerifier:
+    return PasswordVerifier({"prometheus": HASH, "long": LONG_HASH}, _at_once)
 
 
 def _tokens() -> Tokens:
@@ -45,27 +51,30 @@ def _basic(user: str, password: str) -> str:
 
 
 async def _status(
-    gatekeeper: Gatekeeper,
+    authenticator: Authenticator,
     authorization: str = "",
     *,
     path: str = "/metrics",
     certificate: bool = False,
 ) -> int:
-    refusal = await gatekeeper.refusal(Visitor(path, authorization, certificate))
-    return 200 if refusal is None else refusal.status
+    try:
+        await authenticator.authenticate(Client(path, authorization, certificate))
+    except AuthError as error:
+        return error.status
+    return 200
 
 
 async def test_everybody_may_read_while_nothing_is_asked_for() -> None:
     """Without users, tokens and authorities there is no login, whatever is sent."""
-    assert await _status(Gatekeeper()) == 200
-    assert await _status(Gatekeeper(), "Basic nonsense") == 200
+    assert await _status(Authenticator()) == 200
+    assert await _status(Authenticator(), "Basic nonsense") == 200
 
 
 @pytest.mark.parametrize("path", sorted(OPEN_PATHS))
 async def test_probes_need_no_login(path: str) -> None:
     """Liveness and readiness stay open: kubelets have no password and no certificate."""
-    gatekeeper = Gatekeeper(_passwords(), _tokens, needs_certificate=True)
-    assert await _status(gatekeeper, path=path) == 200
+    authenticator = Authenticator(_passwords(), _tokens, needs_certificate=True)
+    assert await _status(authenticator, path=path) == 200
 
 
 @pytest.mark.parametrize(
@@ -73,7 +82,7 @@ async def test_probes_need_no_login(path: str) -> None:
 )
 async def test_everything_else_needs_it(path: str) -> None:
     """No other path is open, not even one that does not exist or looks like an open one."""
-    assert await _status(Gatekeeper(_passwords()), path=path) == 401
+    assert await _status(Authenticator(_passwords()), path=path) == 401
 
 
 @pytest.mark.parametrize(
@@ -106,38 +115,38 @@ async def test_everything_else_needs_it(path: str) -> None:
 )
 async def test_credentials_are_right_or_wrong(authorization: str, status: int) -> None:
     """A right password or a right token admits; nothing else does, and nothing else breaks."""
-    assert await _status(Gatekeeper(_passwords(), _tokens), authorization) == status
+    assert await _status(Authenticator(_passwords(), _tokens), authorization) == status
 
 
 async def test_a_refusal_says_how_to_log_in() -> None:
     """The answer names the schemes that are accepted, and none that is not."""
-    asked = Visitor("/metrics", "", has_certificate=False)
-    both = await Gatekeeper(_passwords(), _tokens).refusal(asked)
-    only = await Gatekeeper(None, _tokens).refusal(asked)
-    assert both is not None
-    assert only is not None
-    assert both.headers["WWW-Authenticate"] == (
+    client = Client("/metrics", "", has_certificate=False)
+    with pytest.raises(AuthError) as both:
+        await Authenticator(_passwords(), _tokens).authenticate(client)
+    with pytest.raises(AuthError) as only:
+        await Authenticator(None, _tokens).authenticate(client)
+    assert both.value.headers["WWW-Authenticate"] == (
         'Basic realm="hw-exporter", charset="UTF-8", Bearer realm="hw-exporter"'
     )
-    assert only.headers["WWW-Authenticate"] == 'Bearer realm="hw-exporter"'
+    assert only.value.headers["WWW-Authenticate"] == 'Bearer realm="hw-exporter"'
 
 
 async def test_a_certificate_is_needed_where_authorities_are_named() -> None:
     """Mutual TLS and a login are asked for together where both are configured."""
-    gatekeeper = Gatekeeper(None, _tokens, needs_certificate=True)
+    authenticator = Authenticator(None, _tokens, needs_certificate=True)
     token = f"Bearer {TOKEN}"
-    assert await _status(gatekeeper, token) == 403
-    assert await _status(gatekeeper, token, certificate=True) == 200
-    assert await _status(gatekeeper, certificate=True) == 401
+    assert await _status(authenticator, token) == 403
+    assert await _status(authenticator, token, certificate=True) == 200
+    assert await _status(authenticator, certificate=True) == 401
 
 
 async def test_what_is_known_costs_nothing() -> None:
     """A thousand requests with one right and one wrong password are two bcrypt checks."""
     passwords = _passwords()
-    gatekeeper = Gatekeeper(passwords)
+    authenticator = Authenticator(passwords)
     for _ in range(500):
-        assert await _status(gatekeeper, _basic("prometheus", "secret:word")) == 200
-        assert await _status(gatekeeper, _basic("prometheus", "wrong")) == 401
+        assert await _status(authenticator, _basic("prometheus", "secret:word")) == 200
+        assert await _status(authenticator, _basic("prometheus", "wrong")) == 401
     assert passwords.checks == 2
 
 
@@ -154,18 +163,18 @@ async def test_guessing_is_bounded_and_spares_who_is_known() -> None:
         running -= 1
         return function()
 
-    passwords = Passwords({"prometheus": HASH}, slow)
-    gatekeeper = Gatekeeper(passwords)
+    passwords = PasswordVerifier({"prometheus": HASH}, slow)
+    authenticator = Authenticator(passwords)
     release.set()
     good = _basic("prometheus", "secret:word")
-    assert await _status(gatekeeper, good) == 200
+    assert await _status(authenticator, good) == 200
     release.clear()
     guesses = [
-        asyncio.ensure_future(_status(gatekeeper, _basic("prometheus", str(number))))
+        asyncio.ensure_future(_status(authenticator, _basic("prometheus", str(number))))
         for number in range(1000)
     ]
     await asyncio.sleep(0)
-    assert await _status(gatekeeper, good) == 200
+    assert await _status(authenticator, good) == 200
     release.set()
     statuses = await asyncio.gather(*guesses)
     assert statuses.count(401) == MAX_WAITING
@@ -173,10 +182,19 @@ async def test_guessing_is_bounded_and_spares_who_is_known() -> None:
     assert passwords.checks == 1 + MAX_WAITING
 
 
+async def test_equal_logins_at_once_are_one_check() -> None:
+    """Five clients that send one login at the same moment cost a single bcrypt check."""
+    passwords = _passwords()
+    assert all(
+        await asyncio.gather(*(passwords.verify("prometheus", "secret:word") for _ in range(5)))
+    )
+    assert passwords.checks == 1
+
+
 async def test_an_unknown_name_costs_as_much_as_a_known_one() -> None:
     """Names cannot be found out by the time an answer takes."""
     passwords = _passwords()
-    assert not await passwords.fit("nobody", "secret:word")
+    assert not await passwords.verify("nobody", "secret:word")
     assert passwords.checks == 1
 
 

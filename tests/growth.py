@@ -1,0 +1,28 @@
+"""How the cost of a call grows with the length of what it is given."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+FACTOR = 16
+"""Sixteen times the input: a linear call costs 16 times as much, a quadratic one 256 times."""
+
+MOST = 2.5 * FACTOR
+NOISE_SECS = 0.0003
+"""What a switch of tasks costs; a call this cheap harms nobody however it grows."""
+
+
+def is_linear(call: Callable[[Any], object], make: Callable[[int], Any], length: int) -> bool:
+    """Whether an input of `length` costs about sixteen times as much as a sixteenth of it."""
+    short, long = make(length // FACTOR), make(length)
+    return _cost(call, long) <= MOST * _cost(call, short) + NOISE_SECS
+
+
+def _cost(call: Callable[[Any], object], given: Any) -> float:
+    """The least processor time of three calls, in seconds."""
+    costs = []
+    for _ in range(3):
+        began = time.thread_time()
+        call(given)
+        costs.append(time.thread_time() - began)
+    return min(costs)
