@@ -13,6 +13,7 @@ RUN python3 -m venv /opt/hw-exporter \
       -r deploy/build-requirements.lock
 COPY pyproject.toml README.md LICENSE VERSION ./
 COPY exporter exporter
+COPY docs/runbooks docs/runbooks
 RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /opt/hw-exporter/bin/python -m pip install --quiet --no-deps --no-index /wheels/*.whl \
  && /opt/hw-exporter/bin/python -m pip uninstall --quiet --yes setuptools pip

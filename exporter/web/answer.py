@@ -1,6 +1,6 @@
-"""What an endpoint answers: bytes, their type, a status and headers."""
+"""What an endpoint is asked for and what it answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,16 @@ JSON_TYPE = "application/json; charset=utf-8"
 HTML_TYPE = "text/html; charset=utf-8"
 PLAIN_TYPE = "text/plain; charset=utf-8"
 NO_STORE = {"Cache-Control": "no-store"}
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What an endpoint needs of a request; `accept` and `accept_encoding` are the headers."""
+
+    path: str
+    query: Sequence[tuple[str, str]] = ()
+    accept: str = ""
+    accept_encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)

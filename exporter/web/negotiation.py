@@ -1,11 +1,13 @@
 """What a client wants: media types and encodings with their weights (RFC 9110, section 12.5)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 
 from exporter.exposition.render import Format
+from exporter.web.parameters import MalformedQuery
 
 _WEIGHT = re.compile(r"(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")
 OPENMETRICS_VERSIONS = ("", "1.0.0", "0.0.1")
@@ -83,3 +85,44 @@ def wants_gzip(accept_encoding: str) -> bool:
     weights = {item.name: item.weight for item in _preferences(accept_encoding)}
     weight = weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0)))
     return weight > 0
+
+
+class Form(Enum):
+    """How a document is written."""
+
+    JSON = "json"
+    HTML = "html"
+    TEXT = "text"
+
+
+_MEDIA_TYPES = {
+    "application/json": Form.JSON,
+    "text/html": Form.HTML,
+    "application/xhtml+xml": Form.HTML,
+    "text/plain": Form.TEXT,
+    "text/markdown": Form.TEXT,
+}
+
+
+def wanted_form(values: Mapping[str, str], accept: str, default: Form) -> Form:
+    """Return the form that `format` names, else the one wanted most; raise MalformedQuery."""
+    name = values.get("format")
+    if name is None:
+        return _accepted_form(accept) or default
+    try:
+        return Form(name)
+    except ValueError:
+        allowed = ", ".join(form.value for form in Form)
+        raise MalformedQuery(f"format is one of {allowed}") from None
+
+
+@lru_cache(maxsize=64)
+def _accepted_form(accept: str) -> Form | None:
+    """Return the form with the highest weight; of equal ones JSON, then HTML."""
+    weights = dict.fromkeys(Form, 0.0)
+    for item in _preferences(accept):
+        form = _MEDIA_TYPES.get(item.name)
+        if form is not None:
+            weights[form] = max(weights[form], item.weight)
+    best = max(Form, key=lambda form: weights[form])
+    return best if weights[best] else None

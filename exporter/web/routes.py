@@ -1,7 +1,7 @@
 """The endpoints: from a request to a response, without waiting for anything."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -13,13 +13,15 @@ from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.web import documents
-from exporter.web.answer import HTML_TYPE, Answer, error_answer, json_answer
+from exporter.web.answer import HTML_TYPE, Answer, PageRequest, error_answer, json_answer
 from exporter.web.auth import Authenticator, AuthError, Client
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.guard import SERVER_HEADERS
 from exporter.web.landing import landing_page
 from exporter.web.negotiation import wanted_format, wants_gzip
 from exporter.web.processes import processes
+from exporter.web.runbooks import PREFIX as RUNBOOKS
+from exporter.web.runbooks import runbook_answer
 
 CONTENT_TYPES = {
     Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
@@ -49,7 +51,7 @@ class Status(Protocol):
         ...
 
 
-Endpoint = Callable[[BaseRequest], Answer]
+Endpoint = Callable[[PageRequest], Answer]
 
 
 class Routes:
@@ -80,6 +82,7 @@ class Routes:
             "/processes": self._processes,
             "/faults": self._faults,
             "/why": self._why,
+            RUNBOOKS: runbook_answer,
         }
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
@@ -88,13 +91,14 @@ class Routes:
         if arrived is not None:
             arrived()
         path = request.rel_url.raw_path
-        endpoint = self._endpoints.get(path)
+        known = RUNBOOKS if path.startswith(RUNBOOKS) else path
+        endpoint = self._endpoints.get(known)
         try:
             await self._authenticator.authenticate(_client(request, path))
             answer = self._answer(request, endpoint)
         except AuthError as error:
             answer = error_answer(error.status, error.sentence, error.headers)
-        self.requests[path if endpoint else OTHER_PATH, answer.status] += 1
+        self.requests[known if endpoint else OTHER_PATH, answer.status] += 1
         headers = {**SERVER_HEADERS, "Content-Type": answer.content_type}
         if answer.headers:
             headers.update(answer.headers)
@@ -115,7 +119,12 @@ class Routes:
         if request.method not in ("GET", "HEAD"):
             allow = {"Allow": ALLOWED_METHODS}
             return error_answer(405, "this page can only be read", allow)
-        return endpoint(request)
+        return endpoint(_page_request(request))
+
+    def page(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = "") -> Answer:
+        """The answer to a request that comes from this program itself."""
+        known = RUNBOOKS if path.startswith(RUNBOOKS) else path
+        return self._endpoints[known](PageRequest(path, query, accept))
 
     def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
@@ -126,9 +135,9 @@ class Routes:
         self._actions[request.path]()
         return json_answer({"status": "ok"})
 
-    def _metrics(self, request: BaseRequest) -> Answer:
-        form = wanted_format(_list_header(request, "Accept"))
-        gzipped = wants_gzip(_list_header(request, "Accept-Encoding"))
+    def _metrics(self, request: PageRequest) -> Answer:
+        form = wanted_format(request.accept)
+        gzipped = wants_gzip(request.accept_encoding)
         headers = {"Vary": "Accept, Accept-Encoding"}
         body = self._pages.body(form, gzipped=gzipped)
         if body is None:
@@ -137,32 +146,31 @@ class Routes:
             headers["Content-Encoding"] = "gzip"
         return Answer(body, CONTENT_TYPES[form], headers=headers)
 
-    def _health(self, _: BaseRequest) -> Answer:
+    def _health(self, _: PageRequest) -> Answer:
         is_live = self._status.is_live()
         return json_answer(
             documents.health(self._version, is_live=is_live), 200 if is_live else 503
         )
 
-    def _ready(self, _: BaseRequest) -> Answer:
+    def _ready(self, _: PageRequest) -> Answer:
         reasons = self._status.unready_reasons()
         return json_answer(documents.readiness(self._version, reasons), 503 if reasons else 200)
 
-    def _node(self, _: BaseRequest) -> Answer:
+    def _node(self, _: PageRequest) -> Answer:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: documents.inventory(snapshot, boottime))
 
-    def _processes(self, _: BaseRequest) -> Answer:
+    def _processes(self, _: PageRequest) -> Answer:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: processes(snapshot, boottime))
 
-    def _faults(self, _: BaseRequest) -> Answer:
+    def _faults(self, _: PageRequest) -> Answer:
         return faults_answer(self._status.snapshot())
 
-    def _why(self, request: BaseRequest) -> Answer:
-        query = list(request.rel_url.query.items())
-        return why_answer(self._status.snapshot(), query, _list_header(request, "Accept"))
+    def _why(self, request: PageRequest) -> Answer:
+        return why_answer(self._status.snapshot(), request.query, request.accept)
 
-    def _flat_metrics(self, _: BaseRequest) -> Answer:
+    def _flat_metrics(self, _: PageRequest) -> Answer:
         return self._of_snapshot(documents.flat_metrics)
 
     def _of_snapshot(self, document: Callable[[Snapshot], dict[str, Any]]) -> Answer:
@@ -171,7 +179,7 @@ class Routes:
             return error_answer(503, "the first collection has not ended yet")
         return json_answer(document(snapshot))
 
-    def _landing(self, _: BaseRequest) -> Answer:
+    def _landing(self, _: PageRequest) -> Answer:
         page, policy = landing_page(self._version)
         return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
 
@@ -179,6 +187,15 @@ class Routes:
 def _list_header(request: BaseRequest, name: str) -> str:
     """Return the header as one list, also where it came in several lines (RFC 9110, 5.3)."""
     return ", ".join(request.headers.getall(name, ()))
+
+
+def _page_request(request: BaseRequest) -> PageRequest:
+    return PageRequest(
+        request.path,
+        list(request.rel_url.query.items()),
+        _list_header(request, "Accept"),
+        _list_header(request, "Accept-Encoding"),
+    )
 
 
 def _is_local(request: BaseRequest) -> bool:

@@ -1,0 +1,81 @@
+"""`/runbooks/RULE`: what to do about a fault, from the pages of docs/runbooks/ in the package."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, PageRequest, error_answer, json_answer
+from exporter.web.negotiation import Form, wanted_form
+from exporter.web.parameters import MalformedQuery, parameters
+
+PREFIX = "/runbooks/"
+FOLDER = Path(__file__).resolve().parent.parent / "runbooks"
+
+
+@dataclass(frozen=True, slots=True)
+class Runbook:
+    """What one page says about one rule; `commands` are those of the whole page, for by hand."""
+
+    rule: str
+    title: str
+    text: str
+    commands: str
+
+    def document(self) -> dict[str, Any]:
+        """Return the runbook as JSON."""
+        return {
+            "rule": self.rule,
+            "title": self.title,
+            "text": self.text,
+            "commands": self.commands,
+        }
+
+    def markdown(self) -> str:
+        """Return the runbook as text."""
+        by_hand = f"\n{self.commands}\n" if self.commands else ""
+        return f"# {self.rule}\n\n{self.text}\n{by_hand}"
+
+
+@lru_cache(maxsize=1)
+def runbooks() -> Mapping[str, Runbook]:
+    """Read all runbooks, by rule; about 60 kB, kept from the first question on."""
+    return {
+        book.rule: book
+        for path in sorted(FOLDER.glob("*.md"))
+        for book in _of_page(path.read_text("utf-8"))
+    }
+
+
+def _of_page(text: str) -> Iterator[Runbook]:
+    head, *sections = text.split("\n## ")
+    title, _, by_hand = head.partition("\n")
+    for section in sections:
+        rule, _, body = section.partition("\n")
+        name = title.removeprefix("# Runbook: ").strip()
+        yield Runbook(rule.strip(), name, body.strip(), by_hand.strip())
+
+
+def runbook_answer(request: PageRequest) -> Answer:
+    """Answer with one runbook, or with the list of all."""
+    try:
+        values = parameters(request.query, ("format",))
+        form = wanted_form(values, request.accept, Form.TEXT)
+    except MalformedQuery as malformed:
+        return error_answer(400, str(malformed))
+    rule = request.path.removeprefix(PREFIX)
+    if not rule:
+        return _list(form)
+    book = runbooks().get(rule)
+    if book is None:
+        return error_answer(404, f"there is no runbook of that name; {PREFIX} lists all")
+    if form is Form.JSON:
+        return json_answer(book.document())
+    return Answer(book.markdown().encode(), PLAIN_TYPE, headers=NO_STORE)
+
+
+def _list(form: Form) -> Answer:
+    if form is Form.JSON:
+        return json_answer({"runbooks": list(runbooks())})
+    return Answer("".join(f"{rule}\n" for rule in runbooks()).encode(), PLAIN_TYPE)
