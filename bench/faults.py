@@ -10,7 +10,7 @@ import statistics
 import time
 
 from bench.figures import Figure, table
-from exporter.faults.reasoner import Reasoner, rule_book
+from exporter.faults.engine import Reasoner, rule_book
 from tests.corpus.cases import CASES
 from tests.corpus.large_node import snapshots
 from tests.corpus.scoring import score

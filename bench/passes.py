@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.config import Config, Faults
 from exporter.exposition.live import Moment
@@ -20,11 +21,10 @@ from exporter.exposition.render import Format
 from exporter.judging import Judging
 from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.model.reading import Reading
-from exporter.sources.pod_resources import PodResources
-from exporter.sources.process_files import ProcessReader
-from exporter.sources.threads import DaemonThreads
-from exporter.sources.workload_accounts import WorkloadAccounts
-from exporter.sources.workloads import NodeFiles, WorkloadSource
+from exporter.sources.workloads.aggregate import WorkloadAccounts
+from exporter.sources.workloads.pod_resources import PodResources
+from exporter.sources.workloads.processes import ProcessReader
+from exporter.sources.workloads.source import NodeFiles, WorkloadSource
 from tests.fakes import host_proc
 from tests.fakes.host_tree import gpu_node
 from tests.sources.whole_node import sources

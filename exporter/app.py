@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
 from exporter.exposition import NAMES
@@ -24,10 +25,9 @@ from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
 from exporter.sources import chosen
+from exporter.sources.context import Surroundings
 from exporter.sources.gpu_release import GpuRelease
-from exporter.sources.roots import resolved
-from exporter.sources.surroundings import Surroundings
-from exporter.sources.threads import DaemonThreads
+from exporter.sources.host.roots import resolved
 from exporter.web.guard import GuardedServer, Limits
 from exporter.web.listening import BACKLOG, is_taken, listening_sockets
 from exporter.web.routes import Routes

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.blocking import DaemonThreads
 from exporter.commands.offered import add_rules_command, add_selfcheck_command
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
 from exporter.identity import Identity
 from exporter.model.label import clean_text
 from exporter.sources import chosen
-from exporter.sources.threads import DaemonThreads
 from exporter.web.credentials import SecurityError
 from exporter.web.security import Security
 
@@ -180,7 +180,7 @@ def _check_rules(config: Config) -> None:
     """Raise ConfigError for the first mistake in a rule file, where mistakes are fatal."""
     if not (config.faults.strict and config.faults.enabled):
         return
-    from exporter.faults.reasoner import rule_book  # noqa: PLC0415 - only where rules are checked
+    from exporter.faults.engine import rule_book  # noqa: PLC0415 - only where rules are checked
 
     for mistake in rule_book(config.faults.rules_dirs).mistakes:
         raise ConfigError(str(mistake))

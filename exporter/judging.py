@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from exporter.config import Config
-from exporter.faults import state_file
-from exporter.faults.reasoner import Reasoner, rule_book
-from exporter.faults.rule_files import RuleBook
+from exporter.faults import persistence
+from exporter.faults.engine import Reasoner, rule_book
+from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.sources.interface import CallBlocking
@@ -37,7 +37,7 @@ class Judging:
         self._news: str | None = None  # what is to be written
         self._cannot_write = False
         boot_id = _boot_id(Path(config.sources.proc_root)) if self._folder else ""
-        kept = state_file.read(self._folder, boot_id) if self._folder else None
+        kept = persistence.read(self._folder, boot_id) if self._folder else None
         self._reasoner = Reasoner(loaded_rules(config), stopwatch, boot_id, kept)
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
@@ -79,7 +79,7 @@ class Judging:
 
     async def _write_once(self, folder: Path, text: str) -> None:
         try:
-            await self._call(lambda: state_file.write(folder, text))
+            await self._call(lambda: persistence.write(folder, text))
         except OSError as error:
             if not self._cannot_write:
                 log.warning("faults cannot be kept in %s: %s", folder, error.strerror)

@@ -17,10 +17,10 @@ from exporter.model.gpu import Gpu
 from exporter.model.kernel_log import KernelLog
 from exporter.model.reading import Reading
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
-from exporter.sources.cpu import CpuTimes, usage_percent
-from exporter.sources.gpu_answer import GpuAnswer
-from exporter.sources.gpu_cache import CacheLives, GpuCache
-from exporter.sources.gpu_events import GpuEvents
+from exporter.sources.gpu.backend import GpuAnswer
+from exporter.sources.gpu.cache import CacheLives, GpuCache
+from exporter.sources.gpu.xid_events import GpuEvents
+from exporter.sources.host.cpu import CpuTimes, usage_percent
 from tests.fakes.virtual_time import run_virtually
 from tests.faults.scenes import event
 from tests.sources.whole_node import call_now

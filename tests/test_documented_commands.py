@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from exporter.config_file import load, read_file
-from exporter.faults.reasoner import rule_book
+from exporter.faults.engine import rule_book
 from tests.documentation.blocks import (
     LANGUAGES,
     PAGES,

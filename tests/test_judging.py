@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import pytest
 
+from exporter.blocking import DaemonThreads
 from exporter.config import Config, Faults, Sources, State
 from exporter.judging import Judging
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
-from exporter.sources.threads import DaemonThreads
 from tests.faults.scenes import event
 
 T = TypeVar("T")

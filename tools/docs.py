@@ -14,10 +14,10 @@ from exporter.exposition.family import Family
 from exporter.exposition.live import LiveFamily
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.catalogue.page import xid_page
-from exporter.faults.kinds import VOCABULARY
-from exporter.faults.reasoner import rule_book
-from exporter.faults.rules_page import rules_page
-from exporter.sources.kernel_log.meanings import kernel_log_page
+from exporter.faults.engine import rule_book
+from exporter.faults.entities.kinds import VOCABULARY
+from exporter.faults.rules.page import rules_page
+from exporter.sources.kernel_log.patterns.meanings import kernel_log_page
 from tests.scoreboard.table import reliability_page
 from tools.alerts import alerts_page, prometheus_rule
 from tools.dashboard_pages import DASHBOARDS

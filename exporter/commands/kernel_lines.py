@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.enriching import enriched
-from exporter.faults.recording import START_BOOTTIME, START_WALL
+from exporter.faults.events.enrich import enriched
+from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
 from exporter.model.event import Event
-from exporter.sources.kernel_log.intake import Intake, PrintClock
+from exporter.sources.kernel_log.pipeline import Intake, PrintClock
 from exporter.sources.kernel_log.record import Record
 
 

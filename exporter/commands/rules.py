@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities import Scene
-from exporter.faults.judge import Judge
-from exporter.faults.kinds import TRAITS, VOCABULARY
-from exporter.faults.reasoner import Reasoner, rule_book
-from exporter.faults.recorded_snapshots import SnapshotReader, holds_snapshots
-from exporter.faults.recording import START_WALL, BadRecording, Reader
-from exporter.faults.rule_files import RuleBook
+from exporter.faults.engine import Reasoner, rule_book
+from exporter.faults.entities.entity import Scene
+from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.faults.evaluate import Judge
+from exporter.faults.replay.recording import START_WALL, BadRecording, Reader
+from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
+from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import Conclusions, Fault
 
 EXIT_OK = 0

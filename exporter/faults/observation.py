@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from exporter.faults.entities import Address, Entity, Scene
-from exporter.faults.event_memory import EventMemory
-from exporter.faults.event_words import KERNEL_LOG, NVML, heard_from
-from exporter.faults.expression import Events, Name
-from exporter.faults.graph import LIVING, Graph
-from exporter.faults.history import History
-from exporter.faults.links_by_name import links_by_name
-from exporter.faults.naming import NODE_KIND, Naming
-from exporter.faults.rules import Rule
-from exporter.faults.waiting import DISK_FIELDS, WINDOW_SECS, owners, waits
+from exporter.faults.entities.aliases import NODE_KIND, Naming
+from exporter.faults.entities.entity import Address, Entity, Scene
+from exporter.faults.entities.graph import LIVING, Graph
+from exporter.faults.entities.name_edges import links_by_name
+from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, owners, waits
+from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, heard_from
+from exporter.faults.events.store import EventMemory
+from exporter.faults.expr.syntax import Events, Name
+from exporter.faults.rules.rule import Rule
+from exporter.faults.timeseries import History
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from exporter.config import Config
-from exporter.sources import node_building as node
+from exporter.sources.context import Surroundings
 from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
 from exporter.sources.files import FileSource
-from exporter.sources.gpu_building import build_gpu
+from exporter.sources.gpu.gpu_building import build_gpu
+from exporter.sources.host import node_building
 from exporter.sources.interface import AnySource, Source
 from exporter.sources.kernel_log.building import build_kernel_log
-from exporter.sources.our_processes import OurProcessesReader
-from exporter.sources.surroundings import Surroundings
-from exporter.sources.workload_building import build_workloads
+from exporter.sources.self_usage import OurProcessesReader
+from exporter.sources.workloads.workload_building import build_workloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +59,28 @@ def _external_probes(around: Surroundings) -> Source:
 
 
 SOURCES: tuple[SourceRow, ...] = (
-    SourceRow("host", "node", node.host),
-    SourceRow("cpu", "cpu", node.cpu),
-    SourceRow("cpu_health", "cpu", node.cpu_health),
-    SourceRow("memory", "memory", node.memory),
-    SourceRow("numa", "memory", node.numa),
-    SourceRow("edac", "memory", node.edac),
-    SourceRow("paging", "memory", node.paging),
-    SourceRow("pressure", "pressure", node.pressure),
-    SourceRow("process_counts", "processes", node.process_counts),
-    SourceRow("process_states", "processes", node.process_states, by_default=False),
-    SourceRow("clock", "clock", node.clock),
-    SourceRow("disk", "disk", node.disk),
-    SourceRow("filesystem", "filesystem", node.filesystem),
-    SourceRow("nvme", "nvme", node.nvme),
-    SourceRow("nvme_health", "nvme", node.nvme_health, by_default=False),
-    SourceRow("md", "raid", node.md),
-    SourceRow("network", "network", node.network),
-    SourceRow("network_stack", "network", node.network_stack),
-    SourceRow("infiniband", "infiniband", node.infiniband),
-    SourceRow("pcie", "pcie", node.pcie),
-    SourceRow("hwmon", "sensors", node.hwmon),
-    SourceRow("rapl", "sensors", node.rapl),
+    SourceRow("host", "node", node_building.host),
+    SourceRow("cpu", "cpu", node_building.cpu),
+    SourceRow("cpu_health", "cpu", node_building.cpu_health),
+    SourceRow("memory", "memory", node_building.memory),
+    SourceRow("numa", "memory", node_building.numa),
+    SourceRow("edac", "memory", node_building.edac),
+    SourceRow("paging", "memory", node_building.paging),
+    SourceRow("pressure", "pressure", node_building.pressure),
+    SourceRow("process_counts", "processes", node_building.process_counts),
+    SourceRow("process_states", "processes", node_building.process_states, by_default=False),
+    SourceRow("clock", "clock", node_building.clock),
+    SourceRow("disk", "disk", node_building.disk),
+    SourceRow("filesystem", "filesystem", node_building.filesystem),
+    SourceRow("nvme", "nvme", node_building.nvme),
+    SourceRow("nvme_health", "nvme", node_building.nvme_health, by_default=False),
+    SourceRow("md", "raid", node_building.md),
+    SourceRow("network", "network", node_building.network),
+    SourceRow("network_stack", "network", node_building.network_stack),
+    SourceRow("infiniband", "infiniband", node_building.infiniband),
+    SourceRow("pcie", "pcie", node_building.pcie),
+    SourceRow("hwmon", "sensors", node_building.hwmon),
+    SourceRow("rapl", "sensors", node_building.rapl),
     SourceRow("gpu", "gpu", _gpu),
     SourceRow("workloads", "workloads", build_workloads),
     SourceRow("external_probes", "probes", _external_probes),

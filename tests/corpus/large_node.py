@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.recorded_snapshots import SnapshotReader
+from exporter.faults.replay.snapshots import SnapshotReader
 from exporter.model.snapshot import Snapshot
 from tests.corpus.machines import board
 from tests.corpus.parts import (

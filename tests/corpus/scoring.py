@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from exporter.commands.rules import replayed
-from exporter.faults.rule_files import RuleBook
+from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import Fault
 from tests.corpus.labels import Case
 

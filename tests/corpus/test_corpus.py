@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from exporter.faults.reasoner import rule_book
+from exporter.faults.engine import rule_book
 from tests.corpus.cases import CASES
 from tests.corpus.labels import Case
 from tests.corpus.scoring import Result, Score, judged

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.sources import device_allocation, pod_names
+from exporter.sources.workloads import kubelet, pod_logs
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
@@ -38,12 +38,12 @@ class BusyNode:
         tree = gpu_node(folder)
         tree.write(_names())
         if has_checkpoint:
-            tree.write({f"/{device_allocation.CHECKPOINT}": _checkpoint()})
-            tree.at(f"/{device_allocation.CHECKPOINT}").chmod(0o600)
+            tree.write({f"/{kubelet.CHECKPOINT}": _checkpoint()})
+            tree.at(f"/{kubelet.CHECKPOINT}").chmod(0o600)
         tree.write({"/etc/passwd": f"root:x:0:0::/root:/bin/sh\nada:x:{ADA}:{ADA}::/:/bin/sh\n"})
         # As the kernel and the kubelet make them: for root alone.
         tree.at("/sys/class/powercap/intel-rapl:0/energy_uj").chmod(0o400)
-        for path in (Path(f"/{device_allocation.CHECKPOINT}").parent, f"/{pod_names.PODS}"):
+        for path in (Path(f"/{kubelet.CHECKPOINT}").parent, f"/{pod_logs.PODS}"):
             tree.at(str(path)).mkdir(parents=True, exist_ok=True)
             tree.at(str(path)).chmod(0o750)
         shutil.rmtree(tree.at("/dev"))
@@ -91,10 +91,10 @@ def busy_node(folder: Path, library_dir: Path) -> Iterator[BusyNode]:
 
 def _names() -> dict[str, str]:
     return {
-        f"/{pod_names.PODS}/ml_train-0_{TRAINING}/trainer/0.log": "",
-        f"/{pod_names.PODS}/ml_train-0_{TRAINING}/sidecar/0.log": "",
-        f"/{pod_names.PODS}/ml_notebook-0_{IDLE}/main/0.log": "",
-        f"/{pod_names.CONTAINERS}/train-0_ml_trainer-{CONTAINER_ID}.log": "",
+        f"/{pod_logs.PODS}/ml_train-0_{TRAINING}/trainer/0.log": "",
+        f"/{pod_logs.PODS}/ml_train-0_{TRAINING}/sidecar/0.log": "",
+        f"/{pod_logs.PODS}/ml_notebook-0_{IDLE}/main/0.log": "",
+        f"/{pod_logs.CONTAINERS}/train-0_ml_trainer-{CONTAINER_ID}.log": "",
     }
 
 

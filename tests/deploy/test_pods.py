@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from exporter.config import Gpu
-from exporter.sources import device_allocation, host, pod_names, pod_resources, roots
+from exporter.sources.host import host, roots
+from exporter.sources.workloads import kubelet, pod_logs, pod_resources
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image
 from tests.fakes.manifests import (
@@ -31,9 +32,9 @@ BASE_MOUNTS = {
     str(Path(roots.SYS_SIGN).parent),
 }
 FULL_MOUNTS = BASE_MOUNTS | {
-    f"{roots.MOUNTED}/{pod_names.PODS}",
-    f"{roots.MOUNTED}/{pod_names.CONTAINERS}",
-    str(Path(roots.MOUNTED, device_allocation.CHECKPOINT).parent),
+    f"{roots.MOUNTED}/{pod_logs.PODS}",
+    f"{roots.MOUNTED}/{pod_logs.CONTAINERS}",
+    str(Path(roots.MOUNTED, kubelet.CHECKPOINT).parent),
     str(Path(roots.MOUNTED, pod_resources.SOCKET).parent),
     "/var/lib/hw-exporter",
 }

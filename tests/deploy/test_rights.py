@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources import pod_resources
+from exporter.sources.workloads import pod_resources
 from tests.deploy.busy_node import (
     ADA,
     CAPTURE,
@@ -40,7 +40,7 @@ from tests.fakes.manifests import (
 )
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.pods import Pod, running_pod
-from tests.sources.kubelet import Kubelet, list_response, speak
+from tests.sources.workloads.kubelet import Kubelet, list_response, speak
 from tools.rights import RIGHTS, Right
 
 pytestmark = [

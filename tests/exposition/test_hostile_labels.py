@@ -9,7 +9,7 @@ from exporter.exposition.render import Format, render
 from exporter.model.gpu import GpuBackend, Gpus, GpuState
 from exporter.model.label import clean_text
 from exporter.model.snapshot import Snapshot
-from exporter.sources.nvml import parse_answer
+from exporter.sources.gpu.nvml import parse_answer
 from tests.hostile import hostile_names
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporter.faults.entities import Address, Entity, Scene
-from exporter.faults.expression import Type, Value
-from exporter.faults.judge import Judge, KindTraits
-from exporter.faults.rule_files import RuleBook, load_rules
-from exporter.faults.vocabulary import FieldType, Vocabulary
+from exporter.faults.entities.entity import Address, Entity, Scene
+from exporter.faults.entities.vocabulary import FieldType, Vocabulary
+from exporter.faults.evaluate import Judge, KindTraits
+from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Conclusions, Edge, Fault, Key
 

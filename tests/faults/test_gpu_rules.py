@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities import Entity, Scene
-from exporter.faults.judge import Judge
-from exporter.faults.kinds import TRAITS, VOCABULARY
-from exporter.faults.reasoner import rule_book
-from exporter.faults.recording import START_BOOTTIME, START_WALL
-from exporter.faults.rule_files import RuleBook
-from exporter.faults.rules import Rule
+from exporter.faults.engine import rule_book
+from exporter.faults.entities.entity import Entity, Scene
+from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.faults.evaluate import Judge
+from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
+from exporter.faults.rules.loader import RuleBook
+from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import Conclusions
 from tests.faults.gpu_rule_cases import CASES, GPU_PCI, Case, Rise
 

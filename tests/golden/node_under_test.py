@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
 from exporter.config_file import Layer, load
@@ -14,8 +15,7 @@ from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
 from exporter.sources import chosen
-from exporter.sources.surroundings import Surroundings
-from exporter.sources.threads import DaemonThreads
+from exporter.sources.context import Surroundings
 from exporter.web.documents import inventory, to_json
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi

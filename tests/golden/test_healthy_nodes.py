@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.reasoner import Reasoner, rule_book
+from exporter.faults.engine import Reasoner, rule_book
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.fakes.nvml_library import NvmlLibrary

@@ -13,10 +13,10 @@ from exporter.exposition.workloads import FAMILIES
 from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workloads
-from exporter.sources.pod_resources import PodResources
-from exporter.sources.process_files import ProcessReader
-from exporter.sources.workload_accounts import WorkloadAccounts
-from exporter.sources.workloads import NodeFiles, WorkloadSource
+from exporter.sources.workloads.aggregate import WorkloadAccounts
+from exporter.sources.workloads.pod_resources import PodResources
+from exporter.sources.workloads.processes import ProcessReader
+from exporter.sources.workloads.source import NodeFiles, WorkloadSource
 from tests.sources.node_tree import TICKS, NodeTree, device_entry
 
 T = TypeVar("T")

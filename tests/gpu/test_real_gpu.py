@@ -13,9 +13,9 @@ from exporter.cli import child_environment
 from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
-from exporter.sources.gpu_answer import GpuAnswer
-from exporter.sources.nvidia_smi import NvidiaSmiWay
-from exporter.sources.nvml import NvmlWay
+from exporter.sources.gpu.backend import GpuAnswer
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiWay
+from exporter.sources.gpu.nvml import NvmlWay
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
 MIB = 2**20

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.faults.reasoner import rule_book
+from exporter.faults.engine import rule_book
 from exporter.kubernetes.conditions import (
     GPU_DRIVER_RULES,
     NOT_HARDWARE_RULES,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from exporter.sources import (
+from exporter.sources.host import (
     clock,
     cpu,
     cpu_health,
@@ -14,14 +14,14 @@ from exporter.sources import (
     md,
     memory,
     mounts,
+    netstat,
     network,
-    network_stack,
     numa,
     nvme_health,
-    paging,
     pcie,
     pressure,
-    process_counts,
+    processes,
+    vmstat,
 )
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from tests.fakes import host_proc
@@ -47,12 +47,12 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "stat": (cpu.parse_stat, host_proc.stat(4)),
     "loadavg": (cpu.parse_loadavg, LOADAVG),
     "meminfo": (memory.parse_meminfo, host_proc.meminfo(1024 * 1024)),
-    "vmstat": (paging.parse_vmstat, host_proc.VMSTAT),
+    "vmstat": (vmstat.parse_vmstat, host_proc.VMSTAT),
     "diskstats": (_disks, host_proc.DISKSTATS),
     "mountinfo": (_mounts, host_proc.MOUNTINFO),
     "net/dev": (network.parse_dev, host_proc.NET_DEV),
-    "net/snmp": (lambda text: network_stack.parse_snmp(text, "Tcp"), host_proc.NET_SNMP),
-    "softnet_stat": (network_stack.parse_softnet, host_proc.SOFTNET),
+    "net/snmp": (lambda text: netstat.parse_snmp(text, "Tcp"), host_proc.NET_SNMP),
+    "softnet_stat": (netstat.parse_softnet, host_proc.SOFTNET),
     "pressure": (lambda text: pressure.parse_pressure("io", text), PRESSURE),
     "node meminfo": (numa.parse_meminfo, NODE_MEMINFO),
     "interrupts": (lambda text: cpu_health.parse_interrupts(text, "MCE"), host_proc.INTERRUPTS),
@@ -61,9 +61,9 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "state": (infiniband.parse_state, "4: ACTIVE\n"),
     "aer": (pcie.parse_aer, "RxErr 0\nBadTLP 3\nTOTAL_ERR_COR 3\n"),
     "link speed": (pcie.parse_speed, "32.0 GT/s PCIe\n"),
-    "process": (process_counts.parse_state, host_proc.process_stat(1, "a b")),
-    "threads": (process_counts.parse_threads, LOADAVG),
-    "file-nr": (process_counts.parse_file_nr, "3104\t0\t9223372036854775807\n"),
+    "process": (processes.parse_state, host_proc.process_stat(1, "a b")),
+    "threads": (processes.parse_threads, LOADAVG),
+    "file-nr": (processes.parse_file_nr, "3104\t0\t9223372036854775807\n"),
 }
 
 

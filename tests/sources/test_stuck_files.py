@@ -4,15 +4,15 @@ import asyncio
 import threading
 from pathlib import Path
 
+from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.model.node import Memory, Paging
 from exporter.model.pressure import Pressures
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.sources.files import FileSource
-from exporter.sources.memory import MemoryReader
-from exporter.sources.paging import PagingReader
-from exporter.sources.pressure import PressureReader
-from exporter.sources.threads import DaemonThreads
+from exporter.sources.host.memory import MemoryReader
+from exporter.sources.host.pressure import PressureReader
+from exporter.sources.host.vmstat import PagingReader
 from tests.fakes.fuse import StuckFiles
 from tests.sources.small_node import SmallNode
 

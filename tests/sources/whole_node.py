@@ -9,9 +9,10 @@ from typing import TypeVar, cast
 from exporter.config import Config
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
-from exporter.sources import SOURCES, node_building
+from exporter.sources import SOURCES
+from exporter.sources.context import Surroundings
+from exporter.sources.host import node_building
 from exporter.sources.interface import Source, SourceAbsent, SourceFailed
-from exporter.sources.surroundings import Surroundings
 from tests.fakes.host_tree import HostTree
 
 T = TypeVar("T")

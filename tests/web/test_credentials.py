@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from exporter.blocking import DaemonThreads
 from exporter.config import Auth, Server, Tls
-from exporter.sources.threads import DaemonThreads
 from exporter.web.credentials import SecurityError
 from exporter.web.security import Security
 from tests.fakes.certificates import Authority

@@ -11,11 +11,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from exporter.blocking import DaemonThreads
 from exporter.config import Auth, Server, Tls
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot
-from exporter.sources.threads import DaemonThreads
 from exporter.web.guard import GuardedServer, Limits
 from exporter.web.routes import Routes
 from exporter.web.security import Security

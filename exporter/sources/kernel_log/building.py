@@ -3,9 +3,9 @@
 from functools import partial
 from pathlib import Path
 
+from exporter.sources.context import Surroundings
 from exporter.sources.interface import Source
 from exporter.sources.kernel_log.source import NAME, KernelLogSource, Means, Place
-from exporter.sources.surroundings import Surroundings
 
 
 def build_kernel_log(around: Surroundings) -> Source:

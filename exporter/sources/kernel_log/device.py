@@ -9,8 +9,8 @@ import os
 import time
 from collections.abc import Callable
 
-from exporter.sources.kernel_log.intake import Intake
 from exporter.sources.kernel_log.kmsg import READ_BYTES, KmsgReader, Pumped
+from exporter.sources.kernel_log.pipeline import Intake
 
 TURN_RECORDS = 256
 TURN_PAUSE_SECS = 0.05

@@ -9,7 +9,7 @@ import errno
 from collections.abc import Callable
 from enum import Enum
 
-from exporter.sources.kernel_log.intake import MALFORMED, TOO_LONG, Intake
+from exporter.sources.kernel_log.pipeline import MALFORMED, TOO_LONG, Intake
 from exporter.sources.kernel_log.record import parse_kmsg, split_kmsg
 
 READ_BYTES = 16384

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from exporter.model.reading import Reading
 from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.kernel_log.checkpoint import Saved, dump_state, read_state, write_state
 from exporter.sources.kernel_log.device import DeviceWatcher
-from exporter.sources.kernel_log.intake import Intake, PrintClock
-from exporter.sources.kernel_log.lookout import SyslogWatcher
-from exporter.sources.kernel_log.state import Saved, dump_state, read_state, write_state
+from exporter.sources.kernel_log.pipeline import Intake, PrintClock
 from exporter.sources.kernel_log.syslog import KlogCtl, klogctl
+from exporter.sources.kernel_log.syslog_poller import SyslogWatcher
 
 NAME = "kernel_log"
 SAVE_SECS = 1.0

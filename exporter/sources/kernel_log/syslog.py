@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from exporter.sources.kernel_log.intake import Intake
+from exporter.sources.kernel_log.pipeline import Intake
 from exporter.sources.kernel_log.record import Record, parse_syslog
 
 READ_ALL = 3

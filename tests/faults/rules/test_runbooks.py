@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.rule_files import SHIPPED
+from exporter.faults.rules.loader import SHIPPED
 from tests.faults.rules.trials import shipped
 
 RUNBOOKS = Path(__file__).parents[3] / "docs" / "runbooks"

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities import Address, Entity, Scene
-from exporter.faults.expression import Events, Value, Window, walk
-from exporter.faults.judge import Judge
-from exporter.faults.kinds import TRAITS, VOCABULARY
-from exporter.faults.rule_files import SHIPPED, RuleBook, load_rules
-from exporter.faults.rules import Rule
+from exporter.faults.entities.entity import Address, Entity, Scene
+from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.faults.evaluate import Judge
+from exporter.faults.expr.syntax import Events, Value, Window, walk
+from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
+from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import Conclusions, FaultState
 
 START = 10_000.0

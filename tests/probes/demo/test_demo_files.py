@@ -7,15 +7,15 @@ from exporter.probes.demo.files import KERNEL_LOG, TICKS_PER_SEC, NodeFolder
 from exporter.probes.demo.jobs import BATCH, BATCH_SECS, TRAINING
 from exporter.probes.demo.node import DemoNode
 from exporter.probes.demo.script import FELL_OFF, INCIDENTS, SLOW_DISK
-from exporter.sources.cpu import CpuReader
-from exporter.sources.device_allocation import read_checkpoint
-from exporter.sources.disk import DiskReader
+from exporter.sources.host.cpu import CpuReader
+from exporter.sources.host.disk import DiskReader
+from exporter.sources.host.memory import MemoryReader
+from exporter.sources.host.pcie import PcieReader
 from exporter.sources.kernel_log.record import parse_kmsg
-from exporter.sources.memory import MemoryReader
-from exporter.sources.pcie import PcieReader
-from exporter.sources.pid_namespace import pid_scope
-from exporter.sources.pod_names import PodNameReader
-from exporter.sources.process_files import ProcessReader
+from exporter.sources.workloads.kubelet import read_checkpoint
+from exporter.sources.workloads.pid_namespace import pid_scope
+from exporter.sources.workloads.pod_logs import PodNameReader
+from exporter.sources.workloads.processes import ProcessReader
 
 NOW = 5000.0
 STARTS = {incident.name: incident.starts for incident in INCIDENTS}

@@ -23,8 +23,8 @@ from exporter.probes.demo.script import (
     at,
 )
 from exporter.probes.protocol import decode_line, encode_line
-from exporter.sources.gpu_sanity import believable
-from exporter.sources.nvml import parse_answer
+from exporter.sources.gpu.nvml import parse_answer
+from exporter.sources.gpu.validation import believable
 
 BY_NAME = {incident.name: incident for incident in INCIDENTS}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from exporter.model.event import Event
-from exporter.sources.kernel_log.intake import Intake, PrintClock
+from exporter.sources.kernel_log.pipeline import Intake, PrintClock
 from exporter.sources.kernel_log.record import Record, parse_kmsg
 
 BOOTTIME = 5_000.0

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from exporter.sources.kernel_log.intake import Intake
 from exporter.sources.kernel_log.kmsg import KmsgReader, Pumped
+from exporter.sources.kernel_log.pipeline import Intake
 from tests.sources.kernel_log.feeding import intake, kmsg
 
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources.kernel_log.table import KINDS
+from exporter.sources.kernel_log.patterns.table import KINDS
 from tests.sources.kernel_log.feeding import events_of, intake, record
 
 TEMPLATES = """

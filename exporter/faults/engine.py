@@ -1,0 +1,56 @@
+"""From one snapshot after the other to conclusions: what the collector calls to judge."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from exporter.faults.catalogue import shipped_catalogue
+from exporter.faults.entities.kinds import TRAITS, VOCABULARY, scene_of
+from exporter.faults.evaluate import Judge
+from exporter.faults.events.enrich import enriched
+from exporter.faults.events.stream import Feed
+from exporter.faults.persistence import Kept, to_text
+from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions
+
+
+def rule_book(further: tuple[str, ...] = ()) -> RuleBook:
+    """The shipped rules with those of further directories put over them."""
+    return load_rules([SHIPPED, *map(Path, further)], VOCABULARY)
+
+
+class Reasoner:
+    """Judges snapshots by a book of rules; `kept` is what the process before left behind."""
+
+    def __init__(
+        self, book: RuleBook, stopwatch: Callable[[], float], boot_id: str, kept: Kept | None = None
+    ) -> None:
+        self._judge = Judge(book, TRAITS, stopwatch)
+        self._feed = Feed(is_resumed=kept is not None)
+        self._boot_id = boot_id
+        self._last_text = ""
+        if kept is not None:
+            self._judge.recall(kept.bindings)
+            for event in kept.events:
+                self._judge.observer.events.take(event)
+
+    def conclude(self, snapshot: Snapshot) -> Conclusions:
+        """Everything that follows from this snapshot and those before."""
+        catalogue = shipped_catalogue()
+        events = [enriched(event, catalogue) for event in self._feed.new_events(snapshot)]
+        scene = scene_of(snapshot, events, self._feed.heard(snapshot))
+        return self._judge.judge(scene)
+
+    def news_to_keep(self) -> str | None:
+        """What a restart should take over, as text; None when that has not changed."""
+        if not self._boot_id:
+            return None
+        events = tuple(self._judge.observer.events.all())
+        kept = self._judge.kept()
+        mark = (
+            f"{len(events)} {sorted(map(str, kept))} {max((e.boottime for e in events), default=0)}"
+        )
+        if mark == self._last_text:
+            return None
+        self._last_text = mark
+        return to_text(Kept(self._boot_id, kept, events))

@@ -1,0 +1,100 @@
+"""GPUs as entities: stale values are unknown, and a card is also known by its PCI address."""
+
+from collections.abc import Iterable, Mapping
+
+from exporter.faults.entities.entity import Address, Entity, FieldsOf
+from exporter.faults.entities.gpu_fields import DERIVED, derived
+from exporter.faults.entities.kind import Kind, getters_of
+from exporter.faults.entities.vocabulary import FieldType, names_of
+from exporter.faults.expr.syntax import Type, Value
+from exporter.model.gpu import Gpu, Gpus, GpuState
+from exporter.model.pci import pci_address
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+from exporter.model.workload import Workloads
+
+IDENTITY = frozenset({"index", "uuid", "name", "pci_bus_id", "numa_node", "architecture"})
+_GETTERS = getters_of(Gpu)
+
+
+class GpuFields:
+    """The fields of one GPU; those served from the cache are unknown.
+
+    Many rules ask for the same fields: what was asked for once is kept.
+    """
+
+    __slots__ = ("_is_fresh", "_kept", "_values")
+
+    def __init__(self, state: GpuState, derived: Mapping[str, Value]) -> None:
+        self._is_fresh = not state.stale and not state.expired
+        self._values = FieldsOf(state.gpu, _GETTERS)
+        reason = state.reason or ("" if self._is_fresh else None)
+        self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said lately."""
+        if name not in self._kept:
+            is_said = self._is_fresh or name in IDENTITY
+            self._kept[name] = self._values.get(name) if is_said else None
+        return self._kept[name]
+
+
+def _up(state: GpuState) -> bool | None:
+    """Whether it answers; a card that was not asked is neither up nor down."""
+    if not state.stale and not state.expired:
+        return state.up
+    return False if not state.up and state.reason else None
+
+
+def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
+    gpus = snapshot.reading(Gpus)
+    states = gpus.states if gpus else ()
+    workloads = snapshot.reading(Workloads)
+    for state in states:
+        gpu = state.gpu
+        addresses: list[Address] = [("gpu", gpu.uuid)]
+        pci = pci_address(gpu.pci_bus_id or "")
+        if pci:
+            addresses.append(("gpu", pci))
+        name = f"GPU {gpu.index}"
+        fields = GpuFields(state, derived(state, states, workloads))
+        is_fresh = not state.stale and not state.expired
+        yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses), is_fresh)
+
+
+def _links(snapshot: Snapshot) -> Iterable[Entity]:
+    """The NVLinks that are said to be down; the others are known by their events only."""
+    gpus = snapshot.reading(Gpus)
+    for state in gpus.states if gpus else ():
+        pci = pci_address(state.gpu.pci_bus_id or "")
+        rows = state.gpu.nvlink_up or ()
+        if state.stale or state.expired or not pci:
+            continue
+        for link in (label for label, is_up in rows if label != "all" and not is_up):
+            key = ("nvlink", f"{pci}/{link}")
+            yield Entity(key, f"GPU {state.gpu.index} link {link}", {"up": False}, (key,))
+
+
+def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
+    """GPUs with NVLinks are each other's peers; a link is part of its GPU."""
+    gpus = snapshot.reading(Gpus)
+    linked = [s.gpu.uuid for s in (gpus.states if gpus else ()) if s.gpu.nvlink_up]
+    for place, uuid in enumerate(linked):
+        for other in linked[place + 1 :]:
+            yield Edge("peer", ("gpu", uuid), ("gpu", other))
+    at = {pci_address(s.gpu.pci_bus_id or ""): s.gpu.uuid for s in (gpus.states if gpus else ())}
+    for link in _links(snapshot):
+        yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
+
+
+NVLINK = Kind("nvlink", "nvlink", {"up": FieldType(Type.TRUTH)}, _links, Gpus, relate=_neighbours)
+GPU = Kind(
+    "gpu",
+    "gpu",
+    names_of(Gpu)
+    | dict.fromkeys(DERIVED, FieldType(Type.NUMBER))
+    | {"up": FieldType(Type.TRUTH), "reason": FieldType(Type.TEXT)},
+    _gpus,
+    Gpus,
+    kin={"node": "node", "pcie": "pcie", "process": "process"},
+)

@@ -1,0 +1,92 @@
+"""Fields of a GPU that follow from others: its links, fans, siblings and users."""
+
+from collections.abc import Mapping, Sequence
+
+from exporter.faults.expr.syntax import Value
+from exporter.model.gpu import Gpu, GpuState
+from exporter.model.workload import Workloads
+
+BUSY_PERCENT = 20.0
+MIN_SIBLINGS = 2
+
+DERIVED = (
+    "links_down",
+    "fans_stopped",
+    "process_count",
+    "clock_ratio_to_siblings",
+    "orphan_memory_bytes",
+    "idle_allocated_secs",
+    "allocated_without_process",
+)
+"""All names; each is a number, or absent."""
+
+
+def derived(
+    state: GpuState, states: Sequence[GpuState], workloads: Workloads | None
+) -> dict[str, Value]:
+    """What follows for one GPU from what all said; nothing for one served from the cache."""
+    if state.stale or state.expired:
+        return {}
+    gpu = state.gpu
+    return {
+        "links_down": _links_down(gpu),
+        "fans_stopped": _fans_stopped(gpu),
+        "process_count": None if gpu.processes is None else len(gpu.processes),
+        "clock_ratio_to_siblings": _clock_ratio(state, states),
+        **_of_workloads(gpu.uuid, workloads),
+    }
+
+
+def _links_down(gpu: Gpu) -> float | None:
+    if gpu.nvlink_up is None:
+        return None
+    return sum(not is_up for link, is_up in gpu.nvlink_up if link != "all")
+
+
+def _fans_stopped(gpu: Gpu) -> float | None:
+    if not gpu.fan_speed_percent:
+        return None
+    return sum(not speed for _, speed in gpu.fan_speed_percent)
+
+
+def _sm_clock(gpu: Gpu) -> float | None:
+    return dict(gpu.clock_hertz or ()).get("sm")
+
+
+def _clock_ratio(state: GpuState, states: Sequence[GpuState]) -> float | None:
+    """Its clock beside the median of its busy siblings; absent while it is not busy itself."""
+    own = _sm_clock(state.gpu)
+    if own is None or not _is_busy(state):
+        return None
+    others = [
+        clock
+        for other in states
+        if other is not state and other.gpu.name == state.gpu.name and _is_busy(other)
+        if (clock := _sm_clock(other.gpu))
+    ]
+    return own / _median(others) if len(others) >= MIN_SIBLINGS else None
+
+
+def _median(values: list[float]) -> float:
+    """The value in the middle; the module `statistics` would cost half a megabyte for it."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return (ordered[middle] + ordered[-middle - 1]) / 2
+
+
+def _is_busy(state: GpuState) -> bool:
+    use = state.gpu.utilization_percent
+    return not state.stale and not state.expired and use is not None and use > BUSY_PERCENT
+
+
+def _of_workloads(uuid: str, workloads: Workloads | None) -> Mapping[str, Value]:
+    if workloads is None:
+        return {}
+    total = next((row for row in workloads.totals if row.gpu_uuid == uuid), None)
+    uses = [use for use in workloads.uses if use.gpu_uuid == uuid]
+    idle = [use.idle_allocated_secs for use in uses if use.idle_allocated_secs is not None]
+    return {
+        "orphan_memory_bytes": total.orphan_memory_bytes if total else None,
+        "idle_allocated_secs": max(idle, default=None),
+        "allocated_without_process": sum(use.is_allocated and not use.processes for use in uses),
+    }

@@ -1,0 +1,74 @@
+"""The one list of kinds of entities, and what follows from it: words, label types, scenes."""
+
+from collections.abc import Iterable
+from itertools import chain
+from types import MappingProxyType
+
+from exporter.faults.entities.board import (
+    CPU,
+    DIMM,
+    FAN,
+    MD_ARRAY,
+    NFS_MOUNT,
+    NVSWITCH,
+    POWER,
+    TEMPERATURE,
+)
+from exporter.faults.entities.bus import IB_PORT, PCIE
+from exporter.faults.entities.entity import Address, Scene
+from exporter.faults.entities.gpu import GPU, NVLINK
+from exporter.faults.entities.kind import Kind
+from exporter.faults.entities.network import NIC
+from exporter.faults.entities.node import NODE, SOURCE
+from exporter.faults.entities.storage import DISK, FILESYSTEM
+from exporter.faults.entities.vocabulary import Vocabulary
+from exporter.faults.entities.workload import PROCESS, WORKLOAD
+from exporter.faults.evaluate import KindTraits
+from exporter.faults.events.event_kinds import EVENT_WORDS
+from exporter.model.event import Event
+from exporter.model.kernel_log import KernelLog
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Key
+
+KINDS: tuple[Kind, ...] = (
+    *(NODE, CPU, DIMM, TEMPERATURE, FAN, POWER, PCIE),
+    *(GPU, NVLINK, NVSWITCH, DISK, FILESYSTEM, MD_ARRAY, NFS_MOUNT, NIC, IB_PORT),
+    *(PROCESS, WORKLOAD, SOURCE),
+)
+"""Where several kinds have one type in labels, events of that type are about the first."""
+
+VOCABULARY = Vocabulary(
+    names=MappingProxyType({kind.name: kind.names for kind in KINDS}),
+    kin=MappingProxyType({kind.name: kind.kin for kind in KINDS}),
+    event_words=EVENT_WORDS,
+)
+
+TRAITS = KindTraits(
+    hw_types=MappingProxyType({kind.name: kind.hw_type for kind in KINDS}),
+    kin=VOCABULARY.kin,
+    ending=frozenset(kind.name for kind in KINDS if kind.ends),
+)
+
+
+def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str]) -> Scene:
+    """What rules look at: the entities of a snapshot, and the events that are new in it."""
+    return Scene(
+        node=snapshot.node,
+        now=snapshot.taken_boottime,
+        wall=snapshot.taken_at,
+        entities=tuple(chain.from_iterable(kind.build(snapshot) for kind in KINDS)),
+        edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in KINDS)),
+        events=tuple(events),
+        heard=heard,
+        names=tuple(_names_in_log(snapshot)),
+        read_kinds=frozenset(
+            kind.name for kind in KINDS if snapshot.reading(kind.reading) is not None
+        ),
+    )
+
+
+def _names_in_log(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
+    """Which GPU sits at which address, as the driver said: also those that NVML has never seen."""
+    log = snapshot.reading(KernelLog)
+    for pci, uuid in log.gpu_uuids if log else ():
+        yield ("gpu", pci), ("gpu", uuid)

@@ -1,0 +1,178 @@
+"""The node as an entity: all readings that are about it as a whole, by their families' names."""
+
+from collections.abc import Iterable, Mapping
+
+from exporter.faults.entities.entity import Entity, FieldsOf, Getter, labels_of, of_labels
+from exporter.faults.entities.kind import Kind, getters_of, prefixed
+from exporter.faults.entities.vocabulary import FieldType, names_of
+from exporter.faults.expr.syntax import Type, Value
+from exporter.model.clock import Clock
+from exporter.model.gpu import Gpus
+from exporter.model.kernel_log import KernelLog
+from exporter.model.network import NetworkStack
+from exporter.model.node import Cpu, CpuHealth, Host, Memory, Paging
+from exporter.model.our_processes import OurProcesses
+from exporter.model.pcie import Pcie
+from exporter.model.pressure import Pressures
+from exporter.model.process_counts import ProcessCounts
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.workload import Workloads
+
+READINGS: tuple[tuple[str, type], ...] = (
+    ("", Host),
+    ("cpu_", Cpu),
+    ("memory_", Memory),
+    ("memory_", Paging),
+    ("cpu_", CpuHealth),
+    ("kernel_log_", KernelLog),
+    ("", ProcessCounts),
+    ("", NetworkStack),
+    ("clock_", Clock),
+    ("workload_", Workloads),
+    ("exporter_", OurProcesses),
+)
+"""What is put in front of the fields of each reading."""
+
+
+def _read_later(kind: type, get: Getter) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        reading = snapshot.reading(kind) if isinstance(snapshot, Snapshot) else None
+        return None if reading is None else get(reading)
+
+    return value_of
+
+
+def _backend(name: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
+        found: Value = None if gpus is None else getattr(gpus.backend, name)
+        return found
+
+    return value_of
+
+
+def _on_bus(kind: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
+        return None if pcie is None else sum(device.kind == kind for device in pcie.devices)
+
+    return value_of
+
+
+def _up_gpus(snapshot: object) -> Value:
+    gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
+    if gpus is None or any(state.stale and state.up for state in gpus.states):
+        return None
+    return sum(state.up for state in gpus.states)
+
+
+def _pressure(resource: str, kind: str, average: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        pressures = snapshot.reading(Pressures) if isinstance(snapshot, Snapshot) else None
+        found = pressures.of(resource, kind) if pressures else None
+        share: float | None = getattr(found, average, None)
+        return share
+
+    return value_of
+
+
+_PRESSURES: Mapping[str, Getter] = {
+    f"pressure_{resource}_{kind}_{average}": _pressure(resource, kind, average)
+    for resource in ("cpu", "memory", "io", "irq")
+    for kind in ("some", "full")
+    for average in ("avg10", "avg60", "avg300")
+}
+
+_GETTERS: Mapping[str, Getter] = {
+    **_PRESSURES,
+    **{
+        f"{prefix}{name}": _read_later(kind, get)
+        for prefix, kind in READINGS
+        for name, get in getters_of(kind).items()
+    },
+    "gpu_backend": _backend("backend"),
+    "gpu_backend_reason": _backend("reason"),
+    "gpu_nvml_up": _backend("nvml_up"),
+    "gpu_up_count": _up_gpus,
+    "gpu_pci_count": _on_bus("gpu"),
+    "network_pci_count": _on_bus("network"),
+    "nvme_pci_count": _on_bus("nvme"),
+}
+
+_NAMES: Mapping[str, FieldType] = {
+    **dict.fromkeys(_PRESSURES, FieldType(Type.NUMBER)),
+    **{
+        name: found
+        for prefix, kind in READINGS
+        for name, found in prefixed(prefix, names_of(kind)).items()
+    },
+    "gpu_backend": FieldType(Type.TEXT),
+    "gpu_backend_reason": FieldType(Type.TEXT),
+    "gpu_nvml_up": FieldType(Type.TRUTH),
+    "gpu_up_count": FieldType(Type.NUMBER),
+    "gpu_pci_count": FieldType(Type.NUMBER),
+    "network_pci_count": FieldType(Type.NUMBER),
+    "nvme_pci_count": FieldType(Type.NUMBER),
+}
+
+
+_LABELED: Mapping[str, tuple[type, str]] = {
+    f"{prefix}{name}": (kind, name)
+    for prefix, kind in READINGS
+    for name, found in names_of(kind).items()
+    if found.is_labeled
+}
+
+
+class _NodeFields:
+    """The fields of all readings about the node, those with labels included."""
+
+    __slots__ = ("_snapshot", "_values")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._values = FieldsOf(snapshot, _GETTERS)
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said."""
+        field, wanted = labels_of(name)
+        if not wanted:
+            return self._values.get(name)
+        if field not in _LABELED:
+            return None
+        kind, attribute = _LABELED[field]
+        return of_labels(getattr(self._snapshot.reading(kind), attribute, ()), wanted)
+
+
+def _node(snapshot: Snapshot) -> Iterable[Entity]:
+    key = ("node", snapshot.node)
+    yield Entity(key, snapshot.node, _NodeFields(snapshot), (("node", ""), key))
+
+
+def _sources(snapshot: Snapshot) -> Iterable[Entity]:
+    for report in snapshot.reports:
+        yield Entity(("source", report.source), report.source, FieldsOf(report, _SOURCE_GETTERS))
+
+
+def _is(outcome: Outcome) -> Getter:
+    def value_of(report: object) -> Value:
+        return isinstance(report, SourceReport) and report.outcome is outcome
+
+    return value_of
+
+
+_SOURCE_GETTERS = getters_of(SourceReport) | {
+    "stuck": _is(Outcome.STUCK),
+    "failed": _is(Outcome.FAILED),
+    "absent": _is(Outcome.ABSENT),
+}
+
+NODE = Kind("node", "node", _NAMES, _node, Host, kin={})
+SOURCE = Kind(
+    "source",
+    "exporter",
+    names_of(SourceReport)
+    | {name: FieldType(Type.TRUTH) for name in ("stuck", "failed", "absent")},
+    _sources,
+    SourceReport,
+)

@@ -1,0 +1,100 @@
+"""Disks and filesystems as entities; a filesystem is part of the disk it lies on."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from exporter.faults.entities.entity import Address, Entity, FieldsOf
+from exporter.faults.entities.kind import Kind, getters_of
+from exporter.faults.entities.nvme_fields import NVME_NAMES, nvme_fields
+from exporter.faults.entities.vocabulary import names_of
+from exporter.faults.expr.syntax import Value
+from exporter.model.disk import Disk, Disks, whole_disk
+from exporter.model.filesystem import Filesystem, Filesystems
+from exporter.model.nvme import NvmeControllers
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+
+_DISK_GETTERS = getters_of(Disk)
+_FILESYSTEM_GETTERS = getters_of(Filesystem)
+_NVME = re.compile(r"(nvme\d+)n\d+")
+
+
+class _DiskFields:
+    """The fields of a disk with those of its controller."""
+
+    __slots__ = ("_of_controller", "_values")
+
+    def __init__(self, disk: Disk, of_controller: Mapping[str, Value]) -> None:
+        self._values = FieldsOf(disk, _DISK_GETTERS)
+        self._of_controller = of_controller
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said."""
+        if name in NVME_NAMES:
+            return self._of_controller.get(name)
+        return self._values.get(name)
+
+
+def _disks(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Disks)
+    said = nvme_fields(snapshot)
+    for disk in reading.disks if reading else ():
+        addresses: list[Address] = [("physical_disk", disk.device)]
+        controller = _NVME.fullmatch(disk.device)
+        if controller:
+            addresses.append(("physical_disk", controller[1]))
+        fields = _DiskFields(disk, said.get(controller[1], {}) if controller else {})
+        yield Entity(("disk", disk.device), disk.device, fields, tuple(addresses))
+
+
+def _filesystems(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Filesystems)
+    for filesystem in reading.filesystems if reading else ():
+        mountpoint = filesystem.mountpoint
+        addresses: tuple[Address, ...] = (
+            ("logical_disk", mountpoint),
+            ("logical_disk", filesystem.device.removeprefix("/dev/")),
+        )
+        fields = FieldsOf(filesystem, _FILESYSTEM_GETTERS)
+        yield Entity(("filesystem", mountpoint), mountpoint, fields, addresses)
+
+
+def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
+    disks = snapshot.reading(Disks)
+    known = {disk.device for disk in disks.disks} if disks else set()
+    reading = snapshot.reading(Filesystems)
+    for filesystem in reading.filesystems if reading else ():
+        disk = whole_disk(filesystem.device)
+        if disk in known:
+            yield Edge("part_of", ("filesystem", filesystem.mountpoint), ("disk", disk))
+
+
+def _sits_in(snapshot: Snapshot) -> Iterable[Edge]:
+    """Which PCI device each NVMe disk is."""
+    controllers, disks = snapshot.reading(NvmeControllers), snapshot.reading(Disks)
+    for controller in controllers.controllers if controllers else ():
+        for disk in disks.disks if disks and controller.pci_bus_id else ():
+            match = _NVME.fullmatch(disk.device)
+            if match and match[1] == controller.device:
+                yield Edge("part_of", ("disk", disk.device), ("pcie", str(controller.pci_bus_id)))
+
+
+DISK = Kind(
+    "disk",
+    "physical_disk",
+    {**names_of(Disk), **NVME_NAMES},
+    _disks,
+    Disks,
+    kin={"node": "node", "pcie": "pcie"},
+    relate=_sits_in,
+)
+FILESYSTEM = Kind(
+    "filesystem",
+    "logical_disk",
+    names_of(Filesystem),
+    _filesystems,
+    Filesystems,
+    kin={"node": "node", "disk": "disk"},
+    relate=_lies_on,
+    ends=True,
+)

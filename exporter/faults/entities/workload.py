@@ -1,0 +1,110 @@
+"""Processes on GPUs and the workloads they belong to as entities; both end."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
+
+from exporter.faults.entities.entity import Address, Entity, FieldsOf
+from exporter.faults.entities.kind import Kind, getters_of
+from exporter.faults.entities.vocabulary import FieldType, names_of
+from exporter.faults.expr.syntax import Type, Value
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+from exporter.model.workload import GpuClient, Workload, Workloads, WorkloadUse
+
+REMEMBERED = 1024
+"""Processes of which it is kept what they use: it seldom changes."""
+
+_CLIENT_GETTERS = getters_of(GpuClient)
+_USE_GETTERS = getters_of(WorkloadUse)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def workload_id(workload: Workload) -> str:
+    """The stable id of a workload: namespace, pod and container, or what stands for them."""
+    return "/".join(part for part in (workload.namespace, workload.pod, workload.container) if part)
+
+
+class _ProcessFields(FieldsOf):
+    """A process, with how long it has slept uninterruptibly."""
+
+    __slots__ = ("_client", "_now")
+
+    def __init__(self, client: GpuClient, now: float) -> None:
+        super().__init__(client, _CLIENT_GETTERS)
+        self._client = client
+        self._now = now
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said."""
+        if name != "waiting_secs":
+            return super().get(name)
+        since = self._client.waits_since_boottime
+        if since is not None:
+            return max(0.0, self._now - since)
+        return None if self._client.state is None else 0.0
+
+
+def _processes(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Workloads)
+    for client in reading.clients if reading else ():
+        pid = str(client.pid)
+        name = f"{client.name} ({pid})" if client.name else pid
+        fields = _ProcessFields(client, snapshot.taken_boottime)
+        yield Entity(("process", pid), name, fields, (("process", pid),))
+
+
+def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Workloads)
+    if reading is None:
+        return
+    uids: dict[Workload, set[str]] = {use.workload: set() for use in reading.uses}
+    for client in reading.clients:
+        if client.workload is not None:
+            uids.setdefault(client.workload, set()).update(
+                [client.pod_uid] if client.pod_uid else []
+            )
+    first = {use.workload: use for use in reversed(reading.uses)}
+    for workload, pods in uids.items():
+        key = ("workload", workload_id(workload))
+        addresses: list[Address] = [key, *(("workload", uid) for uid in sorted(pods))]
+        fields = FieldsOf(first.get(workload, workload), _USE_GETTERS)
+        yield Entity(key, key[1], fields, tuple(addresses))
+
+
+def _uses(snapshot: Snapshot) -> Iterable[Edge]:
+    reading = snapshot.reading(Workloads)
+    return chain.from_iterable(
+        _uses_of(str(client.pid), tuple([use.gpu_uuid for use in client.uses]), client.workload)
+        for client in (reading.clients if reading else ())
+    )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _uses_of(pid: str, gpu_uuids: tuple[str, ...], workload: Workload | None) -> tuple[Edge, ...]:
+    """Which GPUs one process uses, and which workload it runs in."""
+    key = ("process", pid)
+    uses = [Edge("consumes", key, ("gpu", gpu_uuid)) for gpu_uuid in dict.fromkeys(gpu_uuids)]
+    if workload is not None:
+        uses.append(Edge("runs_in", key, ("workload", workload_id(workload))))
+    return tuple(uses)
+
+
+PROCESS = Kind(
+    "process",
+    "process",
+    names_of(GpuClient) | {"waiting_secs": FieldType(Type.NUMBER)},
+    _processes,
+    Workloads,
+    kin={"node": "node", "gpu": "gpu", "workload": "workload"},
+    relate=_uses,
+    ends=True,
+)
+WORKLOAD = Kind(
+    "workload",
+    "workload",
+    {name: found for name, found in names_of(WorkloadUse).items() if name != "gpu_uuid"},
+    _workloads,
+    Workloads,
+    ends=True,
+)

@@ -1,0 +1,1 @@
+"""Events: store, stream, and what catalogues add to them."""

@@ -1,0 +1,91 @@
+"""What the tables know of a code, added to the event that has it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from types import MappingProxyType
+
+from exporter.faults.events.nvlink5 import decode_nvlink5
+from exporter.faults.events.nvlink_registers import decode_registers
+from exporter.model.catalogue import UNKNOWN, Catalogue
+from exporter.model.disk import whole_disk
+from exporter.model.event import Event
+
+NVLINK5_CODES = frozenset(range(144, 151))
+NVLINK_CODE = 74
+HARMLESS_KINDS = frozenset({"ignore", "sympathetic", "corrected"})
+UNCORRECTED_BIT = 61
+"""Of the status of a machine check: Intel SDM volume 3B, section 16.3.2.2."""
+
+_WORD = re.compile(r"0x([0-9a-f]{1,8})")
+_GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
+FATAL_CLASSES = ("fatal_port", "fatal_fabric")
+
+
+def enriched(event: Event, catalogue: Catalogue) -> Event:
+    """The event with what its code means: `meaning`, `severity_class`, `advice`, `fatal`.
+
+    Codes are decoded where they have parts, and what a partition says is about its disk.
+    """
+    code = event.fields.get("code", "")
+    added: dict[str, str] = {}
+    if event.kind == "xid" and code.isdigit():
+        added = dict(_xid(event, int(code), catalogue))
+    elif event.kind == "sxid" and code.isdigit():
+        added = dict(_sxid(event, int(code), catalogue))
+    elif event.kind == "mce" and "status" in event.fields:
+        added = {"uncorrected": "yes" if _is_uncorrected(event) else "no"}
+    elif event.kind == "segfault":
+        library = event.fields.get("library", "")
+        added = {"gpu_library": "yes" if _GPU_LIBRARY.search(library) else "no"}
+    elif event.entity_type == "physical_disk":
+        return replace(event, entity_id=whole_disk(event.entity_id))
+    if not added:
+        return event
+    return replace(event, fields=MappingProxyType({**event.fields, **added}))
+
+
+def _is_uncorrected(event: Event) -> bool:
+    """A machine check that was an exception, or whose status says that nothing was corrected."""
+    status = int(event.fields["status"], 16)
+    return "exception" in event.fields or bool(status >> UNCORRECTED_BIT & 1)
+
+
+def _xid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    entry = catalogue.xid(code)
+    yield "meaning", entry.meaning
+    yield "severity_class", entry.severity
+    yield "origin", entry.origin
+    if code in NVLINK5_CODES and "info" in event.fields:
+        meaning = decode_nvlink5(
+            catalogue.nvlink5,
+            xid=code,
+            unit=event.fields.get("unit", ""),
+            word=event.fields.get("severity", ""),
+            info=int(event.fields["info"], 16),
+            status=int(event.fields.get("status", "0"), 16),
+        )
+        yield "fatal", "yes" if meaning.fatal else "no"
+        yield "advice", meaning.action
+        return
+    yield "advice", entry.action
+    if code == NVLINK_CODE:
+        yield "fatal", "yes" if _is_link_hardware(event) else "no"
+
+
+def _is_link_hardware(event: Event) -> bool:
+    """Whether the registers of Xid 74 say more than that something else went wrong."""
+    words = [int(word, 16) for word in _WORD.findall(event.fields.get("registers", ""))]
+    kinds = {finding.kind for finding in decode_registers(words)}
+    return not kinds or not kinds <= HARMLESS_KINDS
+
+
+def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    """The word in the line is trusted before the table."""
+    entry = catalogue.sxids.get(code)
+    yield "meaning", entry.meaning if entry else event.fields.get("text", UNKNOWN)
+    word = event.fields.get("severity", "").lower()
+    fatality = entry.fatality if entry else UNKNOWN
+    is_fatal = word == "fatal" if word else fatality in FATAL_CLASSES
+    yield "fatal", "yes" if is_fatal else "no"
+    yield "fatality", fatality

@@ -1,0 +1,167 @@
+"""The events of the last day by what they are about: bounded, whatever is flooded."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from exporter.faults.entities.entity import Address
+from exporter.faults.expr.syntax import MAX_WINDOW_SECS, Events
+from exporter.model.event import Event
+
+MAX_PER_CODE = 64
+"""Equal events of one entity that are kept; a count above is a count of so many."""
+
+MAX_CODES = 5_000
+"""Different codes over all entities that are kept; the one quiet for longest goes first."""
+
+ENDED = "ended"
+"""The field of an event that says that the kind is over for what it is about."""
+
+NOT_ENDED = ("no",)
+"""`ended=no` in a rule: what is not over yet."""
+
+PROCESS = "process"
+
+_Slot = tuple[Address, str, str]
+
+
+class EventMemory:
+    """Events by address, kind and code, so that many of one code cannot push out another."""
+
+    def __init__(self) -> None:
+        self._slots: dict[_Slot, deque[Event]] = {}
+        self._by_kind: dict[str, dict[Address, set[str]]] = {}
+
+    def take(self, event: Event) -> None:
+        """Remember one event."""
+        for address in addresses_of(event):
+            self._keep(event, (address, event.kind, event.fields.get("code", "")))
+
+    def exchange(self, event: Event, fuller: Event) -> None:
+        """Remember another event in the place of one that says less of the same."""
+        for address in addresses_of(event):
+            slot = (address, event.kind, event.fields.get("code", ""))
+            others = [other for other in self._slots.get(slot, ()) if other is not event]
+            if others:
+                self._slots[slot] = deque(others, MAX_PER_CODE)
+            elif slot in self._slots:
+                self._drop(slot)
+        self.take(fuller)
+
+    def _keep(self, event: Event, slot: _Slot) -> None:
+        kept = self._slots.pop(slot, None)
+        if kept is None:
+            kept = deque(maxlen=MAX_PER_CODE)
+            for word in (event.kind, event.type.value):
+                self._by_kind.setdefault(word, {}).setdefault(slot[0], set())
+            self._index(slot, event.type.value)
+        kept.append(event)
+        self._slots[slot] = kept  # at the end: the order is that of the last event
+        if len(self._slots) > MAX_CODES:
+            self._drop(next(iter(self._slots)))
+
+    def forget_old(self, now: float) -> None:
+        """Let events go that no window reaches any more."""
+        old = now - MAX_WINDOW_SECS
+        for slot in [s for s, kept in self._slots.items() if kept[-1].boottime < old]:
+            self._drop(slot)
+
+    def matching(
+        self, addresses: Iterable[Address] | None, wanted: Events, now: float
+    ) -> list[Event]:
+        """The events of these addresses (of all for None) that are wanted, oldest first."""
+        places = self._by_kind.get(wanted.what)
+        if not places:
+            return []
+        since = now - wanted.within_secs
+        chosen = list(places) if addresses is None else [a for a in addresses if a in places]
+        found = []
+        for address in chosen:
+            kept = [event for event in self._of(address, wanted) if event.boottime >= since]
+            found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
+        found = list({id(event): event for event in found}.values())  # one may have two addresses
+        found.sort(key=lambda event: event.boottime)
+        return _largest_group(found, wanted) if wanted.alike or wanted.differ else found
+
+    def addresses(self) -> set[Address]:
+        """Everything that had events."""
+        return {slot[0] for slot in self._slots}
+
+    def addresses_with(self, what: str) -> Iterable[Address]:
+        """Everything that had events of this kind or type."""
+        return self._by_kind.get(what, {}).keys()
+
+    def all(self) -> Iterator[Event]:
+        """Every event that is kept, once."""
+        kept = {id(event): event for events in self._slots.values() for event in events}
+        yield from kept.values()
+
+    def _of(self, address: Address, wanted: Events) -> Iterator[Event]:
+        codes = dict(wanted.filters).get("code")
+        for label in self._by_kind[wanted.what][address]:
+            kind, _, code = label.partition("\n")
+            if codes is None or code in codes:
+                yield from self._slots[address, kind, code]
+
+    def _index(self, slot: _Slot, event_type: str) -> None:
+        address, kind, code = slot
+        for word in (kind, event_type):
+            self._by_kind[word][address].add(f"{kind}\n{code}")
+
+    def _drop(self, slot: _Slot) -> None:
+        event = self._slots.pop(slot)[0]
+        address, kind, code = slot
+        for word in (kind, event.type.value):
+            labels = self._by_kind[word][address]
+            labels.discard(f"{kind}\n{code}")
+            if not labels:
+                del self._by_kind[word][address]
+
+
+def addresses_of(event: Event) -> tuple[Address, ...]:
+    """What the event is about; an error of a GPU that names a process is about that as well."""
+    about = (event.entity_type, event.entity_id)
+    pid = event.fields.get("pid", "")
+    if event.kind == "xid" and pid.isdigit():
+        return about, (PROCESS, pid)
+    return (about,)
+
+
+def number_of(events: list[Event], wanted: Events) -> int:
+    """How many they are: events, or different values in the fields that have to differ."""
+    return len(_groups(events, wanted.differ)) if wanted.differ else len(events)
+
+
+def _largest_group(events: list[Event], wanted: Events) -> list[Event]:
+    """Those that are equal in the fields that are to be alike; of several such the most."""
+    groups = _groups((e for e in events if _groups([e], wanted.differ)), wanted.alike)
+    return max(groups.values(), key=lambda group: number_of(group, wanted), default=[])
+
+
+def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ...], list[Event]]:
+    """The events by their values in these fields; those that lack one are left out."""
+    groups: dict[tuple[str, ...], list[Event]] = {}
+    for event in events:
+        values = tuple(event.fields.get(name, "") for name in names)
+        if all(values):
+            groups.setdefault(values, []).append(event)
+    return groups
+
+
+def _open(events: list[Event], wanted: Events) -> list[Event]:
+    """The events of one address; with `ended=no` only those after the last that ended them."""
+    if dict(wanted.filters).get(ENDED) != NOT_ENDED:
+        return events
+    over = max((event.boottime for event in events if ENDED in event.fields), default=None)
+    return events if over is None else [event for event in events if event.boottime > over]
+
+
+def _passes(event: Event, filters: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
+    """Whether it is let through; that something is over counts only where that is asked for."""
+    if ENDED in event.fields and all(
+        name != ENDED or choices == NOT_ENDED for name, choices in filters
+    ):
+        return False
+    return all(
+        event.fields.get(name) in choices or (name == ENDED and choices == NOT_ENDED)
+        for name, choices in filters
+    )

@@ -1,0 +1,1 @@
+"""The expressions of rules: syntax, parser, type check, evaluation."""

@@ -1,0 +1,126 @@
+"""Whether an expression makes sense: the names exist, and like is set beside like."""
+
+from exporter.faults.entities.vocabulary import FieldType, Vocabulary, did_you_mean
+from exporter.faults.expr.syntax import (
+    Age,
+    Arithmetic,
+    Compare,
+    Events,
+    ExpressionError,
+    Junction,
+    Known,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Type,
+    Window,
+    walk,
+)
+
+EQUALITIES = ("==", "!=")
+MANY_KIN = frozenset({"process", "gpu"})
+"""Kin of which an entity may have several: a rule speaks of one of them at a time."""
+
+
+def check_condition(tree: Node, kind: str, vocabulary: Vocabulary) -> None:
+    """Raise ExpressionError unless the tree is a condition about an entity of this kind."""
+    found = type_of(tree, kind, vocabulary)
+    if found is not Type.TRUTH:
+        raise ExpressionError(tree.position, f"is {found.value}, but must be a condition")
+    bound_kin(tree)
+
+
+def bound_kin(tree: Node) -> str:
+    """The one kin of which there may be several that the tree speaks of; empty when none."""
+    used = {node.kin for node in walk(tree) if isinstance(node, Name)} & MANY_KIN
+    if len(used) > 1:
+        raise ExpressionError(tree.position, f"may speak of one of {' and '.join(sorted(used))}")
+    return next(iter(used), "")
+
+
+def type_of(node: Node, kind: str, vocabulary: Vocabulary) -> Type:
+    """The type of a part; raises ExpressionError for anything in it that makes no sense."""
+    if isinstance(node, (Literal, Name)):
+        return _leaf_type(node, kind, vocabulary)
+    if isinstance(node, (Known, Window, Age)):
+        return _function_type(node, kind, vocabulary)
+    if isinstance(node, Events):
+        _check_events(node, vocabulary)
+        return Type.NUMBER
+    if isinstance(node, Compare):
+        _check_comparison(node, kind, vocabulary)
+        return Type.TRUTH
+    if isinstance(node, Arithmetic):
+        for part in (node.left, node.right):
+            _check_number(part, kind, vocabulary)
+        return Type.NUMBER
+    _check_conditions(node, kind, vocabulary)
+    return Type.TRUTH
+
+
+def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
+    """The field a name means; raises ExpressionError with the names that exist."""
+    owner = kind
+    if name.kin:
+        kin = vocabulary.kin.get(kind, {})
+        if name.kin not in kin:
+            hint = did_you_mean(name.kin, kin)
+            raise ExpressionError(name.position, f"{kind} has no kin {name.kin}; {hint}")
+        owner = kin[name.kin]
+    names = vocabulary.names[owner]
+    if name.field not in names:
+        hint = did_you_mean(name.field, names)
+        raise ExpressionError(name.position, f"{owner} has no field {name.field}; {hint}")
+    found = names[name.field]
+    if found.is_labeled and not name.label:
+        raise ExpressionError(
+            name.position, f"{name.field} has one value per label; write {name.field}[label]"
+        )
+    if name.label and not found.is_labeled:
+        raise ExpressionError(name.position, f"{name.field} has no labels")
+    return found
+
+
+def _leaf_type(node: Literal | Name, kind: str, vocabulary: Vocabulary) -> Type:
+    if isinstance(node, Name):
+        return field_of(node, kind, vocabulary).type
+    if isinstance(node.value, bool):
+        return Type.TRUTH
+    return Type.TEXT if isinstance(node.value, str) else Type.NUMBER
+
+
+def _function_type(node: Known | Window | Age, kind: str, vocabulary: Vocabulary) -> Type:
+    if node.name is None:
+        return Type.NUMBER
+    found = field_of(node.name, kind, vocabulary)
+    if isinstance(node, Window) and node.function != "changes" and found.type is Type.TEXT:
+        raise ExpressionError(node.name.position, f"{node.function} needs a number, not a text")
+    return Type.TRUTH if isinstance(node, Known) else Type.NUMBER
+
+
+def _check_events(node: Events, vocabulary: Vocabulary) -> None:
+    if node.what not in vocabulary.event_words:
+        hint = did_you_mean(node.what, vocabulary.event_words)
+        raise ExpressionError(node.position, f"there are no events {node.what}; {hint}")
+
+
+def _check_comparison(node: Compare, kind: str, vocabulary: Vocabulary) -> None:
+    sides = {type_of(part, kind, vocabulary) for part in (node.left, node.right)}
+    if Type.TEXT in sides:
+        if len(sides) > 1:
+            raise ExpressionError(node.position, "compares a text with something that is none")
+        if node.operator not in EQUALITIES:
+            raise ExpressionError(node.position, "texts can only be compared with == and !=")
+
+
+def _check_number(node: Node, kind: str, vocabulary: Vocabulary) -> None:
+    if type_of(node, kind, vocabulary) is Type.TEXT:
+        raise ExpressionError(node.position, "is a text, but must be a number")
+
+
+def _check_conditions(node: Junction | Not, kind: str, vocabulary: Vocabulary) -> None:
+    for part in node.parts if isinstance(node, Junction) else (node.part,):
+        found = type_of(part, kind, vocabulary)
+        if found is not Type.TRUTH:
+            raise ExpressionError(part.position, f"is {found.value}, but must be a condition")

@@ -1,0 +1,1 @@
+"""Recordings that rules are replayed on."""

@@ -1,0 +1,169 @@
+"""Recorded snapshots: one JSON object per line, with what was read at one moment.
+
+`{"at": 15, "readings": {"Gpus": {"states": {"a": {"gpu": {"temperature_celsius": 91}}}}}}`:
+`at` counts seconds from the beginning. `readings` holds values of the model by the names of their
+types and fields, and changes what the lines before said: an object is merged into the one that
+was there, anything else replaces it, null takes it away. Kernel lines stand beside them
+(`"kernel": "NVRM: Xid …"`, or a list; lines of one message in one text), and so do events of NVML
+(`"xid": {"gpu": "GPU-…", "code": 79}`, or a list). `reports` are those of sources, merged alike.
+The kernel log is heard while there is a reading `KernelLog`, NVML while `Gpus` says backend nvml.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from exporter.faults.entities.vocabulary import did_you_mean
+from exporter.faults.replay.recording import START_BOOTTIME, START_WALL, BadRecording, EventsOfLine
+from exporter.faults.replay.values import Decoder
+from exporter.model import (
+    clock,
+    disk,
+    filesystem,
+    gpu,
+    infiniband,
+    kernel_log,
+    memory_errors,
+    network,
+    node,
+    nvme,
+    pcie,
+    pressure,
+    process_counts,
+    raid,
+    sensors,
+    workload,
+)
+from exporter.model.event import Event, EventType
+from exporter.model.snapshot import Snapshot, SourceReport
+
+TYPES: Mapping[str, type] = MappingProxyType(
+    {
+        kind.__name__: kind
+        for kind in (
+            *(node.Host, node.Cpu, node.Memory, node.Paging, node.CpuHealth, clock.Clock),
+            *(gpu.Gpus, workload.Workloads, pcie.Pcie, infiniband.Infiniband, network.Network),
+            *(network.NetworkStack, disk.Disks, filesystem.Filesystems, raid.MdArrays),
+            *(nvme.NvmeControllers, nvme.NvmeHealths, sensors.Sensors, memory_errors.MemoryErrors),
+            *(pressure.Pressures, process_counts.ProcessCounts, process_counts.ProcessStates),
+            kernel_log.KernelLog,
+        )
+    }
+)
+KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
+KEPT_EVENTS = 2_000
+NODE = "node"
+
+Tree = dict[str, Any]
+
+
+def holds_snapshots(lines: Iterable[str]) -> bool:
+    """Whether this is a recording of snapshots, and not of scenes: by its first line."""
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    try:
+        row = json.loads(first)
+    except ValueError:
+        return False
+    return isinstance(row, dict) and "readings" in row
+
+
+@dataclass(slots=True)
+class SnapshotReader:
+    """Reads one recording."""
+
+    events_of_line: EventsOfLine
+    _readings: Tree = field(default_factory=dict)
+    _reports: Tree = field(default_factory=dict)
+    _log: list[Event] = field(default_factory=list)
+    _xids: list[Event] = field(default_factory=list)
+    _sequence: int = 0
+
+    def snapshots(self, lines: Iterable[str]) -> Iterator[Snapshot]:
+        """One snapshot for each line that is neither empty nor a remark; raises BadRecording."""
+        at = 0.0
+        for number, line in enumerate(lines, start=1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            try:
+                row = json.loads(line)
+                at = max(at, float(row.get("at", at)))
+                yield self._snapshot(row, START_BOOTTIME + at)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                raise BadRecording(f"line {number}: {error}") from error
+
+    def _snapshot(self, row: Tree, now: float) -> Snapshot:
+        for key in row:
+            if key not in KEYS:
+                raise ValueError(f"no key {key}; {did_you_mean(key, KEYS)}")
+        _merge(self._readings, row.get("readings", {}))
+        _merge(self._reports, row.get("reports", {}))
+        for line in _listed(row.get("kernel")):
+            self._log += self.events_of_line(str(line), now)
+        for item in _listed(row.get("xid")):
+            self._xids.append(_xid(item, now, len(self._xids) + 1))
+        self._sequence += 1
+        return Snapshot(
+            node=NODE,
+            sequence=self._sequence,
+            taken_at=START_WALL + now - START_BOOTTIME,
+            taken_boottime=now,
+            duration_secs=0.0,
+            readings=MappingProxyType(self._values(Decoder(START_BOOTTIME, now))),
+            reports=tuple(self._source_reports(Decoder(START_BOOTTIME, now))),
+        )
+
+    def _values(self, decoder: Decoder) -> dict[type, object]:
+        values: dict[type, object] = {}
+        for name, found in self._readings.items():
+            if name not in TYPES:
+                raise ValueError(f"no reading {name}; {did_you_mean(name, TYPES)}")
+            value = decoder.value(TYPES[name], found, name)
+            if isinstance(value, kernel_log.KernelLog):
+                value = replace(value, events=tuple(self._log[-KEPT_EVENTS:]))
+            if isinstance(value, gpu.Gpus):
+                value = replace(value, events=tuple(self._xids[-KEPT_EVENTS:]))
+            values[TYPES[name]] = value
+        return values
+
+    def _source_reports(self, decoder: Decoder) -> Iterator[SourceReport]:
+        for name, found in self._reports.items():
+            report = decoder.value(
+                SourceReport, {"source": name, "duration_secs": 0, **found}, name
+            )
+            if isinstance(report, SourceReport):
+                yield report
+
+
+def _merge(into: Tree, change: Mapping[str, Any]) -> None:
+    for name, value in change.items():
+        if value is None:
+            into.pop(name, None)
+        elif isinstance(value, Mapping):
+            inner = into.get(name)
+            if not isinstance(inner, dict):
+                inner = into[name] = {}
+            _merge(inner, value)
+        else:
+            into[name] = value
+
+
+def _listed(found: object) -> list[Any]:
+    if found is None:
+        return []
+    return found if isinstance(found, list) else [found]
+
+
+def _xid(item: Mapping[str, Any], now: float, number: int) -> Event:
+    return Event(
+        at=START_WALL + now - START_BOOTTIME,
+        boottime=now,
+        type=EventType.ERROR_HW,
+        kind="xid",
+        entity_type="gpu",
+        entity_id=str(item["gpu"]),
+        source="nvml",
+        fields=MappingProxyType({"code": str(int(item["code"]))}),
+        number=number,
+    )

@@ -1,0 +1,285 @@
+"""From the bindings that hold to conclusions: causes, texts, counts, and what ended lately."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from exporter.faults.alert_state import Binding, Change, Slot
+from exporter.faults.events.event_kinds import KERNEL_LOG
+from exporter.faults.observation import View
+from exporter.faults.root_cause import Standing, Step, find_causes, path_to_root
+from exporter.faults.rules.rule import Rule
+from exporter.model.event import Event
+from exporter.model.verdict import (
+    STATUSES,
+    Cause,
+    Conclusions,
+    Fault,
+    FaultState,
+    Key,
+    Subject,
+)
+
+SHOWN_AFTER_SECS = 900.0
+"""How long an ended fault is still shown, so that an alert can resolve."""
+
+MAX_FAULTS = 500
+MAX_AFFECTED = 20
+MAX_RECENT = 1000
+GRAPH_WORDS = {"source": "exporter", "pcie": "pcie_port"}
+"""What kinds are called in the graph, where rules call them otherwise."""
+
+LIVING_EDGES = ("consumes", "waits_on")
+
+log = logging.getLogger("exporter.faults")
+
+
+class Saying:
+    """Makes conclusions, and remembers what was said before to tell what is new."""
+
+    def __init__(
+        self, rules: Mapping[str, Rule], hw_types: Mapping[str, str], skipped: Mapping[str, int]
+    ) -> None:
+        self._rules = rules
+        self._hw_types = hw_types
+        self._skipped = Counter(skipped)
+        self._transitions: Counter[tuple[str, str]] = Counter()
+        self._events: Counter[str] = Counter()
+        self._said: dict[tuple[str, Key], Fault] = {}
+        self._recent: dict[tuple[str, Key], tuple[Fault, float]] = {}
+        self._ended: dict[tuple[str, Key], Change] = {}
+        self._subjects: dict[Key, Subject] = {}
+        self._rules_of: dict[str, tuple[str, ...]] = {}
+        for rule in rules.values():
+            self._rules_of[rule.entity] = (*self._rules_of.get(rule.entity, ()), rule.id)
+        self._kinds_seen = {"process", "workload"}
+        self.rule_seconds = 0.0
+
+    def count_event(self, event: Event) -> None:
+        """Count one event by its type; the kernel log counts its own, also those it drops."""
+        if event.source != KERNEL_LOG:
+            self._events[event.type.value] += 1
+
+    def count_skipped(self, reason: str) -> None:
+        """Count one more rule that is left out."""
+        self._skipped[reason] += 1
+
+    def end(self, rule: str, key: Key, change: Change) -> None:
+        """A fault has ended since the last conclusions."""
+        self._ended[rule, key] = change
+
+    def conclude(
+        self,
+        view: View,
+        active: Sequence[tuple[Slot, Binding]],
+        unknown: Mapping[Key, list[str]],
+    ) -> Conclusions:
+        """Everything that is to be said after one judgement."""
+        self._name_all(view)
+        chosen = self._one_of_each(active)
+        faults = self._faults(chosen, view)
+        self._tell_changes(faults, view)
+        shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
+        blocked = sum(1 + len(fault.affected) for fault in faults.values())
+        return Conclusions(
+            faults=tuple(shown[:MAX_FAULTS]),
+            transitions=tuple((*key, count) for key, count in sorted(self._transitions.items())),
+            events=tuple(sorted(self._events.items())),
+            nodes=tuple(self._count_nodes(view)),
+            edges=(
+                *((word, view.graph.count(word)) for word in LIVING_EDGES),
+                ("blocked_by", blocked),
+            ),
+            graph=view.scene.edges,
+            subjects=tuple(self._subjects[key] for key in view.entities),
+            rules=MappingProxyType(self._rules_of),
+            unknown=MappingProxyType(
+                {self._subject(key): tuple(rules) for key, rules in unknown.items()}
+            ),
+            statuses=tuple(self._statuses(faults, view)),
+            rules_loaded=len(self._rules),
+            rules_skipped=tuple(sorted(self._skipped.items())),
+            rule_seconds=self.rule_seconds,
+        )
+
+    def _count_nodes(self, view: View) -> Iterable[tuple[str, int]]:
+        """Entities by kind; a kind that was there once is counted for ever, down to zero."""
+        self._kinds_seen |= view.by_kind.keys()
+        return (
+            (GRAPH_WORDS.get(kind, kind), len(view.by_kind.get(kind, ())))
+            for kind in sorted(self._kinds_seen)
+        )
+
+    def _name_all(self, view: View) -> None:
+        """The subjects of all entities; what is gone and not spoken of is forgotten."""
+        fresh = {}
+        for key, entity in view.entities.items():
+            known = self._subjects.get(key)
+            if known is None or known.hw_name != entity.name:
+                known = Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
+            fresh[key] = known
+        for _, key in (*self._said, *self._recent):
+            if key not in fresh and key in self._subjects:
+                fresh[key] = self._subjects[key]
+        self._subjects = fresh
+
+    def _subject(self, key: Key) -> Subject:
+        found = self._subjects.get(key)
+        return found or Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], key[1])
+
+    def _one_of_each(
+        self, active: Iterable[tuple[Slot, Binding]]
+    ) -> dict[tuple[str, Key], Binding]:
+        """Of each rule and entity the binding that has held for longest."""
+        chosen: dict[tuple[str, Key], Binding] = {}
+        for slot, binding in active:
+            place = (slot.rule, slot.key)
+            if place not in chosen or binding.onset < chosen[place].onset:
+                chosen[place] = binding
+        return chosen
+
+    def _faults(
+        self, chosen: Mapping[tuple[str, Key], Binding], view: View
+    ) -> dict[tuple[str, Key], Fault]:
+        """The active faults, with their causes, the most severe first."""
+        places = list(chosen)
+        standings = [self._standing(rule, key, chosen[rule, key]) for rule, key in places]
+        steps = find_causes(standings, view.past_graph)
+        affected = {key: self._affected(key, view) for key in {key: None for _, key in places}}
+        faults = {}
+        for index, (place, binding) in enumerate(chosen.items()):
+            causes = self._causes(path_to_root(index, steps), standings, chosen, view)
+            faults[place] = self._fault(place, binding, causes, affected[place[1]], view)
+        order = {"critical": 0, "warning": 1, "info": 2}
+        ranked = sorted(
+            faults.items(), key=lambda row: (order[row[1].severity], row[1].since, row[0])
+        )
+        return dict(ranked)
+
+    def _standing(self, name: str, key: Key, binding: Binding) -> Standing:
+        rule = self._rules[name]
+        return Standing(
+            rule,
+            key,
+            binding.onset,
+            binding.last_evidence,
+            binding.is_told or rule.needed is not None,
+        )
+
+    def _fault(
+        self,
+        place: tuple[str, Key],
+        binding: Binding,
+        causes: tuple[Cause, ...],
+        affected: tuple[Subject, ...],
+        view: View,
+    ) -> Fault:
+        rule, key = self._rules[place[0]], place[1]
+        severity = "critical" if binding.is_escalated else rule.severity
+        if rule.symptom and not causes:
+            severity = "info"
+        return Fault(
+            rule=rule.id,
+            subject=self._subject(key),
+            severity=severity,
+            state=FaultState.ACTIVE,
+            since=_wall(binding.onset, view),
+            ended=None,
+            confidence=round(binding.confidence, 3),
+            summary=binding.summary,
+            action=rule.action,
+            runbook=rule.runbook,
+            status=rule.status,
+            evidence=binding.evidence,
+            causes=causes,
+            affected=affected,
+        )
+
+    def _causes(
+        self,
+        path: Sequence[Step],
+        standings: Sequence[Standing],
+        chosen: Mapping[tuple[str, Key], Binding],
+        view: View,
+    ) -> tuple[Cause, ...]:
+        causes = []
+        for step in path:
+            standing = standings[step.cause]
+            binding = chosen[standing.rule.id, standing.key]
+            subject = self._subject(standing.key)
+            since = _wall(binding.onset, view)
+            causes.append(Cause(standing.rule.id, subject, step.via, binding.summary, since))
+        return tuple(causes)
+
+    def _affected(self, key: Key, view: View) -> tuple[Subject, ...]:
+        """The processes that use what is broken, and their workloads."""
+        found: dict[Key, None] = {}
+        for user in view.graph.users(key)[:MAX_AFFECTED]:
+            found[user] = None
+            for workload in view.graph.neighbours("runs_in", user):
+                found[workload] = None
+        return tuple(self._subject(other) for other in found)
+
+    def _tell_changes(self, faults: Mapping[tuple[str, Key], Fault], view: View) -> None:
+        for place, fault in faults.items():
+            self._recent.pop(place, None)
+            if place not in self._said:
+                self._transition(fault, "active")
+        for place, fault in self._said.items():
+            if place not in faults:
+                change = self._ended.get(place, Change.CLEARED)
+                state = FaultState.UNJUDGED if change is Change.UNJUDGED else FaultState.CLEARED
+                over = replace(fault, state=state, ended=view.scene.wall, causes=fault.causes)
+                self._recent[place] = (over, view.now)
+                self._transition(over, state.value)
+        self._said = dict(faults)
+        self._ended.clear()
+        self._recent = {
+            place: (fault, ended)
+            for place, (fault, ended) in list(self._recent.items())[-MAX_RECENT:]
+            if view.now - ended < SHOWN_AFTER_SECS
+        }
+
+    def _transition(self, fault: Fault, state: str) -> None:
+        self._transitions[fault.rule, state] += 1
+        level = logging.WARNING if state == "active" and fault.severity != "info" else logging.INFO
+        root = fault.causes[-1] if fault.causes else None
+        log.log(
+            level,
+            "fault %s is %s on %s %s: %s",
+            *(fault.rule, state, fault.subject.hw_type, fault.subject.hw_name, fault.summary),
+            extra={
+                "fields": {
+                    "fault": fault.rule,
+                    "state": state,
+                    "severity": fault.severity,
+                    "hw_type": fault.subject.hw_type,
+                    "hw_id": fault.subject.hw_id,
+                    "since": round(fault.since, 3),
+                    "cause": root.rule if root else fault.rule,
+                    "cause_hw_id": root.subject.hw_id if root else fault.subject.hw_id,
+                }
+            },
+        )
+
+    def _statuses(
+        self, faults: Mapping[tuple[str, Key], Fault], view: View
+    ) -> Iterable[tuple[Subject, str]]:
+        """What each component is that has a fault, and each GPU that answers."""
+        worst: dict[Key, str] = {}
+        for (_, key), fault in faults.items():
+            worst[key] = max(worst.get(key, "ok"), fault.status, key=STATUSES.index)
+        for entity in view.by_kind.get("gpu", ()):
+            if entity.fields.get("up"):
+                worst.setdefault(entity.key, "ok")
+        for _, key in self._recent:
+            if key in view.entities and key[0] != "gpu":
+                worst.setdefault(key, "ok")
+        yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
+
+
+def _wall(boottime: float, view: View) -> float:
+    """The time of day of a boot time."""
+    return view.scene.wall - (view.scene.now - boottime)

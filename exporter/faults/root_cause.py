@@ -1,0 +1,132 @@
+"""Which fault explains which: the root of each, whatever circles the rules allow."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from exporter.faults.entities.graph import NODE_WIDE, Graph
+from exporter.faults.rules.rule import LAYERS, Explanation, Rule
+from exporter.model.verdict import Key
+
+PRINT_ORDER_SECS = 2.0
+"""Lines of one incident are printed in any order within this time."""
+
+SAMPLING_SECS = 120.0
+"""Thresholds are noticed late: a cause may be seen so long after its effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One active fault as causes see it; times in seconds since boot."""
+
+    rule: Rule
+    key: Key
+    onset: float
+    last_evidence: float
+    is_event: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, float, int, str, Key]:
+        """What makes it the stronger cause, smallest first; no two are equal."""
+        layer = LAYERS.index(self.rule.layer)
+        return (self.rule.symptom, not self.is_event, self.onset, layer, self.rule.id, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The cause of a fault, and the relation by which it explains it."""
+
+    cause: int
+    via: str
+
+
+def find_causes(standings: Sequence[Standing], graph: Graph) -> tuple[Step | None, ...]:
+    """For each fault the strongest of those that explain it; None for a root.
+
+    Following the steps ends at a root always: where faults explain each other in a circle, the
+    strongest of them is not explained from within it.
+    """
+    by_rule: dict[str, list[int]] = {}
+    for index, standing in enumerate(standings):
+        by_rule.setdefault(standing.rule.id, []).append(index)
+    choices = [_choices(index, standings, by_rule, graph) for index in range(len(standings))]
+    steps: list[Step | None] = [row[0] if row else None for row in choices]
+    for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
+        circle = _circle(index, steps)
+        while circle:
+            strongest = min(circle, key=lambda place: standings[place].rank)
+            choices[strongest] = [s for s in choices[strongest] if s.cause not in circle]
+            steps[strongest] = choices[strongest][0] if choices[strongest] else None
+            circle = _circle(index, steps)
+    return tuple(steps)
+
+
+def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:
+    """The steps from a fault to its root, nearest first."""
+    path = []
+    step = steps[index]
+    while step is not None:
+        path.append(step)
+        step = steps[step.cause]
+    return path
+
+
+def _choices(
+    index: int,
+    standings: Sequence[Standing],
+    by_rule: Mapping[str, list[int]],
+    graph: Graph,
+) -> list[Step]:
+    """All that explain one fault, the strongest first, each by its first relation.
+
+    What the component is or waits for comes before what it uses, and that before what has only
+    the node in common with it; what is only plausible comes last.
+    """
+    effect = standings[index]
+    found: dict[int, Explanation] = {}
+    for explanation in effect.rule.near_causes_first:
+        candidates = by_rule.get(explanation.rule, ())
+        for place in _in_place(effect, explanation, candidates, standings, graph):
+            if place != index and _in_time(standings[place], effect, explanation):
+                found.setdefault(place, explanation)
+
+    def weight(place: int) -> tuple[bool, tuple[bool, int], tuple[object, ...]]:
+        cause = standings[place]
+        return (cause.rule.symptom, found[place].distance, cause.rank)
+
+    return [Step(place, found[place].via) for place in sorted(found, key=weight)]
+
+
+def _in_place(
+    effect: Standing,
+    explanation: Explanation,
+    candidates: Sequence[int],
+    standings: Sequence[Standing],
+    graph: Graph,
+) -> Sequence[int]:
+    """The candidates that have the relation to the effect."""
+    if not candidates or explanation.via in NODE_WIDE:
+        return candidates
+    related = graph.related(effect.key, explanation.via)
+    return [place for place in candidates if standings[place].key in related]
+
+
+def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> bool:
+    """Whether the cause began before the effect, and was seen within the window before it."""
+    slack = PRINT_ORDER_SECS if cause.is_event and effect.is_event else SAMPLING_SECS
+    if cause.onset > effect.onset + slack:
+        return False
+    within = explanation.within_secs
+    return within is None or cause.last_evidence >= effect.onset - within
+
+
+def _circle(index: int, steps: Sequence[Step | None]) -> set[int]:
+    """The faults that explain each other on the way from this one; empty when there are none."""
+    seen: dict[int, int] = {}
+    place: int | None = index
+    while place is not None:
+        if place in seen:
+            return {other for other, order in seen.items() if order >= seen[place]}
+        seen[place] = len(seen)
+        step = steps[place]
+        place = None if step is None else step.cause
+    return set()

@@ -1,0 +1,77 @@
+"""docs/RULES.md, written from the rules that ship."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from exporter.faults.entities.vocabulary import Vocabulary
+from exporter.faults.expr.durations import show_duration
+from exporter.faults.rules.rule import Rule
+
+_INTRODUCTION = """\
+# Fault rules
+
+Generated from `exporter/faults/catalogue/rules/`; do not edit.
+
+How rules are written is in `docs/faults.md`.
+Each active fault is `hw_fault_active`, with its root cause in `hw_fault_root_cause`; what to do is
+in `docs/runbooks/`.
+A rule of the same `id` in a directory of `faults.rules_dirs` replaces the one here;
+`hw-exporter rules check PATH` says what is wrong with a file, `hw-exporter rules replay FILE` what
+it would have said of a recording.
+
+A rule holds when `when` is true for as long as `for` says, and ends when `clear` (or, without one,
+the opposite of `when`) is true for as long as `clear_for` says.
+What was not said is unknown, and unknown neither begins nor ends a fault.
+"""
+
+
+def rules_page(rules: Iterable[Rule], vocabulary: Vocabulary) -> str:
+    """The whole page as Markdown: one section for each file, then all names."""
+    return "\n".join([*_lines(rules), *_names(vocabulary)]) + "\n"
+
+
+def _names(vocabulary: Vocabulary) -> Iterator[str]:
+    yield "## Names\n"
+    yield "What rules about each kind of component can speak of; `[]` has one value per label.\n"
+    yield "| kind | fields |"
+    yield "|---|---|"
+    for kind, names in sorted(vocabulary.names.items()):
+        fields = [f"`{n}[]`" if t.is_labeled else f"`{n}`" for n, t in sorted(names.items())]
+        yield f"| {kind} | {' '.join(fields) or 'known by its events only'} |"
+    events = " ".join(f"`{word}`" for word in sorted(vocabulary.event_words))
+    yield f"\nEvents: {events}."
+
+
+def _lines(rules: Iterable[Rule]) -> Iterator[str]:
+    yield _INTRODUCTION
+    by_file: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_file.setdefault(Path(rule.file).stem, []).append(rule)
+    for topic, chosen in sorted(by_file.items()):
+        yield f"## {topic}\n"
+        yield "| rule | about | severity | holds when | for | clears when | explained by | action |"
+        yield "|---|---|---|---|---|---|---|---|"
+        yield from map(_row, chosen)
+        yield ""
+
+
+def _row(rule: Rule) -> str:
+    clear = f"`{_one_line(rule.clear.source)}`" if rule.clear else "it no longer holds"
+    severity = f"{rule.severity}, or critical" if rule.escalate else rule.severity
+    gate = f"; only if `{_one_line(rule.only_if.source)}`" if rule.only_if else ""
+    causes = ", ".join(dict.fromkeys(cause.rule for cause in rule.explained_by))
+    cells = (
+        f"[{rule.id}](runbooks/{Path(rule.file).stem}.md#{rule.runbook})",
+        rule.entity,
+        severity,
+        f"`{_one_line(rule.when.source)}`{gate}",
+        show_duration(rule.for_secs),
+        f"{clear}, {show_duration(rule.clear_for_secs)}",
+        causes,
+        rule.action,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _one_line(source: str) -> str:
+    return " ".join(source.split())

@@ -1,0 +1,216 @@
+"""What a rule is: when a component is broken, when it is well again, and what may explain it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from exporter.faults.expr.compile import Meaning, meaning_of
+from exporter.faults.expr.syntax import (
+    AGE_WINDOW_SECS,
+    Age,
+    Compare,
+    Events,
+    Junction,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Window,
+    walk,
+)
+from exporter.faults.expr.typecheck import MANY_KIN
+from exporter.faults.rules.templates import Template
+
+LAYERS = (
+    "power",
+    "thermal",
+    "bus",
+    "memory",
+    "link",
+    "storage",
+    "network",
+    "driver",
+    "process",
+)
+"""From the lowest to the highest: the lower explains the higher."""
+
+
+DISTANCES = {"consumes": 1, "runs_in": 1, "numa_near": 1, "depends_on": 2, "node": 3, "hosts": 3}
+"""How far away a cause by a relation is; 0 for all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Another rule that may be the cause, on a component with this relation to ours.
+
+    `within_secs` is how long before our fault the cause may last have been seen, None for any.
+    A weak one is only plausible: it counts where nothing else explains.
+    """
+
+    rule: str
+    via: str
+    within_secs: float | None = None
+    is_weak: bool = False
+
+    @property
+    def distance(self) -> tuple[bool, int]:
+        """How far-fetched it is, and how far away such a cause is."""
+        return self.is_weak, DISTANCES.get(self.via, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A comparison or bare condition of an expression, and what it must be for that to hold.
+
+    A comparison has what it compares: each side as it is written and as a function.
+    """
+
+    tree: Node
+    meaning: Meaning
+    wanted: bool
+    sides: tuple[tuple[str, Meaning], ...] = ()
+
+
+@dataclass(frozen=True)  # no slots: what is worked out once is kept
+class Condition:
+    """An expression as it is written, as a tree, and as a function."""
+
+    source: str
+    tree: Node
+    meaning: Meaning
+
+    def names(self) -> tuple[Name, ...]:
+        """The fields it speaks of."""
+        return tuple(node for node in walk(self.tree) if isinstance(node, Name))
+
+    def looks_at_events(self) -> tuple[Events, ...]:
+        """What events it counts."""
+        return self._events
+
+    @cached_property
+    def _events(self) -> tuple[Events, ...]:
+        return tuple(node for node in walk(self.tree) if isinstance(node, Events))
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The comparisons and bare conditions it is made of."""
+        return tuple(_leaves(self.tree))
+
+
+def _leaves(tree: Node) -> Iterator[Leaf]:
+    waiting = [(tree, True)]
+    while waiting:
+        node, wanted = waiting.pop()
+        if isinstance(node, Junction):
+            waiting.extend((part, wanted) for part in reversed(node.parts))
+        elif isinstance(node, Not):
+            waiting.append((node.part, not wanted))
+        else:
+            both = (node.left, node.right) if isinstance(node, Compare) else ()
+            sides = tuple((_written(side), meaning_of(side)) for side in both)
+            yield Leaf(node, meaning_of(node), wanted, sides)
+
+
+def _written(node: Node) -> str:
+    """A part of an expression by the fields in it."""
+    names = dict.fromkeys(each.text for each in walk(node) if isinstance(each, Name))
+    return ", ".join(names) or "value"
+
+
+@dataclass(frozen=True)  # no slots: what is worked out once is kept
+class Rule:
+    """One rule; times in seconds, `confidence` 0 to 1.
+
+    `lasts` is a value that says for how many seconds it has been so by now.
+    `layer` orders causes, `status` is what it makes of the component while it holds, and a
+    `symptom` is nobody's cause. `external` names the probe that must run for it to see anything.
+    """
+
+    id: str
+    entity: str
+    when: Condition
+    severity: str
+    summary: Template
+    action: str
+    for_secs: float = 0.0
+    clear: Condition | None = None
+    clear_for_secs: float = 0.0
+    only_if: Condition | None = None
+    escalate: Condition | None = None
+    lasts: Meaning | None = None
+    explained_by: tuple[Explanation, ...] = ()
+    runbook: str = ""
+    confidence: float = 0.9
+    layer: str = "process"
+    status: str = "degraded"
+    symptom: bool = False
+    external: str = ""
+    file: str = field(default="", compare=False)
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All its expressions."""
+        found = (self.when, self.clear, self.only_if, self.escalate)
+        return tuple(condition for condition in found if condition is not None)
+
+    @cached_property
+    def bound_kin(self) -> str:
+        """The kin of which it speaks of one at a time; empty when it speaks of none."""
+        for condition in self.conditions:
+            for name in condition.names():
+                if name.kin in MANY_KIN:
+                    return name.kin
+        return ""
+
+    @cached_property
+    def kin(self) -> frozenset[str]:
+        """What it speaks of beside the entity itself."""
+        names = [name for condition in self.conditions for name in condition.names()]
+        return frozenset(name.kin for name in (*names, *self.summary.names()) if name.kin)
+
+    @cached_property
+    def near_causes_first(self) -> tuple[Explanation, ...]:
+        """What may explain it, the nearest relations first."""
+        return tuple(sorted(self.explained_by, key=lambda explanation: explanation.distance))
+
+    def looks_back(self) -> list[tuple[Name, float]]:
+        """The fields it needs the history of, and over how many seconds."""
+        found = []
+        for condition in self.conditions:
+            for node in walk(condition.tree):
+                if isinstance(node, Window):
+                    found.append((node.name, node.secs))
+                elif isinstance(node, Age) and node.name is not None:
+                    found.append((node.name, AGE_WINDOW_SECS))
+        return found
+
+    @cached_property
+    def needed(self) -> tuple[Events, ...] | None:
+        """The events without any of which it cannot hold; None when it can do without."""
+        return needed_events(self.when.tree)
+
+    @cached_property
+    def is_from_events(self) -> bool:
+        """Whether events are its evidence: such a fault is kept over a restart."""
+        return bool(self.when.looks_at_events())
+
+
+def needed_events(node: Node) -> tuple[Events, ...] | None:
+    """The events of which the condition needs at least one to hold; None when it needs none."""
+    if isinstance(node, Compare):
+        is_counted = isinstance(node.left, Events) and isinstance(node.right, Literal)
+        if is_counted and node.operator in (">", ">=") and _is_one(node):
+            return (node.left,) if isinstance(node.left, Events) else None
+        return None
+    if isinstance(node, Junction):
+        parts = [needed_events(part) for part in node.parts]
+        if node.word == "and":
+            return next((part for part in parts if part), None)
+        return None if None in parts else tuple(e for part in parts for e in part or ())
+    return None
+
+
+def _is_one(node: Compare) -> bool:
+    """Whether no event at all makes the comparison false."""
+    value = node.right.value if isinstance(node.right, Literal) else None
+    return isinstance(value, (int, float)) and (value > 0 or (node.operator == ">" and value == 0))

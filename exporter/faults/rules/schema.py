@@ -1,0 +1,204 @@
+"""From one table of a rule file to a rule, with everything that is wrong in it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from exporter.faults.entities.graph import RELATIONS
+from exporter.faults.entities.vocabulary import Vocabulary, did_you_mean
+from exporter.faults.expr.compile import Meaning, meaning_of
+from exporter.faults.expr.durations import ALLOWED, parse_duration
+from exporter.faults.expr.parser import parse_expression
+from exporter.faults.expr.syntax import ExpressionError
+from exporter.faults.expr.typecheck import check_condition
+from exporter.faults.rules.rule import LAYERS, Condition, Explanation, Rule
+from exporter.faults.rules.templates import Template, parse_template
+from exporter.model.verdict import SEVERITIES, STATUSES
+
+REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
+KEYS = (
+    *REQUIRED,
+    *("for", "clear", "clear_for", "only_if", "escalate", "lasts", "explained_by", "runbook"),
+    *("confidence", "layer", "status", "symptom", "external"),
+)
+EXPLANATION_KEYS = {"rule", "via", "within", "weak"}
+MAX_FOR_SECS = 86_400.0
+MAX_WORD = 80
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong: where it stands, and one sentence. Line and position count from 1."""
+
+    file: str
+    sentence: str
+    line: int = 0
+    rule: str = ""
+    key: str = ""
+    position: int = 0
+
+    def __str__(self) -> str:
+        """The mistake on one line."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        parts = [place]
+        if self.rule:
+            parts.append(f"rule {self.rule}")
+        if self.key:
+            parts.append(f"{self.key}, character {self.position}" if self.position else self.key)
+        return ": ".join([*parts, self.sentence])
+
+
+class WrongValue(Exception):  # noqa: N818 - reads as what it is
+    """A value of a rule that cannot be; the message is the rest of a sentence."""
+
+
+class RuleReader:
+    """Reads one table; `mistakes` are what it found wrong."""
+
+    def __init__(self, table: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+        self._table = table
+        self._vocabulary = vocabulary
+        self._kind = ""
+        self.mistakes: list[tuple[str, int, str]] = []
+
+    def read(self) -> Rule | None:
+        """The rule; None when something is wrong with it."""
+        for key in self._table:
+            if key not in KEYS:
+                self._wrong(key, f"is not a key of a rule; {did_you_mean(key, KEYS)}")
+        for key in REQUIRED:
+            if key not in self._table:
+                self._wrong(key, "is missing")
+        self._kind = self._get("entity", self._entity, "")
+        if not self._kind or "id" not in self._table:
+            return None
+        rule = self._rule()
+        return None if self.mistakes else rule
+
+    def _rule(self) -> Rule:
+        nothing = Template(())
+        when = self._get("when", self._condition, None)
+        for_secs = self._get("for", _secs, 0.0)
+        return Rule(
+            id=self._get("id", _identifier, ""),
+            entity=self._kind,
+            when=when or Condition("", parse_expression("false"), lambda _: False),
+            severity=self._get("severity", _one_of(SEVERITIES), "info"),
+            summary=self._get("summary", self._template, nothing),
+            action=self._get("action", _identifier, ""),
+            for_secs=for_secs,
+            clear=self._get("clear", self._condition, None),
+            clear_for_secs=self._get("clear_for", _secs, for_secs),
+            only_if=self._get("only_if", self._condition, None),
+            escalate=self._get("escalate", self._condition, None),
+            lasts=self._get("lasts", self._number, None),
+            explained_by=self._get("explained_by", _explanations, ()),
+            runbook=self._get("runbook", _identifier, str(self._table["id"])),
+            confidence=self._get("confidence", _share, 0.9),
+            layer=self._get("layer", _one_of(LAYERS), "process"),
+            status=self._get("status", _one_of(STATUSES), _status_of(self._table)),
+            symptom=self._get("symptom", _truth, False),  # noqa: FBT003 - the default, as above
+            external=self._get("external", _identifier, ""),
+        )
+
+    def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
+        """The value of the key as `read` understands it; the default when it is absent or wrong."""
+        if key not in self._table:
+            return default
+        try:
+            return read(self._table[key])
+        except ExpressionError as error:
+            self._wrong(key, error.sentence, error.position)
+        except WrongValue as error:
+            self._wrong(key, str(error))
+        return default
+
+    def _wrong(self, key: str, sentence: str, position: int = 0) -> None:
+        self.mistakes.append((key, position, sentence))
+
+    def _entity(self, found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+        kind = _text(found)
+        if kind not in self._vocabulary.names:
+            hint = did_you_mean(kind, self._vocabulary.names)
+            raise WrongValue(f"is {kind[:40]!r}, which is no kind of component; {hint}")
+        return kind
+
+    def _condition(self, found: Any) -> Condition | None:  # noqa: ANN401 - TOML may hold anything
+        source = _text(found)
+        tree = parse_expression(source)
+        check_condition(tree, self._kind, self._vocabulary)
+        return Condition(source, tree, meaning_of(tree))
+
+    def _number(self, found: Any) -> Meaning:  # noqa: ANN401 - TOML may hold anything
+        source = _text(found)
+        check_condition(parse_expression(f"({source}) >= 0"), self._kind, self._vocabulary)
+        return meaning_of(parse_expression(source))
+
+    def _template(self, found: Any) -> Template:  # noqa: ANN401 - TOML may hold anything
+        return parse_template(_text(found), self._kind, self._vocabulary)
+
+
+def _status_of(table: Mapping[str, Any]) -> str:
+    """What a rule of this severity makes of a component when it does not say."""
+    return {"critical": "failed", "warning": "degraded"}.get(str(table.get("severity")), "ok")
+
+
+def _text(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+    if not isinstance(found, str) or not found.strip():
+        raise WrongValue("must be a text")
+    return found
+
+
+def _truth(found: Any) -> bool:  # noqa: ANN401 - TOML may hold anything
+    if not isinstance(found, bool):
+        raise WrongValue("must be true or false")
+    return found
+
+
+def _identifier(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+    word = _text(found)
+    if len(word) > MAX_WORD or not word.replace("_", "a").isalnum() or not word.isascii():
+        raise WrongValue(f"is {word[:40]!r}, but must be letters, digits and underscores")
+    return word
+
+
+def _secs(found: Any) -> float:  # noqa: ANN401 - TOML may hold anything
+    secs = parse_duration(_text(found))
+    if secs is None or secs > MAX_FOR_SECS:
+        raise WrongValue(f"is {found[:40]!r}, but must be {ALLOWED}, at most 24h")
+    return secs
+
+
+def _share(found: Any) -> float:  # noqa: ANN401 - TOML may hold anything
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= 1:
+        raise WrongValue("must be a number above 0, at most 1")
+    return float(found)
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+        if found not in words:
+            raise WrongValue(f"is {str(found)[:40]!r}, but must be one of {', '.join(words)}")
+        return str(found)
+
+    return read
+
+
+def _explanations(found: Any) -> tuple[Explanation, ...]:  # noqa: ANN401 - TOML may hold anything
+    if not isinstance(found, list):
+        raise WrongValue("must be a list of tables with rule and via")
+    return tuple(_each_explanation(found))
+
+
+def _each_explanation(rows: list[Any]) -> Iterator[Explanation]:
+    for row in rows:
+        if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
+            raise WrongValue("must be a list of tables with rule, via and perhaps within, weak")
+        within = _secs(row["within"]) if "within" in row else None
+        if row["via"] not in RELATIONS:
+            hint = did_you_mean(str(row["via"])[:40], RELATIONS)
+            raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
+        is_weak = _truth(row.get("weak", False))
+        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak)

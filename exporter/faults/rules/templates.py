@@ -1,0 +1,91 @@
+"""The sentences of rules: text with fields of the entity in braces."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from exporter.faults.entities.vocabulary import Vocabulary
+from exporter.faults.expr.syntax import ExpressionError, Name, Value
+from exporter.faults.expr.typecheck import field_of
+
+_PLACE = re.compile(
+    r"\{(?P<name>[A-Za-z_][\w.]{0,80})(?:\[(?P<label>[\w,*-]{1,80})\])?"
+    r"(?::\.(?P<digits>\d)(?P<style>[f%]))?\}",
+    re.ASCII,
+)
+NAME = "name"
+EVENT = "event"
+UNKNOWN = "unknown"
+MAX_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A field in braces; `digits` behind the point, None as the value comes."""
+
+    name: Name
+    digits: int | None
+    is_percent: bool
+
+    def show(self, value: Value) -> str:
+        """The value as text."""
+        if value is None:
+            return UNKNOWN
+        if self.digits is None or isinstance(value, (str, bool)):
+            return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value:.{self.digits}{'%' if self.is_percent else 'f'}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A sentence with places to fill in; no more than names of fields can stand there."""
+
+    parts: tuple[str | _Place, ...]
+
+    def names(self) -> tuple[Name, ...]:
+        """The fields that stand in it, those of events left out."""
+        places = (part.name for part in self.parts if isinstance(part, _Place))
+        return tuple(name for name in places if name.kin != EVENT)
+
+    def fill(self, value_of: Callable[[Name], Value]) -> str:
+        """The sentence with what is known; «unknown» where nothing is."""
+        shown = (
+            part if isinstance(part, str) else part.show(value_of(part.name)) for part in self.parts
+        )
+        return "".join(shown)
+
+
+def parse_template(source: str, kind: str, vocabulary: Vocabulary) -> Template:
+    """The sentence of a rule about this kind of entity; raises ExpressionError.
+
+    `{name}` is the entity's display name, `{event.x}` the field x of the last event that the rule
+    looked at.
+    """
+    if len(source) > MAX_TEXT:
+        raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
+    parts: list[str | _Place] = []
+    done = 0
+    for match in _PLACE.finditer(source):
+        parts.append(_plain(source[done : match.start()], done))
+        parts.append(_place(match, kind, vocabulary))
+        done = match.end()
+    parts.append(_plain(source[done:], done))
+    return Template(tuple(part for part in parts if part != ""))
+
+
+def _plain(text: str, offset: int) -> str:
+    for position, char in enumerate(text):
+        if char in "{}":
+            raise ExpressionError(
+                offset + position + 1, "braces hold the name of a field, such as {power:.0f}"
+            )
+    return text
+
+
+def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Place:
+    kin, _, field = match["name"].rpartition(".")
+    name = Name(kin, field, match["label"] or "", match.start() + 1)
+    if kin != EVENT and match["name"] != NAME:
+        field_of(name, kind, vocabulary)
+    digits = match["digits"]
+    return _Place(name, None if digits is None else int(digits), match["style"] == "%")

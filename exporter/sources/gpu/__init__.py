@@ -1,0 +1,1 @@
+"""GPUs: NVML, then nvidia-smi, then the cache."""

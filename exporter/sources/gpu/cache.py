@@ -1,0 +1,108 @@
+"""What is known of each GPU: the last good reading, for as long as it may be shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from exporter.model.gpu import Gpu, GpuState
+from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
+from exporter.sources.gpu.gpu_heat import LastHeat
+
+NOT_LISTED = "not_listed"
+SUSPENDED = "suspended"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLives:
+    """Seconds a reading is served: as a whole, and its values that move."""
+
+    all_secs: float
+    dynamic_secs: float
+
+
+class GpuCache:
+    """The states of all GPUs seen since the driver appeared, by UUID."""
+
+    def __init__(self, lives: CacheLives) -> None:
+        self._lives = lives
+        self._states: dict[str, GpuState] = {}
+        self._heat = LastHeat()
+
+    def take(self, answer: GpuAnswer, boottime: float) -> tuple[str, ...]:
+        """Put in what a pass read at this boot time in seconds.
+
+        Gives the names of the fields that cannot be after what was known before.
+        """
+        gpus, rejected = self._heat.believable(answer.gpus)
+        fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in gpus}
+        quiet = {
+            uuid: state
+            for uuid, state in self._states.items()
+            if uuid not in fresh and state.gpu.uuid
+        }
+        reasons: dict[str, str] = {}
+        strangers: dict[str, GpuState] = {}
+        for problem in answer.problems:
+            uuid = _whom(problem, quiet)
+            if uuid is not None:
+                reasons[uuid] = problem.reason
+            elif problem.index is not None:
+                strangers[f"index {problem.index}"] = _stranger(problem, boottime)
+        for uuid, state in quiet.items():
+            if uuid not in reasons and answer.is_partial:
+                fresh[uuid] = replace(state, stale=True)
+                continue
+            reason = reasons.get(uuid, NOT_LISTED)
+            if reason == SUSPENDED:
+                fresh[uuid] = state.asleep()
+            else:
+                fresh[uuid] = replace(state, up=False, reason=reason, stale=True, suspended=False)
+        self._states = {**fresh, **strangers}
+        return rejected
+
+    def mark_stale(self) -> None:
+        """No pass succeeded: what is known is served from the cache from now on."""
+        self._states = {uuid: replace(state, stale=True) for uuid, state in self._states.items()}
+
+    def forget(self) -> None:
+        """The driver is gone, and the GPUs with it."""
+        self._states = {}
+
+    def states(self, boottime: float) -> tuple[GpuState, ...]:
+        """All states as they may be shown at this boot time in seconds, by index."""
+        self._states = {uuid: state.at(boottime) for uuid, state in self._states.items()}
+        return tuple(sorted(self._states.values(), key=lambda s: (s.gpu.index, s.gpu.uuid)))
+
+    def _known(self, gpu: Gpu) -> Gpu:
+        """The GPU with what an earlier pass said of who it is: nvidia-smi says less than NVML."""
+        before = self._states.get(gpu.uuid)
+        return gpu if before is None else gpu.with_identity_of(before.gpu)
+
+    def _fresh(self, state: GpuState) -> GpuState:
+        return replace(
+            state,
+            expires=state.read_boottime + self._lives.all_secs,
+            dynamic_expires=state.read_boottime
+            + min(self._lives.dynamic_secs, self._lives.all_secs),
+        )
+
+
+def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
+    """The known GPU that does not answer, by UUID; it may be named by its address or its index."""
+    if problem.uuid is not None:
+        return problem.uuid if problem.uuid in quiet else None
+    for uuid, state in quiet.items():
+        if problem.pci_bus_id is not None:
+            is_it = problem.pci_bus_id == state.gpu.pci_bus_id
+        else:
+            is_it = problem.index == state.gpu.index
+        if is_it:
+            return uuid
+    return None
+
+
+def _stranger(problem: GpuProblem, boottime: float) -> GpuState:
+    """A GPU that has never answered: its place is all that is known of it."""
+    gpu = Gpu(problem.index or 0, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
+    if problem.reason == SUSPENDED:
+        return GpuState(gpu, boottime, expired=True, suspended=True)
+    return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)

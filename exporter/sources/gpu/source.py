@@ -1,0 +1,272 @@
+"""GPUs in the order of truth: driver marker, NVML, nvidia-smi, cache, absent."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from exporter.model.gpu import GpuBackend, Gpus
+from exporter.model.reading import Missing, Reading
+from exporter.sources.gpu.backend import GpuAnswer, Way, WayFailed
+from exporter.sources.gpu.cache import GpuCache
+from exporter.sources.gpu.xid_events import GpuEvents
+from exporter.sources.interface import CallBlocking
+
+PATIENCE_SECS = 1.0
+"""How long a collection waits for a pass; what comes later is published when it comes."""
+
+MIN_PASS_INTERVAL_SECS = 1.0
+LOOK_FOR_UNLOAD_SECS = 1.0
+"""A driver that is unloaded is let go of within two seconds."""
+
+DEADLINE_SECS = 5.0
+
+NO_DRIVER = GpuBackend("none", "no_driver")
+STARTING = GpuBackend("none", "pending", nvml_up=False)
+
+log = logging.getLogger("exporter.sources.gpu.source")
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways of asking, best first; `is_stuck` tells that a killed child of one still lives.
+
+    A way that is None is switched off by the configuration; `restarts` counts those of the probe.
+    `first` is what the first way is called: a simulated node speaks as NVML does.
+    """
+
+    nvml: Way | None
+    smi: Way | None
+    is_stuck: Callable[[], bool]
+    restarts: Callable[[], int | None] = lambda: None
+    first: str = "nvml"
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """How the driver is noticed: one of the marker paths exists; how long it may be let go of."""
+
+    markers: tuple[Path, ...]
+    redetect_secs: float
+    release_secs: float = 300.0
+
+
+class GpuSource:
+    """All GPUs of the node.
+
+    A pass over the hardware runs beside the collections: `read` starts one and waits a moment
+    for it, so that a driver that hangs delays nobody. `wake` is called when there is something
+    new to be read.
+    """
+
+    name = "gpu"
+    deadline_secs = DEADLINE_SECS
+
+    def __init__(
+        self,
+        ways: Ways,
+        driver: Driver,
+        cache: GpuCache,
+        events: GpuEvents,
+        *,
+        call: CallBlocking,
+        boottime: Callable[[], float],
+        wake: Callable[[], None],
+    ) -> None:
+        self._ways = ways
+        self._driver = driver
+        self._cache = cache
+        self._events = events
+        events.on_news = self._publish
+        self._call = call
+        self._boottime = boottime
+        self._wake = wake
+        self._backend = NO_DRIVER
+        self._watch: asyncio.Task[None] | None = None
+        self._pass: asyncio.Task[None] | None = None
+        self._pass_started: float | None = None
+        self._released_until: float | None = None
+        self._letting_go: asyncio.Task[None] | None = None
+        self._is_awaited = False
+        self._has_news = False
+        self._missing: tuple[Missing, ...] = ()
+        self._rejected: Counter[str] = Counter()
+
+    async def read(self) -> Reading[Gpus]:
+        """What is known of all GPUs now."""
+        if self._watch is None:
+            await self._look_for_driver()
+            self._watch = asyncio.ensure_future(self._keep_looking())
+        if self._backend is not NO_DRIVER and not self._has_news and not self._is_released():
+            await self._pass_for_a_moment()
+        self._has_news = False
+        self._take_end_of_pass()
+        now = self._boottime()
+        rejected = tuple(sorted((name, float(count)) for name, count in self._rejected.items()))
+        gpus = Gpus(
+            self._backend,
+            self._cache.states(now),
+            xids=self._events.xids,
+            events=self._events.events,
+            probe_restarts=self._ways.restarts(),
+        ).at(now)
+        return Reading(gpus, self._missing, rejected)
+
+    def release(self) -> None:
+        """Let go of all GPUs: end the children now, and start none for a while."""
+        log.info("GPUs are let go of for %g s", self._driver.release_secs)
+        self._released_until = self._boottime() + self._driver.release_secs
+        self._letting_go = asyncio.ensure_future(self._let_go())
+
+    def resume(self) -> None:
+        """Read GPUs again from now on."""
+        self._released_until = None
+        self._has_news = False
+        self._wake()
+
+    def _is_released(self) -> bool:
+        until = self._released_until
+        return until is not None and self._boottime() < until
+
+    async def _let_go(self) -> None:
+        if self._pass is not None:
+            self._pass.cancel()
+        await self._close_ways()
+        if self._backend is not NO_DRIVER and self._is_released():
+            self._cache.mark_stale()
+            self._backend = self._from_cache("released")
+            self._publish()
+
+    async def close(self) -> None:
+        """End the passes and the children."""
+        for task in (self._watch, self._pass, self._letting_go):
+            if task is not None:
+                task.cancel()
+        await self._close_ways()
+
+    async def _keep_looking(self) -> None:
+        while True:
+            is_there = self._backend is not NO_DRIVER
+            longest = LOOK_FOR_UNLOAD_SECS if is_there else self._driver.redetect_secs
+            await asyncio.sleep(min(longest, self._driver.redetect_secs))
+            await self._look_for_driver()
+
+    async def _look_for_driver(self) -> None:
+        markers = self._driver.markers
+        is_there = await self._call(lambda: any(marker.exists() for marker in markers))
+        was_there = self._backend is not NO_DRIVER
+        if is_there == was_there:
+            return
+        log.info("a GPU driver appeared" if is_there else "the GPU driver is gone")
+        self._backend = STARTING if is_there else NO_DRIVER
+        if not is_there:
+            await self._forget()
+        self._wake()
+
+    async def _forget(self) -> None:
+        if self._pass is not None:
+            self._pass.cancel()
+        self._cache.forget()
+        self._missing = ()
+        self._released_until = None  # whoever asked for it has had the driver unloaded
+        await self._close_ways()
+
+    async def _close_ways(self) -> None:
+        for way in (self._ways.nvml, self._ways.smi):
+            if way is not None:
+                await way.close()
+
+    async def _pass_for_a_moment(self) -> None:
+        """Start a pass unless one runs or has just run, and wait for it, but not long."""
+        now = self._boottime()
+        if self._pass is None:
+            if self._pass_started is not None and now - self._pass_started < MIN_PASS_INTERVAL_SECS:
+                return
+            self._pass_started = now
+            self._pass = asyncio.ensure_future(self._run_pass())
+        self._is_awaited = True
+        try:
+            await asyncio.wait({self._pass}, timeout=PATIENCE_SECS)
+        finally:
+            self._is_awaited = False
+        self._take_end_of_pass()
+
+    def _take_end_of_pass(self) -> None:
+        """Let a bug in a pass be seen as the failure of this source."""
+        if self._pass is not None and self._pass.done():
+            ended, self._pass = self._pass, None
+            if not ended.cancelled():
+                ended.result()
+
+    async def _run_pass(self) -> None:
+        before = self._backend
+        asked_at = self._boottime()  # what the answer says was so then or later
+        answer, self._backend = await self._ask()
+        if answer is None:
+            self._cache.mark_stale()
+        else:
+            self._missing = answer.missing
+            self._rejected.update(answer.rejected)
+            self._rejected.update(self._cache.take(answer, asked_at))
+        if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
+            log.info("GPUs are read by %s (%s)", self._backend.backend, self._backend.reason)
+        if not self._is_awaited:
+            self._publish()
+
+    def _publish(self) -> None:
+        """Have what is known now shown at once, without another pass."""
+        self._has_news = True
+        self._wake()
+
+    async def _ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
+        """The answer of the best way that gives one, and the backend to show for it."""
+        if self._ways.is_stuck():
+            return None, self._from_cache("stuck")
+        nvml_reason = "disabled"
+        if self._ways.nvml is not None:
+            try:
+                answer = await self._ways.nvml.ask()
+            except WayFailed as failed:
+                nvml_reason = failed.reason
+                self._note_failure(failed)
+            else:
+                return answer, _backend(self._ways.first, "ok", answer, nvml_up=True)
+        if self._ways.smi is None or self._ways.is_stuck():
+            return None, self._from_cache(nvml_reason)
+        try:
+            answer = await self._ways.smi.ask()
+        except WayFailed as failed:
+            log.debug("nvidia-smi: %s", failed)
+            reason = failed.reason if self._ways.nvml is None else nvml_reason
+            return None, self._from_cache(reason)
+        backend = _backend("nvidia-smi", nvml_reason, answer, nvml_up=False)
+        return answer, self._with_known_cuda_version(backend)
+
+    def _note_failure(self, failed: WayFailed) -> None:
+        """Say why NVML fails when it begins to, before another way is tried."""
+        if self._backend.nvml_up is False and self._backend.reason == failed.reason:
+            return
+        log.warning("NVML cannot be used (%s): %s", failed.reason, failed)
+        self._cache.mark_stale()
+        self._backend = self._from_cache(failed.reason)
+        if not self._is_awaited:
+            self._publish()
+
+    def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
+        """What NVML said before of the same driver still holds: nvidia-smi does not say it."""
+        if backend.driver_version != self._backend.driver_version:
+            return backend
+        return replace(backend, cuda_version=self._backend.cuda_version)
+
+    def _from_cache(self, reason: str) -> GpuBackend:
+        """Nothing answered: the versions said before still hold for what the cache shows."""
+        before = self._backend
+        return GpuBackend(
+            "cache", reason, before.driver_version, before.cuda_version, nvml_up=False
+        )
+
+
+def _backend(name: str, reason: str, answer: GpuAnswer, *, nvml_up: bool) -> GpuBackend:
+    return GpuBackend(name, reason, answer.driver_version, answer.cuda_version, nvml_up=nvml_up)

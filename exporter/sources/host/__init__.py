@@ -1,0 +1,1 @@
+"""The node around the GPUs: one module per kernel interface."""

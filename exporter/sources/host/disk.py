@@ -1,0 +1,141 @@
+"""Block devices, from /proc/diskstats and /sys/block.
+
+https://docs.kernel.org/admin-guide/iostats.html
+https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.model.disk import Disk, Disks
+from exporter.model.label import clean_text
+from exporter.model.reading import Reading
+from exporter.sources.files import read_text
+from exporter.sources.host.numbers import whole
+from exporter.sources.host.sysfs import Gaps, names_or_none
+from exporter.sources.interface import SourceAbsent, SourceFailed
+
+SECTOR_BYTES = 512  # the unit of diskstats, whatever the device's own sector is
+MILLISECONDS_PER_SECOND = 1000
+FEWEST_FIELDS = 14
+MOST_IN_FLIGHT = 2**31
+"""Kernels have shown -1 as 2³² − 1 here."""
+
+Numbers = tuple[int | None, ...]
+
+
+class DiskReader:
+    """Reads `diskstats` and what sysfs says of whole disks; partitions are left out.
+
+    `is_shown` chooses disks by name; of those at most `limit` are read.
+    """
+
+    def __init__(
+        self, proc_root: Path, sys_root: Path, is_shown: Callable[[str], bool], limit: int
+    ) -> None:
+        self._stats = proc_root / "diskstats"
+        self._block = sys_root / "block"
+        self._is_shown = is_shown
+        self._limit = limit
+
+    def look(self) -> Reading[Disks]:
+        """All disks now; raises SourceAbsent or SourceFailed."""
+        gaps = Gaps()
+        rows = parse_diskstats(read_text(self._stats))
+        whole_disks = set(names_or_none(self._block))
+        if not whole_disks:
+            raise SourceAbsent(f"{self._block} says of no disk that it is one")
+        names = [name for name in sorted(rows.keys() & whole_disks) if self._is_real(name)]
+        left_out = gaps.beyond(self._limit, len(names), "disks")
+        if not names:
+            raise SourceAbsent(f"{self._stats} lists no disk that is shown")
+        disks = (self._disk(name, rows[name], gaps) for name in names[: self._limit])
+        return Reading(Disks(tuple(disks), left_out), gaps.missing)
+
+    def _is_real(self, name: str) -> bool:
+        """Whether it is shown and, if the device mapper made it, has a name there."""
+        if not self._is_shown(name):
+            return False
+        return not name.startswith("dm-") or self._mapped_name(name) is not None
+
+    def _mapped_name(self, name: str) -> str | None:
+        return Gaps().word("name", self._block / name / "dm/name")
+
+    def _disk(self, name: str, numbers: Numbers, gaps: Gaps) -> Disk:
+        folder = self._block / name
+        disk = counted(clean_text(name), numbers)
+        for field in ("reads_completed", "writes_completed", "io_in_flight", "io_time_seconds"):
+            if getattr(disk, field) is None:
+                gaps.note(f"{name} {field}", "not a counter")
+        sectors = gaps.count(f"{name} size", folder / "size")
+        rotational = gaps.count(f"{name} rotational", folder / "queue/rotational")
+        return replace(
+            disk,
+            size_bytes=None if sectors is None else sectors * SECTOR_BYTES,
+            model=gaps.word(f"{name} model", folder / "device/model") or self._mapped_name(name),
+            serial=gaps.word(f"{name} serial", folder / "device/serial")
+            or gaps.word(f"{name} serial", folder / "serial"),
+            firmware=gaps.word(f"{name} firmware", folder / "device/firmware_rev")
+            or gaps.word(f"{name} firmware", folder / "device/rev"),
+            rotational=None if rotational is None else bool(rotational),
+            transport=transport_of(name, os.path.realpath(folder)),
+        )
+
+
+def parse_diskstats(text: str) -> dict[str, Numbers]:
+    """The numbers of each device; raises SourceFailed when there is no line of that kind."""
+    rows = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= FEWEST_FIELDS:
+            rows[words[2]] = tuple(whole(word) for word in words[3:])
+    if text.strip() and not rows:
+        raise SourceFailed("diskstats holds no line about a disk")
+    return rows
+
+
+def counted(device: str, numbers: Numbers) -> Disk:
+    """The disk with its counters in bytes and seconds."""
+    in_flight = numbers[8]
+    return Disk(
+        device=device,
+        reads_completed=numbers[0],
+        read_bytes=_bytes(numbers[2]),
+        read_time_seconds=_seconds(numbers[3]),
+        writes_completed=numbers[4],
+        written_bytes=_bytes(numbers[6]),
+        write_time_seconds=_seconds(numbers[7]),
+        io_in_flight=None if in_flight is None or in_flight >= MOST_IN_FLIGHT else in_flight,
+        io_time_seconds=_seconds(numbers[9]),
+        queue_time_seconds=_seconds(numbers[10]),
+    )
+
+
+def transport_of(name: str, path: str) -> str | None:
+    """How the disk is attached, by its name and its place in the device tree."""
+    for start, transport in (("nvme", "nvme"), ("dm-", "dm"), ("md", "md"), ("mmcblk", "mmc")):
+        if name.startswith(start):
+            return transport
+    for part, transport in (
+        ("/usb", "usb"),
+        ("/virtio", "virtio"),
+        ("/ata", "sata"),
+        ("/end_device-", "sas"),
+        ("/rport-", "fc"),
+        ("/session", "iscsi"),
+        ("/vbd-", "xen"),
+        ("/pmem", "pmem"),
+    ):
+        if part in path:
+            return transport
+    return None
+
+
+def _bytes(sectors: int | None) -> int | None:
+    return None if sectors is None else sectors * SECTOR_BYTES
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / MILLISECONDS_PER_SECOND

@@ -1,0 +1,193 @@
+"""Room in the mounted filesystems: the mounts of process 1, and statvfs under a deadline.
+
+https://man7.org/linux/man-pages/man3/statvfs.3.html
+A mount whose server is gone blocks statvfs for ever: it costs itself, and is left alone until
+that call has ended.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.model.filesystem import Filesystem, Filesystems
+from exporter.model.label import clean_text
+from exporter.model.reading import Reading
+from exporter.sources.files import FILE_DEADLINE_SECS, read_text
+from exporter.sources.host.mounts import Mount, parse_mountinfo, uppermost
+from exporter.sources.host.sysfs import Gaps
+from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+
+STATVFS_DEADLINE_SECS = 1.0
+MOST_STUCK = 8
+"""Every dead mount holds a thread: with so many of them, no further mount is tried."""
+
+Statvfs = Callable[[str], os.statvfs_result]
+
+
+class FilesystemSource:
+    """Reads the mounts of process 1 and asks each filesystem that is shown for its room.
+
+    `is_type_shown` and `is_mountpoint_shown` choose; of those at most `limit` are asked.
+    """
+
+    name = "filesystem"
+    deadline_secs = FILE_DEADLINE_SECS
+
+    def __init__(
+        self,
+        proc_root: Path,
+        host_root: Path,
+        call: CallBlocking,
+        *,
+        is_type_shown: Callable[[str], bool],
+        is_mountpoint_shown: Callable[[str], bool],
+        limit: int,
+        statvfs: Statvfs = os.statvfs,
+    ) -> None:
+        self._proc = proc_root
+        self._root = host_root
+        self._call = call
+        self._is_type_shown = is_type_shown
+        self._is_mountpoint_shown = is_mountpoint_shown
+        self._limit = limit
+        self._statvfs = statvfs
+        self._asking: dict[str, asyncio.Future[os.statvfs_result]] = {}
+
+    async def read(self) -> Reading[Filesystems]:
+        """All filesystems now; raises SourceAbsent or SourceFailed."""
+        gaps = Gaps()
+        visible = await self._call(lambda: self._mounts(gaps))
+        left_out = gaps.beyond(self._limit, len(visible), "filesystems")
+        mounts = visible[: self._limit]
+        self._forget_unmounted(mounts)
+        await self._ask_all([mount for mount in mounts if mount.mountpoint not in self._asking])
+        seen = (self._filesystem(mount, gaps) for mount in mounts)
+        found = Filesystems(tuple(fs for fs in seen if fs is not None), left_out)
+        return Reading(found, gaps.missing)
+
+    async def close(self) -> None:
+        """Wait no longer for what still hangs."""
+        for asking in self._asking.values():
+            asking.cancel()
+        await asyncio.sleep(0)
+
+    def _forget_unmounted(self, mounts: tuple[Mount, ...]) -> None:
+        """Drop late answers about what is no longer mounted; calls that hang are kept in mind."""
+        mounted = {mount.mountpoint for mount in mounts}
+        for mountpoint in [*self._asking]:
+            asking = self._asking[mountpoint]
+            if mountpoint not in mounted and asking.done():
+                asking.exception()
+                del self._asking[mountpoint]
+
+    def _mounts(self, gaps: Gaps) -> tuple[Mount, ...]:
+        """The mounts that are shown and can be seen from here."""
+        shown = uppermost(filter(self._is_shown, parse_mountinfo(self._mountinfo())))
+        here = self._mounts_here()
+        visible = []
+        for mount in shown:
+            if here is None or here.get(self._seen_from_here(mount)) == mount.number:
+                visible.append(mount)
+            else:
+                gaps.note(mount.mountpoint, "not mounted where the exporter runs")
+        if not visible:
+            beside = f"; {len(shown)} of the node's are not mounted here" if shown else ""
+            raise SourceAbsent(f"no filesystem that is shown can be asked{beside}")
+        return tuple(visible)
+
+    def _mountinfo(self) -> str:
+        try:
+            return read_text(self._proc / "1/mountinfo")
+        except (SourceAbsent, SourceFailed):
+            return read_text(self._proc / "self/mountinfo")
+
+    def _mounts_here(self) -> dict[str, str] | None:
+        """The number of what is mounted at each place as we see it; None where we cannot tell."""
+        try:
+            mounts = parse_mountinfo(read_text(self._proc / "self/mountinfo"))
+        except (SourceAbsent, SourceFailed):
+            return None
+        return {mount.mountpoint: mount.number for mount in mounts}
+
+    def _seen_from_here(self, mount: Mount) -> str:
+        return os.path.normpath(f"{self._root}/{mount.mountpoint}")
+
+    def _is_shown(self, mount: Mount) -> bool:
+        return self._is_type_shown(mount.fstype) and self._is_mountpoint_shown(mount.mountpoint)
+
+    async def _ask_all(self, mounts: Iterable[Mount]) -> None:
+        """Ask each mount, never more at once than may hang, and wait a second for the answers."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + STATVFS_DEADLINE_SECS
+        left = deque(mounts)
+        waiting: set[asyncio.Future[os.statvfs_result]] = set()
+        while left or waiting:
+            while left and self._hanging() < MOST_STUCK:
+                mount = left.popleft()
+                asking = asyncio.ensure_future(self._ask(self._seen_from_here(mount)))
+                self._asking[mount.mountpoint] = asking
+                waiting.add(asking)
+            if not waiting:
+                return
+            done, waiting = await asyncio.wait(
+                waiting, timeout=max(0.0, end - loop.time()), return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                return
+
+    def _ask(self, path: str) -> Awaitable[os.statvfs_result]:
+        return self._call(lambda: self._statvfs(path))
+
+    def _hanging(self) -> int:
+        return sum(not asking.done() for asking in self._asking.values())
+
+    def _filesystem(self, mount: Mount, gaps: Gaps) -> Filesystem | None:
+        """What is known of it now; None when nothing is."""
+        known = Filesystem(
+            device=clean_text(mount.device),
+            mountpoint=clean_text(mount.mountpoint),
+            fstype=clean_text(mount.fstype),
+            readonly=mount.readonly,
+        )
+        asking = self._asking.get(mount.mountpoint)
+        if asking is None:
+            gaps.note(mount.mountpoint, "not asked: too many other mounts hang")
+            return known
+        if not asking.done():
+            gaps.note(mount.mountpoint, "does not answer")
+            return replace(known, unreachable=True)
+        del self._asking[mount.mountpoint]
+        return self._answered(known, asking, gaps)
+
+    def _answered(
+        self, known: Filesystem, asking: "asyncio.Future[os.statvfs_result]", gaps: Gaps
+    ) -> Filesystem | None:
+        try:
+            return with_room(known, asking.result())
+        except FileNotFoundError:
+            return None  # unmounted since it was listed
+        except PermissionError as error:
+            gaps.note(known.mountpoint, f"may not be asked: {error.strerror}")
+            return known
+        except OSError as error:
+            gaps.note(known.mountpoint, f"cannot be asked: {error.strerror}")
+            return replace(known, unreachable=True)
+
+
+def with_room(known: Filesystem, said: os.statvfs_result) -> Filesystem | None:
+    """The filesystem with its sizes in bytes; None for one without a size, which holds no files."""
+    unit = said.f_frsize
+    if said.f_blocks <= 0 or unit <= 0:
+        return None
+    has_fixed_number = said.f_files > 0
+    return replace(
+        known,
+        size_bytes=said.f_blocks * unit,
+        free_bytes=said.f_bfree * unit,
+        available_bytes=said.f_bavail * unit,
+        files=said.f_files if has_fixed_number else None,
+        files_free=said.f_ffree if has_fixed_number else None,
+    )

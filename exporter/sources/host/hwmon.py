@@ -1,0 +1,133 @@
+"""Sensors of the board, from /sys/class/hwmon (https://docs.kernel.org/hwmon/sysfs-interface.html).
+
+Chips answer in thousandths of a degree and volt, millionths of a watt, and turns per minute.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.model.reading import Reading
+from exporter.model.sensors import Sensor, Sensors
+from exporter.sources.host.sysfs import Gaps, link_name, names_in, names_or_none
+from exporter.sources.host.thermal_zones import read_thermal_zones
+from exporter.sources.interface import SourceAbsent
+
+INPUT = re.compile(r"(temp|fan|in|power)([0-9]{1,3})_(input|average)")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a kind of sensor is called, its unit, and the values that can be true."""
+
+    kind: str
+    per_unit: int
+    lowest: float
+    highest: float
+    limits: tuple[tuple[str, str], ...] = ()
+
+
+QUANTITIES = {
+    "temp": Quantity(
+        "temperature", 1000, -60, 250, (("high.degraded", "max"), ("high.critical", "crit"))
+    ),
+    "fan": Quantity("fan", 1, 0, 100_000),
+    "in": Quantity("voltage", 1000, -1000, 1000),
+    "power": Quantity("power", 1_000_000, 0, 100_000),
+}
+ALARMS = ("alarm", "crit_alarm", "fault")
+
+
+class HwmonReader:
+    """Reads the chips and the thermal zones under a sys root."""
+
+    def __init__(self, sys_root: Path) -> None:
+        self._sys = sys_root
+        self._folder = sys_root / "class/hwmon"
+
+    def look(self) -> Reading[Sensors]:
+        """All sensors now; raises SourceAbsent where there is none, or SourceFailed."""
+        gaps = Gaps()
+        sensors: list[Sensor] = []
+        reason = f"{self._folder} holds no sensor"
+        try:
+            for chip in names_in(self._folder, "sensors"):
+                sensors += self._chip(chip, gaps)
+        except SourceAbsent as absent:
+            reason = str(absent)  # boards without such chips may have thermal zones
+        names = {sensor.hw_name for sensor in sensors}
+        sensors += read_thermal_zones(self._sys / "class/thermal", names, gaps)
+        if not sensors:
+            raise SourceAbsent(reason)
+        return Reading(Sensors(tuple(_distinct(sensors))), gaps.missing)
+
+    def _chip(self, chip: str, gaps: Gaps) -> list[Sensor]:
+        folder = self._folder / chip
+        found: dict[tuple[str, int], str] = {}
+        for name in names_or_none(folder):
+            match = INPUT.fullmatch(name)
+            if match:
+                found.setdefault((match[1], int(match[2])), name)
+        named = Chip(
+            hw_id=link_name(folder / "device") or chip,
+            hw_name=gaps.word(f"{chip} name", folder / "name") or chip,
+        )
+        return [named.sensor(folder / found[key], *key, gaps) for key in sorted(found)]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A chip with sensors: the device it belongs to, and its driver."""
+
+    hw_id: str
+    hw_name: str
+
+    def sensor(self, file: Path, prefix: str, number: int, gaps: Gaps) -> Sensor:
+        """One sensor of the chip, whose value is in this file."""
+        folder, name, quantity = file.parent, f"{prefix}{number}", QUANTITIES[prefix]
+        known_as = f"{self.hw_id} {name}"
+        limits = (
+            (
+                limit_type,
+                _value(f"{known_as} {ending}", folder / f"{name}_{ending}", quantity, gaps),
+            )
+            for limit_type, ending in quantity.limits
+        )
+        return Sensor(
+            kind=quantity.kind,
+            hw_id=self.hw_id,
+            hw_name=self.hw_name,
+            sensor=gaps.word(f"{known_as} label", folder / f"{name}_label") or name,
+            value=_value(known_as, file, quantity, gaps),
+            limits=tuple((limit_type, limit) for limit_type, limit in limits if limit),
+            alarm=_alarm(folder, name, gaps),
+        )
+
+
+def _value(known_as: str, file: Path, quantity: Quantity, gaps: Gaps) -> float | None:
+    raw = gaps.number(known_as, file)
+    if raw is None:
+        return None
+    value = raw / quantity.per_unit
+    if quantity.lowest <= value <= quantity.highest:
+        return value
+    gaps.note(known_as, f"{raw} cannot be true")
+    return None
+
+
+def _alarm(folder: Path, name: str, gaps: Gaps) -> bool | None:
+    """Whether the chip raises any alarm for this sensor; None where it knows of none."""
+    flags = [gaps.count(f"{name} {ending}", folder / f"{name}_{ending}") for ending in ALARMS]
+    known = [flag for flag in flags if flag is not None]
+    return any(known) if known else None
+
+
+def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:
+    """The sensors, each under a name of its own: two chips may use one label."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for sensor in sensors:
+        key = (sensor.kind, sensor.hw_id, sensor.hw_name, sensor.sensor)
+        if key not in seen:
+            seen.add(key)
+            yield sensor

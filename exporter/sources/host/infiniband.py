@@ -1,0 +1,153 @@
+"""Ports of InfiniBand and RoCE cards, from /sys/class/infiniband.
+
+https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband
+The firmware refuses counters to restricted functions, and the driver writes a kernel line for each
+refusal: a port that has refused once is not asked for counters again.
+"""
+
+import re
+from pathlib import Path
+
+from exporter.model.infiniband import Infiniband, InfinibandPort
+from exporter.model.reading import Labeled, Reading
+from exporter.sources.files import read_text
+from exporter.sources.host.numbers import whole
+from exporter.sources.host.pci_address import pci_address_of
+from exporter.sources.host.sysfs import Gaps, names_in, names_or_none
+from exporter.sources.interface import SourceAbsent, SourceFailed
+
+RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
+BYTES_PER_GIGABIT = 125_000_000
+BYTES_PER_WORD = 4  # data is counted in words of four bytes
+ERRORS = (
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "port_rcv_errors",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "port_rcv_constraint_errors",
+    "port_xmit_constraint_errors",
+    "port_xmit_discards",
+    "VL15_dropped",
+)
+EVENTS = {
+    **{
+        name: name
+        for name in (
+            "out_of_sequence",
+            "packet_seq_err",
+            "implied_nak_seq_err",
+            "duplicate_request",
+            "local_ack_timeout_err",
+            "rnr_nak_retry_err",
+            "out_of_buffer",
+            "np_ecn_marked_roce_packets",
+            "np_cnp_sent",
+            "rp_cnp_handled",
+            "rp_cnp_ignored",
+            "roce_adp_retrans",
+            "roce_adp_retrans_to",
+            "roce_slow_restart",
+            "roce_slow_restart_cnps",
+            "roce_slow_restart_trans",
+            "rx_icrc_encapsulated",
+        )
+    },
+    "cnpSent": "np_cnp_sent",  # irdma's names for the same
+    "cnpHandled": "rp_cnp_handled",
+    "RxECNMrkd": "np_ecn_marked_roce_packets",
+}
+
+
+class InfinibandReader:
+    """Reads the ports of physical cards under a sys root, at most `limit` of them."""
+
+    def __init__(self, sys_root: Path, limit: int) -> None:
+        self._folder = sys_root / "class/infiniband"
+        self._limit = limit
+        self._refused: set[Path] = set()
+
+    def look(self) -> Reading[Infiniband]:
+        """All ports now; raises SourceAbsent or SourceFailed."""
+        gaps = Gaps()
+        places = [
+            (device, port)
+            for device in names_in(self._folder, "InfiniBand or RoCE cards")
+            if not (self._folder / device / "device/physfn").exists()
+            for port in names_or_none(self._folder / device / "ports")
+        ]
+        if not places:
+            raise SourceAbsent(f"{self._folder} holds no port")
+        left_out = gaps.beyond(self._limit, len(places), "ports")
+        ports = (self._port(device, port, gaps) for device, port in places[: self._limit])
+        return Reading(Infiniband(tuple(ports), left_out), gaps.missing)
+
+    def _port(self, device: str, port: str, gaps: Gaps) -> InfinibandPort:
+        folder = self._folder / device / "ports" / port
+        known_as = f"{device}/{port}"
+        counters = self._counters(folder / "counters", known_as, gaps)
+        events = self._counters(folder / "hw_counters", known_as, gaps)
+        return InfinibandPort(
+            device=device,
+            port=port,
+            state=parse_state(gaps.word(f"{known_as} state", folder / "state")),
+            phys_state=parse_state(gaps.word(f"{known_as} phys_state", folder / "phys_state")),
+            link_layer=gaps.word(f"{known_as} link_layer", folder / "link_layer"),
+            rate_bytes_per_second=parse_rate(gaps.word(f"{known_as} rate", folder / "rate")),
+            receive_bytes=_bytes(counters.get("port_rcv_data")),
+            transmit_bytes=_bytes(counters.get("port_xmit_data")),
+            wait=counters.get("port_xmit_wait"),
+            errors=_chosen(counters, {name: name for name in ERRORS}),
+            events=_chosen(events, EVENTS),
+            pci_bus_id=pci_address_of(self._folder / device / "device"),
+        )
+
+    def _counters(self, folder: Path, known_as: str, gaps: Gaps) -> dict[str, int]:
+        """The counters in a folder; empty for a port that has refused them."""
+        wanted = {*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"}
+        found: dict[str, int] = {}
+        if folder in self._refused:
+            gaps.note(f"{known_as} {folder.name}", "refused once, not asked again")
+            return found
+        for name in wanted.intersection(names_or_none(folder)):
+            try:
+                number = whole(read_text(folder / name, 64))
+            except SourceAbsent:
+                continue  # it has just gone
+            except SourceFailed as failed:
+                self._refused.add(folder)
+                gaps.note(f"{known_as} {folder.name}", str(failed))
+                return {}
+            if number is None:
+                gaps.note(f"{known_as} {name}", "does not hold a counter")
+            else:
+                found[name] = number
+        return found
+
+
+def parse_state(text: str | None) -> str | None:
+    """The word of a state: `4: ACTIVE` is active."""
+    if text is None:
+        return None
+    number, colon, word = text.partition(":")
+    return word.strip().lower() or None if colon and number.isdigit() else None
+
+
+def parse_rate(text: str | None) -> float | None:
+    """Bytes per second of `400 Gb/sec (4X NDR)`; None where no rate is said."""
+    match = RATE.match(text or "")
+    rate = float(match[1]) * BYTES_PER_GIGABIT if match else 0.0
+    return rate or None
+
+
+def _bytes(words: int | None) -> int | None:
+    return None if words is None else words * BYTES_PER_WORD
+
+
+def _chosen(counters: dict[str, int], names: dict[str, str]) -> Labeled:
+    return tuple(
+        (said_as, float(counters[name])) for name, said_as in names.items() if name in counters
+    )

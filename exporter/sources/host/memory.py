@@ -1,0 +1,59 @@
+"""Main memory, from /proc/meminfo (https://docs.kernel.org/filesystems/proc.html#meminfo)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from exporter.model.node import Memory
+from exporter.model.reading import Reading
+from exporter.sources.files import read_text
+from exporter.sources.host.numbers import whole
+from exporter.sources.interface import SourceFailed
+
+
+class MemoryReader:
+    """Reads `meminfo` under a proc root."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._path = proc_root / "meminfo"
+
+    def look(self) -> Reading[Memory]:
+        """Memory now; raises SourceAbsent or SourceFailed."""
+        return Reading(parse_meminfo(read_text(self._path)))
+
+
+def parse_meminfo(text: str) -> Memory:
+    """Memory in bytes; raises SourceFailed when total or available is not said."""
+    fields = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        number = whole((rest.split() or [""])[0])
+        if number is not None:
+            fields[name] = number
+    total, available = _bytes(fields, "MemTotal"), _bytes(fields, "MemAvailable")
+    if total is None or available is None:
+        raise SourceFailed("meminfo does not say MemTotal and MemAvailable")
+    return Memory(
+        total_bytes=total,
+        available_bytes=min(available, total),
+        free_bytes=_bytes(fields, "MemFree"),
+        buffers_bytes=_bytes(fields, "Buffers"),
+        cached_bytes=_bytes(fields, "Cached"),
+        dirty_bytes=_bytes(fields, "Dirty"),
+        writeback_bytes=_bytes(fields, "Writeback"),
+        slab_unreclaimable_bytes=_bytes(fields, "SUnreclaim"),
+        hugepages_total_bytes=_pages(fields, "HugePages_Total"),
+        hugepages_free_bytes=_pages(fields, "HugePages_Free"),
+        swap_total_bytes=_bytes(fields, "SwapTotal"),
+        swap_free_bytes=_bytes(fields, "SwapFree"),
+    )
+
+
+def _bytes(fields: Mapping[str, int], name: str) -> int | None:
+    """The field in bytes: the kernel says kB and means KiB."""
+    return fields[name] * 1024 if name in fields else None
+
+
+def _pages(fields: Mapping[str, int], name: str) -> int | None:
+    """The field, a number of huge pages, in bytes."""
+    size = _bytes(fields, "Hugepagesize")
+    return fields[name] * size if name in fields and size is not None else None

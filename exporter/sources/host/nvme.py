@@ -1,0 +1,43 @@
+"""NVMe controllers, from /sys/class/nvme.
+
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-nvme
+"""
+
+import re
+from pathlib import Path
+
+from exporter.model.nvme import NvmeController, NvmeControllers
+from exporter.model.reading import Reading
+from exporter.sources.host.pci_address import pci_address_of
+from exporter.sources.host.sysfs import Gaps, names_in
+from exporter.sources.interface import SourceAbsent
+
+CONTROLLER = re.compile(r"nvme[0-9]+")
+
+
+def controllers_in(folder: Path) -> list[str]:
+    """The names of the controllers; raises SourceAbsent where there is none."""
+    names = [name for name in names_in(folder, "NVMe disks") if CONTROLLER.fullmatch(name)]
+    if not names:
+        raise SourceAbsent(f"{folder} holds no NVMe controller")
+    return names
+
+
+class NvmeReader:
+    """Reads the controllers under a sys root; no command is sent to a disk."""
+
+    def __init__(self, sys_root: Path) -> None:
+        self._folder = sys_root / "class/nvme"
+
+    def look(self) -> Reading[NvmeControllers]:
+        """All controllers now; raises SourceAbsent or SourceFailed."""
+        gaps = Gaps()
+        controllers = tuple(
+            NvmeController(
+                device=name,
+                state=gaps.word(f"{name} state", self._folder / name / "state"),
+                pci_bus_id=pci_address_of(self._folder / name / "device"),
+            )
+            for name in controllers_in(self._folder)
+        )
+        return Reading(NvmeControllers(controllers), gaps.missing)

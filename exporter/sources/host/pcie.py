@@ -1,0 +1,210 @@
+"""GPUs, network cards, NVMe disks and the ports above them, from /sys/bus/pci.
+
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from exporter.model.pcie import Pcie, PcieDevice, PcieError
+from exporter.model.reading import Missing, Reading
+from exporter.sources.host.numbers import whole
+from exporter.sources.host.pci_address import addresses_in, is_pci_address
+from exporter.sources.host.sysfs import Gaps, names_in, names_or_none
+from exporter.sources.interface import SourceAbsent
+
+N = TypeVar("N", int, float)
+
+SPEED = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
+SEVERITIES = {
+    "correctable": "aer_dev_correctable",
+    "nonfatal": "aer_dev_nonfatal",
+    "fatal": "aer_dev_fatal",
+}
+KINDS = {
+    "0x0300": "gpu",
+    "0x0302": "gpu",
+    "0x0380": "gpu",
+    "0x1200": "gpu",
+    "0x0200": "network",
+    "0x0207": "network",
+    "0x0108": "nvme",
+}
+CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x15ad", "0x1af4", "0x1013"}
+"""Makers of the screens of management controllers and virtual machines: no GPU is theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What does not change while a device is there; `path` starts nearest to the processor."""
+
+    kind: str
+    path: tuple[str, ...]
+    slot: str | None
+    numa_node: int | None
+
+
+class PcieReader:
+    """Reads the devices under a sys root; what cannot change is read when a device comes."""
+
+    def __init__(self, sys_root: Path) -> None:
+        self._folder = sys_root / "bus/pci/devices"
+        self._slots = sys_root / "bus/pci/slots"
+        self._seen: list[str] = []
+        self._places: dict[str, Place] = {}
+        self._not_told: tuple[Missing, ...] = ()
+
+    def look(self) -> Reading[Pcie]:
+        """All devices that matter now; raises SourceAbsent where there is none."""
+        gaps = Gaps()
+        names = names_in(self._folder, "PCI devices")
+        if names != self._seen:
+            finding = Gaps()
+            self._places = self._find(names, finding)
+            self._not_told = finding.missing
+            self._seen = names
+        devices = {name: self._device(name, place, gaps) for name, place in self._places.items()}
+        if not devices:
+            raise SourceAbsent(f"{self._folder}: neither GPU, network card nor NVMe disk")
+        joined = (with_reach(device, devices) for device in devices.values())
+        return Reading(Pcie(tuple(joined)), (*self._not_told, *gaps.missing))
+
+    def _find(self, names: list[str], gaps: Gaps) -> dict[str, Place]:
+        """The devices that matter and every port above them, by address."""
+        slots = self._slot_names(gaps)
+        found: dict[str, Place] = {}
+        for name in filter(is_pci_address, names):
+            kind = self._kind(self._folder / name, gaps)
+            if kind is None:
+                continue
+            path = tuple(addresses_in(os.path.realpath(self._folder / name)))
+            for depth, address in enumerate(path[:-1], start=1):
+                found.setdefault(address, self._place("port", path[:depth], slots, gaps))
+            found[name] = self._place(kind, path or (name,), slots, gaps)
+        return dict(sorted(found.items()))
+
+    def _kind(self, folder: Path, gaps: Gaps) -> str | None:
+        """What it is; None for what does not matter and for virtual functions."""
+        code = gaps.word(f"{folder.name} class", folder / "class") or ""
+        kind = KINDS.get(code[:6])
+        if kind is None or (folder / "physfn").exists():
+            return None
+        if kind == "gpu" and gaps.word(f"{folder.name} vendor", folder / "vendor") in CONSOLES:
+            return None
+        return kind
+
+    def _place(
+        self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], gaps: Gaps
+    ) -> Place:
+        address = path[-1]
+        numa = gaps.number(f"{address} numa_node", self._folder / address / "numa_node")
+        return Place(
+            kind=kind,
+            path=path,
+            slot=slots.get(address.rpartition(".")[0]),
+            numa_node=None if numa is None or numa < 0 else numa,
+        )
+
+    def _slot_names(self, gaps: Gaps) -> dict[str, str]:
+        """The names of slots by the address, without function, of what sits in them."""
+        found = {}
+        for slot in names_or_none(self._slots):
+            address = gaps.word(f"slot {slot}", self._slots / slot / "address")
+            if address is not None:
+                found[address] = slot
+        return found
+
+    def _device(self, name: str, place: Place, gaps: Gaps) -> PcieDevice:
+        folder = self._folder / name
+        counted = self._errors(folder, gaps)
+        device = PcieDevice(
+            device=name,
+            kind=place.kind,
+            parent=place.path[-2] if len(place.path) > 1 else None,
+            slot=place.slot,
+            numa_node=place.numa_node,
+            errors=tuple(
+                PcieError(severity, error, count)
+                for severity, errors in counted.items()
+                for error, count in errors.items()
+                if count
+            ),
+            errors_by_severity=tuple(
+                (severity, sum(errors.values())) for severity, errors in counted.items()
+            ),
+        )
+        # Its registers are not read while it sleeps: that would wake it, or read all ones.
+        if gaps.word(f"{name} power", folder / "power/runtime_status") == "suspended":
+            return replace(device, suspended=True)
+        return replace(
+            device,
+            speed_bytes_per_second=self._speed(folder / "current_link_speed", gaps),
+            speed_max_bytes_per_second=self._speed(folder / "max_link_speed", gaps),
+            width=self._width(folder / "current_link_width", gaps),
+            width_max=self._width(folder / "max_link_width", gaps),
+        )
+
+    def _speed(self, file: Path, gaps: Gaps) -> float | None:
+        return parse_speed(gaps.text(f"{file.parent.name} {file.name}", file) or "")
+
+    def _width(self, file: Path, gaps: Gaps) -> int | None:
+        """Lanes; 0 and 255 stand for no link and for a device that does not answer."""
+        width = gaps.count(f"{file.parent.name} {file.name}", file)
+        return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
+
+    def _errors(self, folder: Path, gaps: Gaps) -> dict[str, dict[str, int]]:
+        found = {}
+        for severity, file in SEVERITIES.items():
+            text = gaps.text(f"{folder.name} {file}", folder / file)
+            if text is not None:
+                found[severity] = parse_aer(text)
+        return found
+
+
+def parse_aer(text: str) -> dict[str, int]:
+    """The errors of one severity by the kernel's names, without the total."""
+    found = {}
+    for line in text.splitlines():
+        name, _, word = line.strip().partition(" ")
+        count = whole(word)
+        if name.isalnum() and count is not None:
+            found[name] = count
+    return found
+
+
+def parse_speed(text: str) -> float | None:
+    """Bytes per second of one lane in one direction; None for `Unknown`."""
+    match = SPEED.match(text)
+    if match is None:
+        return None
+    gigatransfers = float(match[1])
+    if gigatransfers < 8:  # noqa: PLR2004 - generations 1 and 2 send ten bits for each byte
+        return round(gigatransfers * 1e9 / 10)
+    if gigatransfers < 64:  # noqa: PLR2004 - generations 3 to 5 send 130 bits for 128
+        return round(gigatransfers * 1e9 / 8 * 128 / 130)
+    return round(
+        gigatransfers * 1e9 / 8 * 242 / 256
+    )  # from generation 6 on, 242 of 256 bytes are data
+
+
+def with_reach(device: PcieDevice, devices: Mapping[str, PcieDevice]) -> PcieDevice:
+    """The device with the best its link can do: what both of its ends can."""
+    above = devices.get(device.parent or "")
+    if above is None:
+        return device
+    return replace(
+        device,
+        speed_reachable_bytes_per_second=_lower(
+            device.speed_max_bytes_per_second, above.speed_max_bytes_per_second
+        ),
+        width_reachable=_lower(device.width_max, above.width_max),
+    )
+
+
+def _lower(own: N | None, above: N | None) -> N | None:
+    return own if own is None or above is None else min(own, above)

@@ -1,0 +1,97 @@
+"""Processes, threads and open files, counted by the kernel itself.
+
+https://docs.kernel.org/admin-guide/sysctl/kernel.html (pid_max)
+https://docs.kernel.org/admin-guide/sysctl/fs.html (file-nr: allocated, unused, highest)
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from exporter.model.process_counts import ProcessCounts, ProcessStates
+from exporter.model.reading import Reading
+from exporter.sources.files import read_text
+from exporter.sources.host.numbers import whole
+from exporter.sources.host.sysfs import Gaps
+from exporter.sources.interface import SourceAbsent, SourceFailed
+
+MAX_STAT_BYTES = 512
+STATES = {
+    "R": "runnable",
+    "S": "sleeping",
+    "D": "uninterruptible",
+    "Z": "zombie",
+    "T": "stopped",
+    "t": "stopped",
+    "I": "idle",
+}
+
+
+class ProcessCountsReader:
+    """Reads three files under a proc root, however many processes there are."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._proc = proc_root
+
+    def look(self) -> Reading[ProcessCounts]:
+        """The numbers now; raises SourceAbsent where none is said."""
+        gaps = Gaps()
+        files = parse_file_nr(gaps.text("file_descriptors", self._proc / "sys/fs/file-nr") or "")
+        counts = ProcessCounts(
+            processes_limit=gaps.count("processes_limit", self._proc / "sys/kernel/pid_max"),
+            threads=parse_threads(gaps.text("threads", self._proc / "loadavg") or ""),
+            file_descriptors_open=files[0],
+            file_descriptors_max=files[1],
+        )
+        if counts == ProcessCounts():
+            raise SourceAbsent(
+                "neither sys/kernel/pid_max, loadavg nor sys/fs/file-nr say anything"
+            )
+        return Reading(counts, gaps.missing)
+
+
+class ProcessStatesReader:
+    """Walks over all processes under a proc root: some milliseconds for each thousand."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._proc = proc_root
+
+    def look(self) -> Reading[ProcessStates]:
+        """Processes by state; raises SourceAbsent where no process can be seen."""
+        counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
+        for name in self._pids():
+            try:
+                state = parse_state(read_text(self._proc / name / "stat", MAX_STAT_BYTES))
+            except (SourceAbsent, SourceFailed):
+                continue  # it ended since it was listed
+            if state is not None:
+                counts[STATES.get(state, "other")] += 1
+        if not any(counts.values()):
+            raise SourceAbsent(f"{self._proc} shows no process")
+        return Reading(ProcessStates(tuple((s, float(counts[s])) for s in sorted(counts))))
+
+    def _pids(self) -> list[str]:
+        try:
+            return [name for name in os.listdir(self._proc) if name.isdigit()]  # noqa: PTH208 - names are wanted
+        except OSError as error:
+            raise SourceAbsent(f"{self._proc} cannot be listed: {error.strerror}") from error
+
+
+def parse_state(stat: str) -> str | None:
+    """The letter behind the name, which may itself hold brackets."""
+    words = stat.rpartition(")")[2].split()
+    return words[0] if words and len(words[0]) == 1 and ")" in stat else None
+
+
+def parse_threads(loadavg: str) -> int | None:
+    """All threads of the node: the number behind the stroke in `0.10 0.20 0.30 2/812 4711`."""
+    words = loadavg.split()
+    return whole(words[3].rpartition("/")[2]) if len(words) > 3 and "/" in words[3] else None  # noqa: PLR2004 - the fourth word
+
+
+def parse_file_nr(text: str) -> tuple[int | None, int | None]:
+    """Open files and how many there may be."""
+    words = text.split()
+    if len(words) < 3:  # noqa: PLR2004 - the file has three numbers
+        return None, None
+    return whole(words[0]), whole(words[2])

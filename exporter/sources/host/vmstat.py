@@ -1,0 +1,55 @@
+"""Swapping, major faults and killed processes, from /proc/vmstat.
+
+https://docs.kernel.org/admin-guide/mm/index.html
+"""
+
+import os
+from pathlib import Path
+
+from exporter.model.node import Paging
+from exporter.model.reading import Reading
+from exporter.sources.files import read_text
+from exporter.sources.host.numbers import whole
+from exporter.sources.host.sysfs import Gaps
+from exporter.sources.interface import SourceFailed
+
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+NAMES = ("pswpin", "pswpout", "pgmajfault", "oom_kill")
+
+
+class PagingReader:
+    """Reads `vmstat` under a proc root."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._path = proc_root / "vmstat"
+
+    def look(self) -> Reading[Paging]:
+        """The counters now; raises SourceAbsent or SourceFailed."""
+        gaps = Gaps()
+        numbers = parse_vmstat(read_text(self._path))
+        for name in NAMES:
+            if numbers.get(name) is None:
+                gaps.note(name, "not said by vmstat")
+        paging = Paging(
+            swap_in_bytes=_pages(numbers.get("pswpin")),
+            swap_out_bytes=_pages(numbers.get("pswpout")),
+            major_faults=numbers.get("pgmajfault"),
+            oom_kills=numbers.get("oom_kill"),
+        )
+        return Reading(paging, gaps.missing)
+
+
+def parse_vmstat(text: str) -> dict[str, int]:
+    """The counters of `vmstat` that we show; raises SourceFailed when it holds none of them."""
+    found = {}
+    for line in text.splitlines():
+        name, _, word = line.partition(" ")
+        if name in NAMES and (number := whole(word)) is not None:
+            found[name] = number
+    if not found:
+        raise SourceFailed("vmstat holds no counter that is known")
+    return found
+
+
+def _pages(number: int | None) -> int | None:
+    return None if number is None else number * PAGE_BYTES

@@ -1,0 +1,75 @@
+"""What is counted of the kernel log, as long as this boot lasts."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from exporter.model.event import Event
+from exporter.model.kernel_log import Counts, KernelLog, XidCount
+from exporter.sources.kernel_log.event_ring import EventRing
+
+MAX_XIDS = 512
+"""Pairs of GPU and Xid that are counted; a node has at most some tens."""
+
+MAX_GPUS = 64
+"""GPUs whose UUID is remembered."""
+
+XID_KINDS = frozenset({"xid", "gpu_recovery_action"})
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counters and the latest events; `position` says up to where the log was read."""
+
+    records: int = 0
+    lost: int = 0
+    suppressed: int = 0
+    number: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
+    xids: dict[tuple[str, int], XidCount] = field(default_factory=dict)
+    gpu_uuids: dict[str, str] = field(default_factory=dict)
+    ring: EventRing = field(default_factory=EventRing)
+    first_new_number: int = 1
+
+    def keep(self, event: Event) -> None:
+        """Keep the event, and the name of the GPU where it says one; count nothing."""
+        self.ring.add(event)
+        if event.kind == "gpu_uuid" and len(self.gpu_uuids) < MAX_GPUS:
+            self.gpu_uuids[event.entity_id] = event.fields["uuid"]
+
+    def count(self, event: Event) -> None:
+        """Count the event."""
+        self.kinds[event.kind] += 1
+        self.types[event.type.value] += 1
+        if event.kind in XID_KINDS:
+            self._count_xid(event.fields["pci"], int(event.fields["code"]), event.at)
+
+    def as_value(self, source: str, reason: str) -> KernelLog:
+        """All of it, frozen."""
+        return KernelLog(
+            source=source,
+            reason=reason,
+            records=self.records,
+            lost=self.lost,
+            suppressed=self.suppressed,
+            rejected=_sorted(self.rejected),
+            kinds=_sorted(self.kinds),
+            types=_sorted(self.types),
+            xids=tuple(self.xids[key] for key in sorted(self.xids)),
+            gpu_uuids=tuple(sorted(self.gpu_uuids.items())),
+            events=self.ring.events(),
+            first_new_number=self.first_new_number,
+        )
+
+    def _count_xid(self, gpu: str, code: int, at: float) -> None:
+        known = self.xids.get((gpu, code))
+        if known is None and len(self.xids) >= MAX_XIDS:
+            return
+        count = known.count + 1 if known else 1
+        last_at = max(known.last_at, at) if known else at
+        self.xids[gpu, code] = XidCount(gpu, code, count, last_at)
+
+
+def _sorted(counter: Counter[str]) -> Counts:
+    return tuple(sorted(counter.items()))

@@ -1,0 +1,1 @@
+"""The kernel lines that become events, by subsystem."""

@@ -1,0 +1,133 @@
+"""Lines of network drivers, most of all mlx5, and of the transmit watchdog.
+
+Layouts are those of drivers/net/ethernet/mellanox/mlx5/core (health.c, events.c, cmd.c) and
+net/sched/sch_generic.c from 4.15 to 6.16.
+"""
+
+from exporter.model.event import EventType
+from exporter.sources.kernel_log.patterns.pattern import NODE, Fields, Kind, Role, Subject, rx
+
+_MLX5 = r"mlx5_core (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16})(?: \(\w{1,16}\))?)?: "
+_WHERE = r"(?:\w{1,64}:\d{1,5}:\(pid \d{1,10}\): )?"
+_NETDEV = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@) (?P<interface>[^\s:/]{1,16}): "
+
+
+def _port(fields: Fields) -> Subject:
+    """The interface where the line names it, else the device."""
+    name = fields.get("interface") or fields.get("pci")
+    return ("network", name) if name else NODE
+
+
+def _kind(name: str, tag: str, pattern: str, role: Role = Role.WHOLE) -> Kind:
+    return Kind(name, tag, rx(pattern), _port, EventType.ERROR_NET, role)
+
+
+_FATAL = (
+    _kind(
+        "mlx5_fatal",
+        "timeout. Will cause a leak",
+        _MLX5
+        + _WHERE
+        + r"(?:cmd\[\d+\]: )?(?P<command>\w{1,40})\(0x[0-9a-f]{1,6}\) timeout\. Will",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "health compromised",
+        _MLX5 + _WHERE + r"(?P<text>device's health compromised.{0,60})",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "synd 0x8:",
+        _MLX5 + _WHERE + r"synd (?P<syndrome>0x8): (?P<text>.{0,80})",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "atal error",
+        _MLX5 + _WHERE + r"(?P<text>[Ff]atal error(?: \d{1,5})? detected)",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "recovery flow aborted",
+        _MLX5 + _WHERE + r"(?P<text>health recovery flow aborted.{0,60})",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "unrecoverable hardware error",
+        _MLX5 + _WHERE + r"(?P<text>Health issue observed, unrecoverable hardware error.{0,60})",
+    ),
+)
+
+_QUEUES = (
+    _kind("nic_tx_timeout", "TX timeout detected", _MLX5 + r"TX timeout detected"),
+    _kind(
+        "nic_rx_timeout",
+        "RX timeout on channel",
+        _MLX5 + r"RX timeout on channel: (?P<channel>\d{1,5})",
+    ),
+    _kind(
+        "nic_tx_timeout",
+        "NETDEV WATCHDOG: ",
+        r"NETDEV WATCHDOG: (?P<interface>[^\s:/]{1,16}) \((?P<driver>[\w-]{1,32})\): "
+        r"transmit queue (?P<queue>\d{1,6}) timed out(?: (?P<milliseconds>\d{1,10}) ms)?",
+    ),
+    _kind(
+        "nic_tx_timeout",
+        "NETDEV WATCHDOG: CPU",
+        _NETDEV + r"NETDEV WATCHDOG: CPU: \d{1,5}: transmit queue (?P<queue>\d{1,6}) timed out"
+        r"(?: (?P<milliseconds>\d{1,10}) ms)?",
+    ),
+)
+
+_MODULES = (
+    _kind(
+        "nic_module_hot",
+        "High",
+        _MLX5 + _WHERE + r"(?:Port module event(?:\[error\])?: module (?P<module>\d{1,4}), "
+        r".{0,40}?|synd 0x10: |Health issue observed, )?High [Tt]emperature(?P<text>.{0,80})",
+    ),
+    _kind(
+        "nic_cable",
+        "Port module event",
+        _MLX5 + _WHERE + r"Port module event(?:\[error\])?: module (?P<module>\d{1,4}), "
+        r"Cable (?P<state>unplugged|error)(?:, (?P<text>.{1,60}))?",
+    ),
+    _kind(
+        "nic_cable",
+        "Cable plugged",
+        _MLX5 + _WHERE + r"Port module event: module (?P<module>\d{1,4}), Cable (?P<state>plugged)",
+        Role.ENDED,
+    ),
+    _kind(
+        "nic_slot_power",
+        "insufficient power",
+        _MLX5 + _WHERE + r"Detected insufficient power on the PCIe slot"
+        r"(?: \((?P<watts>\d{1,5})W\))?",
+    ),
+    _kind(
+        "nic_access_reg",
+        "ACCESS_REG",
+        _MLX5 + r"mlx5_cmd_\w{1,24}:\d{1,5}:\(pid (?P<pid>\d{1,10})\): ACCESS_REG\(0x805\) "
+        r"op_mod\(0x[0-9a-f]{1,4}\) failed, status (?P<status>[\w ]{1,40})\(0x[0-9a-f]{1,4}\)",
+    ),
+)
+
+_LINKS = (
+    Kind(
+        "nic_link",
+        "Link ",
+        rx(_NETDEV + r"(?:\w{1,16}: \S{1,16} )?(?:NIC )?Link (?:is )?(?P<state>[Dd]own|DOWN)\b"),
+        _port,
+        EventType.TOPO_LINK_DOWN,
+        refine=lambda fields: fields | {"state": "down"},
+    ),
+    Kind(
+        "nic_link",
+        "Link ",
+        rx(_NETDEV + r"(?:\w{1,16}: \S{1,16} )?(?:NIC )?Link (?:is )?(?P<state>[Uu]p|UP)\b"),
+        _port,
+        EventType.TOPO_LINK_DOWN,
+        refine=lambda fields: fields | {"state": "up"},
+    ),
+)
+
+NETWORK: tuple[Kind, ...] = (*_FATAL, *_QUEUES, *_MODULES, *_LINKS)

@@ -1,0 +1,268 @@
+"""Lines of the NVIDIA driver, of its switches, and of its fabric manager.
+
+The layouts are those of the open driver's printf formats (R535 to R595); the address in the Xid
+line has no function.
+"""
+
+from exporter.model.event import EventType
+from exporter.sources.kernel_log.patterns.pattern import (
+    NODE,
+    Fields,
+    Kind,
+    Role,
+    Subject,
+    on,
+    on_node,
+    rx,
+)
+from exporter.sources.kernel_log.patterns.xid import LINK_CODES, refine_recovery, refine_xid
+
+GPU = on("gpu", "pci")
+SWITCH = on("nvswitch", "pci")
+
+_ATTRIBUTION = (
+    r"NVRM: Xid \((?:PCI:)?(?P<pci>@PCI@)"
+    r"(?: GPU-I:(?P<gi>\d{1,3}))?(?: GPU-CI:(?P<ci>\d{1,3}))?\): "
+)
+_VERSION = r"\d{1,4}(?:\.\d{1,4}){1,3}"
+
+
+def _xid_subject(fields: Fields) -> Subject:
+    """The link for a link error that names one, else the GPU."""
+    pci = fields.get("pci")
+    if pci and fields.get("code") in LINK_CODES and "link" in fields:
+        return ("nvlink", f"{pci}/{int(fields['link'])}")
+    return ("gpu", pci) if pci else NODE
+
+
+_XIDS = (
+    Kind(
+        "gpu_recovery_action",
+        "NVRM: Xid",
+        rx(_ATTRIBUTION + r"(?P<code>154), (?P<text>.*GPU recovery action changed.*)"),
+        GPU,
+        refine=refine_recovery,
+    ),
+    Kind(
+        "xid",
+        "NVRM: Xid",
+        rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s*(?:,\s*(?P<text>.*))?$"),
+        _xid_subject,
+        refine=refine_xid,
+    ),
+    Kind(
+        "xid_rate_limited",
+        "NVRM: Rate limiting",
+        rx(
+            r"NVRM: Rate limiting GSP RPC error prints for GPU at PCI:(?P<pci>@PCI@)"
+            r"(?: \(printing 1 of every (?P<every>\d+)\))?"
+        ),
+        GPU,
+    ),
+)
+
+_GPU_STATE = (
+    Kind(
+        "gpu_lost",
+        "fallen off the bus",
+        rx(r"NVRM: GPU (?P<pci>@PCI@): GPU has (?P<form>fallen off the bus)"),
+        GPU,
+        role=Role.START,
+    ),
+    Kind(
+        "gpu_lost",
+        "GPU serial number is",
+        rx(r"NVRM: GPU (?P<pci>@PCI@): GPU serial number is (?P<serial>\w{1,32})"),
+        GPU,
+        role=Role.MORE,
+        same="pci",
+    ),
+    Kind(
+        "gpu_lost",
+        "The NVIDIA GPU",
+        rx(
+            r"NVRM: The NVIDIA GPU (?P<pci>@PCI@)(?:\s*\(PCI ID: (?P<ids>[0-9a-f:]{9})\))?"
+            r"(?: installed in this system has (?P<form>fallen off the bus).*)?\s*$"
+        ),
+        GPU,
+        role=Role.START,
+        needs="form",
+    ),
+    Kind(
+        "gpu_lost",
+        "installed in this system has",
+        rx(r"NVRM: \(PCI ID: (?P<ids>[0-9a-f:]{9})\) installed in this system has\s*$"),
+        GPU,
+        role=Role.MORE,
+    ),
+    Kind(
+        "gpu_lost",
+        "fallen off the bus",
+        rx(r"NVRM: (?:installed in this system has )?(?P<form>fallen off the bus) and is not resp"),
+        GPU,
+        role=Role.MORE,
+    ),
+    Kind(
+        "gpu_init_failed",
+        "RmInitAdapter failed",
+        rx(
+            r"NVRM: (?:GPU (?P<pci>@PCI@): )?RmInitAdapter failed! ?"
+            r"\((?P<init_code>0x[0-9a-f]+):(?P<init_status>0x[0-9a-f]+):(?P<init_line>\d+)\)"
+        ),
+        GPU,
+        role=Role.START,
+    ),
+    Kind(
+        "gpu_init_failed",
+        "rm_init_adapter",
+        rx(
+            r"NVRM: (?:GPU (?P<pci>@PCI@): )?rm_init_adapter(?:\(\d+\))? failed"
+            r"(?:,? .{0,20}minor number (?P<minor>\d+))?"
+        ),
+        GPU,
+        role=Role.JOIN,
+        same="pci",
+    ),
+    Kind(
+        "gpu_probe_failed",
+        "NVRM: The NVIDIA probe routine",
+        rx(r"NVRM: The NVIDIA probe routine failed for (?P<count>\d+) device"),
+        on_node,
+        role=Role.START,
+    ),
+    Kind(
+        "gpu_probe_failed",
+        "NVRM: No",
+        rx(r"NVRM: (?:No NVIDIA devices probed|None of the NVIDIA [a-z ]{1,30} were init)"),
+        on_node,
+        role=Role.JOIN,
+    ),
+    Kind(
+        "gpu_power_missing",
+        "power cables",
+        rx(r"NVRM: (?:GPU (?P<pci>@PCI@): )?.{0,40}does not have the necessary power cables"),
+        GPU,
+    ),
+    Kind(
+        "gpu_uuid",
+        "NVRM: GPU at",
+        rx(r"NVRM: GPU at (?:PCI:)?(?P<pci>@PCI@): (?P<uuid>GPU-[0-9a-f-]{36})\s*$"),
+        GPU,
+        role=Role.START,
+    ),
+    Kind(
+        "gpu_uuid",
+        "GPU Board Serial",
+        rx(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,32})"),
+        GPU,
+        role=Role.MORE,
+        once="serial",
+    ),
+    Kind(
+        "nvlink_discovery_failed",
+        "Rx Detect Link",
+        rx(r"NVRM: (?:GPU\d+ )?\w{1,80}: Failed to update Rx Detect Link mask"),
+        on_node,
+    ),
+    Kind(
+        "nvlink_discovery_failed",
+        "RxDetLinkMask",
+        rx(r"NVRM: (?:GPU\d+ )?\w{1,80}: Getting peer(?P<peer>\d+)'s postRxDetLinkMask failed"),
+        on_node,
+    ),
+)
+
+_DRIVER = (
+    Kind(
+        "driver_version_mismatch",
+        "API mismatch",
+        rx(
+            r"NVRM: API mismatch: the client (?:'(?P<client>.{1,64}?)' \(pid (?P<pid>\d+)\)"
+            rf"|has the version (?P<client_version>{_VERSION}))"
+        ),
+        on_node,
+        role=Role.START,
+    ),
+    Kind(
+        "driver_version_mismatch",
+        "has the version",
+        rx(rf"NVRM: has the version (?P<client_version>{_VERSION}), but this kernel module has"),
+        on_node,
+        role=Role.MORE,
+    ),
+    Kind(
+        "driver_version_mismatch",
+        "NVRM: t",
+        rx(rf"NVRM: (?:this kernel module has )?the version (?P<module_version>{_VERSION})\."),
+        on_node,
+        role=Role.MORE,
+    ),
+    Kind(
+        "driver_loaded",
+        "NVRM: loading NVIDIA",
+        rx(rf"NVRM: loading NVIDIA UNIX .{{0,40}}?Kernel Module.{{0,40}}? (?P<version>{_VERSION})"),
+        on_node,
+    ),
+    Kind("driver_no_memory", "NV_ERR_NO_MEMORY", rx(r"NVRM: .{0,900}?NV_ERR_NO_MEMORY"), on_node),
+    Kind(
+        "peermem_error",
+        "nvidia-peermem",
+        rx(r"nvidia-peermem\b.{0,80}?ERROR detected invalid context"),
+        on_node,
+    ),
+)
+
+_SWITCHES = (
+    Kind(
+        "sxid",
+        "SXid",
+        rx(
+            r"nvidia-nvswitch(?P<switch>\d{1,4}): SXid \((?:PCI:)?(?P<pci>@PCI@)\): "
+            r"(?P<code>\d{1,6}), (?!Severity \d|Data \{)"
+            r"(?:(?P<severity>Fatal|Non-fatal|Correctable), )?"
+            r"(?:Link (?P<link>\d{1,3}) )?(?P<text>.*)"
+        ),
+        SWITCH,
+    ),
+    Kind(
+        "fabric_manager_error",
+        "detected NVSwitch",
+        rx(
+            r"(?:\[[^\]]{1,40}\] ?){0,4}detected NVSwitch (?P<severity>fatal|non-fatal) error "
+            r"(?P<code>\d{1,6}) on fid \d+ on NVSwitch pci bus id (?P<pci>@PCI@)"
+            r"(?: physical id (?P<switch>\d+))?(?: port (?P<link>\d+))?"
+        ),
+        SWITCH,
+    ),
+    Kind(
+        "fabric_manager_error",
+        "system topology",
+        rx(
+            r"(?:\[[^\]]{1,40}\] ?){0,4}(?P<text>detected number of NVSwitches don't match with any"
+            r" supported system topology.*)"
+        ),
+        on_node,
+    ),
+    Kind(
+        "fabric_manager_error",
+        "multicast team",
+        rx(
+            r"(?:\[[^\]]{1,40}\] ?){0,4}(?P<text>failed to find the GPU handle (?P<handle>\d+) in"
+            r" the multicast team.*)"
+        ),
+        on_node,
+    ),
+)
+
+NVIDIA: tuple[Kind, ...] = (*_XIDS, *_GPU_STATE, *_DRIVER, *_SWITCHES)
+
+SEGFAULT = Kind(
+    "segfault",
+    "segfault at",
+    rx(
+        r"(?P<name>.{1,64}?)\[(?P<pid>\d{1,10})\]: segfault at [0-9a-f]+ ip [0-9a-f]+ "
+        r"sp [0-9a-f]+ error [0-9a-f]+(?: in (?P<library>[^\[]{1,255})\[)?"
+    ),
+    on("process", "pid"),
+    EventType.PROCESS_STATE,
+)

@@ -1,0 +1,192 @@
+"""Records in, events and counters out: trust, matching, joining, history."""
+
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+
+from exporter.model.event import Event
+from exporter.model.label import clean_text
+from exporter.sources.kernel_log.checkpoint import Position, Saved
+from exporter.sources.kernel_log.counters import Tally
+from exporter.sources.kernel_log.multiline import Joiner, Message, Repeats
+from exporter.sources.kernel_log.patterns.pattern import Role
+from exporter.sources.kernel_log.patterns.table import Table
+from exporter.sources.kernel_log.record import Record
+
+MAX_RAW_BYTES = 512
+"""Evidence kept of the lines of one event."""
+
+CLOCK_DRIFT_SECS = 1.0
+"""The clock of prints may be this far from ours before it is set right."""
+
+HISTORY_ROOM = 1_000_000
+"""Events of an earlier process get numbers from so far below until their number is known."""
+
+USER_RECORD = "user_record"
+MALFORMED = "malformed"
+TOO_LONG = "too_long"
+
+
+class PrintClock:
+    """From the stamps of prints to the time of day.
+
+    The kernel stamps prints with a clock that does not count suspended time and that drifts by
+    parts in a million; a record that is read as it appears shows by how much.
+    """
+
+    def __init__(self, wall: Callable[[], float], boottime: Callable[[], float]) -> None:
+        self._wall = wall
+        self._boottime = boottime
+        self._behind_secs = 0.0
+
+    def moment(self, stamp: float) -> tuple[float, float]:
+        """Wall clock and boot time of a stamp, in seconds."""
+        boottime = stamp + self._behind_secs
+        return self._wall() - self._boottime() + boottime, boottime
+
+    def learn(self, stamp: float) -> None:
+        """Take note that a record with this stamp appeared just now."""
+        behind_secs = self._boottime() - stamp
+        if abs(behind_secs - self._behind_secs) > CLOCK_DRIFT_SECS:
+            self._behind_secs = behind_secs
+
+
+class Intake:
+    """Takes records in the order of the log and keeps the tally.
+
+    With `saved`, records that an earlier process of this boot had read are history: their events
+    are kept, with numbers below `first_new_number`, but not counted again.
+    """
+
+    def __init__(
+        self,
+        clock: PrintClock,
+        *,
+        accept_user_records: bool,
+        saved: Saved | None = None,
+        table: Table | None = None,
+    ) -> None:
+        self.tally = Tally() if saved is None else saved.tally
+        self.position: Position | None = None if saved is None else saved.position
+        self._clock = clock
+        self._accept_user_records = accept_user_records
+        self._table = table or Table()
+        self._joiner = Joiner()
+        self._repeats = Repeats()
+        self._history_until = self.position
+        self._counted_before = self.tally.number
+        self._next_is_new = False
+        if self._history_until is not None:
+            self.tally.first_new_number = self.tally.number + 1
+            self.tally.number -= HISTORY_ROOM
+
+    @property
+    def is_in_history(self) -> bool:
+        """Whether what was taken so far had all been read by an earlier process."""
+        return self._history_until is not None
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a message may still get further lines."""
+        return self._joiner.is_holding
+
+    def take(self, record: Record) -> None:
+        """One record of the log."""
+        if self._history_until is not None and not self._is_history(record):
+            self.end_history()
+        if self._history_until is None:
+            if self._next_is_new:
+                self._next_is_new = False
+                self._clock.learn(record.stamp)
+            self._note_position(record)
+            self.tally.records += 1
+            if record.is_from_user and not self._accept_user_records:
+                self.tally.rejected[USER_RECORD] += 1
+                return
+        elif record.is_from_user and not self._accept_user_records:
+            return
+        if self._table.may_match(record.body):
+            self._look_at(record.lines(), record.stamp)
+
+    def reject(self, reason: str) -> None:
+        """Count something that was read and is no record."""
+        self.tally.rejected[reason] += 1
+
+    def lose(self, count: int) -> None:
+        """Count records that were overwritten before they could be read."""
+        self.tally.lost += count
+
+    def settle(self) -> None:
+        """Finish the messages that were held for further lines."""
+        self._finish(self._joiner.finish())
+
+    def caught_up(self) -> None:
+        """Take note that the log has been read to its end: the next record will be a new one."""
+        self.end_history()
+        self._next_is_new = True
+
+    def end_history(self) -> None:
+        """What comes from here on had not been read by an earlier process."""
+        if self._history_until is None:
+            return
+        self.settle()
+        self._history_until = None
+        tally = self.tally
+        tally.ring.renumber(self._counted_before - tally.number)
+        tally.number = self._counted_before
+
+    def _is_history(self, record: Record) -> bool:
+        until = self._history_until
+        return until is not None and until.covers(record.sequence, record.stamp)
+
+    def _note_position(self, record: Record) -> None:
+        before = self.position
+        if before is not None and before.sequence is not None and record.sequence is not None:
+            self.tally.lost += max(0, record.sequence - before.sequence - 1)
+        self.position = Position(record.sequence, record.stamp)
+
+    def _look_at(self, lines: Iterable[str], stamp: float) -> None:
+        for line in lines:
+            match = self._table.match(line)
+            if match is not None:
+                self._finish(self._joiner.take(match, stamp, line))
+
+    def _finish(self, messages: Iterable[Message]) -> None:
+        is_new = self._history_until is None
+        for message in messages:
+            if message.kind.role is Role.LOSS:
+                self.tally.suppressed += int(message.fields.get("count", "1")) * is_new
+                continue
+            if self._repeats.is_repeat(message):
+                continue
+            self.tally.number += 1
+            event = self._event(message)
+            self.tally.keep(event)
+            if is_new and message.kind.role is not Role.ENDED:
+                self.tally.count(event)
+
+    def _event(self, message: Message) -> Event:
+        at, boottime = self._clock.moment(message.stamp)
+        fields = message.fields
+        if message.kind.role is Role.ENDED:
+            fields = {**fields, "ended": "yes"}
+        entity_type, entity_id = message.kind.about(fields)
+        pid = fields.get("pid", "")
+        return Event(
+            at=at,
+            boottime=boottime,
+            type=message.kind.type,
+            kind=message.kind.name,
+            entity_type=entity_type,
+            entity_id=entity_id,
+            source="kernel_log",
+            fields=MappingProxyType(fields),
+            pid=int(pid) if pid.isdigit() else None,
+            raw=_raw(message.lines),
+            number=self.tally.number,
+        )
+
+
+def _raw(lines: list[str]) -> str:
+    """The lines of a message as evidence, at most 512 bytes of them."""
+    text = clean_text(" / ".join(lines), MAX_RAW_BYTES)
+    return text.encode()[:MAX_RAW_BYTES].decode("utf-8", "ignore")

@@ -1,0 +1,1 @@
+"""Which process, container, pod and job uses which GPU."""

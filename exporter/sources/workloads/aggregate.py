@@ -1,0 +1,241 @@
+"""Sums the processes on the GPUs up by workload, and keeps what counts over time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from exporter.model.gpu import Gpus, GpuState
+from exporter.model.workload import (
+    GpuClient,
+    GpuTotals,
+    ProcessUse,
+    Workload,
+    Workloads,
+    WorkloadUse,
+    sum_of_all,
+    sum_of_known,
+)
+from exporter.sources.workloads.attribution import NodeSight, holder_of
+from exporter.sources.workloads.clients import clients_of, series_per_pid
+from exporter.sources.workloads.idle_time import IdleTime
+from exporter.sources.workloads.kubelet import DeviceId
+from exporter.sources.workloads.orphan_memory import OrphanMemory
+from exporter.sources.workloads.processes import WAITING
+from exporter.sources.workloads.redaction import Redaction
+from exporter.sources.workloads.usage import EnergyMeter, EnergyShares
+
+MAX_ROWS = 256
+"""Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
+
+OTHER = Workload("", "", "other")
+
+
+@dataclass(slots=True)
+class _Row:
+    """One workload on one GPU while it is summed up."""
+
+    processes: set[int] = field(default_factory=set)
+    uses: list[ProcessUse] = field(default_factory=list)
+    instances: set[tuple[int | None, int | None]] = field(default_factory=set)
+    is_allocated: bool = False
+
+
+_Rows = dict[tuple[str, Workload], _Row]
+
+
+class WorkloadAccounts:
+    """From what the driver and the kernel said to one value; `top_n` is None without pids."""
+
+    def __init__(self, top_n: int | None, redaction: Redaction | None = None) -> None:
+        self._top_n = top_n
+        self._redaction = redaction or Redaction()
+        self._energy = EnergyMeter()
+        self._idle = IdleTime()
+        self._waits_since: dict[int, float] = {}
+        self._orphans = OrphanMemory()
+
+    def take(self, gpus: Gpus, sight: NodeSight, boottime: float) -> Workloads:
+        """The workloads at this boot time in seconds."""
+        states = [state for state in gpus.states if state.gpu.processes is not None]
+        self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
+        self._note_waiting(sight, boottime)
+        seen = clients_of(states, sight, self._waits_since)
+        clients = tuple(map(self._redaction.client, seen))
+        if sight.scope.reason is not None or not states:
+            reason = sight.scope.reason or "no_process_list"
+            return Workloads(reason, 0.0 if clients else None, clients=clients)
+        rows = _rows(clients, sight)
+        self._add_holders(rows, states, sight)
+        rows = _bounded(rows)
+        uses = self._uses(states, rows, boottime)
+        energies = {state.gpu.uuid: self._shares(state, uses) for state in states}
+        return Workloads(
+            reason=_reason(clients, sight),
+            attribution_ratio=_ratio(clients),
+            uses=tuple(_with_energy(use, energies[use.gpu_uuid]) for use in uses),
+            clients=clients,
+            per_pid=()
+            if self._top_n is None
+            else series_per_pid(clients, self._top_n, sight.unread),
+            totals=tuple(self._totals(state, sight, energies[state.gpu.uuid]) for state in states),
+        )
+
+    def _forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
+        self._energy.forget_all_but(gpu_uuids)
+        self._orphans.forget_all_but(gpu_uuids)
+
+    def _shares(self, state: GpuState, uses: Iterable[WorkloadUse]) -> EnergyShares | None:
+        """The energy of a GPU by workload; a reading seen before changes nothing."""
+        if state.gpu.energy_joules_total is None:
+            return None
+        here = [use for use in uses if use.gpu_uuid == state.gpu.uuid]
+        percents = {
+            use.workload: use.sm_utilization_percent if use.processes else 0.0 for use in here
+        }
+        return self._energy.take(state.gpu.uuid, state.gpu.energy_joules_total, percents)
+
+    def _totals(self, state: GpuState, sight: NodeSight, energy: EnergyShares | None) -> GpuTotals:
+        return GpuTotals(
+            gpu_uuid=state.gpu.uuid,
+            orphan_memory_bytes=self._orphans.take(state, sight),
+            idle_energy_joules=None if energy is None else energy.idle,
+            ended_energy_joules=None if energy is None else energy.ended,
+        )
+
+    def _note_waiting(self, sight: NodeSight, boottime: float) -> None:
+        waiting = {pid for pid, it in sight.processes.items() if it.state == WAITING}
+        self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
+
+    def _add_holders(self, rows: _Rows, states: Iterable[GpuState], sight: NodeSight) -> None:
+        """Mark the rows of those who were given a GPU, whether they use it or not."""
+        devices = _devices(states)
+        for allocation in sight.allocations:
+            holder = holder_of(allocation, sight.names)
+            if holder is None:
+                continue
+            for device in allocation.devices:
+                if device in devices:
+                    uuid, instances = devices[device]
+                    row = rows.setdefault((uuid, self._redaction.workload(holder)), _Row())
+                    row.is_allocated = True
+                    row.instances |= instances
+
+    def _uses(
+        self, states: Iterable[GpuState], rows: _Rows, boottime: float
+    ) -> tuple[WorkloadUse, ...]:
+        by_uuid = {state.gpu.uuid: state for state in states}
+        self._idle.forget_all_but(frozenset(rows))
+        crowded = _shared_gpus(rows)
+        found = []
+        for (uuid, workload), row in rows.items():
+            state = by_uuid[uuid]
+            use = _summed(uuid, workload, row)
+            is_active = _is_active(use, state, is_alone=uuid not in crowded)
+            idle = self._idle.take(uuid, workload, is_active=is_active, boottime=boottime)
+            found.append(replace(use, idle_allocated_secs=idle))
+        return tuple(found)
+
+
+def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
+    joules = None if energy is None else energy.workloads.get(use.workload)
+    return replace(use, energy_joules=joules)
+
+
+def _rows(clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
+    rows: _Rows = {}
+    for client in clients:
+        workload = OTHER if client.pid in sight.unread else client.workload
+        if workload is None:
+            continue
+        for use in client.uses:
+            row = rows.setdefault((use.gpu_uuid, workload), _Row())
+            row.processes.add(client.pid)
+            row.uses.append(use)
+            if use.gpu_instance is not None:
+                row.instances.add((use.gpu_instance, use.compute_instance))
+    return rows
+
+
+def _devices(
+    states: Iterable[GpuState],
+) -> Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]:
+    """The UUID of the GPU behind every name that a device plugin may use, and its instance."""
+    found: dict[DeviceId, tuple[str, frozenset[tuple[int, int]]]] = {}
+    for state in states:
+        gpu = state.gpu
+        found[DeviceId(uuid=gpu.uuid)] = (gpu.uuid, frozenset())
+        found[DeviceId(number=gpu.index)] = (gpu.uuid, frozenset())
+        for mig in gpu.mig_instances or ():
+            ids = frozenset({(mig.gpu_instance, mig.compute_instance)})
+            found[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
+    return found
+
+
+def _bounded(rows: _Rows) -> _Rows:
+    """The rows that hold most memory, and the rest of each GPU as one."""
+    if len(rows) <= MAX_ROWS:
+        return dict(sorted(rows.items()))
+    ranked = sorted(rows, key=lambda key: (key[1] == OTHER, -_memory(rows[key]), key))
+    kept = {key: rows[key] for key in sorted(ranked[:MAX_ROWS])}
+    for uuid, workload in ranked[MAX_ROWS:]:
+        rest = kept.setdefault((uuid, OTHER), _Row())
+        rest.processes |= rows[uuid, workload].processes
+        rest.uses += rows[uuid, workload].uses
+    return kept
+
+
+def _memory(row: _Row) -> int:
+    return sum(use.memory_used_bytes or 0 for use in row.uses)
+
+
+def _summed(uuid: str, workload: Workload, row: _Row) -> WorkloadUse:
+    return WorkloadUse(
+        gpu_uuid=uuid,
+        workload=workload,
+        processes=len(row.processes),
+        memory_used_bytes=sum_of_all(u.memory_used_bytes for u in row.uses) if row.uses else None,
+        sm_utilization_percent=sum_of_known(use.sm_utilization_percent for use in row.uses),
+        is_allocated=row.is_allocated,
+        instances=tuple(sorted(row.instances, key=str)),
+    )
+
+
+def _shared_gpus(rows: _Rows) -> set[str]:
+    """GPUs with processes of several workloads: what the GPU does cannot be told apart."""
+    seen: set[str] = set()
+    shared: set[str] = set()
+    for (uuid, _), row in rows.items():
+        if row.uses:
+            (shared if uuid in seen else seen).add(uuid)
+    return shared
+
+
+def _is_active(use: WorkloadUse, state: GpuState, *, is_alone: bool) -> bool | None:
+    """Whether the workload used the GPU in the last pass; None where that cannot be told."""
+    if state.stale:
+        return None
+    if not use.processes:
+        return False
+    if use.sm_utilization_percent is not None:
+        return use.sm_utilization_percent > 0
+    whole = state.gpu.utilization_percent
+    if whole is None:
+        return None
+    return whole > 0 if is_alone or whole == 0 else None
+
+
+def _ratio(clients: tuple[GpuClient, ...]) -> float | None:
+    if not clients:
+        return None
+    return sum(client.workload is not None for client in clients) / len(clients)
+
+
+def _reason(clients: tuple[GpuClient, ...], sight: NodeSight) -> str:
+    """Why not every process has a workload; ok when all have."""
+    lost = [client for client in clients if client.workload is None]
+    if not lost:
+        return "ok"
+    if all(client.name is None for client in clients):
+        return "pids_not_found"
+    if any(client.pod_uid is not None for client in lost):
+        return "pod_unknown" if sight.names.are_known else "no_pod_names"
+    return "processes_ended"

@@ -1,0 +1,83 @@
+"""Which workload a process belongs to: a pure function of what was seen on the node."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from exporter.model.workload import Workload
+from exporter.sources.workloads.kubelet import Allocation
+from exporter.sources.workloads.pid_namespace import PidScope
+from exporter.sources.workloads.pod_logs import PodNames
+from exporter.sources.workloads.processes import ProcessFacts
+
+SHORT_ID_CHARS = 12
+"""As container tools show their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSight:
+    """What one look at the node's files saw.
+
+    `unread` are pids that were not looked at because there are too many; `containers_by_pod`
+    names the containers in the log folders of the pods that were asked for.
+    """
+
+    scope: PidScope
+    processes: Mapping[int, ProcessFacts] = field(default_factory=lambda: MappingProxyType({}))
+    unread: frozenset[int] = frozenset()
+    names: PodNames = field(default_factory=PodNames)
+    containers_by_pod: Mapping[str, tuple[str, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    allocations: tuple[Allocation, ...] = ()
+    users: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def workload_of(facts: ProcessFacts, sight: NodeSight) -> Workload | None:
+    """The workload of a process; None when it is in a pod whose name cannot be found."""
+    owner = facts.owner
+    if owner.container_id is not None:
+        named = sight.names.containers.get(owner.container_id)
+        if named is not None:
+            return named
+    if owner.pod_uid is not None:
+        return _by_pod(owner.pod_uid, owner.container_id, sight)
+    if owner.container_id is not None:
+        return Workload("", "", owner.container_id[:SHORT_ID_CHARS])
+    return Workload("", "", owner.unit or facts.name)
+
+
+def is_of_gone_pod(facts: ProcessFacts, sight: NodeSight) -> bool:
+    """Whether the process is in a pod that the kubelet no longer knows."""
+    uid = facts.owner.pod_uid
+    return uid is not None and bool(sight.names.pods) and uid not in sight.names.pods
+
+
+def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
+    """The workload a device is given to; None when its pod is gone or its name unknown."""
+    if allocation.pod is not None:
+        return Workload(allocation.namespace or "", allocation.pod, allocation.container)
+    pod = names.pods.get(allocation.pod_uid or "")
+    return None if pod is None else Workload(pod.namespace, pod.pod, allocation.container)
+
+
+def _by_pod(uid: str, container_id: str | None, sight: NodeSight) -> Workload | None:
+    """The pod by its uid; its container too where only one can be meant."""
+    pod = sight.names.pods.get(uid)
+    if pod is None:
+        return None
+    with_gpu = {
+        entry.container
+        for entry in sight.allocations
+        if entry.pod_uid == uid or (entry.namespace, entry.pod) == (pod.namespace, pod.pod)
+    }
+    for candidates in (sight.containers_by_pod.get(uid, ()), with_gpu):
+        only = _only(candidates)
+        if only is not None:
+            return Workload(pod.namespace, pod.pod, only)
+    return Workload(pod.namespace, pod.pod, (container_id or "")[:SHORT_ID_CHARS])
+
+
+def _only(names: Iterable[str]) -> str | None:
+    found = tuple(names)
+    return found[0] if len(found) == 1 else None

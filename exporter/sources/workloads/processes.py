@@ -1,0 +1,141 @@
+"""What the kernel says about one process: its name, state, start and cgroup.
+
+/proc/PID/stat, cgroup and, where wanted, status and wchan (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html);
+all but wchan are readable by everybody. Command lines and environments are never read.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.model.label import clean_text
+from exporter.sources.cgroup import CgroupOwner, parse_cgroup
+from exporter.sources.files import read_text
+from exporter.sources.interface import SourceAbsent, SourceFailed
+
+MAX_STAT_BYTES = 4096
+MAX_CGROUP_BYTES = 65536
+MAX_WORD_BYTES = 256
+WAITING = "uninterruptible"
+STATES = {
+    "R": "running",
+    "S": "sleeping",
+    "D": WAITING,
+    "T": "stopped",
+    "t": "stopped",
+    "Z": "zombie",
+    "X": "zombie",
+    "I": "idle",
+}
+# Fields of stat behind the command's name, counted from the state.
+STARTED_FIELD = 19
+IO_DELAY_FIELD = 39
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """The fields of `/proc/PID/stat` that we use; times in clock ticks."""
+
+    name: str
+    state: str
+    started_ticks: int
+    io_delay_ticks: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """One process at one moment; `started_boottime` tells it from a later one of the same pid.
+
+    `wait_channel` is the kernel's function that it waits in, where we may know it.
+    """
+
+    pid: int
+    name: str
+    state: str
+    started_boottime: float
+    io_delay_secs: float | None
+    owner: CgroupOwner
+    uid: int | None = None
+    wait_channel: str | None = None
+
+
+class ProcessReader:
+    """Reads processes under a proc root, one by one, as they are asked for."""
+
+    def __init__(self, proc_root: Path, ticks_per_sec: int, *, with_users: bool = False) -> None:
+        self._proc = proc_root
+        self._ticks_per_sec = ticks_per_sec
+        self._with_users = with_users
+
+    def look(self, pid: int) -> ProcessFacts | None:
+        """The process that has this pid now; None when there is none, or it changed meanwhile."""
+        folder = self._proc / str(pid)
+        try:
+            before = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
+            owner = parse_cgroup(read_text(folder / "cgroup", MAX_CGROUP_BYTES))
+            uid = self._uid(folder)
+            after = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
+        except (SourceAbsent, SourceFailed):
+            return None  # it ended: between two reads of the kernel that is normal
+        if before is None or after is None or before.started_ticks != after.started_ticks:
+            return None
+        delay = after.io_delay_ticks
+        return ProcessFacts(
+            pid=pid,
+            name=after.name,
+            state=after.state,
+            started_boottime=after.started_ticks / self._ticks_per_sec,
+            io_delay_secs=None if delay is None else delay / self._ticks_per_sec,
+            owner=owner,
+            uid=uid,
+            wait_channel=_wait_channel(folder) if after.state == WAITING else None,
+        )
+
+    def _uid(self, folder: Path) -> int | None:
+        if not self._with_users:
+            return None
+        return parse_uid(read_text(folder / "status", MAX_STAT_BYTES))
+
+
+def _wait_channel(folder: Path) -> str | None:
+    """Where an uninterruptible process waits; the kernel says 0 to those who may not know."""
+    try:
+        word = clean_text(read_text(folder / "wchan", MAX_WORD_BYTES))
+    except (SourceAbsent, SourceFailed):
+        return None
+    return None if word in ("", "0") else word
+
+
+def parse_stat(text: str) -> ProcessStat | None:
+    """The process of one `stat` line; None when it is cut short or not one.
+
+    The name stands in parentheses and may itself hold blanks, parentheses and newlines.
+    """
+    _, opening, rest = text.partition("(")
+    name, closing, behind = rest.rpartition(")")
+    fields = behind.split()
+    if not opening or not closing or len(fields) <= STARTED_FIELD:
+        return None
+    started = fields[STARTED_FIELD]
+    if not _is_number(started):
+        return None
+    delay = fields[IO_DELAY_FIELD] if len(fields) > IO_DELAY_FIELD else ""
+    return ProcessStat(
+        name=clean_text(name) or "unknown",
+        state=STATES.get(fields[0], "other"),
+        started_ticks=int(started),
+        io_delay_ticks=int(delay) if _is_number(delay) else None,
+    )
+
+
+def parse_uid(status: str) -> int | None:
+    """The effective user id of `/proc/PID/status`; None when it is not said."""
+    for line in status.splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if name == "Uid" and len(words) > 1 and _is_number(words[1]):
+            return int(words[1])
+    return None
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()

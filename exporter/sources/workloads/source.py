@@ -1,0 +1,164 @@
+"""The workloads on the GPUs: looks closer at the processes that the GPU source has just seen."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.model.gpu import Gpus
+from exporter.model.label import clean_text
+from exporter.model.reading import Missing, Reading
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import Workloads
+from exporter.sources.files import FILE_DEADLINE_SECS, read_text
+from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.workloads.aggregate import WorkloadAccounts
+from exporter.sources.workloads.attribution import NodeSight
+from exporter.sources.workloads.clients import pids_on
+from exporter.sources.workloads.kubelet import Allocation, read_checkpoint
+from exporter.sources.workloads.pid_namespace import pid_scope
+from exporter.sources.workloads.pod_logs import PodNameReader, PodNames
+from exporter.sources.workloads.pod_resources import PodResources
+from exporter.sources.workloads.processes import ProcessFacts, ProcessReader
+
+UID_FIELD = 2
+MAX_PROCESSES = 2000
+"""Processes looked at in one collection; those that hold least memory are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    sight: NodeSight
+    missing: tuple[Missing, ...]
+
+
+class NodeFiles:
+    """Reads what the node's files say about processes, pods and devices; blocks while it does."""
+
+    def __init__(
+        self,
+        processes: ProcessReader,
+        proc_root: Path,
+        host_root: Path,
+        max_processes: int = MAX_PROCESSES,
+    ) -> None:
+        self._processes = processes
+        self._max_processes = max_processes
+        self._proc = proc_root
+        self._root = host_root
+        self._names = PodNameReader(host_root)
+
+    def look(self, pids: tuple[int, ...], given: tuple[Allocation, ...] | None = None) -> _Look:
+        """Everything about these processes; those that have ended are left out.
+
+        `given` are the allocations where they are known from elsewhere.
+        """
+        scope = pid_scope(self._proc)
+        if scope.reason is not None:
+            return _Look(NodeSight(scope), ())
+        found = {pid: self._processes.look(pid) for pid in pids[: self._max_processes]}
+        processes = {pid: facts for pid, facts in found.items() if facts is not None}
+        allocations, missing = self._allocations() if given is None else (given, ())
+        names = self._pod_names(processes.values(), allocations)
+        sight = NodeSight(
+            scope=scope,
+            processes=processes,
+            unread=frozenset(pids[self._max_processes :]),
+            names=names,
+            containers_by_pod=self._containers_by_pod(processes.values(), names),
+            allocations=allocations,
+            users=self._users(processes.values()),
+        )
+        return _Look(sight, missing)
+
+    def _allocations(self) -> tuple[tuple[Allocation, ...], tuple[Missing, ...]]:
+        try:
+            return read_checkpoint(self._root), ()
+        except (SourceAbsent, SourceFailed) as reason:
+            return (), (Missing("allocations", str(reason)),)
+
+    def _pod_names(
+        self, processes: Iterable[ProcessFacts], allocations: tuple[Allocation, ...]
+    ) -> PodNames:
+        owners = [facts.owner for facts in processes]
+        if allocations or any(owner.pod_uid or owner.container_id for owner in owners):
+            return self._names.look()
+        return PodNames()
+
+    def _containers_by_pod(
+        self, processes: Iterable[ProcessFacts], names: PodNames
+    ) -> dict[str, tuple[str, ...]]:
+        """The containers of the pods whose processes cannot be named by a container's id."""
+        unnamed = {
+            facts.owner.pod_uid or ""
+            for facts in processes
+            if facts.owner.container_id not in names.containers
+        }
+        pods = [names.pods[uid] for uid in sorted(unnamed) if uid in names.pods]
+        return {pod.uid: self._names.containers_of(pod) for pod in pods}
+
+    def _users(self, processes: Iterable[ProcessFacts]) -> dict[int, str]:
+        if all(facts.uid is None for facts in processes):
+            return {}
+        try:
+            return parse_passwd(read_text(self._root / "etc/passwd"))
+        except (SourceAbsent, SourceFailed):
+            return {}  # the number is shown instead
+
+
+def parse_passwd(text: str) -> dict[int, str]:
+    """User names by number."""
+    users: dict[int, str] = {}
+    for line in text.splitlines():
+        fields = line.split(":")
+        if len(fields) > UID_FIELD and fields[UID_FIELD].isdecimal():
+            users.setdefault(int(fields[UID_FIELD]), clean_text(fields[0]))
+    return users
+
+
+class WorkloadSource:
+    """Follows the GPU source: only processes that are on a GPU are looked at.
+
+    They are looked at after the driver has named them, so that a process which began before the
+    driver's answer and is still there is the one that the driver meant.
+    """
+
+    name = "workloads"
+    follows = Gpus
+    deadline_secs = FILE_DEADLINE_SECS
+
+    def __init__(
+        self,
+        files: NodeFiles,
+        accounts: WorkloadAccounts,
+        resources: PodResources,
+        *,
+        call: CallBlocking,
+        boottime: Callable[[], float],
+    ) -> None:
+        self._files = files
+        self._accounts = accounts
+        self._resources = resources
+        self._call = call
+        self._boottime = boottime
+
+    async def read_after(self, seen: Snapshot) -> Reading[Workloads]:
+        """The workloads of the GPUs in this snapshot; raises SourceAbsent without GPUs."""
+        gpus = seen.reading(Gpus)
+        if gpus is None or not gpus.states:
+            raise SourceAbsent("no GPU is known")
+        missing: tuple[Missing, ...] = ()
+        try:
+            given = await self._resources.read()
+        except SourceFailed as failed:
+            given, missing = None, (Missing("pod_resources", str(failed)),)
+        return await self._call(lambda: self._look(gpus, given, missing))
+
+    def _look(
+        self, gpus: Gpus, given: tuple[Allocation, ...] | None, missing: tuple[Missing, ...]
+    ) -> Reading[Workloads]:
+        look = self._files.look(pids_on(gpus.states), given)
+        workloads = self._accounts.take(gpus, look.sight, self._boottime())
+        return Reading(workloads, (*missing, *look.missing))
+
+    async def close(self) -> None:
+        """Nothing is held between two looks."""

@@ -1,0 +1,133 @@
+"""From readings to entities: fields by the names of families, stale is unknown, who uses what."""
+
+from collections.abc import Mapping
+
+from exporter.faults.entities.entity import Entity, Scene
+from exporter.faults.entities.kinds import scene_of
+from exporter.faults.expr.syntax import Value
+from exporter.model.disk import Disk, Disks
+from exporter.model.filesystem import Filesystem, Filesystems
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.model.network import Interface, Network
+from exporter.model.node import Memory
+from exporter.model.pcie import Pcie, PcieDevice
+from exporter.model.pressure import Pressure, Pressures
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.verdict import Key
+from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads
+
+CARD = Gpu(
+    index=3,
+    uuid="GPU-a",
+    name="H100",
+    pci_bus_id="00000000:3B:00.0",
+    temperature_celsius=61.0,
+    ecc_errors_total=(("corrected", "volatile", 2), ("uncorrected", "volatile", 5)),
+    nvlink_up=(("all", 0), ("7", 0)),
+)
+
+
+def seen(*readings: object, reports: tuple[SourceReport, ...] = ()) -> Scene:
+    """The scene of a snapshot with these readings."""
+    by_type = {type(each): each for each in readings}
+    snapshot = Snapshot("n", 1, 5e8, 1000.0, 0.1, readings=by_type, reports=reports)
+    return scene_of(snapshot, (), frozenset())
+
+
+def entity(scene: Scene, key: Key) -> Entity:
+    """The entity with this key."""
+    return next(each for each in scene.entities if each.key == key)
+
+
+def fields(scene: Scene, key: Key, *names: str) -> Mapping[str, Value]:
+    """These fields of one entity."""
+    found = entity(scene, key)
+    return {name: found.fields.get(name) for name in names}
+
+
+def gpus(state: GpuState) -> Gpus:
+    """One GPU read by NVML."""
+    return Gpus(GpuBackend("nvml", "ok", nvml_up=True), (state,))
+
+
+def test_a_gpu_is_known_by_uuid_and_address() -> None:
+    """Its fields have the names of the families; labels stand in brackets."""
+    scene = seen(gpus(GpuState(CARD, 1000.0)))
+    assert entity(scene, ("gpu", "GPU-a")).addresses == (
+        ("gpu", "GPU-a"),
+        ("gpu", "0000:3b:00.0"),
+    )
+    names = ("temperature_celsius", "ecc_errors_total[uncorrected,volatile]", "up", "links_down")
+    expected = dict(zip(names, (61.0, 5, True, 1), strict=True))
+    assert fields(scene, ("gpu", "GPU-a"), *names) == expected
+    assert entity(scene, ("nvlink", "0000:3b:00.0/7")).name == "GPU 3 link 7"
+
+
+def test_what_is_served_from_the_cache_is_unknown() -> None:
+    """Old values are evidence of nothing; that a card did not answer is known."""
+    names = ("temperature_celsius", "up", "reason", "uuid")
+    cached = seen(gpus(GpuState(CARD, 900.0, stale=True)))
+    assert list(fields(cached, ("gpu", "GPU-a"), *names).values()) == [None, None, None, "GPU-a"]
+    lost = seen(gpus(GpuState(CARD, 900.0, up=False, reason="gpu_lost", stale=True)))
+    assert list(fields(lost, ("gpu", "GPU-a"), *names).values()) == [
+        *(None, False, "gpu_lost", "GPU-a"),
+    ]
+
+
+def test_the_node_has_the_fields_of_all_readings_about_it() -> None:
+    """Each with the name of its family, pressures included."""
+    full = Pressure("io", "full", 1.0, avg60=12.5)
+    scene = seen(Memory(100, 40), Pressures((full,)), gpus(GpuState(CARD, 1000.0)))
+    names = ("memory_available_bytes", "pressure_io_full_avg60", "gpu_up_count", "uptime_secs")
+    assert list(fields(scene, ("node", "n"), *names).values()) == [40, 12.5, 1, None]
+
+
+def test_processes_use_gpus_and_work_for_somebody() -> None:
+    """The edges say who uses what; a process asleep says for how long."""
+    client = GpuClient(
+        7,
+        (ProcessUse("GPU-a", "compute"),),
+        name="train",
+        state="uninterruptible",
+        waits_since_boottime=940.0,
+        pod_uid="uid",
+        workload=Workload("ns", "pod", "main"),
+    )
+    scene = seen(gpus(GpuState(CARD, 1000.0)), Workloads("ok", clients=(client,)))
+    edges = {(e.relation, e.source, e.target) for e in scene.edges}
+    process = ("process", "7")
+    assert ("consumes", process, ("gpu", "GPU-a")) in edges
+    assert ("runs_in", process, ("workload", "ns/pod/main")) in edges
+    assert fields(scene, process, "waiting_secs") == {"waiting_secs": 60.0}
+    assert ("workload", "uid") in entity(scene, ("workload", "ns/pod/main")).addresses
+
+
+def test_the_bus_leads_from_a_card_to_the_root() -> None:
+    """Devices are below their ports."""
+    devices = (
+        PcieDevice("0000:3b:00.0", "gpu", parent="0000:3a:00.0"),
+        PcieDevice("0000:3a:00.0", "port"),
+    )
+    scene = seen(Pcie(devices), Network("host", (Interface("eth0", pci_bus_id="0000:5c:00.0"),)))
+    edges = {(e.relation, e.source, e.target) for e in scene.edges}
+    assert ("below", ("pcie", "0000:3b:00.0"), ("pcie", "0000:3a:00.0")) in edges
+    assert ("network", "0000:5c:00.0") in entity(scene, ("nic", "eth0")).addresses
+
+
+def test_a_disk_is_also_called_by_its_controller() -> None:
+    """nvme1n1 is meant by lines about nvme1; a filesystem by its mount point and its device."""
+    scene = seen(
+        Disks((Disk("nvme1n1"),)),
+        Filesystems((Filesystem("/dev/nvme1n1p2", "/data", "ext4", readonly=False),)),
+    )
+    assert ("physical_disk", "nvme1") in entity(scene, ("disk", "nvme1n1")).addresses
+    found = entity(scene, ("filesystem", "/data")).addresses
+    assert found == (("logical_disk", "/data"), ("logical_disk", "nvme1n1p2"))
+
+
+def test_sources_are_entities_too() -> None:
+    """A source that is stuck can be judged."""
+    report = SourceReport("disk", Outcome.STUCK, 5.0, "no answer")
+    scene = seen(reports=(report,))
+    names = ("stuck", "failed", "reason")
+    assert list(fields(scene, ("source", "disk"), *names).values()) == [True, False, "no answer"]

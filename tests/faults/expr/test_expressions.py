@@ -1,0 +1,212 @@
+"""Expressions of rules: what they mean, what is refused, and that nothing gets through."""
+
+import time
+from collections.abc import Mapping
+
+import pytest
+
+from exporter.faults.entities.aliases import Naming
+from exporter.faults.entities.entity import Entity
+from exporter.faults.expr.compile import Situation, meaning_of
+from exporter.faults.expr.parser import parse_expression
+from exporter.faults.expr.syntax import MAX_LENGTH, ExpressionError, Value
+from exporter.faults.expr.typecheck import check_condition, type_of
+from exporter.faults.observation import Observer
+from exporter.faults.timeseries import History
+from tests.faults.scenes import VOCABULARY, gpu, scene, thing, xid
+
+HEARD = frozenset({"kernel_log"})
+
+
+def say(source: str, fields: Mapping[str, Value], heard: frozenset[str] = HEARD) -> Value:
+    """What the expression says of a GPU with these fields."""
+    observer = Observer((), VOCABULARY.kin, Naming({}))
+    events = [xid(79, 90.0), xid(13, 95.0), xid(13, 99.0)] if heard else []
+    card = gpu(**fields)
+    view = observer.observe(scene(100.0, card, events=events, heard=heard))
+    tree = parse_expression(source)
+    type_of(tree, "gpu", VOCABULARY)
+    kin = {"node": thing("node", "n", pressure=7.0)}
+    return meaning_of(tree)(Situation(100.0, observer.history, view, card, kin))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("heat > 80", True),
+        ("heat <= 80", False),
+        ("heat > 80 and not up", False),
+        ("heat > 99 or up", True),
+        ("not (heat > 99)", True),
+        ("heat - 5 * 2 == 80", True),
+        ("(heat - 5) * 2 == 170", True),
+        ("-heat < 0 and 10 / 4 == 2.5", True),
+        ("state == 'bad' and state != \"good\"", True),
+        ("clock[sm] == 1e9", True),
+        ("up == true and up == 1", True),
+        ("node.pressure == 7", True),
+        ("known(heat) and not known(errors)", True),
+        ("events(xid, within=1h) == 3", True),
+        ("events(xid, code=13, within=1h) == 2", True),
+        ("events(xid, code=[13, 79], within='60s') == 3", True),
+        ("events(error.hw, within=3s) == 1", True),
+        ("events(segfault, within=1h) == 0", True),
+    ],
+)
+def test_an_expression_means_what_it_reads_like(source: str, expected: Value) -> None:
+    """Comparison, logic, arithmetic, labels, kin and events give the value one expects."""
+    fields: dict[str, Value] = {"heat": 90.0, "up": True, "state": "bad", "clock[sm]": 1e9}
+    assert say(source, fields) is expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("heat > 80", None),
+        ("not (heat > 80)", None),
+        ("heat > 80 and up", None),
+        ("heat > 80 and not up", False),
+        ("heat > 80 or up", True),
+        ("heat > 80 or not up", None),
+        ("heat + 1 == 2", None),
+        ("errors / 0 > 1", None),
+        ("clock[sm] > 1", None),
+        ("process.share > 1", None),
+        ("rate(errors, 5m) > 0", None),
+        ("known(heat)", False),
+    ],
+)
+def test_what_was_not_said_is_unknown_and_stays_so(source: str, expected: Value) -> None:
+    """Unknown goes through comparisons and logic, unless the other side decides alone."""
+    assert say(source, {"up": True, "errors": 5.0}) is expected
+
+
+def test_events_that_nobody_would_have_told_of_are_unknown() -> None:
+    """Without a source of events their number is not zero but unknown."""
+    assert say("events(xid, within=1h) > 0", {}, heard=frozenset()) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "position", "words"),
+    [
+        ("", 1, "is wanted"),
+        ("heat >", 7, "is wanted"),
+        ("heat > 80 up", 11, "is wanted"),
+        ("heet > 80", 1, "did you mean heat?"),
+        ("up and heat", 8, "must be a condition"),
+        ("heat", 1, "must be a condition"),
+        ("state > 'a'", 7, "== and !="),
+        ("state == 3", 7, "a text with something that is none"),
+        ("state + 1 > 2", 1, "must be a number"),
+        ("1 < heat < 3", 10, "cannot be chained"),
+        ("clock > 1", 1, "one value per label"),
+        ("heat[sm] > 1", 1, "has no labels"),
+        ("disk.delay > 1", 1, "no kin disk"),
+        ("rate(heat) > 1", 10, "',' is wanted"),
+        ("rate(heat, 5) > 1", 12, "a duration"),
+        ("rate(heat, 2d) > 1", 12, "from 1s to 24h"),
+        ("rate(state, 5m) > 1", 6, "needs a number"),
+        ("rate(5, 5m) > 1", 6, "the name of a field"),
+        ("events(xid) > 0", 1, "needs within="),
+        ("events(zid, within=5m) > 0", 1, "did you mean xid?"),
+        ("events(xid, within=5m, within=6m) > 0", 24, "given twice"),
+        ("max(heat) > 0", 1, "there is no function max"),
+        ("heat > 1e999", 8, "too large"),
+        ("heat > 5x", 8, "means nothing here"),
+        ("'abc > 1", 1, "means nothing here"),
+        ("and > 1", 1, "is wanted"),
+        ("heat = 5", 6, "is wanted"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(source: str, position: int, words: str) -> None:
+    """Each mistake names the character it is at and what would be right."""
+    with pytest.raises(ExpressionError) as caught:
+        check_condition(parse_expression(source), "gpu", VOCABULARY)
+    assert (caught.value.position, words in caught.value.sentence) == (position, True), (
+        caught.value.position,
+        caught.value.sentence,
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__import__('os').system('true')",
+        "().__class__.__bases__[0]",
+        "heat.__class__ == 1",
+        "up.__init__.__globals__",
+        "open('/etc/passwd')",
+        "lambda: 1",
+        "[x for x in (1,)]",
+        "heat if up else 1",
+        "heat ** 99999999 > 1",
+        "2 << 9999999999 > 1",
+        "exec('x')",
+        "f'{heat}'",
+        "known(known)",
+        "events(xid, within=5m).__class__",
+        "heat > 1; up",
+        "heat > 1 # comment",
+        "\x00",
+        "heat > 1\u00a0and up",
+        "ｈeat > 1",
+    ],
+)
+def test_nothing_of_python_can_be_reached(source: str) -> None:
+    """What would be code elsewhere is a mistake here."""
+    with pytest.raises(ExpressionError):
+        check_condition(parse_expression(source), "gpu", VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(" * 5000 + "up" + ")" * 5000,
+        "(" * 900 + "up" + ")" * 900,
+        "not " * 400 + "up",
+        "-" * 1000 + "1 > 0",
+        " or ".join(["up"] * 300) + " " * 2000,
+        " or ".join(["events(xid, within=1h) > 0"] * 50),
+        "heat > " + "9" * 3000,
+        "events(xid, code=[" + ", ".join(["1"] * 300) + "], within=5m) > 0",
+        "x" * (MAX_LENGTH + 1),
+    ],
+)
+def test_what_is_too_large_is_refused_at_once(source: str) -> None:
+    """Length, depth and cost are bounded, and the refusal itself is cheap."""
+    started = time.perf_counter()
+    with pytest.raises(ExpressionError):
+        check_condition(parse_expression(source), "gpu", VOCABULARY)
+    assert time.perf_counter() - started < 0.5
+
+
+def test_a_window_looks_back() -> None:
+    """rate, increase, max_over, avg_over and changes speak of the last seconds only."""
+    history = History()
+    card = gpu()
+    for step in range(41):
+        for secs in (1.0, 60.0, 300.0):
+            history.take(card.key, "errors", secs, step * 15.0, 10.0 * step)
+    observer = Observer((), VOCABULARY.kin, Naming({}))
+    view = observer.observe(scene(600.0, card))
+    situation = Situation(600.0, history, view, card, {})
+
+    def over(source: str) -> Value:
+        return meaning_of(parse_expression(source))(situation)
+
+    assert over("increase(errors, 60s)") == 40.0
+    assert over("rate(errors, 5m)") == pytest.approx(10 / 15)
+    assert over("max_over(errors, 5m)") == 400.0
+    assert over("avg_over(errors, 60s)") == pytest.approx(380.0, abs=6)
+    assert over("changes(errors, 60s)") == 4.0
+    assert over("age(errors)") == 0.0
+
+
+def test_age_without_a_name_is_since_the_entity_is_known() -> None:
+    """A component that has just appeared is zero seconds old."""
+    observer = Observer((), VOCABULARY.kin, Naming({}))
+    card: Entity = gpu()
+    observer.observe(scene(100.0, card))
+    view = observer.observe(scene(160.0, card))
+    situation = Situation(160.0, observer.history, view, card, {})
+    assert meaning_of(parse_expression("age() > 59"))(situation) is True

@@ -1,0 +1,140 @@
+"""Recordings of snapshots: what they become, and what is said of mistakes in them."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from exporter.commands.kernel_lines import KernelLines
+from exporter.commands.rules import told
+from exporter.faults.engine import rule_book
+from exporter.faults.replay.recording import START_BOOTTIME, BadRecording
+from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
+from exporter.model.disk import Disks
+from exporter.model.gpu import Gpus
+from exporter.model.kernel_log import KernelLog
+from exporter.model.snapshot import Outcome, Snapshot
+from exporter.model.workload import Workloads
+
+LOG = {"source": "kmsg", "reason": "ok", "records": 1, "lost": 0, "suppressed": 0}
+GPU = {"index": 0, "uuid": "GPU-a", "name": "H100", "pci_bus_id": "00000000:3B:00.0"}
+GPUS = {"backend": {"backend": "nvml", "reason": "ok"}, "states": {"a": {"gpu": GPU}}}
+FELL = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+
+
+def read(*rows: dict[str, Any] | str) -> list[Snapshot]:
+    """The snapshots of these rows."""
+    return list(SnapshotReader(KernelLines().events).snapshots(_lines(rows)))
+
+
+def _lines(rows: Iterable[dict[str, Any] | str]) -> list[str]:
+    return [row if isinstance(row, str) else json.dumps(row) for row in rows]
+
+
+def test_a_line_changes_what_the_lines_before_said() -> None:
+    """Objects are merged, null takes away, and everything else stays as it was."""
+    disks = {"disks": {"a": {"device": "sda", "io_in_flight": 1}, "b": {"device": "sdb"}}}
+    first, second = read(
+        {"readings": {"Disks": disks}},
+        {"at": 15, "readings": {"Disks": {"disks": {"a": {"io_in_flight": 9}, "b": None}}}},
+    )
+    before, after = first.reading(Disks), second.reading(Disks)
+    assert before is not None
+    assert after is not None
+    assert [disk.io_in_flight for disk in before.disks] == [1, None]
+    assert [(disk.device, disk.io_in_flight) for disk in after.disks] == [("sda", 9)]
+    assert second.taken_boottime == START_BOOTTIME + 15
+
+
+def test_values_by_label_may_be_objects_or_rows() -> None:
+    """Both ways to write them give the same tuples, also with two labels."""
+    by_name = {"clock_hertz": {"sm": 1e9}, "ecc_errors_total": {"corrected": {"volatile": 3}}}
+    in_rows = {"clock_hertz": [["sm", 1e9]], "ecc_errors_total": [["corrected", "volatile", 3]]}
+    found = []
+    for more in (by_name, in_rows):
+        (snapshot,) = read({"readings": {"Gpus": {**GPUS, "states": [{"gpu": {**GPU, **more}}]}}})
+        gpus = snapshot.reading(Gpus)
+        assert gpus is not None
+        found.append(gpus.states[0].gpu)
+    assert found[0] == found[1]
+    assert found[0].ecc_errors_total == (("corrected", "volatile", 3.0),)
+
+
+def test_moments_count_from_the_beginning() -> None:
+    """Boot times are those of the recording; a reading without its own is of this moment."""
+    clients = [{"pid": 7, "uses": [], "waits_since_boottime": 30}]
+    row = {"at": 60, "readings": {"Gpus": GPUS, "Workloads": {"reason": "ok", "clients": clients}}}
+    (snapshot,) = read(row)
+    gpus, workloads = snapshot.reading(Gpus), snapshot.reading(Workloads)
+    assert gpus is not None
+    assert workloads is not None
+    assert gpus.states[0].read_boottime == START_BOOTTIME + 60
+    assert workloads.clients[0].waits_since_boottime == START_BOOTTIME + 30
+
+
+def test_kernel_lines_and_xids_become_events_of_their_sources() -> None:
+    """The log's are in the reading of the log, NVML's in that of the GPUs, each numbered."""
+    (snapshot,) = read(
+        {
+            "readings": {"KernelLog": LOG, "Gpus": GPUS},
+            "kernel": [FELL],
+            "xid": {"gpu": "GPU-a", "code": 79},
+        }
+    )
+    log, gpus = snapshot.reading(KernelLog), snapshot.reading(Gpus)
+    assert log is not None
+    assert gpus is not None
+    assert [(event.kind, event.entity_id) for event in log.events] == [("xid", "0000:3b:00.0")]
+    assert [(event.entity_id, event.number) for event in gpus.events] == [("GPU-a", 1)]
+
+
+def test_reports_of_sources_are_read() -> None:
+    """A source that was stuck is said to have been."""
+    (snapshot,) = read({"readings": {}, "reports": {"gpu": {"outcome": "stuck"}}})
+    assert [(report.source, report.outcome) for report in snapshot.reports] == [
+        ("gpu", Outcome.STUCK)
+    ]
+
+
+def test_a_replay_tells_what_would_have_been_said() -> None:
+    """`rules replay` takes a recording of snapshots as it takes one of scenes."""
+    rows = _lines([{"readings": {"KernelLog": LOG, "Gpus": GPUS}}, {"at": 5, "kernel": FELL}])
+    said = list(told(["# a card that falls off the bus", *rows], rule_book()))
+    assert any("gpu_lost of gpu GPU 0" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"readings": {"Gpu": {}}}', "no reading Gpu; did you mean Gpus"),
+        ('{"readings": {}, "kernal": ""}', "no key kernal; did you mean kernel"),
+        ('{"readings": {"Disks": {"disks": [{"devise": "a"}]}}}', "did you mean device"),
+        ('{"readings": {"Disks": {"disks": [{}]}}}', "missing 1 required"),
+        ('{"readings": {"Disks": {"disks": [{"device": 7}]}}}', "7 is no str"),
+        ('{"readings": {"Disks": {"disks": 7}}}', "a list is expected"),
+        ('{"readings": {"Disks": 7}}', "an object is expected"),
+        ('{"readings": {"CpuHealth": {"frequencies": [["a"]]}}}', "2 values are expected"),
+        ('{"readings": {}, "reports": {"gpu": {"outcome": "fine"}}}', "fine"),
+        ("{", "line 1"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(line: str, message: str) -> None:
+    """What does not fit is refused, and the message helps to mend it."""
+    with pytest.raises(BadRecording, match="line 1") as raised:
+        read(line)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["", "# remark", '{"readings": {}}'], True),
+        (['{"gpu": []}'], False),
+        (["{"], False),
+        ([], False),
+    ],
+)
+def test_the_first_line_tells_what_is_recorded(lines: list[str], *, expected: bool) -> None:
+    """A recording of snapshots begins with readings."""
+    assert holds_snapshots(lines) is expected

@@ -1,0 +1,129 @@
+"""Rule files: what is read, what is refused and how it is said, and what one bad file costs."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.faults.rules.loader import load_rules
+from tests.faults.scenes import VOCABULARY, book, rule
+
+GOOD = rule("good", "gpu", "heat > 85")
+
+
+def test_a_later_directory_wins(tmp_path: Path) -> None:
+    """A rule of the operator replaces the shipped one of the same id, the others stay."""
+    for folder, text in (
+        ("shipped", GOOD + rule("other", "gpu", "heat > 1")),
+        ("own", rule("good", "gpu", "heat > 99", severity="critical")),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.toml").write_text(text)
+    loaded = load_rules([tmp_path / "shipped", tmp_path / "own"], VOCABULARY)
+    assert {each.id: each.severity for each in loaded.rules} == {
+        "good": "critical",
+        "other": "warning",
+    }
+
+
+def test_one_bad_file_costs_that_file(tmp_path: Path) -> None:
+    """The rules of the other files count, and the bad ones are counted by reason."""
+    files = {
+        "a.toml": GOOD,
+        "b.toml": rule("worse", "gpu", "heet > 1") + rule("lost_too", "gpu", "heat > 1"),
+        "c.toml": "[[rule]\n",
+        "d.toml": "\x00",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "e.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "readme.txt").write_text("not a rule")
+    loaded = load_rules([tmp_path, tmp_path / "none"], VOCABULARY)
+    assert [each.id for each in loaded.rules] == ["good"]
+    assert dict(loaded.skipped) == {"unreadable": 1, "syntax": 3, "invalid": 1, "broken": 0}
+
+
+def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
+    """Each mistake is one line with file, line, rule, key and position."""
+    text = GOOD + rule(
+        "bad",
+        "gpu",
+        "heat > 85 and foo > 3",
+        severity="loud",
+        summary="{heet}",
+        colour="red",
+        **{"for": "5"},
+    )
+    said = [str(mistake) for mistake in book(tmp_path, text).mistakes]
+    start = f"{tmp_path / 'rules.toml'}:9: rule bad: "
+    assert all(line.startswith(start) for line in said)
+    assert [line.removeprefix(start).split(";")[0] for line in said] == [
+        "colour: is not a key of a rule",
+        "when, character 15: gpu has no field foo",
+        "for: is '5', but must be a number with ms, s, m, h or d, such as 90s or 10m, at most 24h",
+        "severity: is 'loud', but must be one of critical, warning, info",
+        "summary, character 1: gpu has no field heet",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("entity", "gpuu", "no kind of component; did you mean gpu?"),
+        ("id", "Bad Id!", "must be letters, digits and underscores"),
+        ("when", 5, "must be a text"),
+        ("when", "", "must be a text"),
+        ("clear", "heat", "must be a condition"),
+        ("only_if", "state == 3", "a text with something that is none"),
+        ("for", "25h", "at most 24h"),
+        ("lasts", "state", "compares a text with something that is none"),
+        ("lasts", "foo", "gpu has no field foo"),
+        ("confidence", 2, "must be a number above 0, at most 1"),
+        ("layer", "sky", "must be one of power"),
+        ("symptom", "yes", "must be true or false"),
+        ("explained_by", [{"rule": "good"}], "with rule, via"),
+        ("explained_by", [{"rule": "good", "via": "magic"}], "is no relation"),
+        ("explained_by", [{"rule": "good", "via": "same", "weak": 1}], "true or false"),
+        ("explained_by", [{"rule": "gone", "via": "same"}], "there is no rule gone"),
+        ("summary", "{name.__class__}", "no kin name"),
+        ("summary", "{name!r}", "braces hold the name of a field"),
+        ("summary", "{0}", "braces hold the name of a field"),
+        ("summary", "x" * 501, "longer than 500"),
+    ],
+)
+def test_each_kind_of_mistake_has_its_sentence(
+    tmp_path: Path, key: str, value: object, words: str
+) -> None:
+    """What is wrong and what would be right can be read from the message."""
+    keys: dict[str, object] = {"name": "bad", "entity": "gpu", "when": "heat > 1"}
+    table = {**keys, "id" if key == "id" else key: value}
+    name, entity, when = (table.pop(word) for word in ("name", "entity", "when"))
+    text = rule(str(table.pop("id", name)), str(entity), "heat > 1", **table)
+    if key == "when":
+        text = text.replace('when = "heat > 1"', f"when = {value!r}".replace("'", '"'))
+    said = [mistake.sentence for mistake in book(tmp_path, GOOD + text).mistakes]
+    assert when is not None
+    assert any(words in sentence for sentence in said), said
+
+
+def test_a_rule_needs_its_keys_and_its_own_name(tmp_path: Path) -> None:
+    """Missing keys and a name used twice are mistakes."""
+    said = [str(each) for each in book(tmp_path, '[[rule]]\nid = "a"\n').mistakes]
+    assert [line.rpartition(": ")[0].rpartition(": ")[2] for line in said] == [
+        *("entity", "when", "severity", "summary", "action"),
+    ]
+    twice = book(tmp_path, GOOD + GOOD).mistakes
+    assert [each.sentence for each in twice] == ["is there twice"]
+
+
+def test_an_unreadable_file_does_not_make_others_wrong(tmp_path: Path) -> None:
+    """A cause that might be in a broken file is not held against the file that names it."""
+    (tmp_path / "a.toml").write_text("[[")
+    text = rule("b", "gpu", "heat > 1", explained_by=[{"rule": "in_a", "via": "same"}])
+    (tmp_path / "b.toml").write_text(text)
+    assert [each.id for each in load_rules([tmp_path], VOCABULARY).rules] == ["b"]
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    """More than a mebibyte is no rule file."""
+    (tmp_path / "a.toml").write_text("#" * (1024 * 1024 + 1))
+    assert dict(load_rules([tmp_path], VOCABULARY).skipped)["unreadable"] == 1

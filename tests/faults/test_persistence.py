@@ -1,0 +1,92 @@
+"""Faults over a restart: kept within one boot, forgotten over two, and hostile files refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.faults import persistence
+from exporter.faults.evaluate import Judge
+from exporter.faults.persistence import Kept, from_text, to_text
+from tests.faults.scenes import active, fault, gpu, judge, rule, scene, xid
+
+LOST = rule("lost", "gpu", "events(xid, code=79, within=60s) > 0", clear="up") + rule(
+    "often", "gpu", "events(xid, code=13, within=1h) >= 2"
+)
+
+
+def kept_by(judging: Judge) -> str:
+    """What a process leaves behind."""
+    return to_text(Kept("boot", judging.kept(), tuple(judging.observer.events.all())))
+
+
+def restarted(folder: Path, text: str, boot_id: str = "boot") -> Judge | None:
+    """The process after it, if it takes over anything."""
+    kept = from_text(text, boot_id)
+    if kept is None:
+        return None
+    again = judge(folder, LOST)
+    again.recall(kept.bindings)
+    for event in kept.events:
+        again.observer.events.take(event)
+    return again
+
+
+def test_a_fault_from_events_survives_a_restart(tmp_path: Path) -> None:
+    """It is the same fault with the same beginning, and ends by its own condition."""
+    before = judge(tmp_path, LOST)
+    said = before.judge(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
+    after = restarted(tmp_path, kept_by(before))
+    assert after is not None
+    again = after.judge(scene(1000, gpu(up=False)))
+    assert fault(again, "lost").since == fault(said, "lost").since
+    assert fault(again, "lost").evidence[0].raw == "xid {'code': '79'}"
+    assert active(after.judge(scene(1015, gpu(up=True)))) == []
+
+
+def test_events_before_the_restart_count_with_those_after_it(tmp_path: Path) -> None:
+    """One of two events may be told to each process."""
+    before = judge(tmp_path, LOST)
+    before.judge(scene(100, gpu(), events=[xid(13, 99.0)]))
+    after = restarted(tmp_path, kept_by(before))
+    assert after is not None
+    assert active(after.judge(scene(200, gpu(), events=[xid(13, 199.0)]))) == ["often"]
+
+
+def test_another_boot_begins_anew(tmp_path: Path) -> None:
+    """A reboot ends what a reboot repairs."""
+    before = judge(tmp_path, LOST)
+    before.judge(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
+    assert restarted(tmp_path, kept_by(before), "another boot") is None
+    assert restarted(tmp_path, kept_by(before), "") is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"faults": 5},
+        {"faults": [{}]},
+        {"faults": [["a"]]},
+        {"events": [[1, 2]]},
+        {"events": [None]},
+        {"events": "abc"},
+    ],
+)
+def test_a_file_that_makes_no_sense_is_left_out(change: dict[str, Any]) -> None:
+    """Whatever stands in the file, the program starts."""
+    document = {"version": 1, "boot_id": "boot", "faults": [], "events": []} | change
+    assert from_text(json.dumps(document), "boot") is None
+    assert from_text("[" * 100_000, "boot") is None
+    assert from_text("", "boot") is None
+
+
+def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """What is written is what is read, and nothing is left beside it."""
+    text = to_text(Kept("boot", {}))
+    persistence.write(tmp_path, text)
+    persistence.write(tmp_path, text)
+    assert [path.name for path in tmp_path.iterdir()] == ["faults.json"]
+    assert persistence.read(tmp_path, "boot") == Kept("boot", {})
+    assert persistence.read(tmp_path / "none", "boot") is None

@@ -1,0 +1,278 @@
+"""Root causes: through the graph, in time, whatever circles the rules allow."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.faults.entities.entity import Entity
+from exporter.faults.evaluate import Judge
+from exporter.model.event import Event
+from exporter.model.verdict import Conclusions, Edge
+from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid
+
+
+def explained(name: str, entity: str, when: str, *causes: dict[str, str], **more: object) -> str:
+    """A rule that these others may explain."""
+    return rule(name, entity, when, explained_by=list(causes), **more)
+
+
+def path(said: Conclusions, name: str) -> list[tuple[str, str, str]]:
+    """Rule, component and relation of each step from this fault to its root."""
+    return [(step.rule, step.subject.hw_id, step.via) for step in fault(said, name).causes]
+
+
+def test_a_cause_on_the_same_component_explains(tmp_path: Path) -> None:
+    """The effect names the cause, the cause names nobody and is the root."""
+    text = rule("hot", "gpu", "heat > 85") + explained(
+        "slow", "gpu", "clock[sm] < 5", {"rule": "hot", "via": "same"}
+    )
+    said = judge(tmp_path, text).judge(scene(0, gpu(heat=90.0, **{"clock[sm]": 1.0})))
+    assert path(said, "slow") == [("hot", "u0", "same")]
+    assert fault(said, "hot").is_root
+
+
+def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
+    """A port above explains the lost GPU, which explains the fault of its process."""
+    text = (
+        rule("aer", "pcie", "errors > 0")
+        + explained("lost", "gpu", "not up", {"rule": "aer", "via": "upstream_of"})
+        + explained("died", "process", "share == 0", {"rule": "lost", "via": "consumes"})
+    )
+    things = (
+        gpu(up=False),
+        thing("process", "7", share=0.0),
+        thing("pcie", "card", errors=0.0),
+        thing("pcie", "switch", errors=0.0),
+        thing("pcie", "root", errors=3.0),
+    )
+    edges = [
+        edge("part_of", ("gpu", "u0"), ("pcie", "card")),
+        edge("below", ("pcie", "card"), ("pcie", "switch")),
+        edge("below", ("pcie", "switch"), ("pcie", "root")),
+        edge("consumes", ("process", "7"), ("gpu", "u0")),
+    ]
+    said = judge(tmp_path, text).judge(scene(0, *things, edges=edges))
+    assert path(said, "died") == [("lost", "u0", "consumes"), ("aer", "root", "upstream_of")]
+    assert not said.is_healthy or fault(said, "aer").severity == "warning"
+
+
+def test_another_component_without_the_relation_does_not_explain(tmp_path: Path) -> None:
+    """A fault of GPU 1 is no cause for GPU 0."""
+    text = rule("hot", "gpu", "heat > 85") + explained(
+        "slow", "gpu", "errors > 0", {"rule": "hot", "via": "same"}
+    )
+    said = judge(tmp_path, text).judge(scene(0, gpu(0, errors=1.0), gpu(1, heat=90.0)))
+    assert fault(said, "slow").is_root
+
+
+def test_what_is_near_explains_before_what_is_elsewhere(tmp_path: Path) -> None:
+    """A fault of the component itself is the cause, although one of the node came first."""
+    causes = ({"rule": "short", "via": "node"}, {"rule": "hot", "via": "same"})
+    judging = judge(
+        tmp_path,
+        rule("short", "node", "pressure > 5")
+        + rule("hot", "gpu", "heat > 85")
+        + explained("slow", "gpu", "errors > 0", *causes),
+    )
+    node = Entity(("node", "n"), "n", {"pressure": 9.0})
+    judging.judge(scene(0, node, gpu(heat=20.0, errors=0.0)))
+    said = judging.judge(scene(15, node, gpu(heat=90.0, errors=1.0)))
+    assert path(said, "slow") == [("hot", "u0", "same")]
+
+
+def circle(folder: Path) -> Judge:
+    """Three rules that explain each other in a circle."""
+    return judge(
+        folder,
+        explained("a", "gpu", "heat > 1", {"rule": "c", "via": "same"}, layer="driver")
+        + explained("b", "gpu", "errors > 1", {"rule": "a", "via": "same"}, layer="thermal")
+        + explained("c", "gpu", "not up", {"rule": "b", "via": "same"}, layer="bus"),
+    )
+
+
+def test_a_circle_has_one_root_always_the_same(tmp_path: Path) -> None:
+    """Of faults that explain each other at the same moment the lowest layer is the root."""
+    said = circle(tmp_path).judge(scene(0, gpu(heat=2.0, errors=2.0, up=False)))
+    assert [name for name in "abc" if fault(said, name).is_root] == ["b"]
+    assert path(said, "a") == [("c", "u0", "same"), ("b", "u0", "same")]
+
+
+def test_in_a_circle_the_earlier_wins(tmp_path: Path) -> None:
+    """What was there first is the root, whatever its layer."""
+    judging = circle(tmp_path)
+    judging.judge(scene(0, gpu(heat=2.0, errors=0.0, up=True)))
+    said = judging.judge(scene(15, gpu(heat=2.0, errors=2.0, up=False)))
+    assert [name for name in "abc" if fault(said, name).is_root] == ["a"]
+
+
+def test_an_event_is_a_stronger_cause_than_a_threshold(tmp_path: Path) -> None:
+    """Where both explain, what was told beats what was measured, although it came later."""
+    causes = ({"rule": "hot", "via": "same"}, {"rule": "told", "via": "same"})
+    judging = judge(
+        tmp_path,
+        rule("hot", "gpu", "heat > 85")
+        + rule("told", "gpu", "events(xid, within=1h) > 0")
+        + explained("slow", "gpu", "errors > 0", *causes),
+    )
+    judging.judge(scene(0, gpu(heat=90.0, errors=0.0)))
+    said = judging.judge(scene(30, gpu(heat=90.0, errors=1.0), events=[xid(48, 20)]))
+    assert path(said, "slow") == [("told", "u0", "same")]
+
+
+def test_a_cause_that_came_after_its_effect_does_not_explain(tmp_path: Path) -> None:
+    """Between events two seconds are allowed for the order of lines, not more."""
+    text = rule("first", "gpu", "events(xid, within=1h) > 0") + explained(
+        "then", "gpu", "events(io_error, within=1h) > 0", {"rule": "first", "via": "same"}
+    )
+    late = [event("io_error", 10.0), xid(48, 20.0)]
+    said = judge(tmp_path, text).judge(scene(30, gpu(), events=late))
+    assert fault(said, "then").is_root
+    close = [event("io_error", 10.0), xid(48, 11.5)]
+    said = judge(tmp_path, text).judge(scene(30, gpu(), events=close))
+    assert path(said, "then") == [("first", "u0", "same")]
+
+
+def test_a_cause_outside_its_window_does_not_explain(tmp_path: Path) -> None:
+    """`within` is how long before the effect the cause may have been seen."""
+    cause = {"rule": "first", "via": "same", "within": "60s"}
+    text = rule("first", "gpu", "events(xid, within=1h) > 0") + explained(
+        "then", "gpu", "events(io_error, within=1h) > 0", cause
+    )
+    old = [xid(48, 10.0), event("io_error", 100.0)]
+    assert fault(judge(tmp_path, text).judge(scene(110, gpu(), events=old)), "then").is_root
+    near = [xid(48, 50.0), event("io_error", 100.0)]
+    said = judge(tmp_path, text).judge(scene(110, gpu(), events=near))
+    assert path(said, "then") == [("first", "u0", "same")]
+
+
+def test_a_process_that_has_ended_is_still_explained_by_what_it_used(tmp_path: Path) -> None:
+    """Who used what is remembered for ten minutes; the graph that is shown does not."""
+    text = rule("lost", "gpu", "not up") + explained(
+        "crashed",
+        "process",
+        "events(segfault, within=1h) > 0",
+        {"rule": "lost", "via": "consumes"},
+    )
+    judging = judge(tmp_path, text)
+    edges = [edge("consumes", ("process", "7"), ("gpu", "u0"))]
+    judging.judge(scene(0, gpu(up=True), thing("process", "7"), edges=edges))
+    crash = event("segfault", 10.0, ("process", "7"))
+    said = judging.judge(scene(15, gpu(up=False), events=[crash]))
+    assert path(said, "crashed") == [("lost", "u0", "consumes")]
+    assert dict(said.edges)["consumes"] == 0
+
+
+def test_a_symptom_without_a_cause_is_only_information(tmp_path: Path) -> None:
+    """What never is a cause by itself does not raise an alarm while nothing explains it."""
+    text = rule("hot", "gpu", "heat > 85") + explained(
+        "idle", "gpu", "errors > 0", {"rule": "hot", "via": "same"}, symptom=True
+    )
+    judging = judge(tmp_path, text)
+    assert fault(judging.judge(scene(0, gpu(errors=1.0, heat=1.0))), "idle").severity == "info"
+    assert fault(judging.judge(scene(15, gpu(errors=1.0, heat=90.0))), "idle").severity == "warning"
+
+
+def sleeper(secs: float) -> Entity:
+    """A process in uninterruptible sleep for so long."""
+    return thing("process", "7", waiting_secs=secs)
+
+
+def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> None:
+    """A process seen asleep and a disk that ends nothing are joined; others are not."""
+    judging = judge(tmp_path, rule("slow", "disk", "delay > 1"))
+
+    def look(now: float, done: float, in_flight: float, secs: float) -> list[Edge]:
+        moving: dict[str, float | bool | str | None] = {
+            "reads_completed": done,
+            "writes_completed": 0.0,
+            "queue_time_seconds": now,
+            "io_in_flight": in_flight,
+        }
+        said = judging.judge(scene(now, sleeper(secs), thing("disk", "sda", **moving)))
+        return [edge for edge in said.graph if edge.relation == "waits_on"]
+
+    assert look(0, 100, 0, 0) == []
+    assert look(15, 9000, 2, 5) == []  # asleep, but the disk is quick
+    for step in range(2, 8):
+        look(step * 15.0, 9000, 2, 0)
+    (link,) = look(135, 9000, 2, 20)
+    assert "sda has 2 requests and ends none" in link.evidence
+
+
+def test_what_is_only_plausible_explains_only_where_nothing_else_does(tmp_path: Path) -> None:
+    """A weak explanation gives way to another one, although its cause came first."""
+    causes = [
+        {"rule": "trend", "via": "same", "weak": True},
+        {"rule": "broken", "via": "node"},
+    ]
+    text = (
+        rule("trend", "gpu", "errors > 10")
+        + rule("broken", "node", "pressure > 5")
+        + rule("repaired", "gpu", "not up", explained_by=causes)
+    )
+    judging = judge(tmp_path, text)
+    judging.judge(scene(0, gpu(errors=20.0, up=True)))
+    worn = judging.judge(scene(15, gpu(errors=20.0, up=False)))
+    assert path(worn, "repaired") == [("trend", "u0", "same")]
+    under = replace(
+        scene(30), entities=(thing("node", "n", pressure=9.0), gpu(errors=20, up=False))
+    )
+    assert path(judging.judge(under), "repaired") == [("broken", "n", "node")]
+
+
+def test_what_nvml_tells_is_an_event_like_what_the_log_tells(tmp_path: Path) -> None:
+    """An Xid without a line of the kernel is stronger than a threshold that was crossed before."""
+    causes = ({"rule": "warm", "via": "same"}, {"rule": "told", "via": "same"})
+    text = (
+        rule("warm", "gpu", "heat > 60")
+        + rule("told", "gpu", "errors > 0 or events(xid, within=1h) > 0")
+        + explained("slow", "gpu", "not up", *causes)
+    )
+    judging = judge(tmp_path, text)
+    judging.judge(scene(0, gpu(heat=70.0, errors=0.0, up=True)))
+    quiet = replace(xid(48, 15, source="nvml"), raw="")
+    said = judging.judge(scene(15, gpu(heat=70.0, errors=0.0, up=False), events=[quiet]))
+    assert path(said, "slow") == [("told", "u0", "same")]
+
+
+def hung(pid: str, at: float, **owner: str) -> list[Event]:
+    """What the kernel prints of a process that hangs, and of who holds the lock it wants."""
+    told = [event("hung_task", at, ("process", pid))]
+    return [*told, event("hung_task_owner", at, ("process", pid), **owner)] if owner else told
+
+
+HANGS = "events(hung_task, within=10m) > 0"
+
+
+def test_a_process_that_wants_a_lock_waits_for_its_owner(tmp_path: Path) -> None:
+    """Not for the disk that is slow: for that its owner waits, whom the kernel names."""
+    causes = ({"rule": "hangs", "via": "waits_on"}, {"rule": "errors", "via": "waits_on"})
+    text = rule("errors", "disk", "events(io_error, within=1h) > 0")
+    judging = judge(tmp_path, text + explained("hangs", "process", HANGS, *causes))
+    told = [
+        event("block_io_error", 5, ("physical_disk", "sda")),
+        event("io_error", 5, ("physical_disk", "sda")),
+        *hung("7", 9),
+        *hung("8", 9, owner="trainer", owner_pid="7"),
+    ]
+    said = judging.judge(scene(10, thing("disk", "sda"), events=told))
+    waits = {(edge.source[1], edge.target[1]) for edge in said.graph}
+    assert waits == {("7", "sda"), ("8", "7")}
+    roots = {each.subject.hw_id: each.causes[-1].rule for each in said.active if each.causes}
+    assert roots == {"7": "errors", "8": "errors"}
+
+
+def test_the_owner_of_a_lock_is_known_by_the_name_the_kernel_gives(tmp_path: Path) -> None:
+    """Also one that no reading tells of; one that would wait for itself is not believed."""
+    judging = judge(tmp_path, rule("any", "node", "pressure > 1"))
+    told = [*hung("8", 9, owner="trainer", owner_pid="7"), *hung("9", 9, owner="x", owner_pid="9")]
+    said = judging.judge(scene(10, events=told))
+    assert "trainer (7)" in {subject.hw_name for subject in said.subjects}
+    assert [(edge.source[1], edge.target[1]) for edge in said.graph] == [("8", "7")]
+
+
+def test_two_that_wait_for_each_other_have_one_root(tmp_path: Path) -> None:
+    """A deadlock is led back to the one that hung first."""
+    text = explained("hangs", "process", HANGS, {"rule": "hangs", "via": "waits_on"})
+    told = [*hung("7", 8, owner="b", owner_pid="8"), *hung("8", 9, owner="a", owner_pid="7")]
+    said = judge(tmp_path, text).judge(scene(10, events=told))
+    assert [each.subject.hw_id for each in said.active if each.is_root] == ["7"]

@@ -1,0 +1,73 @@
+"""What fields were: counters that fall, gaps, and how much is kept."""
+
+import pytest
+
+from exporter.faults.timeseries import BUCKETS, History, Series
+
+KEY = ("gpu", "u0")
+
+
+def series(*samples: tuple[float, float], window: float = 600.0) -> Series:
+    """A series of these samples of time and value."""
+    made = Series(window)
+    for now, value in samples:
+        made.take(now, value)
+    return made
+
+
+def test_one_sample_says_nothing_about_a_rise() -> None:
+    """A counter seen once has neither a rate nor an increase, but a maximum."""
+    one = series((0.0, 500.0))
+    assert one.over("increase", 60.0, 0.0) is None
+    assert one.over("rate", 60.0, 0.0) is None
+    assert one.over("max_over", 60.0, 0.0) == 500.0
+
+
+def test_a_counter_that_falls_was_reset_and_did_not_rise() -> None:
+    """A reset adds nothing, what is counted after it does."""
+    reset = series((0.0, 100.0), (15.0, 105.0), (30.0, 0.0), (45.0, 3.0))
+    assert reset.over("increase", 60.0, 45.0) == 8.0
+
+
+def test_a_value_that_was_not_said_now_makes_the_window_unknown() -> None:
+    """Old samples alone do not speak for the present."""
+    stale = series((0.0, 1.0), (15.0, 2.0))
+    assert stale.over("increase", 60.0, 30.0) is None
+    assert stale.age(30.0) is None
+
+
+def test_a_rise_during_a_gap_is_seen_after_it() -> None:
+    """Samples that are missing lose nothing that was counted meanwhile."""
+    gap = series((0.0, 1.0), (15.0, 2.0), (300.0, 50.0))
+    assert gap.over("increase", 600.0, 300.0) == 49.0
+
+
+def test_a_long_window_keeps_its_sums_with_few_steps() -> None:
+    """A day of samples is kept in some thirty steps, and the increase stays right."""
+    day = series(*((15.0 * n, float(n)) for n in range(5760)), window=86_400.0)
+    assert len(day._steps()) <= BUCKETS + 2
+    assert day.over("increase", 86_400.0, 15.0 * 5759) == pytest.approx(5759, abs=200)
+    assert day.over("max_over", 86_400.0, 15.0 * 5759) == 5759.0
+
+
+def test_what_has_gone_is_forgotten() -> None:
+    """Series end with their entity; when it comes back it starts anew."""
+    history = History()
+    history.see([KEY], 0.0)
+    history.take(KEY, "errors", 60.0, 0.0, 5.0)
+    history.see([], 15.0)
+    assert history.series(KEY, "errors", 60.0) is None
+    history.see([KEY], 30.0)
+    assert history.first_seen(KEY) == 30.0
+
+
+def test_what_is_unknown_is_no_sample() -> None:
+    """A field that was never said has no series; one that is not said any more gets no sample."""
+    history = History()
+    history.take(KEY, "errors", 60.0, 0.0, None)
+    assert history.series(KEY, "errors", 60.0) is None
+    for now, value in ((15.0, 1.0), (30.0, 2.0), (45.0, None)):
+        history.take(KEY, "errors", 60.0, now, value)
+    errors = history.series(KEY, "errors", 60.0)
+    assert errors is not None
+    assert not errors.is_of(45.0)

@@ -1,0 +1,105 @@
+"""NVML and nvidia-smi say the same of the same cards, wherever both can speak."""
+
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.model.gpu import Gpu
+from exporter.probes.child import Children, Command
+from exporter.probes.supervisor import RequestProbe
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiWay
+from exporter.sources.gpu.nvml import NvmlWay
+from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.probes.nvml.probe_process import probe_environment
+
+MIB = 1024 * 1024
+ONLY_NVML = {
+    "board_part_number",
+    "numa_node",
+    "minor_number",
+    "bar1_memory_total_bytes",
+    "bar1_memory_used_bytes",
+    "temperature_threshold_celsius",
+    "energy_joules_total",
+    "pcie_replays_total",
+    "nvlink_up",
+    "nvlink_errors_total",
+    "nvlink_receive_bytes_total",
+    "nvlink_transmit_bytes_total",
+    "fabric_healthy",
+    "activity_ratio",
+    "pcie_profile_bytes_per_second",
+    "nvlink_profile_bytes_per_second",
+    "mig_instances",
+}
+"""What nvidia-smi does not print in a query."""
+
+ROUGH = {"memory": MIB, "bytes": MIB, "watts": 0.01, "seconds": 1e-6}
+"""nvidia-smi rounds: to the MiB, to the hundredth of a watt, to the microsecond."""
+
+
+@pytest.fixture
+async def children() -> AsyncIterator[Children]:
+    """All children of a test, ended with it."""
+    started = Children()
+    yield started
+    await started.end_all()
+
+
+async def both(
+    nvml: NvmlLibrary, smi: NvidiaSmi, children: Children, capture: str
+) -> tuple[tuple[Gpu, ...], tuple[Gpu, ...], set[str]]:
+    """The GPUs of a capture by both ways, and fields that its nvidia-smi is too old for."""
+    nvml.say(capture=capture)
+    smi.say(capture=capture)
+    command = Command(
+        (sys.executable, "-m", "exporter.probes.nvml"), probe_environment(nvml), with_input=True
+    )
+    probe = RequestProbe("nvml", command, children, lambda _: None)
+    by_nvml = await NvmlWay(probe, 20).ask()
+    by_smi = await NvidiaSmiWay(children, (smi.path,), {"PATH": "/usr/bin"}, 20).ask()
+    too_old = {found.field for found in by_smi.missing if found.reason == "old_driver"}
+    return by_nvml.gpus, by_smi.gpus, too_old
+
+
+def is_same(field: str, one: Any, other: Any) -> bool:
+    """Whether two values are the same but for rounding."""
+    if isinstance(one, tuple):
+        ours, theirs = ({row[:-1]: row[-1] for row in rows} for rows in (one, other))
+        return all(is_same(field, number, ours[labels]) for labels, number in theirs.items())
+    if isinstance(one, (str, bool)):
+        return bool(one == other)
+    allowed = max((rough for word, rough in ROUGH.items() if word in field), default=0)
+    return bool(abs(one - other) <= allowed)
+
+
+@pytest.mark.parametrize("capture", sorted(path.name for path in CAPTURES.glob("*.scenario")))
+async def test_both_ways_agree(
+    nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, children: Children, capture: str
+) -> None:
+    """The same GPUs, the same fields, the same labels, the same numbers, for every capture."""
+    by_nvml, by_smi, too_old = await both(nvml, nvidia_smi, children, capture)
+    assert [gpu.uuid for gpu in by_nvml] == [gpu.uuid for gpu in by_smi]
+    differences = []
+    for one, other in zip(by_nvml, by_smi, strict=True):
+        for item in fields(Gpu):
+            ours, theirs = getattr(one, item.name), getattr(other, item.name)
+            if item.name in ONLY_NVML | {"processes"}:
+                continue
+            if theirs is None and f"gpu{one.index}.{item.name}" in too_old:
+                continue
+            if (ours is None) != (theirs is None) or (
+                ours is not None and not is_same(item.name, ours, theirs)
+            ):
+                differences.append((one.index, item.name, ours, theirs))
+    assert not differences
+
+
+def test_the_captures_are_there() -> None:
+    """Several kinds of nodes are compared."""
+    assert len(list(Path(CAPTURES).glob("*.scenario"))) >= 8

@@ -1,0 +1,89 @@
+"""Xids that NVML reports: counted, kept, and joined with those of the kernel log."""
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from exporter.exposition.gpu_xids import FAMILIES
+from exporter.exposition.render import Format, render
+from exporter.model.event import EventType
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState, GpuXid
+from exporter.model.kernel_log import KernelLog, XidCount
+from exporter.model.snapshot import Snapshot
+from exporter.sources.gpu.xid_events import MAX_EVENTS, MAX_XIDS, GpuEvents
+
+XID = {"event": "xid", "uuid": "GPU-0", "index": 0, "xid": 79}
+PCI = "0000:18:00.0"
+
+
+def events_at(wall: float = 1000.0) -> GpuEvents:
+    """Events of which each happens now."""
+    return GpuEvents(lambda: wall, lambda: 50.0)
+
+
+def test_an_xid_is_counted_kept_and_told_at_once() -> None:
+    """Two equal Xids are two, with the moment of the last."""
+    events, told = events_at(), []
+    events.on_news = lambda: told.append(len(events.events))
+    events.take(dict(XID))
+    events.take({**XID, "gpu_instance": 1, "compute_instance": 0})
+    assert told == [1, 2]
+    assert events.xids == (GpuXid("GPU-0", 79, 2, 1000.0),)
+    first, second = events.events
+    assert (first.type, first.kind, first.entity_id) == (EventType.ERROR_HW, "xid", "GPU-0")
+    assert (first.source, first.at, first.boottime, first.number) == ("nvml", 1000.0, 50.0, 1)
+    assert dict(second.fields) == {"code": "79", "gpu_instance": "1", "compute_instance": "0"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{}, {"event": "hello"}, {**XID, "uuid": None}, {**XID, "xid": "79"}, {**XID, "xid": 10**9}],
+)
+def test_what_is_no_xid_is_left_out(message: dict[str, Any]) -> None:
+    """A line of another kind, of nobody, or of an impossible number."""
+    events = events_at()
+    events.take(message)
+    assert not events.events
+    assert not events.xids
+
+
+def test_a_flood_is_bounded() -> None:
+    """However many come, so many are kept."""
+    events = events_at()
+    for number in range(2000):
+        events.take({**XID, "xid": 1 + number})
+    assert len(events.events) == MAX_EVENTS
+    assert len(events.xids) == MAX_XIDS
+
+
+def lines(xids: tuple[GpuXid, ...], logged: tuple[XidCount, ...]) -> list[str]:
+    """The samples of one GPU for what both ways reported."""
+    state = GpuState(Gpu(0, "GPU-0", "H100", pci_bus_id=PCI), 1.0)
+    readings: dict[type, object] = {
+        Gpus: Gpus(GpuBackend("nvml", "ok"), (state,), xids=xids),
+        KernelLog: KernelLog("kmsg", "ok", 1, 0, 0, xids=logged),
+    }
+    snapshot = Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings))
+    text = render(FAMILIES, snapshot, Format.TEXT).body.decode()
+    return [line.partition('gpu_uuid="GPU-0",')[2] for line in text.splitlines() if "#" not in line]
+
+
+def test_what_both_ways_report_is_counted_once() -> None:
+    """The kernel log and NVML name the same errors; what only one of them saw counts too."""
+    found = lines(
+        (GpuXid("GPU-0", 79, 2, 30.0), GpuXid("GPU-0", 48, 1, 10.0)),
+        (
+            XidCount(PCI, 79, 3, 20.0),
+            XidCount(PCI, 31, 4, 40.0),
+            XidCount("0000:99:00.0", 79, 9, 1.0),
+        ),
+    )
+    assert found == [
+        'xid="31"} 4',
+        'xid="48"} 1',
+        'xid="79"} 3',
+        'xid="31"} 40',
+        'xid="48"} 10',
+        'xid="79"} 30',
+    ]

@@ -1,0 +1,152 @@
+"""Ports of InfiniBand and RoCE cards."""
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from exporter.model.infiniband import InfinibandPort
+from exporter.model.reading import Reading
+from exporter.sources.host.infiniband import InfinibandReader, parse_rate, parse_state
+from exporter.sources.interface import SourceAbsent
+from tests.fakes.fuse import StuckFiles
+from tests.fakes.host_tree import gpu_node
+from tests.sources.small_node import SmallNode
+
+IB = "sys/class/infiniband"
+RECORDED = "sys/gpud_sys_class_infiniband_h100.tar.gz"
+
+
+def port(node: SmallNode, device: str = "mlx5_0", **texts: object) -> str:
+    """One active port with a counter; files are named with two underscores for a folder."""
+    folder = f"{IB}/{device}/ports/1"
+    said = {
+        "state": "4: ACTIVE",
+        "phys_state": "5: LinkUp",
+        "rate": "400 Gb/sec (4X NDR)",
+        "link_layer": "InfiniBand",
+        "counters/port_rcv_data": 100,
+        **{name.replace("__", "/"): text for name, text in texts.items()},
+    }
+    node.write_all(folder, said)
+    return folder
+
+
+def only(node: SmallNode) -> InfinibandPort:
+    """The one port of the node."""
+    (found,) = InfinibandReader(node.sys, 16).look().value.ports
+    return found
+
+
+def test_a_port_says_its_state_speed_and_traffic(node: SmallNode) -> None:
+    """Data is counted in words of four bytes, the rate in bits."""
+    port(node, counters__port_xmit_data=7, counters__port_xmit_wait=3)
+    found = only(node)
+    assert (found.up, found.state, found.phys_state) == (True, "active", "linkup")
+    assert found.rate_bytes_per_second == 50e9
+    assert (found.receive_bytes, found.transmit_bytes, found.wait) == (400, 28, 3)
+
+
+def test_errors_and_events_keep_the_kernels_names(node: SmallNode) -> None:
+    """What is not a sign of trouble is left out."""
+    port(
+        node, counters__symbol_error=5, counters__port_rcv_packets=9,
+        hw_counters__out_of_sequence=2, hw_counters__lifespan=12, hw_counters__cnpSent=1,
+    )  # fmt: skip
+    found = only(node)
+    assert found.errors == (("symbol_error", 5.0),)
+    assert found.events == (("out_of_sequence", 2.0), ("np_cnp_sent", 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [("4: ACTIVE", "active"), ("1: DOWN", "down"), ("5: Phy Test", "phy test"), ("ACTIVE", None),
+     ("", None), ("x: y", None), ("4:", None), (None, None)],
+)  # fmt: skip
+def test_a_state_is_a_number_and_a_word(text: str | None, state: str | None) -> None:
+    """Anything else is not said."""
+    assert parse_state(text) == state
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [("400 Gb/sec (4X NDR)", 50e9), ("2.5 Gb/sec (1X SDR)", 312.5e6), ("0 Gb/sec", None),
+     ("", None), ("fast", None), ("-5 Gb/sec", None), (None, None)],
+)  # fmt: skip
+def test_a_rate_is_in_bytes(text: str | None, rate: float | None) -> None:
+    """No rate is not a rate of zero."""
+    assert parse_rate(text) == rate
+
+
+def test_a_port_that_refuses_its_counters_is_not_asked_again(
+    node: SmallNode, stuck_files: StuckFiles
+) -> None:
+    """Every refusal is a line in the kernel log: one is all we cause. Its state is still shown."""
+    folder = node.root / port(node)
+    counter = folder / "counters/port_rcv_data"
+    counter.unlink()
+    os.symlink(stuck_files.fail("refused", 22), counter)  # noqa: PTH211 - another filesystem
+    reader = InfinibandReader(node.sys, 16)
+    first = reader.look()
+    counter.unlink()
+    counter.write_text("100\n")
+    second = reader.look()
+    for reading in (first, second):
+        assert reading.value.ports[0].receive_bytes is None
+        assert reading.value.ports[0].up is True
+    assert "not asked again" in second.missing[0].reason
+
+
+def test_virtual_functions_are_left_out(node: SmallNode) -> None:
+    """A card has a hundred of them, and they belong to machines and pods."""
+    port(node, "mlx5_0")
+    port(node, "mlx5_1")
+    node.link(f"{IB}/mlx5_1/device/physfn", "sys/devices/pci0000:00/0000:01:00.0")
+    assert only(node).device == "mlx5_0"
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "N/A (no PMA)"])
+def test_a_counter_of_garbage_is_absent_with_a_reason(node: SmallNode, text: str) -> None:
+    """The other counters of the port stay."""
+    port(node, counters__symbol_error=text)
+    reading: Reading[object] = InfinibandReader(node.sys, 16).look()
+    assert only(node).errors == ()
+    assert only(node).receive_bytes == 400
+    assert [missing.field for missing in reading.missing] == ["mlx5_0/1 symbol_error"]
+
+
+def test_without_cards_the_source_is_absent(node: SmallNode) -> None:
+    """No folder, and a card without a port."""
+    with pytest.raises(SourceAbsent):
+        only(node)
+    node.write(f"{IB}/mlx5_0/fw_ver", "28\n")
+    with pytest.raises(SourceAbsent, match="no port"):
+        only(node)
+
+
+def test_the_card_of_a_port_is_known_by_its_address(tmp_path: Path) -> None:
+    """So that faults of the bus can be joined with faults of the port."""
+    ports = InfinibandReader(gpu_node(tmp_path).sys, 16).look().value.ports
+    assert [found.device for found in ports] == [f"mlx5_{number}" for number in range(8)]
+    assert ports[0].pci_bus_id == "0000:19:00.0"
+
+
+def test_a_recorded_node_of_eight_cards_is_read(tmp_path: Path) -> None:
+    """The recording of a real H100 node: every port active, errors as recorded."""
+    data = os.environ.get("FIELD_DATA_DIR")
+    if not data or not (Path(data) / RECORDED).exists():
+        pytest.skip(f"FIELD_DATA_DIR with {RECORDED} is not set")
+    with tarfile.open(Path(data) / RECORDED) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (found,) = tmp_path.rglob("sys-class-infiniband-h100.0")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class/infiniband").symlink_to(found)
+    ports = InfinibandReader(tmp_path, 16).look().value.ports
+    assert len(ports) == 9
+    assert all(recorded.up for recorded in ports)
+    first = ports[0]
+    assert first.rate_bytes_per_second == 50e9
+    assert first.receive_bytes == 230539874932483 * 4
+    assert dict(first.errors)["excessive_buffer_overrun_errors"] == 15
+    assert dict(first.events)["roce_adp_retrans"] == 3

@@ -1,0 +1,226 @@
+"""Whom a cgroup belongs to, in the layouts of all drivers and runtimes."""
+
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from exporter.sources.cgroup import NOBODY, CgroupOwner, parse_cgroup
+
+CID = "4f" * 32
+OUTER = "0d" * 32
+UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
+UID_ = UID.replace("-", "_")
+STATIC = "ab" * 16
+
+IN_POD = CgroupOwner(CID, UID, "containerd")
+IN_CRIO_POD = CgroupOwner(CID, UID, "cri-o")
+BARE_IN_POD = CgroupOwner(CID, UID)
+
+LAYOUTS = {
+    "v2 systemd containerd": (
+        (
+            f"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UID_}.slice"
+            f"/cri-containerd-{CID}.scope"
+        ),
+        IN_POD,
+    ),
+    "v2 systemd containerd, guaranteed": (
+        f"0::/kubepods.slice/kubepods-pod{UID_}.slice/cri-containerd-{CID}.scope",
+        IN_POD,
+    ),
+    "v2 systemd CRI-O": (
+        (
+            f"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{UID_}.slice"
+            f"/crio-{CID}.scope"
+        ),
+        IN_CRIO_POD,
+    ),
+    "v2 systemd CRI-O with a child cgroup": (
+        f"0::/kubepods.slice/kubepods-pod{UID_}.slice/crio-{CID}.scope/container",
+        IN_CRIO_POD,
+    ),
+    "v2 systemd Docker": (
+        f"0::/kubepods.slice/kubepods-pod{UID_}.slice/docker-{CID}.scope",
+        CgroupOwner(CID, UID, "docker"),
+    ),
+    "v2 cgroupfs": (f"0::/kubepods/burstable/pod{UID}/{CID}", BARE_IN_POD),
+    "v2 cgroupfs, guaranteed": (f"0::/kubepods/pod{UID}/{CID}", BARE_IN_POD),
+    "v2 cgroupfs CRI-O": (f"0::/kubepods/besteffort/pod{UID}/crio-{CID}", IN_CRIO_POD),
+    "v2 below a kubelet cgroup": (
+        (
+            f"0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice"
+            f"/kubelet-kubepods-burstable-pod{UID_}.slice/cri-containerd-{CID}.scope"
+        ),
+        IN_POD,
+    ),
+    "v2 cgroupfs below a kubelet cgroup": (
+        f"0::/kubelet/kubepods/besteffort/pod{UID}/{CID}",
+        BARE_IN_POD,
+    ),
+    "v2 inside kind": (
+        (
+            f"0::/system.slice/docker-{OUTER}.scope/kubelet.slice/kubelet-kubepods.slice"
+            f"/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod{UID_}.slice"
+            f"/cri-containerd-{CID}.scope"
+        ),
+        IN_POD,
+    ),
+    "v1 inside kind, cgroupfs": (
+        f"9:memory:/docker/{OUTER}/kubelet/kubepods/burstable/pod{UID}/{CID}",
+        BARE_IN_POD,
+    ),
+    "v2 seen from another cgroup namespace": (
+        f"0::/../../kubepods-burstable-pod{UID_}.slice/cri-containerd-{CID}.scope",
+        IN_POD,
+    ),
+    "v1 systemd with colons": (
+        (
+            f"13:memory:/system.slice/containerd.service/kubepods-besteffort-pod{UID_}.slice"
+            f":cri-containerd:{CID}"
+        ),
+        IN_POD,
+    ),
+    "v2 static pod": (
+        f"0::/kubepods.slice/kubepods-pod{STATIC}.slice/cri-containerd-{CID}.scope",
+        CgroupOwner(CID, STATIC, "containerd"),
+    ),
+    "a container started inside a pod's container": (
+        f"0::/kubepods/burstable/pod{UID}/{CID}/docker/{OUTER}",
+        BARE_IN_POD,
+    ),
+    "a pod without a container, as for its sandbox": (
+        f"0::/kubepods/burstable/pod{UID}",
+        CgroupOwner(pod_uid=UID),
+    ),
+    "Docker, systemd": (
+        f"0::/system.slice/docker-{CID}.scope",
+        CgroupOwner(CID, None, "docker"),
+    ),
+    "Docker, cgroupfs": (f"11:devices:/docker/{CID}", CgroupOwner(CID, None, "docker")),
+    "Docker inside Docker": (
+        f"0::/docker/{OUTER}/docker/{CID}",
+        CgroupOwner(CID, None, "docker"),
+    ),
+    "rootless Docker": (
+        f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/docker-{CID}.scope",
+        CgroupOwner(CID, None, "docker"),
+    ),
+    "Podman": (
+        f"0::/machine.slice/libpod-{CID}.scope/container",
+        CgroupOwner(CID, None, "podman"),
+    ),
+    "rootless Podman": (
+        f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-{CID}.scope",
+        CgroupOwner(CID, None, "podman"),
+    ),
+    "a Podman quadlet": (
+        f"0::/system.slice/web.service/libpod-payload-{CID}",
+        CgroupOwner(CID, None, "podman"),
+    ),
+    "ECS": (f"0::/ecs/{'7' * 32}/{CID}", CgroupOwner(CID)),
+    "the monitor of a container is not the container": (
+        f"0::/machine.slice/libpod-conmon-{CID}.scope",
+        CgroupOwner(unit=f"libpod-conmon-{CID}.scope"),
+    ),
+    "a service": ("0::/system.slice/ssh.service", CgroupOwner(unit="ssh.service")),
+    "a service's child cgroup": (
+        "0::/system.slice/triton.service/workers/3",
+        CgroupOwner(unit="triton.service"),
+    ),
+    "a session": (
+        "0::/user.slice/user-1000.slice/session-3.scope",
+        CgroupOwner(unit="user-1000.slice"),
+    ),
+    "a user's service": (
+        "0::/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service",
+        CgroupOwner(unit="user-1000.slice"),
+    ),
+    "Slurm, v2": (
+        "0::/system.slice/slurmstepd.scope/job_1009/step_0/user/task_0",
+        CgroupOwner(unit="slurm/job_1009"),
+    ),
+    "Slurm, v1": (
+        "5:devices:/slurm/uid_1000/job_1009/step_0",
+        CgroupOwner(unit="slurm/job_1009"),
+    ),
+    "LXC": ("0::/lxc.payload.web/system.slice", CgroupOwner(unit="lxc.payload.web")),
+    "a virtual machine": (
+        r"0::/machine.slice/machine-qemu\x2d1\x2dtrain.scope",
+        CgroupOwner(unit="machine-qemu-1-train.scope"),
+    ),
+    "a unit that somebody gave a wild name": (
+        "0::/system.slice/" + r"a\x0a\x22\x7fb.scope",
+        CgroupOwner(unit='a "\ufffdb.scope'),
+    ),
+    "no cgroup of its own": ("0::/", NOBODY),
+    "the init scope": ("0::/init.scope", NOBODY),
+    "a gone cgroup": (
+        f"0::/kubepods/burstable/pod{UID}/{CID} (deleted)",
+        BARE_IN_POD,
+    ),
+    "nothing": ("", NOBODY),
+    "not a cgroup file": ("hello\n::\n1:2\n", NOBODY),
+    "a name that only looks like a pod": (
+        "0::/system.slice/podman.service",
+        CgroupOwner(unit="podman.service"),
+    ),
+    "a short id outside a pod": ("0::/mine/abcdef123456", NOBODY),
+}
+
+
+@pytest.mark.parametrize(("text", "owner"), LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_every_layout_names_its_owner(text: str, owner: CgroupOwner) -> None:
+    """Drivers, runtimes and nesting differ; container, pod and unit come out the same."""
+    assert parse_cgroup(text) == owner
+
+
+def test_the_hierarchy_that_says_most_wins() -> None:
+    """Of the hierarchies of v1 some stop at a parent; the one that names the container counts."""
+    text = "\n".join(
+        [
+            "12:cpuset:/",
+            "11:freezer:/system.slice",
+            f"4:memory:/kubepods/burstable/pod{UID}/{CID}",
+            "1:name=systemd:/system.slice/containerd.service",
+            "0::/system.slice/containerd.service",
+        ]
+    )
+    assert parse_cgroup(text) == BARE_IN_POD
+
+
+def test_no_text_breaks_the_parser() -> None:
+    """Ten thousand damaged lines give an owner or nobody, never an exception."""
+    chance = random.Random(7)  # noqa: S311 - repeatable, not secret
+    lines = [text for text, _ in LAYOUTS.values() if text]
+    for _ in range(10_000):
+        line = list(chance.choice(lines))
+        for _ in range(chance.randrange(1, 6)):
+            line[chance.randrange(len(line))] = chance.choice("/:-._\\x\u20ac0af\n ")
+        owner = parse_cgroup("".join(line)[: chance.randrange(1, 300)])
+        assert owner.pod_uid is None or re.fullmatch(r"[0-9a-f-]{32,36}", owner.pod_uid)
+
+
+def _recorded() -> list[str]:
+    folder = os.environ.get("FIELD_DATA_DIR")
+    if not folder:
+        return []
+    texts = [path.read_text("utf-8") for path in sorted(Path(folder, "cgroup").glob("*.txt"))]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return [line for line in lines if "/" in line]
+
+
+def test_recorded_paths_name_what_an_independent_reading_finds() -> None:
+    """Of lines recorded on real machines every id of a container and of a pod is found."""
+    recorded = _recorded()
+    if not recorded:
+        pytest.skip("FIELD_DATA_DIR has no cgroup lines")
+    for line in recorded:
+        path = line if ":" in line.split("/")[0] else f"0::/{line.lstrip('/')}"
+        owner = parse_cgroup(path)
+        ids = re.findall(r"[0-9a-f]{64}", line)
+        assert owner.container_id == (ids[-1] if ids else None), line
+        uids = re.findall(r"pod([0-9a-f]{8}[_-][0-9a-f_-]{27})", line)
+        assert owner.pod_uid == (uids[-1].replace("_", "-") if uids else None), line

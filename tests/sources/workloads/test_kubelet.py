@@ -1,0 +1,100 @@
+"""Who was given which device, by the kubelet's checkpoint."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from exporter.sources.interface import SourceAbsent, SourceFailed
+from exporter.sources.workloads.kubelet import (
+    Allocation,
+    DeviceId,
+    parse_checkpoint,
+    parse_device_id,
+    read_checkpoint,
+)
+
+UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
+GPU = "GPU-5a1c0d3e-7b42-4c19-9d10-000000000000"
+MIG = "MIG-6a1c0d3e-7b42-4c19-9d10-000000000000"
+
+
+def _checkpoint(device_ids: object, resource: str = "nvidia.com/gpu") -> str:
+    entry = {
+        "PodUID": UID,
+        "ContainerName": "trainer",
+        "ResourceName": resource,
+        "DeviceIDs": device_ids,
+        "AllocResp": "",
+    }
+    return json.dumps({"Data": {"PodDeviceEntries": [entry]}, "Checksum": 1})
+
+
+@pytest.mark.parametrize("device_ids", [[GPU], {"0": [GPU]}, {"-1": [], "1": [GPU, GPU]}])
+def test_both_forms_of_the_checkpoint_say_the_same(device_ids: object) -> None:
+    """One list as until 1.19, or lists by NUMA node as since: the same devices, each once."""
+    expected = Allocation("trainer", (DeviceId(uuid=GPU),), pod_uid=UID)
+    assert parse_checkpoint(_checkpoint(device_ids)) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("resource", "device_id", "device"),
+    [
+        ("nvidia.com/gpu", GPU, DeviceId(uuid=GPU)),
+        ("nvidia.com/gpu.shared", f"{GPU}::7", DeviceId(uuid=GPU)),
+        ("example.com/slice", f"{GPU}::0", DeviceId(uuid=GPU)),
+        ("nvidia.com/mig-1g.10gb", MIG, DeviceId(uuid=MIG)),
+        ("nvidia.com/mig-1g.10gb", f"MIG-{GPU}/1/0", DeviceId(uuid=GPU)),
+        ("nvidia.com/gpu", "3", DeviceId(number=3)),
+        ("nvidia.com/gpu", "nvidia3", DeviceId(number=3)),
+        ("nvidia.com/gpu", "nvidia3/gi2", DeviceId(number=3)),
+        ("nvidia.com/gpu", "3:1", DeviceId(number=3)),
+        ("nvidia.com/gpu", "0000:3b:00.0", None),
+        ("intel.com/sriov", "3", None),
+        ("rdma/hca", "0000:3b:00.0", None),
+        ("nvidia.com/gpu", "", None),
+    ],
+)
+def test_every_name_of_a_device_is_understood(
+    resource: str, device_id: str, device: DeviceId | None
+) -> None:
+    """UUIDs, replicas, MIG, numbers; a device of another plugin is never taken for a GPU."""
+    assert parse_device_id(resource, device_id) == device
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "{}", '{"Data": 3}', "[" * 100_000, '{"Data": null}'],
+)
+def test_what_is_no_checkpoint_is_refused(text: str) -> None:
+    """Text that is cut short or something else gives one sentence, not an exception."""
+    with pytest.raises(SourceFailed):
+        parse_checkpoint(text)
+
+
+@pytest.mark.parametrize(
+    "entries", ["null", "3", "[3]", '[{"PodUID": 1}]', '[{"PodUID": "a", "ContainerName": "b"}]']
+)
+def test_odd_entries_are_left_out(entries: str) -> None:
+    """An entry without the fields we need costs itself."""
+    assert parse_checkpoint('{"Data": {"PodDeviceEntries": ' + entries + "}}") == ()
+
+
+def test_a_node_without_a_kubelet_has_no_checkpoint(tmp_path: Path) -> None:
+    """No file is absence, not failure."""
+    with pytest.raises(SourceAbsent):
+        read_checkpoint(tmp_path)
+
+
+def test_recorded_checkpoints_are_read() -> None:
+    """A checkpoint recorded on a real node names its pod, container and device."""
+    folder = os.environ.get("FIELD_DATA_DIR")
+    files = sorted(Path(folder, "k8s").glob("kubelet_checkpoint*.json")) if folder else []
+    if not files:
+        pytest.skip("FIELD_DATA_DIR has no checkpoint")
+    for file in files:
+        for allocation in parse_checkpoint(file.read_text("utf-8")):
+            assert allocation.pod_uid
+            assert allocation.container
+            assert all(device.uuid for device in allocation.devices)

@@ -1,0 +1,155 @@
+"""The kubelet's pod-resources socket: absent, silent, garbled, replaced, and right."""
+
+import json
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from exporter.sources.interface import SourceFailed
+from exporter.sources.workloads.kubelet import Allocation, DeviceId
+from exporter.sources.workloads.kubelet_grpc import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    GO_AWAY,
+    HEADERS,
+    MAX_MESSAGE_BYTES,
+    RESET,
+    SETTINGS,
+    frame,
+)
+from exporter.sources.workloads.pod_resources import SOCKET, PodResources, parse_list
+from tests.sources.workloads.kubelet import Kubelet, list_response, say, say_nothing, speak
+
+T = TypeVar("T")
+
+GPU = "GPU-5a1c0d3e-7b42-4c19-9d10-000000000000"
+ROW = ("ml", "train-0", "trainer", "nvidia.com/gpu", (GPU, f"{GPU}::3"))
+TRAINER = Allocation("trainer", (DeviceId(uuid=GPU),), namespace="ml", pod="train-0")
+
+
+async def _at_once(function: Callable[[], T]) -> T:
+    return function()
+
+
+@pytest.fixture
+def root(short_path: Path) -> Path:
+    """The root of a node with a place for the socket."""
+    (short_path / SOCKET).parent.mkdir(parents=True)
+    return short_path
+
+
+def _resources(root: Path, timeout_secs: float = 5.0) -> PodResources:
+    return PodResources(root, _at_once, timeout_secs)
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 16384])
+async def test_the_answer_is_put_together_from_its_frames(root: Path, piece_bytes: int) -> None:
+    """However a server cuts its answer, with settings and pings between, it is one message."""
+    rows = [("ns", f"pod-{n}", "c", "nvidia.com/gpu", (f"GPU-{n}",)) for n in range(20)]
+    answer = list_response(ROW, ("ml", "no-gpu", "c", "intel.com/sriov", ("3",)), *rows)
+    async with Kubelet(root / SOCKET, speak(answer, piece_bytes=piece_bytes)):
+        found = await _resources(root).read()
+    assert found is not None
+    assert found[0] == TRAINER
+    assert len(found) == 21
+
+
+async def test_without_a_socket_nothing_is_asked(root: Path) -> None:
+    """No socket, or a file in its place, is absence and not a failure."""
+    assert await _resources(root).read() is None
+    (root / SOCKET).write_text("")
+    assert await _resources(root).read() is None
+
+
+@pytest.mark.parametrize(
+    "behave",
+    [
+        say_nothing,
+        say(b""),
+        say(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n" * 10),
+        say(os.urandom(4096)),
+        say(frame(SETTINGS, 0, 0, b"") + frame(GO_AWAY, 0, 0, b"\x00" * 8)),
+        say(frame(RESET, 0, 1, b"\x00\x00\x00\x08")),
+        say(frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x88")),
+        say(frame(DATA, 0, 1, b"\x01\x00\x00\x00\x01x")),
+        say(frame(DATA, 0, 1, b"\x00" + (MAX_MESSAGE_BYTES + 1).to_bytes(4, "big"))),
+        say(frame(DATA, END_STREAM, 1, b"\x00\x00\x00\x00\x09x")),
+        say(frame(DATA, 0, 1, b"\x00\x00\x00\x00\x02\x0a\x7f")),
+    ],
+    ids=[
+        "silent",
+        "closed",
+        "HTTP/1",
+        "noise",
+        "goes away",
+        "reset",
+        "refused",
+        "compressed",
+        "too long",
+        "cut short",
+        "no protobuf",
+    ],
+)
+async def test_a_wrong_answer_is_one_sentence(root: Path, behave: Any) -> None:
+    """Whatever is at the other end of the socket, the call ends in time and says why."""
+    async with Kubelet(root / SOCKET, behave):
+        with pytest.raises(SourceFailed):
+            await _resources(root, timeout_secs=0.2).read()
+
+
+async def test_a_kubelet_that_was_restarted_is_found_again(root: Path) -> None:
+    """Each call makes a connection of its own: nothing has to be noticed."""
+    resources = _resources(root)
+    async with Kubelet(root / SOCKET, say(b"")):
+        with pytest.raises(SourceFailed):
+            await resources.read()
+    assert await resources.read() is None
+    async with Kubelet(root / SOCKET, speak(list_response(ROW))) as kubelet:
+        assert await resources.read() == (TRAINER,)
+        assert await resources.read() == (TRAINER,)
+    assert kubelet.calls == 2
+
+
+def test_no_message_breaks_the_parser() -> None:
+    """Damaged messages give allocations or one sentence, never another exception."""
+    chance = random.Random(5)  # noqa: S311 - repeatable, not secret
+    whole = list_response(ROW, ROW)
+    for _ in range(5000):
+        damaged = bytearray(whole[: chance.randrange(len(whole))])
+        for _ in range(min(len(damaged), 3)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        try:
+            parse_list(bytes(damaged))
+        except SourceFailed:
+            continue
+
+
+def test_a_recorded_answer_gives_its_devices() -> None:
+    """Shared GPUs and MIG instances of a recorded node are found, each with its container."""
+    folder = os.environ.get("FIELD_DATA_DIR")
+    file = Path(folder or "/nowhere", "k8s/ceems_nvidia-pod-resources.json")
+    if not file.is_file():
+        pytest.skip("FIELD_DATA_DIR has no answer of pod-resources")
+    rows = [
+        (
+            pod["namespace"],
+            pod["name"],
+            container["name"],
+            device["resource_name"],
+            device["device_ids"],
+        )
+        for pod in json.loads(file.read_text("utf-8"))["pod_resources"]
+        for container in pod["containers"]
+        for device in container["devices"]
+    ]
+    found = parse_list(list_response(*rows))
+    assert len(found) == len(rows)
+    for allocation, row in zip(found, rows, strict=True):
+        assert (allocation.namespace, allocation.pod, allocation.container) == row[:3]
+        named = {device_id.split("::")[0] for device_id in row[4]}
+        assert {device.uuid for device in allocation.devices} == named

@@ -1,0 +1,79 @@
+"""Blocking calls in daemon threads."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from exporter.blocking import DaemonThreads
+
+
+@contextmanager
+def _blocker() -> Iterator[threading.Event]:
+    """Something to hang on, let go at the end."""
+    event = threading.Event()
+    try:
+        yield event
+    finally:
+        event.set()
+
+
+def _our_threads() -> int:
+    return sum(thread.name == "blocking-calls" for thread in threading.enumerate())
+
+
+async def test_results_and_errors_come_back() -> None:
+    """A call gives what the function gives, or raises what it raises."""
+    call = DaemonThreads()
+    assert await call(lambda: 42) == 42
+    with pytest.raises(ZeroDivisionError):
+        await call(lambda: 1 // 0)
+
+
+async def test_a_reader_that_leaks_stop_iteration_is_an_error() -> None:
+    """StopIteration cannot be put into a future: it arrives as a RuntimeError."""
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await DaemonThreads()(lambda: next(iter(())))
+
+
+async def test_many_calls_share_one_thread() -> None:
+    """Twenty quick readers at once do not start twenty threads."""
+    before = _our_threads()
+    call = DaemonThreads()
+    for _ in range(3):
+        names = await asyncio.gather(*(call(threading.get_ident) for _ in range(20)))
+        assert len(set(names)) <= 2
+    assert _our_threads() - before <= 2
+
+
+async def test_a_call_that_hangs_costs_its_own_thread_only() -> None:
+    """The calls behind it are answered, before and after the hang is given up on."""
+    call = DaemonThreads()
+    with _blocker() as blocker:
+        hanging = asyncio.ensure_future(call(blocker.wait))
+        assert await asyncio.wait_for(call(lambda: 1), 5) == 1
+        assert await asyncio.wait_for(call(lambda: 2), 5) == 2
+        assert not hanging.done()
+        hanging.cancel()
+
+
+async def test_the_thread_of_a_call_that_ends_late_is_not_kept() -> None:
+    """Threads do not pile up when hanging calls end one day."""
+    before = _our_threads()
+    call = DaemonThreads()
+    with _blocker() as blocker:
+        hanging = [asyncio.ensure_future(call(blocker.wait)) for _ in range(3)]
+        assert await asyncio.wait_for(call(lambda: 1), 5) == 1
+    await asyncio.gather(*hanging)
+    for _ in range(500):
+        if _our_threads() - before <= 1:
+            break
+        await asyncio.sleep(0.01)
+    assert _our_threads() - before <= 1
+
+
+async def test_threads_never_keep_the_process() -> None:
+    """They are daemons: an interpreter that ends does not wait for them."""
+    assert await DaemonThreads()(lambda: threading.current_thread().daemon)
