@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 
+from exporter.blocking import CallBlocking
 from exporter.config import NodeConditions
 from exporter.regular_file import FileUnusable, read_text
 
@@ -90,7 +91,7 @@ def _content(key: str, name: str) -> str:
 
 
 async def _refusal(answer: aiohttp.ClientResponse) -> str:
-    """Return the answer's status and the API's own sentence, which names the right or the policy."""
+    """Return the status and the API's own sentence, which names the right or the policy."""
     said = f"the API answered {answer.status} {answer.reason}"
     try:
         status = json.loads(await answer.content.read(MAX_REFUSAL_BYTES))

@@ -10,9 +10,10 @@ import logging
 import ssl
 from collections.abc import Mapping
 
+from exporter.blocking import CallBlocking
 from exporter.config import Server
 from exporter.regular_file import FileUnusable, read_regular
-from exporter.web.auth import Authenticator, CallBlocking, PasswordVerifier
+from exporter.web.auth import Authenticator, PasswordVerifier
 from exporter.web.credentials import SecurityError, Tokens, parse_tokens, usable_users
 from exporter.web.tls import load_context, require_certificate
 
