@@ -20,6 +20,7 @@ class PcieDevice:
     kind: str  # gpu, network, nvme, port
     parent: str | None = None  # the port right above
     slot: str | None = None  # the name of the slot it sits in
+    driver: str | None = None  # the kernel driver bound to it
     numa_node: int | None = None
     suspended: bool = False  # asleep to save power: not asked for its link
     speed_bytes_per_second: float | None = None

@@ -1,4 +1,11 @@
-"""The one list of all labelled recordings."""
+"""The one list of all labelled recordings, by the batch in which they were written.
+
+`seen` grew together with the rules. `second` was written and labelled away from the rules, before
+any of them was mended for it.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from tests.corpus import (
     healthy_gpus,
@@ -10,8 +17,18 @@ from tests.corpus import (
     incidents_node,
     incidents_storage_network,
 )
+from tests.corpus.labels import Case
+from tests.corpus.second import (
+    blind_spots,
+    causes,
+    ends,
+    quiet_gpus,
+    quiet_nodes,
+    unread_storage,
+    verdict,
+)
 
-CASES = (
+SEEN = (
     *incidents_gpu_memory.CASES,
     *incidents_gpu_bus.CASES,
     *incidents_gpu_work.CASES,
@@ -21,3 +38,14 @@ CASES = (
     *healthy_gpus.CASES,
     *healthy_nodes.CASES,
 )
+SECOND = (
+    *verdict.CASES,
+    *ends.CASES,
+    *causes.CASES,
+    *blind_spots.CASES,
+    *unread_storage.CASES,
+    *quiet_gpus.CASES,
+    *quiet_nodes.CASES,
+)
+BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType({"seen": SEEN, "second": SECOND})
+CASES = SEEN

@@ -3,11 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from typing_extensions import TypedDict, Unpack
+
 from tests.corpus.machines import trainer
 from tests.corpus.parts import Tree
 from tests.corpus.story import Story
 
 Telling = Callable[[Story], None]
+
+
+class Labels(TypedDict, total=False):
+    """What an incident may be labelled with beside its faults and their root."""
+
+    may: tuple[str, ...]
+    never: tuple[str, ...]
+    is_over: bool
+    lasts: tuple[str, ...]
+    gone: tuple[str, ...]
+    unfit: bool
+    fit_at_end: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +32,8 @@ class Case:
     alternatives. `expect` must be said at some moment, `root` is what the expected faults come
     from at last (several for independent ones), `may` is neither right nor wrong, `never` would
     be a grave error; everything else that is said is wrong. With `is_over` nothing may be active
-    at the end.
+    at the end; `lasts` must be active then, `gone` must not. `unfit` says whether the node must be
+    said to be unhealthy at some moment, `fit_at_end` whether it must be healthy at the last one.
     """
 
     name: str
@@ -30,6 +45,10 @@ class Case:
     may: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     is_over: bool = False
+    lasts: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    unfit: bool | None = None
+    fit_at_end: bool | None = None
 
     @property
     def is_incident(self) -> bool:
@@ -46,17 +65,15 @@ class Case:
 def incident(
     *expect: str,
     root: str | tuple[str, ...] = "",
-    may: tuple[str, ...] = (),
-    never: tuple[str, ...] = (),
     node: Callable[[], Tree] = trainer,
-    is_over: bool = False,
+    **labels: Unpack[Labels],
 ) -> Callable[[Telling], Case]:
     """Label a telling as an incident; its root is the first of the expected unless said."""
     roots = (root or expect[0],) if isinstance(root, str) else root
 
     def labelled(tell: Telling) -> Case:
         missing = tuple(each for each in roots if each not in expect)
-        return Case(*_said_of(tell), node, tell, (*expect, *missing), roots, may, never, is_over)
+        return Case(*_said_of(tell), node, tell, (*expect, *missing), roots, **labels)
 
     return labelled
 
@@ -70,7 +87,7 @@ def healthy(
     """Label a telling as a node that is well; `may` and `expect` are remarks of severity info."""
 
     def labelled(tell: Telling) -> Case:
-        return Case(*_said_of(tell), node, tell, expect, (), may, never)
+        return Case(*_said_of(tell), node, tell, expect, (), may, never, unfit=False)
 
     return labelled
 

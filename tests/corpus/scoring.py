@@ -25,7 +25,29 @@ class Result:
     roots: frozenset[str] = field(default_factory=frozenset)
     forbidden: tuple[str, ...] = ()
     was_unhealthy: bool = False
+    is_healthy: bool = True  # at the end
     left: tuple[str, ...] = ()  # still active at the end
+
+    @property
+    def is_verdict_right(self) -> bool:
+        """Whether the node was said to be unfit where the label says so, and fit at its end."""
+        unfit, fit = self.case.unfit, self.case.fit_at_end
+        return unfit in (None, self.was_unhealthy) and fit in (None, self.is_healthy)
+
+    @property
+    def too_short(self) -> tuple[str, ...]:
+        """What should have lasted to the end and did not."""
+        return tuple(
+            label for label in self.case.lasts if not any(_fits(label, each) for each in self.left)
+        )
+
+    @property
+    def too_long(self) -> tuple[str, ...]:
+        """What should have been gone at the end and was not."""
+        if self.case.is_over:
+            return self.left
+        gone = self.case.gone
+        return tuple(each for each in self.left if any(_fits(label, each) for label in gone))
 
     @property
     def is_root_right(self) -> bool:
@@ -60,6 +82,19 @@ class Score:
         incidents = [result for result in self.results if result.case.is_incident]
         return sum(result.is_root_right for result in incidents) / max(1, len(incidents))
 
+    @property
+    def verdict_right(self) -> float:
+        """In how many recordings that say it the node was unfit when it should, and only then."""
+        says = (None, None)
+        told = [r for r in self.results if (r.case.unfit, r.case.fit_at_end) != says]
+        return sum(result.is_verdict_right for result in told) / max(1, len(told))
+
+    @property
+    def end_right(self) -> float:
+        """In how many recordings that say it faults lasted as long as they should, no longer."""
+        told = [r for r in self.results if r.case.lasts or r.case.gone or r.case.is_over]
+        return sum(not (r.too_short or r.too_long) for r in told) / max(1, len(told))
+
     def misses(self) -> Iterable[str]:
         """One line for each thing that was not as labelled."""
         for result in self.results:
@@ -69,6 +104,12 @@ class Score:
             if result.case.is_incident and not result.is_root_right:
                 roots = ", ".join(sorted(result.roots)) or "nothing"
                 yield f"{name}: led back to {roots} instead of {', '.join(result.case.root)}"
+            if not result.is_verdict_right:
+                was = "unfit" if result.was_unhealthy else "fit"
+                at_end = "fit" if result.is_healthy else "unfit"
+                yield f"{name}: the node was said to be {was}, {at_end} at the end"
+            yield from (f"{name}: ended too soon: {each}" for each in result.too_short)
+            yield from (f"{name}: has not ended: {each}" for each in result.too_long)
 
 
 def score(cases: Iterable[Case], book: RuleBook) -> Score:
@@ -79,10 +120,11 @@ def score(cases: Iterable[Case], book: RuleBook) -> Score:
 def judged(case: Case, book: RuleBook) -> Result:
     """Replay one recording through these rules."""
     last: dict[str, Fault] = {}
-    was_unhealthy = False
+    was_unhealthy, is_healthy = False, True
     left: tuple[str, ...] = ()
     for _, conclusions in replayed(case.recording(), book):
-        was_unhealthy |= not conclusions.is_healthy
+        is_healthy = conclusions.is_healthy
+        was_unhealthy |= not is_healthy
         left = tuple(map(_written, conclusions.active))
         last |= {_written(fault): fault for fault in conclusions.active}
     expected = {each for each in last if any(_fits(label, each) for label in case.expect)}
@@ -97,6 +139,7 @@ def judged(case: Case, book: RuleBook) -> Result:
         roots=frozenset(_root(last[each]) for each in expected),
         forbidden=tuple(each for each in last if any(_fits(no, each) for no in case.never)),
         was_unhealthy=was_unhealthy,
+        is_healthy=is_healthy,
         left=left,
     )
 

@@ -53,6 +53,15 @@ class Story:
         _merge(self._change, deepcopy(change))
         _apply(self._now, change)
 
+    def take_away(self, *path: str) -> Tree:
+        """Take away what is at this place of the readings, and give it back to the caller."""
+        place: Any = self._now
+        for name in path:
+            place = place[name]
+        taken: Tree = deepcopy(place)
+        self.put(*path[:-1], **{path[-1]: None})
+        return taken
+
     def gpu(self, bus: str, **fields: object) -> None:
         """Change what one card says."""
         self.put("Gpus", "states", bus, "gpu", **fields)

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from exporter.blocking import CallBlocking
 from exporter.config import Demo, Gpu
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Children, Command
@@ -14,6 +13,7 @@ from exporter.sources.gpu.nvidia_smi import NvidiaSmiWay
 from exporter.sources.gpu.nvml import NvmlWay
 from exporter.sources.gpu.source import Driver, GpuSource, Ways
 from exporter.sources.gpu.xid_events import GpuEvents
+from exporter.sources.interface import CallBlocking
 
 
 def build_gpu(

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from exporter.blocking import CallBlocking
 from exporter.model.gpu import GpuBackend, Gpus
 from exporter.model.reading import Missing, Reading
 from exporter.sources.gpu.backend import GpuAnswer, Way, WayFailed
 from exporter.sources.gpu.cache import GpuCache
 from exporter.sources.gpu.xid_events import GpuEvents
+from exporter.sources.interface import CallBlocking
 
 PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""
