@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from exporter.blocking import DaemonThreads
@@ -28,6 +28,7 @@ from exporter.sources import chosen
 from exporter.sources.context import Surroundings
 from exporter.sources.gpu_release import GpuRelease
 from exporter.sources.host.roots import resolved
+from exporter.web.answer import Answer
 from exporter.web.guard import GuardedServer, Limits
 from exporter.web.listening import BACKLOG, is_taken, listening_sockets
 from exporter.web.routes import Routes
@@ -150,6 +151,18 @@ class App:
         model.cancel()
         watch.cancel()
         conditions.cancel()
+        await self.close()
+
+    async def collect(self) -> None:
+        """Read everything once and publish it, for who wants one reading and no server."""
+        await self._collector.collect()
+
+    def page(self, path: str, query: Sequence[tuple[str, str]], accept: str) -> Answer:
+        """Return what this path answers, without a request over HTTP."""
+        return self._routes.page(path, query, accept)
+
+    async def close(self) -> None:
+        """End the children and let go of all sources, within a bounded time."""
         await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
 
     async def _serve(self, sock: socket.socket) -> asyncio.Server:

@@ -1,7 +1,14 @@
 """Who we are, as the command line and the environment say it."""
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.model.label import clean_text
+
+KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
+KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,3 +19,41 @@ class Identity:
     node: str
     hostname: str
     child_environment: Mapping[str, str]
+
+
+def identify(environment: Mapping[str, str]) -> Identity:
+    """Build the identity of this process; the node is NODE_NAME, else the host name."""
+    hostname = clean_text(socket.gethostname()) or "unknown"
+    return Identity(
+        version=read_version(),
+        node=clean_text(environment.get("NODE_NAME", "")) or hostname,
+        hostname=hostname,
+        child_environment=child_environment(environment),
+    )
+
+
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Build the environment of child processes: not inherited, so that no secret reaches them."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name in KEPT_VARIABLES or name.startswith(KEPT_PREFIXES)
+    }
+    package_parent = str(Path(__file__).resolve().parent.parent)
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "PYTHONPATH": package_parent,
+        "PYTHONSAFEPATH": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def read_version() -> str:
+    """Read the version: the file VERSION of a checkout, else that of the distribution."""
+    try:
+        return (Path(__file__).resolve().parent.parent / "VERSION").read_text("utf-8").strip()
+    except OSError:
+        from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms where it is not needed
+
+        return version("hw-exporter")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli import child_environment, read_version
+from exporter.identity import child_environment, read_version
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -121,5 +121,5 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     spare = {"aiohttp.web", "prometheus_client", "pynvml", "cpuinfo", "difflib", "statistics"}
-    spare |= {"exporter.demo", "exporter.kubernetes.api", "exporter.commands.rules"}
+    spare |= {"exporter.kubernetes.api", "exporter.commands.demo", "exporter.commands.rules"}
     assert not spare & set(ended.stdout.split())

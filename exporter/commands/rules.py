@@ -1,12 +1,12 @@
 """`hw-exporter rules check|list|replay`: rules looked at without a running exporter."""
 
-import argparse
 import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, Invocation
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.engine import Reasoner, rule_book
 from exporter.faults.entities.entity import Scene
@@ -17,14 +17,12 @@ from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import Conclusions, Fault
 
-EXIT_OK = 0
-EXIT_FAILED = 1
 EXIT_MISTAKES = 2
 
 
-def check(options: argparse.Namespace) -> int:
+def check(invocation: Invocation) -> int:
     """Print every mistake in the rules; the exit code."""
-    book = rule_book(tuple(options.paths))
+    book = rule_book(tuple(invocation.options.paths))
     for mistake in book.mistakes:
         print(mistake)
     good, bad = len(book.rules), len(book.mistakes)
@@ -32,23 +30,24 @@ def check(options: argparse.Namespace) -> int:
     return EXIT_MISTAKES if book.mistakes else EXIT_OK
 
 
-def list_rules(options: argparse.Namespace) -> int:
+def list_rules(invocation: Invocation) -> int:
     """Print one line for each rule; the exit code."""
-    book = rule_book(tuple(options.paths))
+    book = rule_book(tuple(invocation.options.paths))
     width = max((len(rule.id) for rule in book.rules), default=0)
     for rule in sorted(book.rules, key=lambda each: (each.entity, each.id)):
         print(f"{rule.id:<{width}}  {rule.entity:<12}  {rule.severity:<8}  {rule.when.source}")
     return EXIT_OK
 
 
-def replay(options: argparse.Namespace) -> int:
+def replay(invocation: Invocation) -> int:
     """Print what would have been said of a recording; the exit code."""
-    book = rule_book(tuple(options.paths))
+    book = rule_book(tuple(invocation.options.paths))
     for mistake in book.mistakes:
         print(f"hw-exporter: {mistake}", file=sys.stderr)
     if book.mistakes:  # its file would be left out, and the silence read as good news
         return EXIT_MISTAKES
     _leave_faults_out_of_the_log()
+    options = invocation.options
     try:
         text = Path(options.file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,33 +1,37 @@
 """`hw-exporter selfcheck URL`: whether a running exporter keeps its promises, one line each."""
 
-import argparse
 from collections.abc import Callable, Iterator
 
-from exporter.commands.asking import Answer, NoAnswer, ask
-
-EXIT_OK = 0
-EXIT_FAILED = 1
+from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
+from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, Invocation
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NO_SUCH_PAGE = "/no-such-page"
+DEFAULT = "127.0.0.1:8080"
 
 
 class Broken(Exception):  # noqa: N818 - reads as what it is
     """A promise that is not kept; the message says what was found."""
 
 
-Check = tuple[str, Callable[[str], None]]
+Check = tuple[str, Callable[[Address], None]]
 
 
-def selfcheck(options: argparse.Namespace) -> int:
+def selfcheck(invocation: Invocation) -> int:
     """Print one line for each promise; the exit code."""
-    base = options.url.rstrip("/")
+    options = invocation.options
+    try:
+        base = parse_address(options.address or options.url or DEFAULT)
+        get(base, "/health")
+    except Unreachable as unreachable:  # every check would say the same
+        print(f"FAIL {unreachable}")
+        return EXIT_FAILED
     failures = 0
     for name, check in (*HTTP_CHECKS, *_page_checks()):
         try:
             check(base)
-        except (Broken, NoAnswer) as problem:
+        except (Broken, Unreachable) as problem:
             failures += 1
             print(f"FAIL {name}: {problem}")
         else:
@@ -41,7 +45,7 @@ def _page_checks() -> Iterator[Check]:
 
     for name, check in PAGE_CHECKS:
 
-        def run(base: str, check: Callable[[Page], None] = check) -> None:
+        def run(base: Address, check: Callable[[Page], None] = check) -> None:
             try:
                 check(Page(_page(base, TEXT_TYPE).text, _page(base, OPENMETRICS_TYPE).text))
             except PageBroken as broken:
@@ -55,30 +59,30 @@ def _expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an asse
         raise Broken(found)
 
 
-def _page(base: str, content_type: str) -> Answer:
-    answer = ask(f"{base}/metrics", {"Accept": content_type.partition(";")[0]})
+def _page(base: Address, content_type: str) -> Response:
+    answer = get(base, "/metrics", {"Accept": content_type.partition(";")[0]})
     _expect(answer.status == 200, f"/metrics answers {answer.status}")  # noqa: PLR2004 - HTTP
     _expect(answer.content_type == content_type, f"the type is {answer.content_type!r}")
     return answer
 
 
-def _health(base: str) -> None:
+def _health(base: Address) -> None:
     for path in ("/health", "/healthz"):
-        answer = ask(base + path)
+        answer = get(base, path)
         _expect(answer.status == 200, f"{path} answers {answer.status}")  # noqa: PLR2004 - HTTP
         document = answer.document()
         _expect(document.get("status") == "healthy", f"{path} says {document.get('status')!r}")
         _expect(bool(document.get("version")), f"{path} names no version")
 
 
-def _ready(base: str) -> None:
-    answer = ask(base + "/ready")
+def _ready(base: Address) -> None:
+    answer = get(base, "/ready")
     reasons = answer.document().get("reasons")
     _expect(answer.status == 200, f"not ready: {reasons}")  # noqa: PLR2004 - HTTP
 
 
-def _inventory(base: str) -> None:
-    document = ask(base + "/node").document()
+def _inventory(base: Address) -> None:
+    document = get(base, "/node").document()
     for field in ("hostname", "node", "uptime_secs", "cpu_threads", "memory_total_bytes"):
         _expect(document.get(field) not in (None, ""), f"/node does not say {field}")
     devices = document.get("gpu_devices")
@@ -89,30 +93,30 @@ def _inventory(base: str) -> None:
     )
 
 
-def _types(base: str) -> None:
+def _types(base: Address) -> None:
     for content_type in (TEXT_TYPE, OPENMETRICS_TYPE):
         _page(base, content_type)
 
 
-def _gzip(base: str) -> None:
-    answer = ask(base + "/metrics", {"Accept-Encoding": "gzip"})
+def _gzip(base: Address) -> None:
+    answer = get(base, "/metrics", {"Accept-Encoding": "gzip"})
     _expect(answer.was_gzipped, "the answer is not packed")
     _expect(answer.text.startswith("# HELP hw_"), "the unpacked page does not begin as one")
 
 
-def _head(base: str) -> None:
+def _head(base: Address) -> None:
     for path in ("/metrics", "/health", "/node"):
-        answer = ask(base + path, method="HEAD")
+        answer = get(base, path, method="HEAD")
         _expect(answer.status == 200, f"HEAD {path} answers {answer.status}")  # noqa: PLR2004 - HTTP
         _expect(not answer.body, f"HEAD {path} has a body")
         _expect(answer.content_length > 0, f"HEAD {path} does not tell the length")
 
 
-def _errors(base: str) -> None:
-    missing = ask(base + NO_SUCH_PAGE)
+def _errors(base: Address) -> None:
+    missing = get(base, NO_SUCH_PAGE)
     _expect(missing.status == 404, f"an unknown page answers {missing.status}")  # noqa: PLR2004 - HTTP
     _expect("error" in missing.document(), "404 carries no error sentence")
-    written = ask(base + "/metrics", method="POST")
+    written = get(base, "/metrics", method="POST")
     _expect(written.status == 405, f"POST /metrics answers {written.status}")  # noqa: PLR2004 - HTTP
 
 

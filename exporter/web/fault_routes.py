@@ -1,25 +1,52 @@
 """`/faults` and `/why`: from a query to an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from exporter.faults.expr.durations import ALLOWED, parse_duration
 from exporter.model.snapshot import Snapshot
-from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, error_answer, json_answer
+from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, PageRequest, error_answer, json_answer
 from exporter.web.fault_documents import faults_document
+from exporter.web.faults_text import faults_text
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
 from exporter.web.why import NoSuchSubject, Wanted, why_document
 from exporter.web.why_text import why_text
 
 NOT_YET = "the first collection has not ended yet"
+FAULTS_PARAMETERS = ("since", "format")
 PARAMETERS = ("pid", "hw_id", "format", "all")
 MAX_PID_DIGITS = 10
 
 
-def faults_answer(snapshot: Snapshot | None) -> Answer:
-    """All active and lately ended faults."""
-    return (
-        error_answer(503, NOT_YET) if snapshot is None else json_answer(faults_document(snapshot))
-    )
+def faults_answer(snapshot: Snapshot | None, request: PageRequest, boottime: float) -> Answer:
+    """Answer with the active and lately ended faults; `since` keeps those that changed lately."""
+    try:
+        values = parameters(request.query, FAULTS_PARAMETERS)
+        form = wanted_form(values, request.accept, Form.JSON)
+        secs = _since(values)
+    except MalformedQuery as malformed:
+        return error_answer(400, str(malformed))
+    if snapshot is None:
+        return error_answer(503, NOT_YET)
+    document = faults_document(snapshot)
+    if secs is not None:
+        earliest = snapshot.taken_at + boottime - snapshot.taken_boottime - secs
+        rows = document["faults"]
+        document["faults"] = [
+            row for row in rows if max(row["since"], row["ended"] or 0) >= earliest
+        ]
+    if form is Form.JSON:
+        return json_answer(document)
+    text = faults_text(document)
+    return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+
+
+def _since(values: Mapping[str, str]) -> float | None:
+    text = values.get("since")
+    secs = None if text is None else parse_duration(text)
+    if text is not None and secs is None:
+        raise MalformedQuery(f"since must be {ALLOWED}")
+    return secs
 
 
 def why_answer(

@@ -164,8 +164,8 @@ class Routes:
         boottime = self._status.boottime()
         return self._of_snapshot(lambda snapshot: processes(snapshot, boottime))
 
-    def _faults(self, _: PageRequest) -> Answer:
-        return faults_answer(self._status.snapshot())
+    def _faults(self, request: PageRequest) -> Answer:
+        return faults_answer(self._status.snapshot(), request, self._status.boottime())
 
     def _why(self, request: PageRequest) -> Answer:
         return why_answer(self._status.snapshot(), request.query, request.accept)

@@ -59,8 +59,16 @@ def test_something_else_fails_every_check(liar: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "file:///etc/passwd", "no address"])
-def test_nobody_there_is_a_sentence(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An address without an exporter fails every check with its reason, without a traceback."""
+def test_nobody_there_is_said_once(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An address without an exporter is one line with its reason, without a traceback."""
     assert run_command(["selfcheck", url], {}) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert all("does not answer" in line or "is not an http address" in line for line in lines)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "does not answer" in line or "is not an http address" in line
+
+
+def test_an_address_needs_no_scheme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`localhost:8080` is as good as a URL."""
+    with Program(tmp_path) as program:
+        program.first_page()
+        assert run_command(["selfcheck", f"localhost:{program.port}"], {}) == 0
+    assert "FAIL" not in capsys.readouterr().out

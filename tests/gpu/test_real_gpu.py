@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli import child_environment
+from exporter.identity import child_environment
 from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe

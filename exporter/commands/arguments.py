@@ -1,0 +1,175 @@
+"""The arguments of every command; its code is imported when it is called."""
+
+import argparse
+from typing import Any, TypeAlias
+
+from exporter.commands.invocation import LOG_LEVELS
+from exporter.identity import read_version
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - has no other name
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="hw-exporter",
+        description="Prometheus exporter for the hardware of mixed GPU/CPU nodes.",
+        epilog="Every key of the configuration can be set as APP__SECTION__KEY in the environment.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"hw-exporter {read_version()}")
+    _add_run_options(parser, is_top=True)
+    _add_reading_options(parser, is_top=True)
+    parser.set_defaults(handler="run:run")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    _add_run_commands(commands)
+    _add_reading_commands(commands)
+    _add_rules_command(commands)
+    _add_selfcheck_command(commands)
+    return parser
+
+
+def _command(commands: Commands, name: str, handler: str, help_: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name, help=help_, description=f"{help_[0].upper()}{help_[1:]}.", allow_abbrev=False
+    )
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def _option(parser: argparse.ArgumentParser, name: str, *, is_top: bool, **settings: Any) -> None:  # noqa: ANN401 - those of argparse
+    """Add an option that may stand before the command (`is_top`) and after it."""
+    unset = False if settings.get("action") == "store_true" else None
+    default = unset if is_top else argparse.SUPPRESS
+    parser.add_argument(name, default=default, **settings)
+
+
+def _add_config_option(parser: argparse.ArgumentParser, *, is_top: bool) -> None:
+    _option(parser, "--config", is_top=is_top, metavar="FILE", help="TOML file to read")
+
+
+def _add_run_options(parser: argparse.ArgumentParser, *, is_top: bool) -> None:
+    _add_config_option(parser, is_top=is_top)
+    _option(parser, "--host", is_top=is_top, help="address to listen on")
+    _option(parser, "--port", is_top=is_top, type=int, help="port to listen on")
+    _option(
+        parser,
+        "--log-level",
+        is_top=is_top,
+        choices=LOG_LEVELS,
+        help="least severe lines that are logged",
+    )
+    _option(
+        parser,
+        "--strict-rules",
+        is_top=is_top,
+        action="store_true",
+        help="refuse to start when a rule file has a mistake",
+    )
+    _option(
+        parser,
+        "--check-config",
+        is_top=is_top,
+        action="store_true",
+        help="check the configuration and exit",
+    )
+
+
+def _add_reading_options(parser: argparse.ArgumentParser, *, is_top: bool) -> None:
+    if not is_top:
+        _add_config_option(parser, is_top=False)
+    _option(
+        parser,
+        "--url",
+        is_top=is_top,
+        help="a running exporter, as HOST:PORT or http://…; without it the one on this machine,"
+        " and where none answers one reading of our own",
+    )
+
+
+def _reading_command(
+    commands: Commands, name: str, handler: str, help_: str, *, has_json: bool = True
+) -> argparse.ArgumentParser:
+    """Add a command that reads the documents of an exporter."""
+    parser = _command(commands, name, handler, help_)
+    _add_reading_options(parser, is_top=False)
+    if has_json:
+        parser.add_argument("--json", action="store_true", help="print what HTTP answers")
+    return parser
+
+
+def _add_run_commands(commands: Commands) -> None:
+    run = _command(commands, "run", "run:run", "run the exporter (the default)")
+    _add_run_options(run, is_top=False)
+    demo = _command(
+        commands, "demo", "run:demo", "run the exporter on a simulated GPU node with incidents"
+    )
+    _add_run_options(demo, is_top=False)
+    demo.add_argument("--gpus", type=int, help="simulated GPUs (8)")
+    demo.add_argument("--seed", type=int, help="the same seed shows the same node (1)")
+    demo.add_argument("--speed", type=float, help="seconds of the script in one second (1)")
+    demo.add_argument("--start", type=int, help="second of the script to begin at (0)")
+    demo.add_argument(
+        "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
+    )
+
+
+def _add_reading_commands(commands: Commands) -> None:
+    faults = _reading_command(
+        commands,
+        "faults",
+        "faults:faults",
+        "list active faults with their causes; exit code 0 healthy, 1 warnings, 2 critical,"
+        " 3 unknown",
+    )
+    faults.add_argument(
+        "--npd",
+        action="store_true",
+        help="one line and the exit codes of node-problem-detector: 0 ok, 1 problem, 2 unknown",
+    )
+    faults.add_argument(
+        "--since",
+        metavar="DURATION",
+        help="what began or ended in this time (90s, 15m, 2h) instead of what is active",
+    )
+    _reading_command(
+        commands,
+        "metrics",
+        "metrics:metrics",
+        "print one reading as the page /metrics, then end",
+        has_json=False,
+    )
+
+
+def _add_rules_command(commands: Commands) -> None:
+    rules = commands.add_parser("rules", help="look at fault rules", allow_abbrev=False)
+    parts = rules.add_subparsers(title="parts", metavar="PART", required=True)
+    check = _command(parts, "check", "rules:check", "say everything that is wrong in rule files")
+    check.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
+    listing = _command(parts, "list", "rules:list_rules", "list the rules in use")
+    listing.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
+    replay = _command(
+        parts, "replay", "rules:replay", "say what would have been reported of a recording"
+    )
+    replay.add_argument(
+        "file", metavar="FILE", help="a recording: snapshots or scenes, one JSON object per line"
+    )
+    replay.add_argument(
+        "--rules",
+        action="append",
+        default=[],
+        metavar="PATH",
+        dest="paths",
+        help="a rule file or directory beside the shipped rules; may be repeated",
+    )
+
+
+def _add_selfcheck_command(commands: Commands) -> None:
+    parser = _command(
+        commands, "selfcheck", "selfcheck:selfcheck", "check a running exporter, one line each"
+    )
+    here = "http://127.0.0.1:8080"
+    parser.add_argument(
+        "address", nargs="?", metavar="URL", help=f"where it is, as HOST:PORT or http://… ({here})"
+    )
+    _add_reading_options(parser, is_top=False)

@@ -1,0 +1,69 @@
+"""`hw-exporter faults`: what is broken, for people and for programs that want an exit code."""
+
+from typing import Any
+
+from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.web.faults_text import faults_text
+from exporter.web.incidents import incidents, verdict
+
+EXIT_CODES = {"healthy": EXIT_OK, "warning": 1, "critical": 2, "unknown": EXIT_UNKNOWN}
+NPD_EXIT_CODES = {"healthy": 0, "warning": 1, "critical": 1, "unknown": 2}
+NPD_LINE_CHARS = 80
+"""What node-problem-detector keeps of a line (max_output_length)."""
+
+
+def faults(invocation: Invocation) -> int:
+    """Print the faults; the exit code says the worst of them."""
+    options = invocation.options
+    if options.npd:
+        return _npd(invocation)
+    readings = connect(invocation)
+    try:
+        with understood(readings):
+            return _report(invocation, readings)
+    finally:
+        readings.close()
+
+
+def _report(invocation: Invocation, readings: Readings) -> int:
+    options = invocation.options
+    query = {} if options.since is None else {"since": options.since}
+    response = readings.get("/faults", query)
+    document = document_in(readings, "/faults", response)
+    code = EXIT_CODES[verdict(incidents(document["faults"]), document["healthy"]).state]
+    if options.json:
+        print(response.text)
+    else:
+        _print(document, readings)
+    return code
+
+
+def _print(document: dict[str, Any], readings: Readings) -> None:
+    print(faults_text(document), end="")
+    unjudged = len(document["unjudged"])
+    if unjudged:
+        things = "component has" if unjudged == 1 else "components have"
+        print(f"\n{unjudged} {things} rules that could not be evaluated; --json lists them")
+    print(f"\nfrom {readings.origin}")
+
+
+def _npd(invocation: Invocation) -> int:
+    """Print one short line, as node-problem-detector's custom plugins do."""
+    try:
+        readings = connect(invocation)
+        try:
+            with understood(readings):
+                document = document_in(readings, "/faults", readings.get("/faults"))
+                summary = verdict(incidents(document["faults"]), document["healthy"])
+        finally:
+            readings.close()
+    except CommandError as error:
+        print(_short(str(error)))
+        return NPD_EXIT_CODES["unknown"]
+    print(_short(summary.sentence))
+    return NPD_EXIT_CODES[summary.state]
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= NPD_LINE_CHARS else f"{line[: NPD_LINE_CHARS - 3]}..."

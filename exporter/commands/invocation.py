@@ -1,0 +1,91 @@
+"""One run of the command line: its options and environment, the checked settings, exit codes."""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.blocking import DaemonThreads
+from exporter.config import Config
+from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
+from exporter.identity import Identity, identify
+from exporter.sources import chosen
+from exporter.web.credentials import SecurityError
+from exporter.web.security import Security
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_CONFIG = 2
+EXIT_UNKNOWN = 3
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+class CommandError(Exception):
+    """The command cannot be done; one sentence, and the exit code that says so."""
+
+    def __init__(self, sentence: str, code: int = EXIT_FAILED) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The checked configuration, and what else the command line and environment say."""
+
+    config: Config
+    log_level: str
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The options and the environment of one run of the command line."""
+
+    options: argparse.Namespace
+    environment: Mapping[str, str]
+
+    def settings(self, demo: Mapping[str, Any] | None = None) -> Settings:
+        """Check everything; raise ConfigError. `demo` are tables below the environment's."""
+        layers = [
+            *file_layers(self.options.config),
+            Layer("demo", demo or {}),
+            environment_layer(self.environment),
+            Layer("command line", self._flags()),
+        ]
+        config = load(layers)
+        _check_rules(config)
+        try:
+            chosen(config)
+        except ValueError as error:
+            raise ConfigError(f"sources.enabled, sources.disabled: {error}") from error
+        try:
+            Security(config.server, DaemonThreads())
+        except SecurityError as error:
+            raise ConfigError(str(error)) from error
+        return Settings(config, self._log_level(), identify(self.environment))
+
+    def _log_level(self) -> str:
+        level = (self.options.log_level or self.environment.get("LOG_LEVEL") or "info").lower()
+        if level not in LOG_LEVELS:
+            found, allowed = level[:20], ", ".join(LOG_LEVELS)
+            raise ConfigError(f'environment: LOG_LEVEL is "{found}", but must be one of {allowed}')
+        return level
+
+    def _flags(self) -> dict[str, Any]:
+        """What the flags set, as a table of the configuration."""
+        server = {key: getattr(self.options, key) for key in ("host", "port")}
+        table: dict[str, Any] = {"server": {k: v for k, v in server.items() if v is not None}}
+        if self.options.strict_rules:
+            table["faults"] = {"strict": True}
+        return table
+
+
+def _check_rules(config: Config) -> None:
+    """Raise ConfigError for the first mistake in a rule file, where mistakes are fatal."""
+    if not (config.faults.strict and config.faults.enabled):
+        return
+    from exporter.faults.engine import rule_book  # noqa: PLC0415 - only where rules are checked
+
+    for mistake in rule_book(config.faults.rules_dirs).mistakes:
+        raise ConfigError(str(mistake))

@@ -1,0 +1,18 @@
+"""`hw-exporter metrics`: one reading printed as the page of Prometheus."""
+
+from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.readings import OK, connect
+
+
+def metrics(invocation: Invocation) -> int:
+    """Print the page /metrics; the exit code."""
+    readings = connect(invocation)
+    try:
+        response = readings.get("/metrics", accept="text/plain")
+    finally:
+        readings.close()
+    if response.status != OK:
+        sentence = f"{readings.origin}/metrics answers {response.status}"
+        raise CommandError(sentence, EXIT_UNKNOWN)
+    print(response.text, end="")
+    return EXIT_OK

@@ -1,0 +1,202 @@
+"""Where a command reads from: a running exporter, or one reading of its own."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlencode
+
+from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
+from exporter.commands.invocation import EXIT_UNKNOWN, CommandError, Invocation, Settings
+from exporter.config import Config, State
+
+T = TypeVar("T")
+
+LOCAL_TIMEOUT_SECS = 2.0
+BETWEEN_READINGS_SECS = 1.0
+"""Rates need two readings."""
+
+PENDING_PATIENCE_SECS = 2.0
+MAX_TOKEN_BYTES = 4096
+OK, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
+
+Query = Mapping[str, str]
+
+
+class Readings(Protocol):
+    """Answers the pages of an exporter; `origin` says whose they are."""
+
+    origin: str
+
+    def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
+        """Return the answer; raise CommandError where there is none."""
+        ...
+
+    def refresh(self) -> None:
+        """Read again, where nobody else does."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class RunningExporter:
+    """An exporter that is asked over HTTP."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self.origin = address.url
+
+    def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
+        """Return the answer; raise CommandError where nobody answers or a login is missing."""
+        question = f"?{urlencode(query)}" if query else ""
+        headers = {"Accept": accept or "application/json"}
+        try:
+            response = get(self._address, path + question, headers)
+        except Unreachable as unreachable:
+            raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
+        if response.status in (UNAUTHORIZED, FORBIDDEN):
+            sentence = f"{self.origin} wants a login: give it as --url http://USER:PASSWORD@HOST"
+            raise CommandError(sentence, EXIT_UNKNOWN)
+        return response
+
+    def refresh(self) -> None:
+        """Do nothing: it reads by itself."""
+
+    def close(self) -> None:
+        """Do nothing: every request has its own connection."""
+
+
+class OwnReading:
+    """This machine read once by this process, as the exporter would; nothing is listened on."""
+
+    origin = "one reading of this machine"
+
+    def __init__(self, settings: Settings) -> None:
+        from exporter.app import App  # noqa: PLC0415 - a running exporter is asked without it
+
+        logging.disable(logging.CRITICAL)  # what cannot be read is in the documents
+        self._loop = asyncio.new_event_loop()
+        config = _for_one_reading(settings.config)
+
+        async def build() -> App:
+            return App(config, settings.identity, dropped_log_lines=lambda: 0)
+
+        self._app = self._run(build())
+        self._read(config.gpu.timeout_secs + PENDING_PATIENCE_SECS)
+
+    def _read(self, patience_secs: float) -> None:
+        """Read twice, so that there are rates, and on while the GPUs have not answered."""
+        self.refresh()
+        waited = 0.0
+        while waited < BETWEEN_READINGS_SECS or (waited < patience_secs and self._is_pending()):
+            self._run(asyncio.sleep(BETWEEN_READINGS_SECS))
+            waited += BETWEEN_READINGS_SECS
+            self.refresh()
+
+    def _is_pending(self) -> bool:
+        driver = self.get("/node").document().get("driver")
+        return isinstance(driver, dict) and driver.get("reason") == "pending"
+
+    def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
+        """Return the answer that this machine's exporter would give."""
+
+        async def ask() -> Response:
+            answer = self._app.page(path, tuple((query or {}).items()), accept)
+            return Response(answer.status, answer.content_type, answer.body, len(answer.body))
+
+        return self._run(ask())
+
+    def refresh(self) -> None:
+        """Read everything again."""
+        self._run(self._app.collect())
+
+    def close(self) -> None:
+        """End the children."""
+        self._run(self._app.close())
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run_until_complete(work)
+
+
+def _for_one_reading(config: Config) -> Config:
+    """Leave out what only a running exporter may do: keep state, start external probes."""
+    return replace(config, state=State(dir=""), probes=())
+
+
+def connect(invocation: Invocation) -> Readings:
+    """Choose where to read: `--url`, else the exporter of this machine, else a reading of our own.
+
+    Raises CommandError and ConfigError.
+    """
+    if invocation.options.url is not None:
+        return RunningExporter(_address_of(invocation.options.url))
+    settings = invocation.settings()
+    local = local_address(settings.config)
+    return RunningExporter(local) if _is_exporter(local) else OwnReading(settings)
+
+
+def _address_of(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except Unreachable as error:
+        raise CommandError(f"--url: {error}", EXIT_UNKNOWN) from error
+
+
+def local_address(config: Config) -> Address:
+    """Return where the exporter of this machine listens, with the token it wants."""
+    server = config.server
+    host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
+    scheme = "https" if server.tls.cert_file else "http"
+    headers = {}
+    token = _token(server.auth.bearer_token_file)
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    place = f"[{host}]" if ":" in host else host
+    return Address(f"{scheme}://{place}:{server.port}", headers, server.tls.cert_file)
+
+
+def _token(path: str) -> str:
+    """Read the token; nothing when it may not be read: the exporter says what it wants."""
+    if not path:
+        return ""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_TOKEN_BYTES).decode("ascii", "ignore").strip()
+    except OSError:
+        return ""
+
+
+def _is_exporter(address: Address) -> bool:
+    """Whether an hw-exporter answers there, and not another program on the same port."""
+    try:
+        document = get(address, "/health", timeout_secs=LOCAL_TIMEOUT_SECS).document()
+    except Unreachable:
+        return False
+    return document.get("status") in ("healthy", "unhealthy") and "version" in document
+
+
+@contextmanager
+def understood(readings: Readings) -> Iterator[None]:
+    """Say in a sentence that an answer is not what an hw-exporter of this version answers."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        sentence = f"{readings.origin} answers what this version does not understand: {error!r}"
+        raise CommandError(sentence, EXIT_UNKNOWN) from error
+
+
+def document_in(readings: Readings, path: str, response: Response) -> dict[str, Any]:
+    """Return the JSON document; raise CommandError with the sentence of whoever refuses it."""
+    try:
+        document = response.document()
+    except Unreachable as error:
+        raise CommandError(f"{readings.origin}{path}: {error}", EXIT_UNKNOWN) from error
+    if response.status != OK:
+        sentence = document.get("error") or f"{path} answers {response.status}"
+        raise CommandError(str(sentence), EXIT_UNKNOWN)
+    return document

@@ -1,0 +1,32 @@
+"""`hw-exporter run` and `hw-exporter demo`: the exporter on this machine or on a simulated node."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from exporter.commands.invocation import EXIT_OK, Invocation
+
+
+def run(invocation: Invocation) -> int:
+    """Run the exporter; the exit code."""
+    return _check_and_run(invocation, {})
+
+
+def demo(invocation: Invocation) -> int:
+    """Run the exporter on a simulated node; the exit code."""
+    from exporter.commands.demo import simulated  # noqa: PLC0415 - memory that only a demo needs
+
+    options = invocation.options
+    given = {name: getattr(options, name) for name in ("gpus", "seed", "speed", "start")}
+    given = {name: value for name, value in given.items() if value is not None}
+    with simulated(given, whole_node=options.whole_node) as settings:
+        return _check_and_run(invocation, settings)
+
+
+def _check_and_run(invocation: Invocation, demo_settings: Mapping[str, Any]) -> int:
+    settings = invocation.settings(demo_settings)
+    if invocation.options.check_config:
+        print("the configuration is good")
+        return EXIT_OK
+    from exporter.running import run as serve  # noqa: PLC0415 - checking needs no server
+
+    return serve(settings.config, settings.identity, settings.log_level)

@@ -1,0 +1,146 @@
+"""Faults grouped into incidents: each root cause with what follows from it, and the verdict.
+
+Everything here reads the documents of `/faults`, so that a program that asks over HTTP draws the
+same as the exporter itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Document: TypeAlias = "dict[str, Any]"
+Place: TypeAlias = "tuple[str, str, str]"
+
+SEVERITIES = ("critical", "warning", "info")
+STATE_OF = {"critical": "critical", "warning": "warning", "info": "healthy"}
+ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
+
+
+@dataclass(slots=True)
+class Node:
+    """One fault in the tree of an incident, and the faults that follow from it directly."""
+
+    fault: Document
+    follows: list["Node"] = field(default_factory=list)
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, "Node"]]:
+        """Give this fault and all that follow from it, each with its distance from here."""
+        yield depth, self
+        for child in self.follows:
+            yield from child.walk(depth + 1)
+
+    @property
+    def severity(self) -> str:
+        """Return the highest severity in the tree."""
+        return min((str(node.fault["severity"]) for _, node in self.walk()), key=severity_rank)
+
+
+def severity_rank(severity: str) -> int:
+    """Return 0 for the most severe."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def incidents(faults: Iterable[Document]) -> list[Node]:
+    """Group the active faults under their roots: the severe first, then the old."""
+    active = [fault for fault in faults if fault["state"] == "active"]
+    nodes = {_place(fault): Node(fault) for fault in active}
+    roots: dict[Place, Node] = {}
+    for place, node in nodes.items():
+        parent = _parent(node.fault, nodes, place)
+        if parent is not None:
+            parent.follows.append(node)
+        elif node.fault["causes"]:
+            root = _ended_root(node.fault)
+            roots.setdefault(_place(root), Node(root)).follows.append(node)
+        else:
+            roots[place] = node
+    return sorted(roots.values(), key=lambda root: (severity_rank(root.severity), _since(root)))
+
+
+def _place(row: Document) -> Place:
+    return row["rule"], row["entity"]["hw_type"], row["entity"]["hw_id"]
+
+
+def _parent(fault: Document, nodes: dict[Place, Node], place: Place) -> Node | None:
+    """Return the nearest cause that is itself active; causes lead to one root, never in a ring."""
+    for cause in fault["causes"]:
+        parent = nodes.get(_place(cause))
+        if parent is not None and _place(cause) != place:
+            return parent
+    return None
+
+
+def _ended_root(fault: Document) -> Document:
+    """Make a row of a root that is not active itself any more: what follows from it still is."""
+    cause = fault["causes"][-1]
+    return {
+        **dict.fromkeys(("action", "runbook"), ""),
+        **cause,
+        "severity": fault["severity"],
+        "state": "cleared",
+        "evidence": [],
+        "causes": [],
+        "affected": [],
+        "affected_count": 0,
+        "ended": None,
+        "since": cause["since"] or fault["since"],
+    }
+
+
+def _since(node: Node) -> float:
+    return float(node.fault["since"] or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a node is: `state` is critical, warning, healthy or unknown, `sentence` says why."""
+
+    state: str
+    sentence: str
+
+
+def verdict(roots: Sequence[Node], healthy: bool | None, well: str = "") -> Verdict:  # noqa: FBT001 - as /faults has it
+    """Sum up; `healthy` is that of /faults, `well` counts the components nothing is wrong with."""
+    if healthy is None:
+        return Verdict("unknown", "Unknown: no rules are evaluated on this node")
+    if not roots:
+        return Verdict("healthy", f"Healthy: {well}" if well else "Healthy: no active faults")
+    counts = Counter(root.severity for root in roots)
+    numbers = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
+    state = STATE_OF.get(roots[0].severity, "healthy")
+    return Verdict(state, f"{numbers}: {headline(roots[0])}")
+
+
+def headline(root: Node) -> str:
+    """Say what broke and why: the worst thing that follows, because of the root."""
+    following = [node for _, node in root.walk()][1:]
+    cause = root.fault["summary"]
+    if not following:
+        return str(cause)
+    worst = min(following, key=lambda node: severity_rank(node.fault["severity"]))
+    if severity_rank(worst.fault["severity"]) > severity_rank(root.fault["severity"]):
+        return f"{cause}, and {_things(len(following))} from it"
+    return f"{worst.fault['summary']}, because {_within_sentence(cause)}"
+
+
+def _things(number: int) -> str:
+    return "another fault follows" if number == 1 else f"{number} other faults follow"
+
+
+def _within_sentence(sentence: str) -> str:
+    is_lowered = sentence.startswith(ARTICLES)
+    return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
+
+
+def entity_name(entity: Document) -> str:
+    """Write a component as people do: its type and its name, the type only once."""
+    kind, name = entity["hw_type"], entity["hw_name"]
+    return name if name.lower().startswith(kind.lower()) else f"{kind} {name}"
+
+
+def action_sentence(fault: Document) -> str:
+    """Return what to do as a sentence; machines read the word in `action`."""
+    sentence = fault.get("action_text") or ""
+    word = fault["action"] or ""
+    return str(sentence or word.replace("_", " ").capitalize())

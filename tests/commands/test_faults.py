@@ -1,0 +1,152 @@
+"""`hw-exporter faults` and `metrics`: with a running exporter, without one, and with others."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.running import answering, run
+from tests.program import Program
+
+ROW = {
+    "severity": "critical",
+    "state": "active",
+    "since": 1.8e9,
+    "ended": None,
+    "confidence": 1.0,
+    "evidence": [],
+    "action": "check_seating",
+    "affected": [],
+    "affected_count": 0,
+}
+PORT = {
+    **ROW,
+    "rule": "pcie_link_down",
+    "runbook": "pcie_link_down",
+    "entity": {"hw_type": "pcie", "hw_id": "0000:60:01.0", "hw_name": "0000:60:01.0"},
+    "summary": "The link of PCIe slot 6 went down",
+    "causes": [],
+}
+LOST = {
+    **ROW,
+    "rule": "gpu_lost",
+    "runbook": "gpu_lost",
+    "entity": {"hw_type": "gpu", "hw_id": "GPU-5", "hw_name": "GPU 5"},
+    "summary": "GPU 5 no longer answers on PCIe",
+    "causes": [{**PORT, "via": "below", "since": 1.8e9}],
+}
+
+
+def _document(*faults: object, healthy: object = True) -> bytes:
+    document = {"node": "n", "healthy": healthy, "faults": list(faults), "unjudged": []}
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "npd", "sentence"),
+    [
+        (_document(), 0, 0, "Healthy: no active faults"),
+        (_document({**PORT, "severity": "info"}), 0, 0, "1 info"),
+        (_document({**PORT, "severity": "warning"}), 1, 1, "1 warning"),
+        (
+            _document(PORT, LOST, healthy=False),
+            2,
+            1,
+            "1 critical: GPU 5 no longer answers on PCIe, because the link of PCIe slot 6",
+        ),
+        (_document({**PORT, "state": "cleared", "ended": 1.8e9}), 0, 0, "Healthy"),
+        (_document(healthy=None), 3, 2, "Unknown"),
+    ],
+)
+def test_the_exit_code_is_the_worst_fault(body: bytes, code: int, npd: int, sentence: str) -> None:
+    """0 healthy, 1 warnings, 2 critical, 3 unknown; with --npd those of its plugins."""
+    with answering(body) as url:
+        ended = run("faults", "--url", url)
+        assert (ended.returncode, sentence in ended.stdout) == (code, True), ended.stdout
+        problem = run("--url", url, "faults", "--npd")
+        assert problem.returncode == npd
+        assert len(problem.stdout.splitlines()) == 1
+        assert len(problem.stdout.strip()) <= 80
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{}", b"\xff\xfe", b'{"faults": 5}', b'{"node":"n","faults":[{}]}', b"[" * 9999],
+)
+def test_an_answer_that_is_none_is_a_sentence(body: bytes) -> None:
+    """Whatever listens there, the command says so in one line and ends with 3."""
+    with answering(body) as url:
+        for command in ("faults", "metrics"):
+            ended = run(command, "--url", url)
+            assert command == "metrics" or (ended.returncode, len(ended.stderr.splitlines())) == (
+                3,
+                1,
+            )
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
+def test_a_refusal_is_a_sentence(status: int) -> None:
+    """The sentence of the exporter is shown; a login is asked for in words."""
+    with answering(b'{"error": "not today"}', status) as url:
+        ended = run("faults", "--url", url)
+        assert ended.returncode == 3
+        assert "login" in ended.stderr if status in (401, 403) else "not today" in ended.stderr
+        assert run("metrics", "--url", url).returncode == 3
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:1", "file:///etc/passwd", "http://[::1", "a b", ""])
+def test_nobody_there_is_a_sentence_and_unknown(url: str) -> None:
+    """An address that was asked for and does not answer is not replaced by a reading."""
+    ended = run("faults", "--url", url)
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (3, 1)
+    npd = run("faults", "--npd", "--url", url)
+    assert (npd.returncode, len(npd.stdout.splitlines())) == (2, 1)
+
+
+def test_a_running_exporter_is_asked(tmp_path: Path) -> None:
+    """--json is the answer of HTTP; what cannot be asked is said in the exporter's words."""
+    with Program(tmp_path) as program:
+        program.first_page()
+        url = f"127.0.0.1:{program.port}"
+        ended = run("faults", "--json", "--url", url)
+        answered = program.get("/faults").document
+        assert json.loads(ended.stdout).keys() == answered.keys()
+        assert json.loads(ended.stdout)["node"] == answered["node"]
+        assert run("faults", "--since", "2h", "--url", url).returncode in (0, 1, 2)
+        wrong = run("faults", "--since", "yesterday", "--url", url)
+        assert (wrong.returncode, "since must be" in wrong.stderr) == (3, True)
+        page = run("metrics", "--url", url).stdout
+        assert page.startswith("# HELP hw_node_info")
+
+
+def test_without_an_exporter_one_reading_is_taken(tmp_path: Path) -> None:
+    """The page is complete, rates included, and nothing is listened on."""
+    page = run("metrics", cwd=tmp_path)
+    assert page.returncode == 0
+    assert "hw_cpu_usage_percent{" in page.stdout
+    assert "hw_gpu_backend_info{node=" in page.stdout
+    ended = run("faults", cwd=tmp_path)
+    assert "one reading of this machine" in ended.stdout
+    assert ended.returncode in (0, 1, 2)
+    assert ended.stderr == ""
+
+
+def test_without_an_exporter_a_simulated_node_is_read_too(tmp_path: Path) -> None:
+    """The GPUs of the configured backend are in the page; its children end with the command."""
+    page = run("metrics", cwd=tmp_path, environment={"APP__GPU__BACKEND": "demo"})
+    assert page.stdout.count("hw_gpu_up{") == 8
+
+
+def test_faults_that_nobody_judges_are_unknown(tmp_path: Path) -> None:
+    """Where rules are switched off there is no verdict, and no silence passes for one."""
+    ended = run("faults", cwd=tmp_path, environment={"APP__FAULTS__ENABLED": "false"})
+    assert (ended.returncode, "Unknown" in ended.stdout) == (3, True)
+
+
+def test_a_wrong_configuration_is_a_sentence(tmp_path: Path) -> None:
+    """--config counts for every command, before and after its name."""
+    (tmp_path / "bad.toml").write_text("[server]\nprot = 1\n")
+    for arguments in (("faults", "--config", "bad.toml"), ("--config", "bad.toml", "metrics")):
+        ended = run(*arguments, cwd=tmp_path)
+        assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
+        assert "bad.toml" in ended.stderr
