@@ -1,4 +1,4 @@
-"""`python -m bench.faults`: how well the rules judge recorded incidents, and how fast.
+"""`python -m bench.faults [BATCH ...]`: how well the rules judge recorded incidents, and how fast.
 
 Prints, by batch, every recording that was not judged as labelled, and the processor time of one
 judgement by all rules on a node with 16 GPUs and 1,000 processes.
@@ -7,6 +7,7 @@ judgement by all rules on a node with 16 GPUs and 1,000 processes.
 import gc
 import logging
 import statistics
+import sys
 import time
 
 from bench.figures import Figure, table
@@ -22,12 +23,12 @@ WARM_UP = 5
 
 
 def main() -> None:
-    """Print misses and figures."""
+    """Print misses and figures of the batches that are named, or of all."""
     logging.disable(logging.WARNING)  # each fault of each recording would be logged
     book = rule_book()
     figures = [Figure("rules", len(book.rules))]
-    for batch, cases in BATCHES.items():
-        scored = score(cases, book)
+    for batch in sys.argv[1:] or BATCHES:
+        scored = score(BATCHES[batch], book)
         for miss in scored.misses():
             print(f"{batch}: {miss}")
         figures += _figures(batch, scored)

@@ -1,7 +1,8 @@
 """The one list of all labelled recordings, by the batch in which they were written.
 
 `seen` grew together with the rules. `second` was written and labelled away from the rules, before
-any of them was mended for it.
+any of them was mended for it. `third` was written in the same hour and was not
+judged before that work had ended.
 """
 
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ from tests.corpus.second import (
     unread_storage,
     verdict,
 )
+from tests.corpus.third import incidents_gpu, quiet
+from tests.corpus.third import incidents_node as third_node
 
 SEEN = (
     *incidents_gpu_memory.CASES,
@@ -47,5 +50,8 @@ SECOND = (
     *quiet_gpus.CASES,
     *quiet_nodes.CASES,
 )
-BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType({"seen": SEEN, "second": SECOND})
+THIRD = (*incidents_gpu.CASES, *third_node.CASES, *quiet.CASES)
+BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
+    {"seen": SEEN, "second": SECOND, "third": THIRD}
+)
 CASES = SEEN
