@@ -18,7 +18,7 @@ from exporter.model.kernel_log import KernelLog
 from exporter.model.reading import Reading
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 from exporter.sources.gpu.backend import GpuAnswer
-from exporter.sources.gpu.cache import CacheLives, GpuCache
+from exporter.sources.gpu.cache import CacheTtl, GpuCache
 from exporter.sources.gpu.xid_events import GpuEvents
 from exporter.sources.host.cpu import CpuTimes, usage_percent
 from tests.fakes.virtual_time import run_virtually
@@ -108,7 +108,7 @@ def _value(page: str, name: str) -> float | None:
 def test_time_asleep_counts(asleep_secs: float) -> None:
     """After a machine slept, what was read before is as old as it is, or gone."""
     now = BOOT
-    cache = GpuCache(CacheLives(300, 300))
+    cache = GpuCache(CacheTtl(300, 300))
     cache.take(GpuAnswer((Gpu(0, "GPU-0", "H", temperature_celsius=40),)), now)
     pages = Pages(lambda: now, Moment)
     pages.publish(Snapshot("n", 1, EPOCH, BOOT, 0.0, readings={KernelLog: KernelThatSpoke(1)._log}))

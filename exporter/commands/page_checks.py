@@ -10,14 +10,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from prometheus_client.samples import Sample
 
+from exporter.model.gpu_bounds import BOUNDS
+
 PREFIX = "hw_"
 LEAST_FAMILIES = 25
 COUNTERS_WITHOUT_TOTAL = {"hw_node_uptime_seconds"}
-BELIEVABLE = {
-    "hw_gpu_temperature_celsius": (-50, 150),
-    "hw_gpu_power_draw_watts": (0, 5_000),
-    "hw_gpu_utilization_percent": (0, 100),
-}
 
 
 class PageBroken(Exception):  # noqa: N818 - reads as what it is
@@ -100,7 +97,8 @@ def gpus_are_plausible(page: Page) -> None:
     """Where a driver is: as many GPUs as are counted, with values that can be."""
     count, ups = page.values("hw_gpu_count"), page.values("hw_gpu_up")
     _expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
-    for name, (lowest, highest) in BELIEVABLE.items():
+    for field, (lowest, highest) in BOUNDS.items():
+        name = f"hw_gpu_{field}"
         odd = [value for value in page.values(name) if not lowest <= value <= highest]
         _expect(not odd, f"{name} is {odd[:3]}")
 

@@ -1,6 +1,6 @@
 """GPUs: what a card said, which way it was asked, and how old the answer is."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from exporter.model.event import Event
@@ -45,40 +45,49 @@ class MigInstance:
     activity_ratio: Labeled | None = None  # by unit, of its GPU instance
 
 
+_IDENTITY = {"shown": "always"}
+"""Metadata of a field that is shown for as long as the GPU is known."""
+
+_LASTING = {"shown": "cached"}
+"""Metadata of a field that does not move: shown while the cache lives."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU as one pass read it; `None` is what the driver did not say.
+    """One GPU as one pass read it; `None` is what the driver did not report.
 
-    A field is named as its family without `hw_gpu_`. Identity is read once and kept; what
-    follows is kept while the cache lives; everything that moves may expire sooner.
+    A field is named as its family without `hw_gpu_`. What a field declares says for how long the
+    cache may show it; a field that declares nothing moves, and may expire sooner than the rest.
     """
 
     # -- identity ------------------------------------------------------------------------------
     index: int
     uuid: str
     name: str
-    pci_bus_id: str | None = None
-    serial: str | None = None
-    architecture: str | None = None
-    compute_capability: str | None = None
-    vbios_version: str | None = None
-    board_part_number: str | None = None
-    numa_node: int | None = None
-    minor_number: int | None = None
+    pci_bus_id: str | None = field(default=None, metadata=_IDENTITY)
+    serial: str | None = field(default=None, metadata=_IDENTITY)
+    architecture: str | None = field(default=None, metadata=_IDENTITY)
+    compute_capability: str | None = field(default=None, metadata=_IDENTITY)
+    vbios_version: str | None = field(default=None, metadata=_IDENTITY)
+    board_part_number: str | None = field(default=None, metadata=_IDENTITY)
+    numa_node: int | None = field(default=None, metadata=_IDENTITY)
+    minor_number: int | None = field(default=None, metadata=_IDENTITY)
     # -- lasting: what a board can do ----------------------------------------------------------
-    memory_total_bytes: int | None = None
-    bar1_memory_total_bytes: int | None = None
-    power_limit_watts: float | None = None  # the enforced limit
-    power_limit_range_watts: Labeled | None = None  # min, max, default, requested
-    temperature_threshold_celsius: Labeled | None = None
-    clock_max_hertz: Labeled | None = None
-    pcie_link_generation_max: int | None = None
-    pcie_link_width_max: int | None = None
-    persistence_mode: bool | None = None
-    compute_mode: str | None = None
-    gsp_enabled: bool | None = None
-    mig_enabled: bool | None = None
-    ecc_enabled: bool | None = None
+    memory_total_bytes: int | None = field(default=None, metadata=_LASTING)
+    bar1_memory_total_bytes: int | None = field(default=None, metadata=_LASTING)
+    power_limit_watts: float | None = field(default=None, metadata=_LASTING)  # the enforced limit
+    power_limit_range_watts: Labeled | None = field(
+        default=None, metadata=_LASTING
+    )  # min, max, default, requested
+    temperature_threshold_celsius: Labeled | None = field(default=None, metadata=_LASTING)
+    clock_max_hertz: Labeled | None = field(default=None, metadata=_LASTING)
+    pcie_link_generation_max: int | None = field(default=None, metadata=_LASTING)
+    pcie_link_width_max: int | None = field(default=None, metadata=_LASTING)
+    persistence_mode: bool | None = field(default=None, metadata=_LASTING)
+    compute_mode: str | None = field(default=None, metadata=_LASTING)
+    gsp_enabled: bool | None = field(default=None, metadata=_LASTING)
+    mig_enabled: bool | None = field(default=None, metadata=_LASTING)
+    ecc_enabled: bool | None = field(default=None, metadata=_LASTING)
     # -- moving: memory and engines ------------------------------------------------------------
     memory_used_bytes: int | None = None  # without the driver's reserved part where it says so
     memory_free_bytes: int | None = None
@@ -135,7 +144,7 @@ class Gpu:
 
     def with_identity_of(self, known: "Gpu") -> "Gpu":
         """The same reading with what was known of the GPU's identity and is not said now."""
-        unsaid = [name for name in _IDENTITY if getattr(self, name) is None]
+        unsaid = [name for name in IDENTITY_FIELDS if getattr(self, name) is None]
         said: dict[str, Any] = {name: getattr(known, name) for name in unsaid}
         return replace(self, **said) if any(v is not None for v in said.values()) else self
 
@@ -183,20 +192,25 @@ class GpuState:
         if self.expires is not None and boottime >= self.expires:
             return replace(
                 self,
-                gpu=_identity(self.gpu),
+                gpu=_only(self.gpu, IDENTITY_FIELDS),
                 up=self.suspended,
                 expired=True,
                 expires=None,
                 dynamic_expires=None,
             )
         if self.dynamic_expires is not None and boottime >= self.dynamic_expires:
-            return replace(self, gpu=_lasting(self.gpu), dynamic_expires=None)
+            return replace(self, gpu=_only(self.gpu, LASTING_FIELDS), dynamic_expires=None)
         return self
 
     def asleep(self) -> "GpuState":
         """The same GPU suspended: what moved when it was awake says nothing about it now."""
         return replace(
-            self, gpu=_lasting(self.gpu), up=True, reason=None, stale=True, suspended=True
+            self,
+            gpu=_only(self.gpu, LASTING_FIELDS),
+            up=True,
+            reason=None,
+            stale=True,
+            suspended=True,
         )
 
     def next_expiry(self) -> float | None:
@@ -205,22 +219,17 @@ class GpuState:
         return min(moments, default=None)
 
 
-def _identity(gpu: Gpu) -> Gpu:
-    return _only(gpu, _IDENTITY)
-
-
-def _lasting(gpu: Gpu) -> Gpu:
-    """What does not move while a card is in use: the size of its memory, its limits and modes."""
-    return _only(gpu, _LASTING)
-
-
 def _only(gpu: Gpu, names: tuple[str, ...]) -> Gpu:
     return Gpu(**{name: getattr(gpu, name) for name in names})
 
 
-_NAMES = tuple(item.name for item in fields(Gpu))
-_IDENTITY = _NAMES[: _NAMES.index("memory_total_bytes")]
-_LASTING = _NAMES[: _NAMES.index("memory_used_bytes")]
+def _names(*shown: str) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(Gpu) if item.metadata.get("shown") in shown)
+
+
+_REQUIRED = ("index", "uuid", "name")
+IDENTITY_FIELDS = (*_REQUIRED, *_names("always"))
+LASTING_FIELDS = (*IDENTITY_FIELDS, *_names("cached"))
 
 
 @dataclass(frozen=True, slots=True)

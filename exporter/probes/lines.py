@@ -17,11 +17,11 @@ _LABEL_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
 _EVENT_TYPES = {kind.value: kind for kind in EventType}
 
-Said = ProbeValue | ProbeMetric | Event
+ProbeRecord = ProbeValue | ProbeMetric | Event
 
 
 class LineReader:
-    """Understands the lines of one probe; `is_taken` tells names that are ours."""
+    """Parses the lines of one probe; `is_taken` tells names that are ours."""
 
     def __init__(
         self, probe: str, is_taken: Callable[[str], bool], boottime: Callable[[], float]
@@ -30,8 +30,8 @@ class LineReader:
         self._is_taken = is_taken
         self._boottime = boottime
 
-    def understand(self, message: dict[str, Any]) -> Said:
-        """What one line says; raises BadLine."""
+    def parse(self, message: dict[str, Any]) -> ProbeRecord:
+        """Parse one line; raises BadLine."""
         return self._metric(message) if "metric" in message else self._record(message)
 
     def _metric(self, message: dict[str, Any]) -> ProbeMetric:

@@ -10,7 +10,7 @@ from exporter.model.event import Event
 from exporter.model.label import clean_text
 from exporter.model.probe import Labels, ProbeMetric, ProbeState, ProbeValue
 from exporter.probes.child import Child, Children, Command
-from exporter.probes.lines import LineReader, Said
+from exporter.probes.lines import LineReader, ProbeRecord
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
 
 MAX_LINE_BYTES = 64 * 1024
@@ -135,7 +135,7 @@ class StreamProbe:
                 self._lines["dropped"] += 1
                 continue
             try:
-                self._keep(self._reader.understand(decode_line(line)))
+                self._keep(self._reader.parse(decode_line(line)))
             except BadLine as error:
                 self._bad(f"{error}: {clean_text(line[:200])}")
         return True
@@ -146,7 +146,7 @@ class StreamProbe:
         self._second = (since, count + 1) if now - since < 1 else (now, 1)
         return self._second[1] > MAX_LINES_PER_SECOND
 
-    def _keep(self, said: Said) -> None:
+    def _keep(self, said: ProbeRecord) -> None:
         self._spoke_at = self._boottime()
         if isinstance(said, Event):
             self._on_event(said)

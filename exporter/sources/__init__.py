@@ -7,7 +7,7 @@ from exporter.config import Config
 from exporter.sources.context import Surroundings
 from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
 from exporter.sources.files import FileSource
-from exporter.sources.gpu.gpu_building import build_gpu
+from exporter.sources.gpu.source import build_gpu
 from exporter.sources.host import node_building
 from exporter.sources.interface import AnySource, Source
 from exporter.sources.kernel_log.building import build_kernel_log

@@ -14,8 +14,8 @@ from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
 from exporter.sources.gpu.backend import GpuAnswer
-from exporter.sources.gpu.nvidia_smi import NvidiaSmiWay
-from exporter.sources.gpu.nvml import NvmlWay
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend
+from exporter.sources.gpu.nvml import NvmlBackend
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
 MIB = 2**20
@@ -77,12 +77,12 @@ async def _by_smi(children: Children) -> GpuAnswer:
     path = shutil.which("nvidia-smi")
     if path is None:
         pytest.skip("nvidia-smi is not installed on this machine")
-    return await NvidiaSmiWay(children, (Path(path),), child_environment(os.environ), 30).ask()
+    return await NvidiaSmiBackend(children, (Path(path),), child_environment(os.environ), 30).ask()
 
 
 async def test_identity_modes_and_limits_agree(probe: RequestProbe, children: Children) -> None:
     """The same GPUs, and the same of everything that stands still."""
-    ours, theirs = await NvmlWay(probe, 30).ask(), await _by_smi(children)
+    ours, theirs = await NvmlBackend(probe, 30).ask(), await _by_smi(children)
     assert ours.driver_version == theirs.driver_version
     assert [gpu.uuid for gpu in ours.gpus] == [gpu.uuid for gpu in theirs.gpus]
     for one, other in zip(ours.gpus, theirs.gpus, strict=True):
@@ -93,7 +93,7 @@ async def test_identity_modes_and_limits_agree(probe: RequestProbe, children: Ch
 
 async def test_what_moves_is_near(probe: RequestProbe, children: Children) -> None:
     """Temperatures and sizes are those nvidia-smi shows, but for the moment between."""
-    ours, theirs = await NvmlWay(probe, 30).ask(), await _by_smi(children)
+    ours, theirs = await NvmlBackend(probe, 30).ask(), await _by_smi(children)
     for one, other in zip(ours.gpus, theirs.gpus, strict=True):
         for field, allowed in NEAR.items():
             if getattr(other, field) is not None:
@@ -102,7 +102,7 @@ async def test_what_moves_is_near(probe: RequestProbe, children: Children) -> No
 
 async def test_nothing_is_rejected_and_every_absence_has_a_reason(probe: RequestProbe) -> None:
     """Bounds fit the hardware of this machine; a field is said, or it is said why not."""
-    way = NvmlWay(probe, 30)
+    way = NvmlBackend(probe, 30)
     await way.ask()
     answer = await way.ask()
     assert answer.gpus
@@ -120,7 +120,7 @@ async def test_a_probe_that_has_ended_holds_no_device(
     probe: RequestProbe, children: Children
 ) -> None:
     """Let go of, a driver can be unloaded as far as we are concerned."""
-    await NvmlWay(probe, 30).ask()
+    await NvmlBackend(probe, 30).ask()
     (pid,) = children.pids
     assert any("/dev/nvidia" in name or "/dev/dxg" in name for name in _open_files(pid))
     await probe.close()

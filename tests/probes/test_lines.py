@@ -30,13 +30,13 @@ def _record(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("value", "number"), [("12.5", 12.5), ("-3", -3.0), (7, 7.0)])
 def test_a_number_becomes_a_value(value: object, number: float) -> None:
     """Numbers may be texts, as the line format has them."""
-    said = _reader().understand(_record(value=value))
+    said = _reader().parse(_record(value=value))
     assert said == ProbeValue("transport.bw", "eth0", number)
 
 
 def test_a_text_becomes_an_event() -> None:
     """Errors and states are evidence for the rules."""
-    said = _reader().understand(_record(event_type="error.hw", value="lane lost", pid=42))
+    said = _reader().parse(_record(event_type="error.hw", value="lane lost", pid=42))
     assert said == Event(
         at=1_700_000_000.5,
         boottime=5000.0,
@@ -52,7 +52,7 @@ def test_a_text_becomes_an_event() -> None:
 
 def test_a_named_metric_keeps_its_name() -> None:
     """The rich form carries name, type, help and labels."""
-    said = _reader().understand(
+    said = _reader().parse(
         {
             "metric": "hw_npu_temperature_celsius",
             "type": "gauge",
@@ -100,4 +100,4 @@ def test_a_named_metric_keeps_its_name() -> None:
 def test_a_bad_line_is_refused(message: dict[str, Any]) -> None:
     """It costs itself, with a reason, and nothing else is raised."""
     with pytest.raises(BadLine):
-        _reader().understand(message)
+        _reader().parse(message)

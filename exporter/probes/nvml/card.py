@@ -91,7 +91,7 @@ def converted(value: Any, times: int = 1, per: int = 1) -> Any:  # noqa: ANN401 
     return value * times if per == 1 else value * times / per
 
 
-def those_said(values: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def available_values(values: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - rows, or the error in their place
     """The numbers that were said as rows by label; the first error when there is none."""
     rows = [
         (*(label if isinstance(label, tuple) else (label,)), value)
@@ -103,7 +103,7 @@ def those_said(values: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - rows, or the
     return next(iter(values.values()), pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED))
 
 
-def tried(card: Card, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]) -> dict[Any, Any]:
+def call_each(card: Card, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]) -> dict[Any, Any]:
     """What each call gave, by label; an error stands for one that gave nothing.
 
     Raises an error after which nothing more can be expected of the GPU.

@@ -5,7 +5,7 @@ from typing import Any
 import pynvml
 
 from exporter.model.clock_limit import limits_active
-from exporter.probes.nvml.card import Card, converted, those_said, tried
+from exporter.probes.nvml.card import Card, available_values, call_each, converted
 
 MEGAHERTZ = 1_000_000
 NANO = 1_000_000_000
@@ -40,8 +40,8 @@ def clock_limits(card: Card) -> Any:  # noqa: ANN401 - as above
 
 
 def _by_clock(card: Card, name: str) -> Any:  # noqa: ANN401 - as above
-    found = tried(card, [(word, name, (kind,)) for word, kind in CLOCKS.items()])
-    return those_said({word: converted(value, MEGAHERTZ) for word, value in found.items()})
+    found = call_each(card, [(word, name, (kind,)) for word, kind in CLOCKS.items()])
+    return available_values({word: converted(value, MEGAHERTZ) for word, value in found.items()})
 
 
 def active_limits(card: Card) -> tuple[tuple[str, int], ...]:
@@ -52,4 +52,4 @@ def active_limits(card: Card) -> tuple[tuple[str, int], ...]:
 def limit_times(card: Card) -> Any:  # noqa: ANN401 - as above
     """Seconds by reason since the driver was loaded, where the driver counts them."""
     found = card.field_values("limit_times", LIMIT_TIMES)
-    return those_said({word: converted(value, per=NANO) for word, value in found.items()})
+    return available_values({word: converted(value, per=NANO) for word, value in found.items()})

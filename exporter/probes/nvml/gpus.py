@@ -9,12 +9,12 @@ from exporter.probes.nvml.card import Card
 from exporter.probes.nvml.identity import cuda_version, is_same
 from exporter.probes.nvml.known_gpu import KnownGpu
 from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
-from exporter.probes.nvml.sleep import PowerStates
+from exporter.probes.nvml.runtime_pm import PowerStates
 
 SUSPENDED = "suspended"
 
 
-class AllGpus:
+class GpuInventory:
     """The library, initialised once, with the handle of each GPU kept for as long as it is true."""
 
     def __init__(self, library: Library, switches: frozenset[str], power: PowerStates) -> None:

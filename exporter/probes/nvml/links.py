@@ -4,7 +4,14 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.card import ALL_LINKS, Card, FieldId, converted, those_said, tried
+from exporter.probes.nvml.card import (
+    ALL_LINKS,
+    Card,
+    FieldId,
+    available_values,
+    call_each,
+    converted,
+)
 from exporter.probes.nvml.library import reason_of
 
 KIB = 1024
@@ -51,8 +58,8 @@ def nvlink_up(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their 
 def nvlink_up_by_link(card: Card) -> Any:  # noqa: ANN401 - as above
     """0 or 1 by link, for the links the board has."""
     links = _link_count(card)
-    found = tried(card, [(str(n), "nvmlDeviceGetNvLinkState", (n,)) for n in range(links)])
-    return those_said(found)
+    found = call_each(card, [(str(n), "nvmlDeviceGetNvLinkState", (n,)) for n in range(links)])
+    return available_values(found)
 
 
 def _link_count(card: Card) -> int:
@@ -86,9 +93,9 @@ def nvlink_traffic(card: Card) -> dict[str, Any]:
 
 def nvlink_errors(card: Card) -> Any:  # noqa: ANN401 - as above
     """Errors summed over links, by kind."""
-    found = those_said(card.field_values("nvlink_errors", ERROR_SUMS))
+    found = available_values(card.field_values("nvlink_errors", ERROR_SUMS))
     if isinstance(found, Exception) and reason_of(found) in ("not_supported", "invalid_argument"):
-        return those_said(_sums_over_links(card, "nvlink5_errors", FIFTH_GENERATION))
+        return available_values(_sums_over_links(card, "nvlink5_errors", FIFTH_GENERATION))
     return found
 
 
@@ -115,4 +122,4 @@ def nvlink_link_errors(card: Card) -> Any:  # noqa: ANN401 - as above
         for link in range(_link_count(card))
         for kind, counter in LINK_ERRORS.items()
     ]
-    return those_said(tried(card, calls))
+    return available_values(call_each(card, calls))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.card import Card, converted, those_said, tried
+from exporter.probes.nvml.card import Card, available_values, call_each, converted
 
 MILLI = 1000
 """NVML counts milliwatts and millijoules."""
@@ -13,15 +13,15 @@ MILLI = 1000
 def power_limits(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
     """Watts between which the limit may be set, and what was asked for."""
     lasting = card.once("power_limits", _lasting_limits)
-    found = tried(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])
-    return those_said(
+    found = call_each(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])
+    return available_values(
         {**lasting, **{word: converted(value, per=MILLI) for word, value in found.items()}}
     )
 
 
 def _lasting_limits(card: Card) -> dict[str, Any]:
     lowest, highest = card.ask("nvmlDeviceGetPowerManagementLimitConstraints")
-    found = tried(card, [("default", "nvmlDeviceGetPowerManagementDefaultLimit", ())])
+    found = call_each(card, [("default", "nvmlDeviceGetPowerManagementDefaultLimit", ())])
     limits = {"min": lowest, "max": highest, **found}
     return {word: converted(value, per=MILLI) for word, value in limits.items()}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.card import Card, converted, those_said
+from exporter.probes.nvml.card import Card, available_values, converted
 from exporter.probes.nvml.library import READ_ERRORS
 
 PERCENT = 100
@@ -86,7 +86,7 @@ def _said_between(card: Card, before: Any, now: Any) -> dict[str, Any]:  # noqa:
 
 
 def _rows(kinds: dict[str, int], found: dict[int, Any], times: int, per: int) -> Any:  # noqa: ANN401 - rows or an error
-    return those_said(
+    return available_values(
         {word: converted(found[number], times, per) for word, number in kinds.items()}
     )
 

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 from exporter.model.label import clean_text
 from exporter.probes.breadcrumb import crumb_writer
 from exporter.probes.nvml.events import WAITING_CALL, EventWatch
-from exporter.probes.nvml.gpus import AllGpus
+from exporter.probes.nvml.gpus import GpuInventory
 from exporter.probes.nvml.library import READ_ERRORS, Library, reason_of
-from exporter.probes.nvml.sleep import PowerStates
+from exporter.probes.nvml.runtime_pm import PowerStates
 from exporter.probes.protocol import BadLine, decode_line, encode_line
 
 
@@ -45,7 +45,7 @@ class Server:
         self._library = library
         self._switches = switches
         self._power = power
-        self._gpus = AllGpus(library, switches, power)
+        self._gpus = GpuInventory(library, switches, power)
         self._watch = EventWatch(answers.write)
 
     def serve(self, requests: BinaryIO) -> None:
@@ -66,7 +66,7 @@ class Server:
         try:
             answer = self._gpus.read(lambda: time.monotonic() < until)
         except READ_ERRORS as error:
-            self._gpus = AllGpus(self._library, self._switches, self._power)
+            self._gpus = GpuInventory(self._library, self._switches, self._power)
             answer = {"error": reason_of(error), "message": clean_text(str(error))}
         return {**answer, "resident_bytes": resident_bytes()}
 

@@ -1,4 +1,4 @@
-"""What one way of asking for GPUs answered: the same for NVML and nvidia-smi."""
+"""What a GPU backend answers: the same for NVML and nvidia-smi."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,21 +35,21 @@ class GpuAnswer:
     is_partial: bool = False
 
 
-class WayFailed(Exception):  # noqa: N818 - an expected answer that carries its reason
-    """This way gave nothing; `reason` is one word for `hw_gpu_backend_info`."""
+class BackendError(Exception):
+    """The backend gave nothing; `reason` is one word for `hw_gpu_backend_info`."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 
 
-class Way(Protocol):
-    """One way of asking for all GPUs."""
+class Backend(Protocol):
+    """One program or library that is asked for all GPUs."""
 
     async def ask(self) -> GpuAnswer:
-        """One pass over all GPUs; raises WayFailed."""
+        """One pass over all GPUs; raises BackendError."""
         ...
 
     async def close(self) -> None:
-        """End the children of this way."""
+        """End the children of this backend."""
         ...

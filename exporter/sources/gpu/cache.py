@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from exporter.model.gpu import Gpu, GpuState
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
-from exporter.sources.gpu.gpu_heat import LastHeat
+from exporter.sources.gpu.validation import LastTemperatures
 
 NOT_LISTED = "not_listed"
 SUSPENDED = "suspended"
 
 
 @dataclass(frozen=True, slots=True)
-class CacheLives:
+class CacheTtl:
     """Seconds a reading is served: as a whole, and its values that move."""
 
     all_secs: float
@@ -22,17 +22,17 @@ class CacheLives:
 class GpuCache:
     """The states of all GPUs seen since the driver appeared, by UUID."""
 
-    def __init__(self, lives: CacheLives) -> None:
+    def __init__(self, lives: CacheTtl) -> None:
         self._lives = lives
         self._states: dict[str, GpuState] = {}
-        self._heat = LastHeat()
+        self._temperatures = LastTemperatures()
 
     def take(self, answer: GpuAnswer, boottime: float) -> tuple[str, ...]:
         """Put in what a pass read at this boot time in seconds.
 
         Gives the names of the fields that cannot be after what was known before.
         """
-        gpus, rejected = self._heat.believable(answer.gpus)
+        gpus, rejected = self._temperatures.drop_implausible(answer.gpus)
         fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in gpus}
         quiet = {
             uuid: state

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.config import Gpu as GpuConfig
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
-from exporter.sources.gpu.backend import GpuAnswer, WayFailed
+from exporter.sources.gpu.backend import BackendError, GpuAnswer
 from exporter.sources.gpu.smi_failures import UNKNOWN_FIELD, WARNING_CODE, reason_of_failure
 from exporter.sources.gpu.smi_fields import COLUMNS
 from exporter.sources.gpu.smi_output import (
@@ -32,7 +33,7 @@ READ_FOR_SENTENCES_BYTES = 65536
 log = logging.getLogger("exporter.sources.gpu.source")
 
 
-class NvidiaSmiWay:
+class NvidiaSmiBackend:
     """Runs nvidia-smi twice for each pass, for GPUs and for processes, under one deadline.
 
     Remembers fields that this version does not know.
@@ -52,10 +53,10 @@ class NvidiaSmiWay:
         self._unknown: set[str] = set()
 
     async def ask(self) -> GpuAnswer:
-        """One pass over all GPUs; raises WayFailed."""
+        """One pass over all GPUs; raises BackendError."""
         program = next((path for path in self._paths if is_trustworthy(path)), None)
         if program is None:
-            raise WayFailed("no_program", "nvidia-smi is not at any of gpu.smi_paths")
+            raise BackendError("no_program", "nvidia-smi is not at any of gpu.smi_paths")
         deadline = asyncio.get_running_loop().time() + self._timeout_secs
         answer = await self._ask_for_gpus(program, deadline)
         if answer.is_partial:
@@ -89,7 +90,7 @@ class NvidiaSmiWay:
         """The answer with processes; without, where they cannot be had."""
         try:
             finished = await self._run(program, "compute-apps", APP_FIELDS, deadline)
-        except WayFailed:
+        except BackendError:
             return answer
         text = finished.output.decode("utf-8", "replace")
         if finished.problem is not None or reason_of_failure(finished.code, text) is not None:
@@ -101,7 +102,7 @@ class NvidiaSmiWay:
     ) -> Finished:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:
-            raise WayFailed("timeout", "nvidia-smi takes too long to learn what it knows")
+            raise BackendError("timeout", "nvidia-smi takes too long to learn what it knows")
         query = f"--query-{what}={','.join(fields)}"
         argv = (str(program), query, "--format=csv,noheader,nounits")
         try:
@@ -112,7 +113,7 @@ class NvidiaSmiWay:
                 limit_bytes=OUTPUT_LIMIT_BYTES,
             )
         except OSError as error:
-            raise WayFailed("no_program", f"{program}: {error.strerror}") from error
+            raise BackendError("no_program", f"{program}: {error.strerror}") from error
 
 
 def is_trustworthy(program: Path) -> bool:
@@ -133,12 +134,12 @@ def is_trustworthy(program: Path) -> bool:
 
 
 def parse_finished(finished: Finished, fields: tuple[str, ...]) -> GpuAnswer:
-    """The GPUs of a run, good rows of a failed run included; raises WayFailed without any."""
+    """The GPUs of a run, good rows of a failed run included; raises BackendError without any."""
     answer = parse_gpus(finished.output.decode("utf-8", "replace"), fields)
     problem = finished.problem or reason_of_failure(finished.code, _all_text(finished))
     if finished.problem in ("flood", "stuck") or not (answer.gpus or answer.problems):
         reason = problem or "garbage"
-        raise WayFailed(reason, f"nvidia-smi: {reason}{_first_words(finished)}")
+        raise BackendError(reason, f"nvidia-smi: {reason}{_first_words(finished)}")
     if finished.code == WARNING_CODE:
         answer = replace(answer, missing=(*answer.missing, Missing("inforom", "corrupted_inforom")))
     return replace(answer, is_partial=problem is not None)
@@ -152,3 +153,12 @@ def _all_text(finished: Finished) -> str:
 def _first_words(finished: Finished) -> str:
     words = clean_text(finished.errors[:200] or finished.output[:200])
     return f" ({words})" if words else ""
+
+
+def program_paths(config: GpuConfig, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """List the configured files, then every directory of the PATH."""
+    directories = [part for part in environment.get("PATH", "").split(":") if part.startswith("/")]
+    return (
+        *(Path(path) for path in config.smi_paths),
+        *(Path(directory, "nvidia-smi") for directory in directories),
+    )

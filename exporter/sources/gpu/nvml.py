@@ -2,17 +2,23 @@
 
 import asyncio
 import logging
+import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from exporter.config import Demo
+from exporter.config import Gpu as GpuConfig
+from exporter.decode import decode
 from exporter.model.gpu import Gpu
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
-from exporter.probes.decoding import decode
+from exporter.probes.breadcrumb import Breadcrumb
+from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import ProbeFailed, RequestProbe
-from exporter.sources.gpu.backend import GpuAnswer, GpuProblem, WayFailed
-from exporter.sources.gpu.validation import believable
+from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.sources.gpu.validation import drop_implausible
 
 log = logging.getLogger("exporter.sources.gpu.source")
 
@@ -28,7 +34,7 @@ PATIENCE_PASSES = 4
 """After so many passes in which the library failed, a fresh process tries."""
 
 
-class NvmlWay:
+class NvmlBackend:
     """Asks the probe under one deadline for each pass."""
 
     def __init__(self, probe: RequestProbe, timeout_secs: float) -> None:
@@ -38,7 +44,7 @@ class NvmlWay:
         self._errors = 0
 
     async def ask(self) -> GpuAnswer:
-        """One pass over all GPUs; raises WayFailed.
+        """One pass over all GPUs; raises BackendError.
 
         A pass that crashed the probe is tried again at once where back-off allows it.
         """
@@ -53,7 +59,7 @@ class NvmlWay:
                 self._first_bytes = None
                 if failed.reason == "crashed" and self._probe.may_start and loop.time() < deadline:
                     continue
-                raise WayFailed(failed.reason, str(failed)) from failed
+                raise BackendError(failed.reason, str(failed)) from failed
             await self._replace_when_of_no_use(message)
             return parse_answer(message)
 
@@ -86,15 +92,17 @@ class NvmlWay:
 
 
 def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
-    """The GPUs of one answer of the probe; raises WayFailed."""
+    """The GPUs of one answer of the probe; raises BackendError."""
     if message.get("error") == "unknown_error":
         sentence = "the driver is there and may not be used: devices taken from our container?"
-        raise WayFailed("access_lost", sentence)
+        raise BackendError("access_lost", sentence)
     if "error" in message:
-        raise WayFailed(clean_text(str(message["error"])), clean_text(str(message.get("message"))))
+        raise BackendError(
+            clean_text(str(message["error"])), clean_text(str(message.get("message")))
+        )
     found = message.get("gpus")
     if not isinstance(found, list):
-        raise WayFailed("garbage", "the NVML probe names no GPUs")
+        raise BackendError("garbage", "the NVML probe names no GPUs")
     collected = _Collected()
     for entry in found:
         if isinstance(entry, dict):
@@ -133,7 +141,7 @@ class _Collected:
             self.rejected["uuid"] += 1
             self._add_problem({"index": gpu.index, "problem": "duplicate_uuid"})
             return
-        gpu, impossible = believable(gpu)
+        gpu, impossible = drop_implausible(gpu)
         self.gpus.append(gpu)
         self.rejected.update({*misfits, *impossible})
         reasons = entry.get("missing")
@@ -154,3 +162,45 @@ class _Collected:
 
 def _text(found: object) -> str | None:
     return clean_text(found) or None if isinstance(found, str) else None
+
+
+def build_nvml_probe(
+    config: GpuConfig,
+    demo: Demo,
+    environment: Mapping[str, str],
+    children: Children,
+    on_event: Callable[[dict[str, Any]], None],
+    *,
+    sys_root: Path,
+) -> RequestProbe | None:
+    """Build the probe that answers as NVML does; None where the configuration switches it off."""
+    if config.backend == "demo":
+        return RequestProbe("demo", _demo_command(demo, environment), children, on_event)
+    if config.backend not in ("auto", "nvml"):
+        return None
+    argv = [sys.executable, "-m", "exporter.probes.nvml", f"--sys-root={sys_root}"]
+    argv.append(f"--with={','.join(_switches(config))}")
+    command = Command(tuple(argv), environment, with_input=True)
+    return RequestProbe("nvml", command, children, on_event, _breadcrumb())
+
+
+def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
+    argv = [sys.executable, "-m", "exporter.probes.demo"]
+    argv += [f"--gpus={demo.gpus}", f"--seed={demo.seed}", f"--speed={demo.speed:g}"]
+    argv += [f"--start={demo.start}"]
+    argv += [f"--folder={demo.folder}"] if demo.folder else []
+    argv += ["--whole-node"] if demo.whole_node else []
+    return Command(tuple(argv), environment, with_input=True)
+
+
+def _switches(config: GpuConfig) -> tuple[str, ...]:
+    """What the probe reads beside what it always reads."""
+    named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
+    return ("processes", "events", *(name for name in named if getattr(config, name)))
+
+
+def _breadcrumb() -> Breadcrumb | None:
+    try:
+        return Breadcrumb("nvml")
+    except OSError:
+        return None  # no memfd here: crashes cannot be told apart by call

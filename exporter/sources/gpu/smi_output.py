@@ -11,7 +11,7 @@ from exporter.model.reading import Missing
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
 from exporter.sources.gpu.smi_failures import lost_gpus
 from exporter.sources.gpu.smi_fields import COLUMNS, MIB, Column, absence, number
-from exporter.sources.gpu.validation import believable
+from exporter.sources.gpu.validation import drop_implausible
 
 IDENTITY = ("index", "uuid", "driver_version")
 NAME = "name"
@@ -87,7 +87,7 @@ class _Collected:
         if problem is not None:
             self.problems.append(GpuProblem(problem, uuid or None, gpu.index))
             return
-        gpu, impossible = believable(gpu)
+        gpu, impossible = drop_implausible(gpu)
         self.gpus.append(gpu)
         self.rejected.update(impossible)
         self.missing += [Missing(f"gpu{gpu.index}.{k}", why) for k, why in reasons.items()]
@@ -165,4 +165,4 @@ def with_processes(
 ) -> tuple[Gpu, ...]:
     """The GPUs with their processes; one that is not listed has none."""
     joined = (replace(gpu, processes=apps.get(gpu.uuid, ())) for gpu in gpus)
-    return tuple(believable(gpu)[0] for gpu in joined)
+    return tuple(drop_implausible(gpu)[0] for gpu in joined)

@@ -3,14 +3,19 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporter.config import Demo
+from exporter.config import Gpu as GpuConfig
 from exporter.model.gpu import GpuBackend, Gpus
 from exporter.model.reading import Missing, Reading
-from exporter.sources.gpu.backend import GpuAnswer, Way, WayFailed
-from exporter.sources.gpu.cache import GpuCache
+from exporter.probes.child import Children
+from exporter.sources.gpu.backend import Backend, BackendError, GpuAnswer
+from exporter.sources.gpu.cache import CacheTtl, GpuCache
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend, program_paths
+from exporter.sources.gpu.nvml import NvmlBackend, build_nvml_probe
 from exporter.sources.gpu.xid_events import GpuEvents
 from exporter.sources.interface import CallBlocking
 
@@ -30,15 +35,15 @@ log = logging.getLogger("exporter.sources.gpu.source")
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways of asking, best first; `is_stuck` tells that a killed child of one still lives.
+class Backends:
+    """The backends, best first; `is_stuck` tells that a killed child of one still lives.
 
-    A way that is None is switched off by the configuration; `restarts` counts those of the probe.
-    `first` is what the first way is called: a simulated node speaks as NVML does.
+    A backend that is None is switched off by the configuration; `restarts` counts the probe's.
+    `first` is the name of the first one: a simulated node answers as NVML does.
     """
 
-    nvml: Way | None
-    smi: Way | None
+    nvml: Backend | None
+    smi: Backend | None
     is_stuck: Callable[[], bool]
     restarts: Callable[[], int | None] = lambda: None
     first: str = "nvml"
@@ -66,7 +71,7 @@ class GpuSource:
 
     def __init__(
         self,
-        ways: Ways,
+        backends: Backends,
         driver: Driver,
         cache: GpuCache,
         events: GpuEvents,
@@ -75,7 +80,7 @@ class GpuSource:
         boottime: Callable[[], float],
         wake: Callable[[], None],
     ) -> None:
-        self._ways = ways
+        self._backends = backends
         self._driver = driver
         self._cache = cache
         self._events = events
@@ -110,7 +115,7 @@ class GpuSource:
             self._cache.states(now),
             xids=self._events.xids,
             events=self._events.events,
-            probe_restarts=self._ways.restarts(),
+            probe_restarts=self._backends.restarts(),
         ).at(now)
         return Reading(gpus, self._missing, rejected)
 
@@ -133,7 +138,7 @@ class GpuSource:
     async def _let_go(self) -> None:
         if self._pass is not None:
             self._pass.cancel()
-        await self._close_ways()
+        await self._close_backends()
         if self._backend is not NO_DRIVER and self._is_released():
             self._cache.mark_stale()
             self._backend = self._from_cache("released")
@@ -144,7 +149,7 @@ class GpuSource:
         for task in (self._watch, self._pass, self._letting_go):
             if task is not None:
                 task.cancel()
-        await self._close_ways()
+        await self._close_backends()
 
     async def _keep_looking(self) -> None:
         while True:
@@ -171,12 +176,12 @@ class GpuSource:
         self._cache.forget()
         self._missing = ()
         self._released_until = None  # whoever asked for it has had the driver unloaded
-        await self._close_ways()
+        await self._close_backends()
 
-    async def _close_ways(self) -> None:
-        for way in (self._ways.nvml, self._ways.smi):
-            if way is not None:
-                await way.close()
+    async def _close_backends(self) -> None:
+        for backend in (self._backends.nvml, self._backends.smi):
+            if backend is not None:
+                await backend.close()
 
     async def _pass_for_a_moment(self) -> None:
         """Start a pass unless one runs or has just run, and wait for it, but not long."""
@@ -221,31 +226,31 @@ class GpuSource:
         self._wake()
 
     async def _ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
-        """The answer of the best way that gives one, and the backend to show for it."""
-        if self._ways.is_stuck():
+        """The answer of the best backend that gives one, and the backend to show for it."""
+        if self._backends.is_stuck():
             return None, self._from_cache("stuck")
         nvml_reason = "disabled"
-        if self._ways.nvml is not None:
+        if self._backends.nvml is not None:
             try:
-                answer = await self._ways.nvml.ask()
-            except WayFailed as failed:
+                answer = await self._backends.nvml.ask()
+            except BackendError as failed:
                 nvml_reason = failed.reason
                 self._note_failure(failed)
             else:
-                return answer, _backend(self._ways.first, "ok", answer, nvml_up=True)
-        if self._ways.smi is None or self._ways.is_stuck():
+                return answer, _backend(self._backends.first, "ok", answer, nvml_up=True)
+        if self._backends.smi is None or self._backends.is_stuck():
             return None, self._from_cache(nvml_reason)
         try:
-            answer = await self._ways.smi.ask()
-        except WayFailed as failed:
+            answer = await self._backends.smi.ask()
+        except BackendError as failed:
             log.debug("nvidia-smi: %s", failed)
-            reason = failed.reason if self._ways.nvml is None else nvml_reason
+            reason = failed.reason if self._backends.nvml is None else nvml_reason
             return None, self._from_cache(reason)
         backend = _backend("nvidia-smi", nvml_reason, answer, nvml_up=False)
         return answer, self._with_known_cuda_version(backend)
 
-    def _note_failure(self, failed: WayFailed) -> None:
-        """Say why NVML fails when it begins to, before another way is tried."""
+    def _note_failure(self, failed: BackendError) -> None:
+        """Say why NVML fails when it begins to, before another backend is asked."""
         if self._backend.nvml_up is False and self._backend.reason == failed.reason:
             return
         log.warning("NVML cannot be used (%s): %s", failed.reason, failed)
@@ -270,3 +275,51 @@ class GpuSource:
 
 def _backend(name: str, reason: str, answer: GpuAnswer, *, nvml_up: bool) -> GpuBackend:
     return GpuBackend(name, reason, answer.driver_version, answer.cuda_version, nvml_up=nvml_up)
+
+
+def build_gpu(
+    config: GpuConfig,
+    *,
+    children: Children,
+    environment: Mapping[str, str],
+    call: CallBlocking,
+    wall: Callable[[], float],
+    boottime: Callable[[], float],
+    wake: Callable[[], None],
+    demo: Demo | None = None,
+    sys_root: Path = Path("/sys"),
+) -> GpuSource:
+    """Build the GPU source with the backends that the configuration allows."""
+    nvml = smi = None
+    events = GpuEvents(wall, boottime)
+    probe = build_nvml_probe(
+        config, demo or Demo(), environment, children, events.take, sys_root=sys_root
+    )
+    if probe is not None:
+        nvml = NvmlBackend(probe, config.timeout_secs)
+    if config.backend in ("auto", "nvidia-smi"):
+        smi = NvidiaSmiBackend(
+            children, program_paths(config, environment), environment, config.timeout_secs
+        )
+    return GpuSource(
+        Backends(
+            nvml,
+            smi,
+            is_stuck=lambda: children.abandoned_count > 0,
+            restarts=lambda: None if probe is None else probe.restarts,
+            first="demo" if config.backend == "demo" else "nvml",
+        ),
+        _driver(config),
+        GpuCache(CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs)),
+        events,
+        call=call,
+        boottime=boottime,
+        wake=wake,
+    )
+
+
+def _driver(config: GpuConfig) -> Driver:
+    """How the driver is noticed; a simulated node has none to wait for."""
+    markers = ("/",) if config.backend == "demo" else config.driver_markers
+    paths = tuple(Path(marker) for marker in markers)
+    return Driver(paths, config.redetect_secs, config.release_secs)

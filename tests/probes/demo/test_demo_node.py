@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from exporter.decode import decode
 from exporter.model.gpu import Gpu
-from exporter.probes.decoding import decode
 from exporter.probes.demo.node import DemoNode, event
 from exporter.probes.demo.script import (
     BURST_SECS,
@@ -24,7 +24,7 @@ from exporter.probes.demo.script import (
 )
 from exporter.probes.protocol import decode_line, encode_line
 from exporter.sources.gpu.nvml import parse_answer
-from exporter.sources.gpu.validation import believable
+from exporter.sources.gpu.validation import drop_implausible
 
 BY_NAME = {incident.name: incident for incident in INCIDENTS}
 
@@ -62,7 +62,7 @@ def test_every_value_is_one_a_gpu_can_have(gpus: int) -> None:
         for entry in _spoken(node)["gpus"]:
             gpu, misfits = decode(Gpu, entry)
             assert misfits == ()
-            assert believable(gpu)[1] == ()
+            assert drop_implausible(gpu)[1] == ()
 
 
 def _is_hot(node: DemoNode) -> bool:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from exporter.decode import decode
 from exporter.model.gpu import Gpu
-from exporter.probes.decoding import decode
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import ProbeProcess, read_gpus
 

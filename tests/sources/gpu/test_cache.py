@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from exporter.model.gpu import Gpu, GpuState
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
-from exporter.sources.gpu.cache import CacheLives, GpuCache
+from exporter.sources.gpu.cache import CacheTtl, GpuCache
 
 CARDS = tuple(
     Gpu(n, f"GPU-{n}", "H100", pci_bus_id=f"0000:0{n}:00.0", architecture="Hopper")
@@ -14,7 +14,7 @@ CARDS = tuple(
 
 def cache_after(*answers: GpuAnswer) -> dict[str, GpuState]:
     """The states by UUID after three healthy cards and then these answers, a second apart."""
-    cache = GpuCache(CacheLives(300, 300))
+    cache = GpuCache(CacheTtl(300, 300))
     for moment, answer in enumerate((GpuAnswer(CARDS), *answers)):
         cache.take(answer, moment)
     return {state.gpu.uuid: state for state in cache.states(len(answers))}
@@ -69,7 +69,7 @@ def test_identity_that_is_not_said_again_is_kept() -> None:
 
 def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
     """Known or not, it is neither lost nor shown with what it said when it was awake."""
-    cache = GpuCache(CacheLives(300, 300))
+    cache = GpuCache(CacheTtl(300, 300))
     warm = Gpu(
         0, "GPU-0", "H", pci_bus_id="0000:18:00.0", temperature_celsius=60, memory_total_bytes=8
     )
@@ -93,7 +93,7 @@ def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
 
 def test_a_gpu_that_was_warm_is_not_at_zero() -> None:
     """45, 0, 0, 45 degrees: the zeros are left out and counted; one that was cold may be at 0."""
-    cache = GpuCache(CacheLives(300, 300))
+    cache = GpuCache(CacheTtl(300, 300))
     shown, counted = [], 0
     for moment, celsius in enumerate((45, 0, 0, 45, 12, 0)):
         gpu = Gpu(0, "GPU-0", "H", temperature_celsius=celsius)
@@ -102,3 +102,17 @@ def test_a_gpu_that_was_warm_is_not_at_zero() -> None:
         shown.append(state.gpu.temperature_celsius)
     assert shown == [45, None, None, 45, 12, 0]
     assert counted == 2
+
+
+def test_a_lost_gpu_that_slept_before_is_not_up_when_its_reading_expires() -> None:
+    """Suspended, then lost, then expired: it is down all the time since it was lost."""
+    cache = GpuCache(CacheTtl(300, 300))
+    gpu = Gpu(0, "GPU-0", "H100", pci_bus_id="0000:01:00.0")
+    cache.take(GpuAnswer((gpu,)), 0.0)
+    cache.take(GpuAnswer((), (GpuProblem("suspended", index=0),)), 10.0)
+    (asleep,) = cache.states(11.0)
+    assert (asleep.up, asleep.suspended) == (True, True)
+    cache.take(GpuAnswer((), (GpuProblem("gpu_lost", index=0),)), 20.0)
+    for moment in (21.0, 301.0, 1000.0):
+        (lost,) = cache.states(moment)
+        assert (lost.up, lost.suspended, lost.reason) == (False, False, "gpu_lost")

@@ -10,8 +10,7 @@ from typing import TypeVar
 from exporter.config import Gpu as GpuConfig
 from exporter.model.gpu import GpuProcess, Gpus
 from exporter.probes.child import Children
-from exporter.sources.gpu.gpu_building import build_gpu
-from exporter.sources.gpu.source import GpuSource
+from exporter.sources.gpu.source import GpuSource, build_gpu
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import probe_environment
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from exporter.probes.child import Children
-from exporter.sources.gpu.backend import WayFailed
-from exporter.sources.gpu.nvidia_smi import NvidiaSmiWay, is_trustworthy
+from exporter.sources.gpu.backend import BackendError
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend, is_trustworthy
 from exporter.sources.gpu.smi_fields import COLUMNS
 from tests.fakes.smi_program import NvidiaSmi
 
@@ -28,7 +28,7 @@ CARDS = (
     "device.1.compute_processes = 4242:1073741824 4243:na",
 )
 
-MakeWay = Callable[..., NvidiaSmiWay]
+MakeWay = Callable[..., NvidiaSmiBackend]
 
 
 @pytest.fixture
@@ -44,15 +44,15 @@ def make(nvidia_smi: NvidiaSmi, children: Children) -> MakeWay:
     """Builds the way over the fake program; two healthy cards until a test says otherwise."""
     nvidia_smi.say(*CARDS)
 
-    def build(timeout_secs: float = 20.0, path: Path = nvidia_smi.path) -> NvidiaSmiWay:
-        return NvidiaSmiWay(children, (path,), {"PATH": "/usr/bin"}, timeout_secs)
+    def build(timeout_secs: float = 20.0, path: Path = nvidia_smi.path) -> NvidiaSmiBackend:
+        return NvidiaSmiBackend(children, (path,), {"PATH": "/usr/bin"}, timeout_secs)
 
     return build
 
 
-async def reason(way: NvidiaSmiWay) -> str:
+async def reason(way: NvidiaSmiBackend) -> str:
     """Why a pass failed."""
-    with pytest.raises(WayFailed) as caught:
+    with pytest.raises(BackendError) as caught:
         await way.ask()
     return caught.value.reason
 

@@ -9,8 +9,8 @@ import pytest
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
-from exporter.sources.gpu.backend import GpuAnswer, WayFailed
-from exporter.sources.gpu.nvml import NvmlWay
+from exporter.sources.gpu.backend import BackendError, GpuAnswer
+from exporter.sources.gpu.nvml import NvmlBackend
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import probe_environment
@@ -18,7 +18,7 @@ from tests.probes.nvml.probe_process import probe_environment
 CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40", "power = 50000")
 
 
-class Way:
+class Asked:
     """NVML through a probe that is asked under a short deadline."""
 
     def __init__(self, nvml: NvmlLibrary, children: Children, timeout_secs: float) -> None:
@@ -28,7 +28,7 @@ class Way:
         self.events: list[dict[str, Any]] = []
         self.crumb = Breadcrumb("test")
         self.probe = RequestProbe("nvml", command, children, self.events.append, self.crumb)
-        self._way = NvmlWay(self.probe, timeout_secs)
+        self._way = NvmlBackend(self.probe, timeout_secs)
 
     async def ask(self) -> GpuAnswer:
         """One pass, whatever back-off says."""
@@ -41,23 +41,23 @@ class Way:
 
     async def reason(self) -> str:
         """Why a pass failed."""
-        with pytest.raises(WayFailed) as caught:
+        with pytest.raises(BackendError) as caught:
             await self.ask()
         return caught.value.reason
 
 
-MakeWay = Callable[..., Way]
+MakeBackend = Callable[..., Asked]
 
 
 @pytest.fixture
-async def make(nvml: NvmlLibrary) -> AsyncIterator[MakeWay]:
+async def make(nvml: NvmlLibrary) -> AsyncIterator[MakeBackend]:
     """Builds the way; two healthy cards until a test says otherwise."""
     nvml.say(*CARDS)
     children = Children()
-    made: list[Way] = []
+    made: list[Asked] = []
 
-    def build(timeout_secs: float = 20.0) -> Way:
-        made.append(Way(nvml, children, timeout_secs))
+    def build(timeout_secs: float = 20.0) -> Asked:
+        made.append(Asked(nvml, children, timeout_secs))
         return made[-1]
 
     yield build
@@ -74,12 +74,12 @@ def temperatures(answer: GpuAnswer) -> dict[str, float | None]:
 @pytest.mark.parametrize("fault", ["hang", "sleep 100"])
 @pytest.mark.parametrize("where", ["nvmlInitWithFlags", "nvmlDeviceGetPowerUsage"])
 async def test_a_hang_costs_the_pass_and_names_its_call(
-    nvml: NvmlLibrary, make: MakeWay, where: str, fault: str
+    nvml: NvmlLibrary, make: MakeBackend, where: str, fault: str
 ) -> None:
     """The reason is `timeout`, the message says where; the next pass is well when the call is."""
     nvml.say(*CARDS, f"{where} = {fault}")
     way = make(timeout_secs=1.5)
-    with pytest.raises(WayFailed, match=f"in {where.replace('WithFlags', '')}") as caught:
+    with pytest.raises(BackendError, match=f"in {where.replace('WithFlags', '')}") as caught:
         await way.ask()
     assert caught.value.reason == "timeout"
     nvml.say(*CARDS)
@@ -90,7 +90,7 @@ async def test_a_hang_costs_the_pass_and_names_its_call(
 
 @pytest.mark.parametrize("fault", ["segv", "abort", "exit 3"])
 async def test_a_single_crash_is_survived_within_the_pass(
-    nvml: NvmlLibrary, make: MakeWay, fault: str
+    nvml: NvmlLibrary, make: MakeBackend, fault: str
 ) -> None:
     """A fresh process takes over at once; the restart is counted."""
     nvml.say(*CARDS, f"device.1.temperature = {fault} at 2", "device.1.temperature = 41")
@@ -101,7 +101,7 @@ async def test_a_single_crash_is_survived_within_the_pass(
 
 
 async def test_the_third_crash_of_a_call_switches_the_call_off(
-    nvml: NvmlLibrary, make: MakeWay, caplog: pytest.LogCaptureFixture
+    nvml: NvmlLibrary, make: MakeBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     """All other values are read again, the field has a reason, and the log says it once."""
     nvml.say(*CARDS, "nvmlDeviceGetPowerUsage = segv")
@@ -118,7 +118,9 @@ async def test_the_third_crash_of_a_call_switches_the_call_off(
     assert caplog.text.count("this call is not made any more") == 1
 
 
-async def test_a_library_that_crashes_at_once_gives_way(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_library_that_crashes_at_once_gives_way(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
     """When the call that is switched off is the first of all, NVML is not used any more."""
     nvml.say(*CARDS, "init = abort")
     way = make()
@@ -130,7 +132,9 @@ async def test_a_library_that_crashes_at_once_gives_way(nvml: NvmlLibrary, make:
     assert len(nvml.calls()) == before
 
 
-async def test_a_crash_between_two_passes_costs_nothing(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_crash_between_two_passes_costs_nothing(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
     """The event thread may crash the probe while nobody asks: the next pass starts a fresh one."""
     nvml.say(*CARDS, "event_types = 8", "event_wait = segv at 1")
     way = make()
@@ -143,7 +147,7 @@ async def test_a_crash_between_two_passes_costs_nothing(nvml: NvmlLibrary, make:
     assert way.probe.switched_off == ()
 
 
-async def test_events_that_crash_are_given_up(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_events_that_crash_are_given_up(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """After the third crash of the event thread passes go on without it."""
     nvml.say(*CARDS, "event_types = 8", "event_wait = segv")
     way = make()
@@ -169,7 +173,7 @@ INIT_ERRORS = {
 
 @pytest.mark.parametrize(("code", "reason"), INIT_ERRORS.items())
 async def test_each_failure_of_the_library_has_its_word(
-    nvml: NvmlLibrary, make: MakeWay, code: int, reason: str
+    nvml: NvmlLibrary, make: MakeBackend, code: int, reason: str
 ) -> None:
     """The reason is a word of docs/troubleshooting.md, and the same probe recovers by itself."""
     nvml.say(*CARDS, f"init = error {code}")
@@ -180,13 +184,13 @@ async def test_each_failure_of_the_library_has_its_word(
     assert way.probe.restarts == 0
 
 
-async def test_no_library_at_all(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_no_library_at_all(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """A node without the library says so."""
     nvml.library_dir = nvml.scenario.parent
     assert await make().reason() == "no_library"
 
 
-async def test_a_library_that_is_replaced_is_used(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_library_that_is_replaced_is_used(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """After a driver upgrade a process keeps the old library: only a fresh one loads the new."""
     nvml.say(*CARDS, "init = error 18")
     way = make()
@@ -196,7 +200,7 @@ async def test_a_library_that_is_replaced_is_used(nvml: NvmlLibrary, make: MakeW
     assert len((await way.ask()).gpus) == 2
 
 
-async def test_one_lost_gpu_of_eight(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_one_lost_gpu_of_eight(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """Seven are whole, in each pass; the eighth is named with its reason, and comes back."""
     eight = ("count = 8", *CARDS[1:])
     nvml.say(*eight)
@@ -212,7 +216,9 @@ async def test_one_lost_gpu_of_eight(nvml: NvmlLibrary, make: MakeWay) -> None:
     assert len((await way.ask()).gpus) == 8
 
 
-async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
     """It is a problem with its UUID, not a GPU with half of its values."""
     nvml.say(*CARDS, "device.1.power = error 15")
     answer = await make().ask()
@@ -220,7 +226,7 @@ async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(nvml: NvmlLibrary, mak
     assert [(p.uuid, p.index, p.reason) for p in answer.problems] == [("GPU-1", 1, "gpu_lost")]
 
 
-async def test_values_stay_with_their_gpu(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_values_stay_with_their_gpu(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """Whatever the count and the order are from pass to pass, no value is under another UUID."""
     warm = (*CARDS, "device.0.temperature = 30", "device.1.temperature = 60")
     way = make()
@@ -240,7 +246,7 @@ async def test_values_stay_with_their_gpu(nvml: NvmlLibrary, make: MakeWay) -> N
         assert [gpu.index for gpu in answer.gpus] == list(range(len(answer.gpus)))
 
 
-async def test_a_count_that_promises_too_much(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_count_that_promises_too_much(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """Two whole GPUs and one that cannot be had."""
     nvml.say("count = 3", *CARDS[1:], "device.2.handle = error 6")
     answer = await make().ask()
@@ -248,7 +254,7 @@ async def test_a_count_that_promises_too_much(nvml: NvmlLibrary, make: MakeWay) 
     assert [(p.index, p.reason) for p in answer.problems] == [(2, "not_found")]
 
 
-async def test_mig_is_switched_during_the_run(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_mig_is_switched_during_the_run(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """Instances come and go with the mode; the use of the whole is absent under MIG, not 0."""
     whole = (
         "count = 1",
@@ -284,7 +290,9 @@ async def test_mig_is_switched_during_the_run(nvml: NvmlLibrary, make: MakeWay) 
         assert said == [(1, "MIG-a", "3g.40gb"), (2, "MIG-b", "1g.10gb")]
 
 
-async def test_old_drivers_are_asked_in_their_own_words(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_old_drivers_are_asked_in_their_own_words(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
     """Without the newer forms of calls the older ones are used, and remembered."""
     nvml.library_dir = build_nvml(
         missing=(
@@ -314,7 +322,7 @@ async def test_old_drivers_are_asked_in_their_own_words(nvml: NvmlLibrary, make:
     assert gpu.fabric_state == "completed"
 
 
-async def test_noise_of_the_library_is_harmless(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_noise_of_the_library_is_harmless(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """It may print to both outputs and close standard output."""
     noise = ("nvmlDeviceGetPowerUsage = print hello", "nvmlDeviceGetCount_v2 = close 1")
     nvml.say(*CARDS, *noise, "nvmlDeviceGetName = warn careful")
@@ -323,7 +331,7 @@ async def test_noise_of_the_library_is_harmless(nvml: NvmlLibrary, make: MakeWay
         assert len((await way.ask()).gpus) == 2
 
 
-async def test_a_library_that_leaks_is_replaced(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_library_that_leaks_is_replaced(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """The probe is replaced before it holds much, and no pass is missed."""
     nvml.say(*CARDS, "nvmlDeviceGetPowerUsage = leak 4194304")
     way = make()
@@ -336,7 +344,7 @@ async def test_a_library_that_leaks_is_replaced(nvml: NvmlLibrary, make: MakeWay
     assert way.probe.restarts >= 1
 
 
-async def test_an_xid_is_said_the_moment_it_occurs(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_an_xid_is_said_the_moment_it_occurs(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """A line of its own, with the GPU, between two passes."""
     nvml.say(*CARDS, "event_types = 0x39f")
     way = make()
@@ -353,7 +361,9 @@ async def test_an_xid_is_said_the_moment_it_occurs(nvml: NvmlLibrary, make: Make
     assert (event["event"], event["xid"], event["uuid"], event["index"]) == ("xid", 79, "GPU-1", 1)
 
 
-async def test_impossible_values_are_absent_and_counted(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_impossible_values_are_absent_and_counted(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
     """All-ones, a terawatt, more than all: never shown, never 0."""
     nvml.say(
         "count = 1",
@@ -386,7 +396,7 @@ async def test_impossible_values_are_absent_and_counted(nvml: NvmlLibrary, make:
     assert gpu.memory_controller_utilization_percent == 3
 
 
-async def test_hostile_names(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_hostile_names(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """Bytes that are no UTF-8, quotes and newlines come through as clean text."""
     nvml.say("count = 1", "uuid = GPU-0", "name = hex 4e2256ff0a5c2c", "serial = hex ff")
     (gpu,) = (await make().ask()).gpus
@@ -394,7 +404,7 @@ async def test_hostile_names(nvml: NvmlLibrary, make: MakeWay) -> None:
     assert gpu.serial == "\ufffd"
 
 
-async def test_two_gpus_of_the_same_uuid(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_two_gpus_of_the_same_uuid(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """The second is a problem of its own: no value is under somebody else's name."""
     nvml.say("count = 2", "uuid = GPU-same", "temperature = 40")
     answer = await make().ask()
@@ -402,7 +412,9 @@ async def test_two_gpus_of_the_same_uuid(nvml: NvmlLibrary, make: MakeWay) -> No
     assert [(p.index, p.reason) for p in answer.problems] == [(1, "duplicate_uuid")]
 
 
-async def test_a_slow_driver_gives_less_and_not_nothing(nvml: NvmlLibrary, make: MakeWay) -> None:
+async def test_a_slow_driver_gives_less_and_not_nothing(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
     """What matters most is read of every GPU in each pass; the rest says why it is absent."""
     nvml.say("count = 8", *CARDS[1:], "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
     way = make(timeout_secs=5)
@@ -415,7 +427,7 @@ async def test_a_slow_driver_gives_less_and_not_nothing(nvml: NvmlLibrary, make:
 
 
 async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
-    nvml: NvmlLibrary, make: MakeWay
+    nvml: NvmlLibrary, make: MakeBackend
 ) -> None:
     """The first call on a sleeping GPU takes seconds: each pass goes on where the last ended."""
     nvml.say("count = 10", *CARDS[1:], "handle = sleep 0.5")
@@ -433,7 +445,7 @@ async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
 
 
 async def test_instances_that_may_not_be_seen_are_not_no_instances(
-    nvml: NvmlLibrary, make: MakeWay
+    nvml: NvmlLibrary, make: MakeBackend
 ) -> None:
     """Without the right the list is absent; an instance taken apart meanwhile is left out."""
     cut = (

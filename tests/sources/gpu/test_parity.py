@@ -11,8 +11,8 @@ import pytest
 from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
-from exporter.sources.gpu.nvidia_smi import NvidiaSmiWay
-from exporter.sources.gpu.nvml import NvmlWay
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend
+from exporter.sources.gpu.nvml import NvmlBackend
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.probes.nvml.probe_process import probe_environment
@@ -61,8 +61,8 @@ async def both(
         (sys.executable, "-m", "exporter.probes.nvml"), probe_environment(nvml), with_input=True
     )
     probe = RequestProbe("nvml", command, children, lambda _: None)
-    by_nvml = await NvmlWay(probe, 20).ask()
-    by_smi = await NvidiaSmiWay(children, (smi.path,), {"PATH": "/usr/bin"}, 20).ask()
+    by_nvml = await NvmlBackend(probe, 20).ask()
+    by_smi = await NvidiaSmiBackend(children, (smi.path,), {"PATH": "/usr/bin"}, 20).ask()
     too_old = {found.field for found in by_smi.missing if found.reason == "old_driver"}
     return by_nvml.gpus, by_smi.gpus, too_old
 

@@ -8,9 +8,9 @@ from typing import TypeVar
 import pytest
 
 from exporter.model.gpu import Gpu, GpuBackend, Gpus
-from exporter.sources.gpu.backend import GpuAnswer, GpuProblem, WayFailed
-from exporter.sources.gpu.cache import CacheLives, GpuCache
-from exporter.sources.gpu.source import Driver, GpuSource, Ways
+from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.sources.gpu.cache import CacheTtl, GpuCache
+from exporter.sources.gpu.source import Backends, Driver, GpuSource
 from exporter.sources.gpu.xid_events import GpuEvents
 from tests.fakes.virtual_time import run_virtually
 
@@ -39,7 +39,7 @@ def fails(reason: str, after_secs: float = 0) -> Step:
 
     async def step() -> GpuAnswer:
         await asyncio.sleep(after_secs)
-        raise WayFailed(reason, f"it is {reason}")
+        raise BackendError(reason, f"it is {reason}")
 
     return step
 
@@ -73,9 +73,9 @@ class Node:
         self.wakes: list[float] = []
         loop = asyncio.get_running_loop()
         self.source = GpuSource(
-            Ways(nvml, smi, lambda: self.is_stuck),
+            Backends(nvml, smi, lambda: self.is_stuck),
             Driver((marker,), redetect_secs=10),
-            GpuCache(CacheLives(all_secs=300, dynamic_secs=300)),
+            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300)),
             GpuEvents(lambda: 1.7e9, loop.time),
             call=call_here,
             boottime=loop.time,
@@ -252,7 +252,7 @@ def test_nvidia_smi_is_not_tried_beside_a_stuck_nvml_child(marker: Path) -> None
 
         async def get_stuck() -> GpuAnswer:
             node.is_stuck = True
-            raise WayFailed("stuck", "it does not die")
+            raise BackendError("stuck", "it does not die")
 
         nvml._script = (get_stuck,)
         return await node.read_at(15), smi.passes

@@ -1,62 +1,94 @@
 """Impossible values: absent and named, and nothing else changed."""
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 from exporter.model.gpu import Gpu, GpuProcess, MigInstance
-from exporter.sources.gpu.validation import BOUNDS, believable
+from exporter.model.gpu_bounds import BOUNDS
+from exporter.sources.gpu.validation import drop_implausible
 
 SENTINELS = (2**32 - 1, 2**64 - 1, 2**63 - 1, 1e300)
+
+
+def label_count(hint: Any) -> int:
+    """How many labels a row of a field of this type has; 0 for a field of one number."""
+    for rows in get_args(hint):
+        for row in get_args(rows)[:1]:
+            if get_origin(row) is tuple and get_args(row)[-1] is float:
+                return len(get_args(row)) - 1
+    return 0
+
+
 NUMBERS = [item.name for item in fields(Gpu) if item.name in BOUNDS]
 
 
+HINTS = get_type_hints(Gpu)
+LABELS = {name: count for name in HINTS if (count := label_count(HINTS[name])) > 0}
+
+
 def gpu_with(field: str, value: Any) -> Gpu:
-    """A GPU that says this of one field, by label where the field has labels."""
-    labels = next((n for n in ("Labeled3", "Labeled2", "Labeled") if n in _type_of(field)), None)
-    said: dict[str, Any] = {field: value}
-    if labels is not None:
-        count = int(labels[7:] or 1)
-        said = {field: ((*["x"] * count, value), (*["y"] * count, 1))}
+    """A GPU that reports this in one field, by label where the field has labels."""
+    count = LABELS.get(field, 0)
+    content: Any = ((*["x"] * count, value), (*["y"] * count, 1)) if count else value
+    said: dict[str, Any] = {field: content}
     return Gpu(0, "GPU-0", "H100", **said)
-
-
-def _type_of(field: str) -> str:
-    return {item.name: str(item.type) for item in fields(Gpu)}[field].replace("reading.", "")
 
 
 @pytest.mark.parametrize("sentinel", SENTINELS)
 @pytest.mark.parametrize("field", NUMBERS)
 def test_all_ones_are_no_value(field: str, sentinel: float) -> None:
     """Of any width, in any field, alone or among others."""
-    gpu, rejected = believable(gpu_with(field, sentinel))
+    gpu, rejected = drop_implausible(gpu_with(field, sentinel))
     kept = getattr(gpu, field)
-    assert kept is None or (isinstance(kept, tuple) and all(row[-1] == 1 for row in kept))
+    if field in LABELS:
+        lowest, highest = BOUNDS[field]
+        assert kept == (((*["y"] * LABELS[field], 1),) if lowest <= 1 <= highest else None)
+    else:
+        assert kept is None
     assert rejected == (field,)
 
 
 def test_every_number_has_bounds() -> None:
-    """A field that is added has to say what is believable."""
-    unbounded = {
-        item.name
-        for item in fields(Gpu)
-        if item.name not in BOUNDS
-        and any(word in str(item.type) for word in ("int", "float", "Labeled"))
+    """A field that is added has to say which values are plausible."""
+    numbers = {
+        name
+        for name, hint in HINTS.items()
+        if label_count(hint) or {int, float} & {hint, *get_args(hint)}
     }
+    assert len(numbers) >= 50
+    unbounded = numbers - BOUNDS.keys()
     assert unbounded == {"index", "nvlink_up", "clock_limit_active"}
+
+
+def test_labelled_fields_are_tried_as_rows() -> None:
+    """Fields known to have one, two and three labels are found as such, and the others."""
+    assert LABELS["clock_hertz"] == 1
+    assert LABELS["ecc_errors_total"] == 2
+    assert LABELS["ecc_location_errors_total"] == 3
+    assert len(LABELS) >= 18
+    assert isinstance(gpu_with("ecc_errors_total", 2**32 - 1).ecc_errors_total, tuple)
+
+
+def test_a_full_gpu_keeps_its_use() -> None:
+    """Memory used to the last byte is the worst case, not an impossible one."""
+    gpu = Gpu(0, "GPU-0", "H", memory_total_bytes=10, memory_used_bytes=10)
+    assert drop_implausible(gpu) == (gpu, ())
 
 
 def test_a_part_is_not_more_than_the_whole() -> None:
     """More memory in use than there is: the use is not believed, the size is."""
-    gpu, rejected = believable(Gpu(0, "GPU-0", "H", memory_total_bytes=10, memory_used_bytes=11))
+    gpu, rejected = drop_implausible(
+        Gpu(0, "GPU-0", "H", memory_total_bytes=10, memory_used_bytes=11)
+    )
     assert (gpu.memory_total_bytes, gpu.memory_used_bytes) == (10, None)
     assert rejected == ("memory_used_bytes",)
 
 
 def test_parts_of_a_gpu_are_looked_at_too() -> None:
     """Instances and processes lose what cannot be, not more."""
-    gpu, rejected = believable(
+    gpu, rejected = drop_implausible(
         Gpu(
             0,
             "GPU-0",
@@ -77,5 +109,5 @@ def test_parts_of_a_gpu_are_looked_at_too() -> None:
 def test_what_can_be_is_left_as_it_is() -> None:
     """The very same value, nothing rejected."""
     gpu = Gpu(0, "GPU-0", "H100", temperature_celsius=40, thermal_margin_celsius=-1)
-    assert believable(gpu) == (gpu, ())
-    assert believable(gpu)[0] is gpu
+    assert drop_implausible(gpu) == (gpu, ())
+    assert drop_implausible(gpu)[0] is gpu

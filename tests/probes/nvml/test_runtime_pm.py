@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.probes.nvml.sleep import PowerStates
+from exporter.probes.nvml.runtime_pm import PowerStates
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import ProbeProcess
 

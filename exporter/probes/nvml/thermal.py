@@ -4,7 +4,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.card import Card, those_said, tried
+from exporter.probes.nvml.card import Card, available_values, call_each
 from exporter.probes.nvml.library import reason_of
 
 THRESHOLDS = {
@@ -36,7 +36,9 @@ def thresholds(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their
 
 def _thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
     name = "nvmlDeviceGetTemperatureThreshold"
-    return those_said(tried(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()]))
+    return available_values(
+        call_each(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()])
+    )
 
 
 def fan_speeds(card: Card) -> Any:  # noqa: ANN401 - as above
@@ -48,4 +50,4 @@ def fan_speeds(card: Card) -> Any:  # noqa: ANN401 - as above
             raise
         return [("0", card.ask("nvmlDeviceGetFanSpeed"))]
     name = "nvmlDeviceGetFanSpeed_v2"
-    return those_said(tried(card, [(str(fan), name, (fan,)) for fan in range(fans)]))
+    return available_values(call_each(card, [(str(fan), name, (fan,)) for fan in range(fans)]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.card import Card, those_said, tried
+from exporter.probes.nvml.card import Card, available_values, call_each
 
 ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
 COUNTERS = {"volatile": 0, "aggregate": 1}
@@ -54,7 +54,7 @@ def ecc_enabled(card: Card) -> bool:
 def ecc_errors(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
     """Errors by type, since the driver was loaded and since the board was made."""
     found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
-    return those_said({key: found["/".join(key)] for key in TOTALS})
+    return available_values({key: found["/".join(key)] for key in TOTALS})
 
 
 def ecc_location_errors(card: Card) -> Any:  # noqa: ANN401 - as above
@@ -65,7 +65,7 @@ def ecc_location_errors(card: Card) -> Any:  # noqa: ANN401 - as above
         ((kind, counter, place), name, (ERROR_TYPES[kind], COUNTERS[counter], LOCATIONS[place]))
         for kind, counter, place in wanted
     ]
-    return those_said(tried(card, calls))
+    return available_values(call_each(card, calls))
 
 
 def sram_threshold_exceeded(card: Card) -> bool:
@@ -93,7 +93,7 @@ def remap_banks(card: Card) -> list[tuple[str, int]]:
 
 def retired_pages(card: Card) -> Any:  # noqa: ANN401 - as above
     """Pages of memory that are not used any more, on boards before Ampere."""
-    return those_said(card.field_values("retired_pages", RETIRED_PAGES))
+    return available_values(card.field_values("retired_pages", RETIRED_PAGES))
 
 
 def retired_pages_pending(card: Card) -> bool:

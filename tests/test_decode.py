@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from exporter.probes.decoding import decode
+from exporter.decode import Rules, decode, decode_strict
 
 
 @dataclass(frozen=True)
@@ -93,3 +93,46 @@ def test_texts_are_cleaned_where_they_enter() -> None:
     """No control character gets from a probe to a label."""
     card, _ = decode(Card, {"name": "a\x00card\n"})
     assert card.name == "a\ufffdcard"
+
+
+STRICT = Rules(unknown=lambda name, fields: f"no field {name} among {len(fields)}", unfolds=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        ([], "card: an object is expected, not []"),
+        ({"name": "a", "nmae": 1}, "card: no field nmae among 7"),
+        ({"name": "a", "watts": "x"}, "card.watts: 'x' is no float"),
+        (
+            {"name": "a", "fans": [{"speed": 1}, {"speed": 1.5}]},
+            "card.fans[1].speed: 1.5 is no int",
+        ),
+        ({"name": "a", "clocks": [["sm"]]}, "card.clocks[0]: 2 values are expected, not ['sm']"),
+        ({"name": "a", "best": {}}, "card.best: Fan.__init__() missing 1 required positional"),
+    ],
+)
+def test_strictly_a_misfit_is_named_with_its_place(found: object, sentence: str) -> None:
+    """One sentence says where it is, what was found, and what is expected."""
+    with pytest.raises(ValueError, match=r"^card") as caught:
+        decode_strict(Card, found, STRICT, "card")
+    assert str(caught.value).startswith(sentence)
+
+
+def test_rows_may_be_written_as_objects_where_that_is_allowed() -> None:
+    """A recording names its rows; a probe may not."""
+    found = {"name": "a", "clocks": {"sm": 1, "memory": 2}, "fans": {"left": {"speed": 3}}}
+    card = decode_strict(Card, found, STRICT, "card")
+    assert card.clocks == (("sm", 1.0), ("memory", 2.0))
+    assert card.fans == (Fan(3),)
+    assert set(decode(Card, found)[1]) == {"clocks", "fans"}
+
+
+def test_values_can_be_completed_before_they_are_made() -> None:
+    """A default that depends on the moment is put in by whoever knows the moment."""
+
+    def complete(kind: type, values: dict[str, object]) -> None:
+        if kind is Card:
+            values.setdefault("count", 9)
+
+    assert decode_strict(Card, {"name": "a"}, Rules(complete=complete), "card").count == 9

@@ -1,0 +1,220 @@
+"""From JSON or TOML to frozen dataclasses by their types: leniently, or strictly with the place."""
+
+import dataclasses
+import math
+import reprlib
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from exporter.model.label import clean_text
+
+T = TypeVar("T")
+
+
+class MisfitError(ValueError):
+    """What was found is not what its place may hold; `place` names it once it is known."""
+
+    def __init__(self, sentence: str, place: str = "") -> None:
+        super().__init__(f"{place.removeprefix('.')}: {sentence}" if place else sentence)
+        self.sentence = sentence
+        self.place = place
+
+    def under(self, part: str) -> "MisfitError":
+        """The same misfit, seen from one level above."""
+        return MisfitError(self.sentence, f"{part}{self.place}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rules:
+    """How strictly values are taken.
+
+    `unknown` makes the sentence about a key that is no field; without it such keys are left out.
+    With `unfolds` rows may be written as objects: `{"sm": 1.98e9}` for `[["sm", 1.98e9]]`, and
+    values of one kind as an object whose keys only tell them apart. `complete` gets the values
+    of each dataclass by field before it is made, and may add or change some.
+    """
+
+    clean: Callable[[str], str] = clean_text
+    unknown: Callable[[str, Collection[str]], str] | None = None
+    unfolds: bool = False
+    complete: Callable[[type, dict[str, Any]], None] | None = None
+
+
+Fit = Callable[[Any, Rules], Any]
+"""Gives what was found in its type; raises MisfitError."""
+
+LENIENT = Rules()
+
+
+def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]:
+    """Make the value of this dataclass, and name the fields whose content did not fit.
+
+    Unknown keys are left out. Raises ValueError when a field without default is not there or
+    does not fit.
+    """
+    misfits: list[str] = []
+    value = _decoded(kind, found, LENIENT, misfits.append)
+    return cast("T", value), tuple(misfits)
+
+
+def decode_strict(kind: type[T], found: object, rules: Rules, place: str) -> T:
+    """Make the value of this dataclass; raises ValueError that begins with the place."""
+    try:
+        return cast("T", _decoded(kind, found, rules, None))
+    except MisfitError as error:
+        raise error.under(place) from error
+
+
+def fit_for(hint: Any) -> Fit:  # noqa: ANN401 - any type of the model
+    """Give the function that takes what was found for this type."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = (arg for arg in arguments if arg is not type(None))
+        return _fit_optional(fit_for(inner))
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return _fit_each(fit_for(arguments[0]), _label_count(arguments[0]))
+    if origin is tuple:
+        return _fit_all(tuple(map(fit_for, arguments)))
+    if dataclasses.is_dataclass(hint):
+        return lambda found, rules: _decoded(cast("type", hint), found, rules, None)
+    if issubclass(hint, Enum):
+        return lambda found, _: _member(hint, found)
+    return SCALARS[hint]
+
+
+def _decoded(
+    kind: type, found: object, rules: Rules, on_misfit: Callable[[str], None] | None
+) -> object:
+    if not isinstance(found, Mapping):
+        raise MisfitError(f"an object is expected, not {_shown(found)}")
+    fits = fits_of(kind)
+    if rules.unknown is not None:
+        for name in found.keys() - fits.keys():
+            raise MisfitError(rules.unknown(name, fits))
+    values: dict[str, Any] = {}
+    for name in fits.keys() & found.keys():
+        try:
+            if found[name] is not None:
+                values[name] = fits[name](found[name], rules)
+        except MisfitError as error:
+            if on_misfit is None:
+                raise error.under(f".{name}") from error
+            on_misfit(name)
+    return _made(kind, values, rules)
+
+
+def _made(kind: type, values: dict[str, Any], rules: Rules) -> object:
+    if rules.complete is not None:
+        rules.complete(kind, values)
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise MisfitError(str(error)) from error
+
+
+@lru_cache(maxsize=128)
+def fits_of(kind: type) -> Mapping[str, Fit]:
+    """Give for each field the function that takes its content.
+
+    Worked out once: looking at types takes longer than fitting a whole answer to them.
+    """
+    hints = typing.get_type_hints(kind)
+    return {item.name: fit_for(hints[item.name]) for item in dataclasses.fields(cast("Any", kind))}
+
+
+def _fit_optional(fit: Fit) -> Fit:
+    return lambda found, rules: None if found is None else fit(found, rules)
+
+
+def _fit_each(fit: Fit, labels: int) -> Fit:
+    def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+        if rules.unfolds and isinstance(found, Mapping):
+            found = _rows(found, labels) if labels else list(found.values())
+        return tuple(
+            _placed(fit, item, rules, f"[{number}]") for number, item in enumerate(_list(found))
+        )
+
+    return fitted
+
+
+def _label_count(hint: Any) -> int:  # noqa: ANN401 - as above
+    """How many labels a row of this type has before its number; 0 for what is no row."""
+    return len(typing.get_args(hint)) - 1 if typing.get_origin(hint) is tuple else 0
+
+
+def _rows(found: Mapping[str, Any], labels: int) -> list[Any]:
+    if labels == 1:
+        return [[label, value] for label, value in found.items()]
+    nested = ((label, inner) for label, inner in found.items() if isinstance(inner, Mapping))
+    return [[label, *row] for label, inner in nested for row in _rows(inner, labels - 1)]
+
+
+def _fit_all(fits: tuple[Fit, ...]) -> Fit:
+    def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+        items = _list(found)
+        if len(items) != len(fits):
+            raise MisfitError(f"{len(fits)} values are expected, not {_shown(found)}")
+        return tuple(fit(item, rules) for fit, item in zip(fits, items))  # noqa: B905 - their lengths are equal
+
+    return fitted
+
+
+def _placed(fit: Fit, found: object, rules: Rules, part: str) -> Any:  # noqa: ANN401 - as above
+    try:
+        return fit(found, rules)
+    except MisfitError as error:
+        raise error.under(part) from error
+
+
+def _shown(found: object) -> str:
+    return reprlib.repr(found)
+
+
+def _list(found: object) -> list[Any]:
+    if not isinstance(found, list):
+        raise MisfitError(f"a list is expected, not {_shown(found)}")
+    return found
+
+
+def _member(kind: type[Enum], found: object) -> Enum:
+    try:
+        return kind(found)
+    except ValueError as error:
+        raise MisfitError(f"{_shown(found)} is no {kind.__name__}") from error
+
+
+def _text(found: object, rules: Rules) -> str:
+    if not isinstance(found, str):
+        raise MisfitError(f"{_shown(found)} is no str")
+    return rules.clean(found)
+
+
+def _truth(found: object, _: Rules) -> bool:
+    if not isinstance(found, bool):
+        raise MisfitError(f"{_shown(found)} is no bool")
+    return found
+
+
+def _integer(found: object, _: Rules) -> int:
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise MisfitError(f"{_shown(found)} is no int")
+    return found
+
+
+def _number(found: object, _: Rules) -> float:
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        raise MisfitError(f"{_shown(found)} is no float")
+    try:
+        number = float(found)
+    except OverflowError as error:
+        raise MisfitError("a number that is too large") from error
+    if not math.isfinite(number):
+        raise MisfitError(f"{_shown(found)} is not finite")
+    return number
+
+
+SCALARS: Mapping[type, Fit] = {str: _text, bool: _truth, int: _integer, float: _number}
