@@ -225,6 +225,7 @@ class App:
             requests=self._routes.requests,
             refused_connections=self._server.refused,
             failed_handshakes=self._server.failed_handshakes if self._security.context() else None,
+            last_reload_successful=self._security.last_reload_successful(),
             dropped_log_lines=self._dropped_log_lines(),
         )
 
@@ -275,7 +276,7 @@ class App:
 
         node = self._identity.node
         try:
-            status = NodeStatus(settings, node)
+            status = NodeStatus(settings, node, self._call)
         except ValueError as error:
             log.error("no conditions are written: %s", error)  # noqa: TRY400 - one sentence says it
             return

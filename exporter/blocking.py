@@ -8,12 +8,20 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
 SLOW_SECS = 0.05
 """A call that takes longer no longer makes the others wait: they get a thread of their own."""
+
+
+class CallBlocking(Protocol):
+    """How a function that may block for ever is called: elsewhere, never on the event loop."""
+
+    def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
+        """Return the function's result; giving up on the awaitable does not wait for it."""
+        ...
 
 
 class DaemonThreads:

@@ -11,6 +11,7 @@ from typing import Any
 
 from exporter.config import Config
 from exporter.config_knobs import duration_secs
+from exporter.regular_file import FileUnusable, read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,7 +21,10 @@ else:
 ENV_PREFIX = "APP__"
 DEFAULT_FILES = ("config/default.toml", "config/local.toml")
 
+MAX_FILE_BYTES = 1024 * 1024
 MAX_PATTERN_CHARS = 128
+MAX_NUMBER = 2**53
+"""No number of the configuration is larger; a float still holds every whole one."""
 
 TYPE_NAMES = {
     bool: "true or false",
@@ -73,15 +77,13 @@ def file_layers(named: str | None) -> list[Layer]:
 def read_file(path: Path) -> Layer:
     """The layer of one TOML file; raises ConfigError."""
     try:
-        text = path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
-    try:
-        return Layer(str(path), tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: is not valid TOML: {error or 'nested too deeply'}") from error
+        return Layer(str(path), tomllib.loads(read_text(path, MAX_FILE_BYTES)))
+    except FileUnusable as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: is not valid TOML: nested too deeply") from error
+    except ValueError as error:  # not valid, or a number of thousands of digits
+        raise ConfigError(f"{path}: is not valid TOML: {error}") from error
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
@@ -154,7 +156,9 @@ def _value(hint: Any, found: Any, layer: Layer, name: str) -> Any:
 
 
 def _scalar(hint: Any, found: Any, layer: Layer, name: str) -> Any:
-    if hint is float and isinstance(found, int) and not isinstance(found, bool):
+    if hint in (int, float) and type(found) is int and abs(found) > MAX_NUMBER:
+        raise _wrong(layer, name, "a number of many digits", f"at most {MAX_NUMBER}")
+    if hint is float and type(found) is int:
         return float(found)
     if type(found) is not hint:
         raise _wrong(layer, name, found, TYPE_NAMES[hint])
@@ -194,7 +198,7 @@ def _split(text: Any, layer: Layer, name: str) -> Any:
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
         return tomllib.loads(f"list = {text}")["list"]
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(layer, name, text, "a TOML array or words between commas") from error
 
 

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.config import Config
 from exporter.faults import persistence
 from exporter.faults.engine import Reasoner, rule_book
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
-from exporter.sources.interface import CallBlocking
 
 BOOT_ID = "sys/kernel/random/boot_id"
 LAST_WRITE_SECS = 0.3

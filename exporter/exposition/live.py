@@ -25,6 +25,7 @@ class Moment:
     requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
     refused_connections: int = 0
     failed_handshakes: int | None = None  # None while connections are not encrypted
+    last_reload_successful: bool | None = None  # None without files of certificates and tokens
     dropped_log_lines: int = 0
 
 
@@ -109,6 +110,13 @@ LIVE_FAMILIES = (
         Kind.COUNTER,
         (),
         lambda _, moment: one(moment.failed_handshakes),
+    ),
+    LiveFamily(
+        "hw_exporter_credentials_last_reload_successful",
+        "Whether the files of certificates and tokens could be read the last time; absent without.",
+        Kind.GAUGE,
+        (),
+        lambda _, moment: one(moment.last_reload_successful),
     ),
     LiveFamily(
         "hw_exporter_log_lines_dropped_total",

@@ -7,12 +7,13 @@ import asyncio
 import json
 import re
 import ssl
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from exporter.blocking import CallBlocking
 from exporter.config import NodeConditions
+from exporter.regular_file import FileUnusable, read_text
 
 REQUEST_SECS = 10.0
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
@@ -20,6 +21,8 @@ MAX_REFUSAL_BYTES = 4096
 MAX_REFUSAL_CHARS = 300
 HTTP_OK = 200
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+MAX_FILE_BYTES = 1024 * 1024
+TOKEN = re.compile(r"[!-~]+")
 NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
@@ -30,23 +33,25 @@ class PatchRefused(Exception):  # noqa: N818 - an expected answer of the API
 class NodeStatus:
     """Patches the status of one node and of no other."""
 
-    def __init__(self, settings: NodeConditions, node: str) -> None:
-        """Take the name of our node; raises ValueError for one that cannot be a node's."""
+    def __init__(self, settings: NodeConditions, node: str, call: CallBlocking) -> None:
+        """Take the name of our node; raise ValueError for one that cannot be a node's."""
         if not NODE_NAME.fullmatch(node):
             raise ValueError(f"{node!r} cannot be the name of a node; is NODE_NAME set?")
         self._settings = settings
+        self._call = call
         self._url = f"{settings.api_server.rstrip('/')}/api/v1/nodes/{node}/status"
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The node after the patch; raises PatchRefused."""
+        """Return the node after the patch; raise PatchRefused."""
         try:
+            headers, trust = await self._call(lambda: (self._headers(), self._trust()))
             async with (
                 aiohttp.ClientSession(
                     timeout=aiohttp.ClientTimeout(total=REQUEST_SECS),
-                    connector=aiohttp.TCPConnector(ssl=self._trust(), force_close=True),
+                    connector=aiohttp.TCPConnector(ssl=trust, force_close=True),
                 ) as session,
                 session.patch(
-                    self._url, json=body, headers=self._headers(), allow_redirects=False
+                    self._url, json=body, headers=headers, allow_redirects=False
                 ) as answer,
             ):
                 if answer.status != HTTP_OK:
@@ -62,17 +67,31 @@ class NodeStatus:
 
     def _headers(self) -> dict[str, str]:
         # Read at each request: Kubernetes renews the token in its file.
-        token = Path(self._settings.token_file).read_text("ascii").strip()
+        token = _content("token_file", self._settings.token_file).strip()
+        if not TOKEN.fullmatch(token):
+            raise PatchRefused("node_conditions.token_file: holds no token")
         return {"Authorization": f"Bearer {token}", "Content-Type": STRATEGIC_MERGE}
 
     def _trust(self) -> ssl.SSLContext | bool:
         if not self._settings.ca_file:
             return True
-        return ssl.create_default_context(cafile=self._settings.ca_file)
+        authorities = _content("ca_file", self._settings.ca_file)
+        try:
+            return ssl.create_default_context(cadata=authorities)
+        except (ssl.SSLError, ValueError) as error:
+            raise PatchRefused("node_conditions.ca_file: no PEM certificates") from error
+
+
+def _content(key: str, name: str) -> str:
+    """Return the text of a file that the configuration names; raise PatchRefused."""
+    try:
+        return read_text(name, MAX_FILE_BYTES)
+    except FileUnusable as error:
+        raise PatchRefused(f"node_conditions.{key}: {name}: {error}") from error
 
 
 async def _refusal(answer: aiohttp.ClientResponse) -> str:
-    """The answer's status and the API's own sentence, which names the right or the policy."""
+    """Return the status and the API's own sentence, which names the right or the policy."""
     said = f"the API answered {answer.status} {answer.reason}"
     try:
         status = json.loads(await answer.content.read(MAX_REFUSAL_BYTES))

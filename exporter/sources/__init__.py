@@ -94,7 +94,9 @@ def chosen(config: Config, rows: tuple[SourceRow, ...] = SOURCES) -> tuple[Sourc
     known = {row.name for row in rows}
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in known:
-            raise ValueError(f"there is no source {name!r}; there are {', '.join(sorted(known))}")
+            raise ValueError(
+                f"there is no source {name[:80]!r}; there are {', '.join(sorted(known))}"
+            )
     return tuple(row for row in rows if _runs(row, config))
 
 

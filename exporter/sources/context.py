@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.config import Config
 from exporter.probes.child import Children
 from exporter.sources.gpu_release import GpuRelease
-from exporter.sources.interface import CallBlocking
 
 
 @dataclass(frozen=True, slots=True)

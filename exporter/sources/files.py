@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.model.reading import Reading
-from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.interface import SourceAbsent, SourceFailed
 
 MAX_FILE_BYTES = 1024 * 1024
 FILE_DEADLINE_SECS = 2.0

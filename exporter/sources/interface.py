@@ -1,12 +1,9 @@
 """What a source is: one place that readings come from."""
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
-
-T = TypeVar("T")
 
 
 class SourceAbsent(Exception):  # noqa: N818 - an expected answer, not an error
@@ -15,14 +12,6 @@ class SourceAbsent(Exception):  # noqa: N818 - an expected answer, not an error
 
 class SourceFailed(Exception):  # noqa: N818 - same family of names as SourceAbsent
     """The source is there and could not be read; the message says why in one sentence."""
-
-
-class CallBlocking(Protocol):
-    """How a function that may block for ever is called: elsewhere, never on the event loop."""
-
-    def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
-        """The function's result; giving up on the awaitable does not wait for the function."""
-        ...
 
 
 class Source(Protocol):

@@ -14,14 +14,12 @@ import hmac
 import importlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
-from typing import Protocol, TypeVar
 
+from exporter.blocking import CallBlocking
 from exporter.web.credentials import SecurityError, Tokens
-
-T = TypeVar("T")
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/ready"})
 """What probes of Kubernetes ask: they have no certificate and no password, and learn nothing."""
@@ -56,14 +54,6 @@ class Client:
     path: str
     authorization: str
     has_certificate: bool  # one that was verified
-
-
-class CallBlocking(Protocol):
-    """How a function that takes long is called: elsewhere, never on the event loop."""
-
-    def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
-        """Return the function's result."""
-        ...
 
 
 class PasswordVerifier:

@@ -5,9 +5,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-MAX_TOKEN_FILE_BYTES = 64 * 1024
 LEAST_TOKEN_CHARS = 16
 COSTS = range(4, 16)
 _HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
@@ -25,21 +23,18 @@ class Tokens:
     digests: tuple[bytes, ...] = ()
 
     def accept(self, token: str) -> bool:
-        """Whether this is one of the tokens; takes the same time whichever it is."""
+        """Return whether this is one of the tokens, taking the same time whichever it is."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         same = [hmac.compare_digest(digest, known) for known in self.digests]
         return any(same)
 
 
-def read_tokens(name: str) -> Tokens:
-    """The tokens of the file, one on each line; none when no file is named.
+def parse_tokens(content: bytes, where: str) -> Tokens:
+    """Return the tokens of the file's content, one on each line.
 
-    Raises SecurityError, which never repeats what is in the file.
+    Raise SecurityError, which begins with `where` and never repeats what is in the file.
     """
-    if not name:
-        return Tokens()
-    where = f"server.auth.bearer_token_file: {name}"
-    lines = [line.strip() for line in _text_of(name, where).splitlines()]
+    lines = [line.strip() for line in content.decode("utf-8", "replace").split("\n")]
     tokens = [line for line in lines if line]
     if not tokens:
         raise SecurityError(f"{where}: holds no token")
@@ -50,19 +45,8 @@ def read_tokens(name: str) -> Tokens:
     return Tokens(tuple(hashlib.sha256(token.encode()).digest() for token in tokens))
 
 
-def _text_of(name: str, where: str) -> str:
-    try:
-        with Path(name).open("rb") as file:
-            content = file.read(MAX_TOKEN_FILE_BYTES + 1)
-    except OSError as error:
-        raise SecurityError(f"{where}: cannot be read: {error.strerror}") from error
-    if len(content) > MAX_TOKEN_FILE_BYTES:
-        raise SecurityError(f"{where}: is larger than {MAX_TOKEN_FILE_BYTES} bytes")
-    return content.decode("utf-8", "replace")
-
-
 def usable_users(users: Mapping[str, str]) -> Mapping[str, str]:
-    """The users with their bcrypt hashes, each checked; raises SecurityError."""
+    """Return the users with their bcrypt hashes, each checked; raise SecurityError."""
     for name, stored in users.items():
         where = f"server.auth.basic_users.{name}"
         if not name or ":" in name:

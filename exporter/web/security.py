@@ -1,52 +1,64 @@
 """Who may speak to the server and how: certificates, passwords and tokens from their files.
 
-The files are read again when they change, so that certificates and tokens can be rotated without
-a restart; while a changed file is unusable, what was read before stays in force.
+The files are read again every few seconds, so that certificates and tokens can be rotated without
+a restart; while one of them is unusable, what was read before stays in force.
 """
 
 import asyncio
+import hashlib
 import logging
-import os
 import ssl
+from collections.abc import Mapping
 
+from exporter.blocking import CallBlocking
 from exporter.config import Server
-from exporter.web.auth import Authenticator, CallBlocking, PasswordVerifier
-from exporter.web.credentials import SecurityError, Tokens, read_tokens, usable_users
-from exporter.web.tls import load_context
+from exporter.regular_file import FileUnusable, read_regular
+from exporter.web.auth import Authenticator, PasswordVerifier
+from exporter.web.credentials import SecurityError, Tokens, parse_tokens, usable_users
+from exporter.web.tls import load_context, require_certificate
 
-LOOK_SECS = 5.0
+RELOAD_SECS = 5.0
+TOKENS_KEY = "bearer_token_file"
+MAX_BYTES = {TOKENS_KEY: 64 * 1024}
+MAX_PEM_BYTES = 1024 * 1024
 
 log = logging.getLogger("exporter")
-
-Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
 class Security:
     """What `[server.tls]` and `[server.auth]` ask for, always as the files last said it."""
 
     def __init__(self, server: Server, call: CallBlocking) -> None:
-        """Read every file; raises SecurityError."""
+        """Read every file; raise SecurityError."""
         self._server = server
         self._call = call
-        files = (
-            server.tls.cert_file,
-            server.tls.key_file,
-            server.tls.client_ca_file,
-            server.auth.bearer_token_file,
-        )
-        self._files = tuple(name for name in files if name)
-        self._stamp = self._look()
+        tls = server.tls
+        require_certificate(tls)
+        files = {
+            "cert_file": tls.cert_file,
+            "key_file": tls.key_file,
+            "client_ca_file": tls.client_ca_file,
+            TOKENS_KEY: server.auth.bearer_token_file,
+        }
+        self._names = {key: name for key, name in files.items() if name}
         users = usable_users(server.auth.basic_users)
         self._passwords = PasswordVerifier(users, call) if users else None
-        self._context, self._tokens = self._read()
+        self._error = ""
+        contents = self._read()
+        self._digest = _digest(contents)
+        self._context, self._tokens = self._load(contents)
 
     def context(self) -> ssl.SSLContext | None:
-        """What new connections are encrypted with; None for plain HTTP."""
+        """Return what new connections are encrypted with; None for plain HTTP."""
         return self._context
 
     def tokens(self) -> Tokens:
-        """The bearer tokens that are accepted now."""
+        """Return the bearer tokens that are accepted now."""
         return self._tokens
+
+    def last_reload_successful(self) -> bool | None:
+        """Return whether the files could be read the last time; None when there are none."""
+        return not self._error if self._names else None
 
     def authenticator(self) -> Authenticator:
         """Return what decides about each request."""
@@ -57,34 +69,45 @@ class Security:
         )
 
     async def watch(self) -> None:
-        """Look at the files every few seconds, for ever."""
-        while self._files:
-            await asyncio.sleep(LOOK_SECS)
+        """Read the files every few seconds, for ever."""
+        while self._names:
+            await asyncio.sleep(RELOAD_SECS)
             await self.refresh()
 
     async def refresh(self) -> None:
-        """Read the files again if one of them has changed; a mistake is logged once."""
-        stamp = await self._call(self._look)
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
+        """Read the files again and take what has changed; a mistake is logged once."""
         try:
-            self._context, self._tokens = await self._call(self._read)
+            contents = await self._call(self._read)
+            digest = _digest(contents)
+            if digest != self._digest:
+                self._context, self._tokens = await self._call(lambda: self._load(contents))
         except SecurityError as error:
-            log.error("%s; what was read before stays in force", error)  # noqa: TRY400 - one sentence says it
-        else:
+            if str(error) != self._error:
+                log.error("%s; what was read before stays in force", error)  # noqa: TRY400 - one sentence says it
+            self._error = str(error)
+            return
+        if digest != self._digest or self._error:
             log.info("certificates and tokens were read again")
+        self._digest, self._error = digest, ""
 
-    def _read(self) -> tuple[ssl.SSLContext | None, Tokens]:
-        return load_context(self._server.tls), read_tokens(self._server.auth.bearer_token_file)
+    def _read(self) -> dict[str, bytes]:
+        """Return what is in the files, by key; raise SecurityError."""
+        contents = {}
+        for key, name in self._names.items():
+            section = "auth" if key == TOKENS_KEY else "tls"
+            try:
+                contents[key] = read_regular(name, MAX_BYTES.get(key, MAX_PEM_BYTES))
+            except FileUnusable as error:
+                raise SecurityError(f"server.{section}.{key}: {name}: {error}") from error
+        return contents
 
-    def _look(self) -> Stamp:
-        return tuple(_stamp_of(name) for name in self._files)
+    def _load(self, contents: Mapping[str, bytes]) -> tuple[ssl.SSLContext | None, Tokens]:
+        tokens = Tokens()
+        if TOKENS_KEY in contents:
+            where = f"server.auth.{TOKENS_KEY}: {self._names[TOKENS_KEY]}"
+            tokens = parse_tokens(contents[TOKENS_KEY], where)
+        return load_context(self._server.tls, contents), tokens
 
 
-def _stamp_of(name: str) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(name)  # noqa: PTH116 - follows the link that a mounted secret is
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+def _digest(contents: Mapping[str, bytes]) -> list[bytes]:
+    return [hashlib.sha256(content).digest() for content in contents.values()]

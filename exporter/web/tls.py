@@ -1,42 +1,44 @@
 """TLS as the configuration asks for it, and the handshake of each encrypted connection."""
 
 import asyncio
+import os
 import ssl
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from exporter.config import Tls
 from exporter.web.credentials import SecurityError
 
 
-def load_context(tls: Tls) -> ssl.SSLContext | None:
-    """The TLS context of the files named; None when no certificate is named.
+def require_certificate(tls: Tls) -> None:
+    """Raise SecurityError where a key or authorities are named, but no certificate."""
+    for key in ("key_file", "client_ca_file"):
+        if getattr(tls, key) and not tls.cert_file:
+            raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
+
+
+def load_context(tls: Tls, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
+    """Return the TLS context of these files by key; None when no certificate is named.
 
     A client certificate is asked for where `client_ca_file` is named, and checked if it is
     given; whether one is needed is decided for each request, since probes have none.
-    Raises SecurityError.
+    Raise SecurityError.
     """
     if not tls.cert_file:
-        for key in ("key_file", "client_ca_file"):
-            if getattr(tls, key):
-                raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.set_alpn_protocols(["http/1.1"])
-    _load_own_certificate(context, tls)
+    _load_own_certificate(context, tls, files)
     if tls.client_ca_file:
-        _load_authorities(context, tls.client_ca_file)
+        _load_authorities(context, tls.client_ca_file, files["client_ca_file"])
     return context
 
 
-def _load_own_certificate(context: ssl.SSLContext, tls: Tls) -> None:
-    _require_readable("cert_file", tls.cert_file)
-    if tls.key_file:
-        _require_readable("key_file", tls.key_file)
+def _load_own_certificate(context: ssl.SSLContext, tls: Tls, files: Mapping[str, bytes]) -> None:
     key_name = tls.key_file or tls.cert_file
 
     def no_password() -> str:
@@ -44,32 +46,33 @@ def _load_own_certificate(context: ssl.SSLContext, tls: Tls) -> None:
         raise SecurityError(f"server.tls.key_file: {key_name}: the key is encrypted")
 
     try:
-        context.load_cert_chain(tls.cert_file, tls.key_file or None, no_password)
+        with _named(files["cert_file"]) as cert, _named(files.get("key_file", b"")) as key:
+            context.load_cert_chain(cert, key if tls.key_file else None, no_password)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             sentence = f"server.tls.key_file: {key_name}: is not the key of {tls.cert_file}"
         else:
-            files = " and ".join(dict.fromkeys((tls.cert_file, key_name)))
-            sentence = f"server.tls.cert_file: {files}: not a PEM certificate with its key"
+            named = " and ".join(dict.fromkeys((tls.cert_file, key_name)))
+            sentence = f"server.tls.cert_file: {named}: not a PEM certificate with its key"
         raise SecurityError(sentence) from error
 
 
-def _load_authorities(context: ssl.SSLContext, name: str) -> None:
-    _require_readable("client_ca_file", name)
+def _load_authorities(context: ssl.SSLContext, name: str, content: bytes) -> None:
     try:
-        context.load_verify_locations(name)
+        with _named(content) as file:
+            context.load_verify_locations(file)
     except ssl.SSLError as error:
         raise SecurityError(f"server.tls.client_ca_file: {name}: no PEM certificates") from error
     context.verify_mode = ssl.CERT_OPTIONAL
 
 
-def _require_readable(key: str, name: str) -> None:
-    try:
-        Path(name).open("rb").close()
-    except OSError as error:
-        raise SecurityError(
-            f"server.tls.{key}: {name}: cannot be read: {error.strerror}"
-        ) from error
+@contextmanager
+def _named(content: bytes) -> Iterator[str]:
+    """Give this content a name for OpenSSL, which only reads files; it stays in memory."""
+    with os.fdopen(os.memfd_create("pem"), "wb") as file:
+        file.write(content)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"
 
 
 class TlsHandshake(asyncio.Protocol):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from exporter.blocking import DaemonThreads
 from exporter.config import NodeConditions
 from exporter.kubernetes.api import NodeStatus, PatchRefused
 from tests.fakes.certificates import Authority
@@ -33,7 +34,11 @@ class _Api:
         said = (request.headers["Authorization"], request.headers["Content-Type"])
         self.requests.append((f"{request.method} {request.path}", *said, await request.json()))
         status, text = self.answer
-        return web.Response(status=status, text=text, headers={"Location": "https://127.0.0.1/"})
+        return web.Response(
+            status=status,
+            text=text,
+            headers={"Location": f"https://127.0.0.1:{self.port}/elsewhere"},
+        )
 
     def settings(self) -> NodeConditions:
         return NodeConditions(
@@ -63,7 +68,7 @@ async def _serving(folder: Path) -> AsyncIterator[_Api]:
 async def test_the_status_of_our_own_node_is_patched(tmp_path: Path) -> None:
     """One PATCH of our node's status, merged by type, with the token as it is in its file now."""
     async with _serving(tmp_path) as api:
-        status = NodeStatus(api.settings(), "gpu-node-7.example")
+        status = NodeStatus(api.settings(), "gpu-node-7.example", DaemonThreads())
         await status.patch({"status": {}})
         api.token_file.write_text(f"{TOKEN}-renewed\n")
         assert await status.patch({"status": {}}) == {"status": {"conditions": []}}
@@ -77,14 +82,27 @@ async def test_the_status_of_our_own_node_is_patched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [(403, "{}"), (404, "[]"), (409, "{}"), (500, ""), (302, ""), (200, "no JSON"), (200, "")],
+    [
+        (403, "{}"),
+        (404, "[]"),
+        (409, "{}"),
+        (500, ""),
+        (302, ""),
+        (307, ""),
+        (308, ""),
+        (200, "no JSON"),
+        (200, ""),
+    ],
 )
 async def test_other_answers_are_refusals(answer: tuple[int, str], tmp_path: Path) -> None:
-    """Whatever the API answers but the node, it is one sentence that holds no token."""
+    """Whatever the API answers but the node, it is one sentence that holds no token.
+
+    A redirect is not followed: the token goes to the API server and nowhere else.
+    """
     async with _serving(tmp_path) as api:
         api.answer = answer
         with pytest.raises(PatchRefused) as caught:
-            await NodeStatus(api.settings(), "n1").patch({"status": {}})
+            await NodeStatus(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
     assert len(api.requests) == 1
     assert TOKEN not in str(caught.value)
 
@@ -95,7 +113,7 @@ async def test_the_reason_of_a_refusal_is_kept(tmp_path: Path) -> None:
         for message in ("policy 'own-node-only' denied request", "x" * 3000):
             api.answer = (422, json.dumps({"kind": "Status", "message": message}))
             with pytest.raises(PatchRefused) as caught:
-                await NodeStatus(api.settings(), "n1").patch({"status": {}})
+                await NodeStatus(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
             assert message[:200] in str(caught.value)
             assert len(str(caught.value)) < 400
 
@@ -111,7 +129,7 @@ async def test_a_stranger_is_not_told_the_token(tmp_path: Path) -> None:
             ca_file=str(stranger.file),
         )
         with pytest.raises(PatchRefused):
-            await NodeStatus(settings, "n1").patch({"status": {}})
+            await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert api.requests == []
 
 
@@ -125,11 +143,24 @@ async def test_missing_files_and_servers_are_refusals(tmp_path: Path) -> None:
         NodeConditions(api_server="https://127.0.0.1:1", token_file=str(token), ca_file=""),
     ):
         with pytest.raises(PatchRefused):
-            await NodeStatus(settings, "n1").patch({"status": {}})
+            await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"two words", b"a\r\nX-Evil: 1", b"x" * 2_000_000]
+)
+async def test_a_token_that_cannot_be_sent_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    """What is no token is not sent, and is not repeated in the sentence."""
+    token = tmp_path / "token"
+    token.write_bytes(content)
+    settings = NodeConditions(token_file=str(token), ca_file="")
+    with pytest.raises(PatchRefused, match=r"^node_conditions\.token_file: ") as caught:
+        await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
+    assert "Evil" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["", "../pods/x", "a/b", "N1", "n1?x", "-a", "a" * 300])
 def test_no_other_place_can_be_meant(name: str) -> None:
     """What is not a node's name is refused before any request."""
     with pytest.raises(ValueError, match="cannot be the name of a node"):
-        NodeStatus(NodeConditions(), name)
+        NodeStatus(NodeConditions(), name, DaemonThreads())

@@ -10,6 +10,7 @@ from typing import Any
 from exporter.faults.entities.vocabulary import Vocabulary
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
+from exporter.regular_file import FileUnusable, read_regular
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -100,14 +101,10 @@ def _read_rule(row: Mapping[str, Any], text: str, file: _File, vocabulary: Vocab
 
 def _text(path: Path, file: _File) -> str:
     try:
-        with path.open("rb") as opened:
-            raw = opened.read(MAX_FILE_BYTES + 1)
-        if len(raw) <= MAX_FILE_BYTES:
-            return raw.decode("utf-8")
-        file.mistakes.append(Mistake(file.name, f"is larger than {MAX_FILE_BYTES} bytes"))
-        file.reason = "unreadable"
-    except OSError as error:
-        file.mistakes.append(Mistake(file.name, f"cannot be read: {error.strerror}"))
+        raw = read_regular(path, MAX_FILE_BYTES)
+        return raw.decode("utf-8")
+    except FileUnusable as error:
+        file.mistakes.append(Mistake(file.name, str(error)))
         file.reason = "unreadable"
     except UnicodeDecodeError as error:
         file.mistakes.append(Mistake(file.name, f"is not UTF-8 text (byte {error.start})"))
@@ -118,7 +115,7 @@ def _text(path: Path, file: _File) -> str:
 def _table(text: str, file: _File) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits as well
         sentence = f"is not valid TOML: {error or 'nested too deeply'}"
         file.mistakes.append(Mistake(file.name, sentence))
         file.reason = "syntax"

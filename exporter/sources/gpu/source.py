@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.config import Demo
 from exporter.config import Gpu as GpuConfig
 from exporter.model.gpu import GpuBackend, Gpus
@@ -17,7 +18,6 @@ from exporter.sources.gpu.cache import CacheTtl, GpuCache
 from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend, program_paths
 from exporter.sources.gpu.nvml import NvmlBackend, build_nvml_probe
 from exporter.sources.gpu.xid_events import GpuEvents
-from exporter.sources.interface import CallBlocking
 
 PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""

@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.sources.files import FILE_DEADLINE_SECS, read_text
 from exporter.sources.host.mounts import Mount, parse_mountinfo, uppermost
 from exporter.sources.host.sysfs import Gaps
-from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.interface import SourceAbsent, SourceFailed
 
 STATVFS_DEADLINE_SECS = 1.0
 MOST_STUCK = 8

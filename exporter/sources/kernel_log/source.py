@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from exporter.blocking import CallBlocking
 from exporter.model.reading import Reading
-from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.kernel_log.checkpoint import Saved, dump_state, read_state, write_state
 from exporter.sources.kernel_log.device import DeviceWatcher
 from exporter.sources.kernel_log.pipeline import Intake, PrintClock

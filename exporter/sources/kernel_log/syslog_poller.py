@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from exporter.sources.interface import CallBlocking
+from exporter.blocking import CallBlocking
 from exporter.sources.kernel_log.pipeline import Intake
 from exporter.sources.kernel_log.syslog import KlogCtl, SyslogRing, feed
 

@@ -6,8 +6,9 @@ Fields: https://github.com/kubernetes/kubelet/blob/master/pkg/apis/podresources/
 
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.model.label import clean_text
-from exporter.sources.interface import CallBlocking, SourceFailed
+from exporter.sources.interface import SourceFailed
 from exporter.sources.workloads.kubelet import Allocation, gpus_among
 from exporter.sources.workloads.kubelet_grpc import CallFailed, call
 from exporter.sources.workloads.protobuf_wire import parts, texts

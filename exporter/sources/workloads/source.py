@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.blocking import CallBlocking
 from exporter.model.gpu import Gpus
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workloads
 from exporter.sources.files import FILE_DEADLINE_SECS, read_text
-from exporter.sources.interface import CallBlocking, SourceAbsent, SourceFailed
+from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.workloads.aggregate import WorkloadAccounts
 from exporter.sources.workloads.attribution import NodeSight
 from exporter.sources.workloads.clients import pids_on

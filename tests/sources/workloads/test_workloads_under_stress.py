@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.blocking import DaemonThreads
+from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.exposition.render import Format, render
 from exporter.exposition.workloads import FAMILIES
@@ -15,7 +15,6 @@ from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.model.workload import Workloads
-from exporter.sources.interface import CallBlocking
 from exporter.sources.workloads.aggregate import WorkloadAccounts
 from exporter.sources.workloads.pod_resources import PodResources
 from exporter.sources.workloads.processes import ProcessReader

@@ -1,0 +1,76 @@
+"""Reading files that somebody names: regular ones only, bounded in size and time."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+DEADLINE_SECS = 5.0
+NAMES = {
+    stat.S_IFDIR: "directory",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+}
+
+
+class FileUnusable(Exception):  # noqa: N818 - reads as what it is
+    """A file that cannot be used; the message goes on from its name: "cannot be read: …"."""
+
+
+def read_regular(name: str | Path, most_bytes: int, deadline_secs: float = DEADLINE_SECS) -> bytes:
+    """Return what is in the file, links followed; raise FileUnusable.
+
+    Reading happens in a daemon thread, since a file of a dead network filesystem never answers.
+    While one reading of a file hangs, none is begun.
+    """
+    result: list[bytes | FileUnusable] = []
+
+    def read() -> None:
+        try:
+            result.append(_read(str(name), most_bytes))
+        except FileUnusable as error:
+            result.append(error)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            reason = error.strerror if isinstance(error, OSError) else error
+            result.append(FileUnusable(f"cannot be read: {reason}"))
+
+    thread = threading.Thread(target=read, name=f"read {name}", daemon=True)
+    if any(other.name == thread.name for other in threading.enumerate()):
+        raise FileUnusable("cannot be read: its last reading has not ended yet")
+    thread.start()
+    thread.join(deadline_secs)
+    if not result:
+        raise FileUnusable(f"cannot be read: no answer within {deadline_secs:g} s")
+    if isinstance(result[0], FileUnusable):
+        raise result[0]
+    return result[0]
+
+
+def read_text(name: str | Path, most_bytes: int) -> str:
+    """Return the UTF-8 text in the file; raise FileUnusable."""
+    try:
+        return read_regular(name, most_bytes).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileUnusable(f"is not UTF-8 text (byte {error.start})") from error
+
+
+def _read(name: str, most_bytes: int) -> bytes:
+    # Looked at before it is opened, too: opening a device may already do something.
+    _require_regular(os.stat(name), most_bytes)  # noqa: PTH116 - names may be no paths
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        _require_regular(os.fstat(descriptor), most_bytes)
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise FileUnusable(f"is larger than {most_bytes} bytes")
+    return content
+
+
+def _require_regular(status: os.stat_result, most_bytes: int) -> None:
+    kind = stat.S_IFMT(status.st_mode)
+    if kind != stat.S_IFREG:
+        raise FileUnusable(f"cannot be read: is a {NAMES.get(kind, 'special file')}, not a file")
+    if status.st_size > most_bytes:
+        raise FileUnusable(f"is larger than {most_bytes} bytes")
