@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from exporter.config import Config
-from exporter.config_knobs import duration_secs
+from exporter.durations import ALLOWED as ALLOWED_DURATION
+from exporter.durations import parse_duration
 from exporter.regular_file import FileUnusable, read_text
 
 if sys.version_info >= (3, 11):
@@ -215,8 +216,8 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
     wanted = found if isinstance(found, tuple) else (found,)
     if one_of and not all(word in one_of for word in wanted):
         raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
-    if bounds.get("is_duration") and duration_secs(found) is None:
-        raise _wrong(layer, name, found, "a duration such as 500ms, 30s, 5m or 2h")
+    if bounds.get("is_duration") and not parse_duration(found):
+        raise _wrong(layer, name, found, ALLOWED_DURATION)
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         return
     lowest, highest = bounds.get("at_least"), bounds.get("at_most")

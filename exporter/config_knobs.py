@@ -1,6 +1,5 @@
 """What a knob is: a field of the configuration with default, sentence and bounds."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
@@ -35,11 +34,3 @@ def knob(
 def section(kind: type, doc: str) -> Any:
     """A nested table of the configuration."""
     return field(default_factory=kind, metadata={"doc": doc})
-
-
-def duration_secs(text: str) -> float | None:
-    """The seconds of a duration such as 500ms, 30s, 5m or 2h; None when it is none."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)", text)
-    if match is None or float(match[1]) == 0:
-        return None
-    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[match[2]]

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
@@ -12,8 +13,8 @@ from exporter.faults.engine import Reasoner, rule_book
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
+from exporter.state import BOOT_ID, StateFile, read_boot_id
 
-BOOT_ID = "sys/kernel/random/boot_id"
 LAST_WRITE_SECS = 0.3
 
 log = logging.getLogger("exporter.faults")
@@ -30,14 +31,14 @@ class Judging:
     """
 
     def __init__(self, config: Config, call: CallBlocking, stopwatch: Callable[[], float]) -> None:
-        self._folder = Path(config.state.dir) if config.state.dir else None
         self._call = call
         self._concluding: asyncio.Future[Judged] | None = None
         self._writing: asyncio.Future[None] | None = None
         self._news: str | None = None  # what is to be written
-        self._cannot_write = False
-        boot_id = _boot_id(Path(config.sources.proc_root)) if self._folder else ""
-        kept = persistence.read(self._folder, boot_id) if self._folder else None
+        folder = Path(config.state.dir) if config.state.dir else None
+        boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
+        self._file = persistence.state_file(folder, boot_id) if folder else None
+        kept = self._file.load(persistence.decode) if self._file else None
         self._reasoner = Reasoner(loaded_rules(config), stopwatch, boot_id, kept)
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
@@ -69,23 +70,13 @@ class Judging:
     def _keep(self) -> None:
         """Begin to write what has changed; a write that is under way goes on to it by itself."""
         is_writing = self._writing is not None and not self._writing.done()
-        if self._folder is not None and self._news is not None and not is_writing:
-            self._writing = asyncio.ensure_future(self._write(self._folder))
+        if self._file is not None and self._news is not None and not is_writing:
+            self._writing = asyncio.ensure_future(self._write(self._file))
 
-    async def _write(self, folder: Path) -> None:
+    async def _write(self, file: StateFile) -> None:
         while (news := self._news) is not None:
             self._news = None
-            await self._write_once(folder, news)
-
-    async def _write_once(self, folder: Path, text: str) -> None:
-        try:
-            await self._call(lambda: persistence.write(folder, text))
-        except OSError as error:
-            if not self._cannot_write:
-                log.warning("faults cannot be kept in %s: %s", folder, error.strerror)
-            self._cannot_write = True
-        else:
-            self._cannot_write = False
+            await self._call(partial(file.save, news))
 
 
 def loaded_rules(config: Config) -> RuleBook:
@@ -94,11 +85,3 @@ def loaded_rules(config: Config) -> RuleBook:
     for mistake in book.mistakes:
         log.warning("rules: %s", mistake)
     return book
-
-
-def _boot_id(proc: Path) -> str:
-    """The name of this boot; empty when it cannot be read: then nothing is kept."""
-    try:
-        return (proc / BOOT_ID).read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

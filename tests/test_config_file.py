@@ -104,8 +104,14 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"gpu": {"smi_paths": [1]}}, 'f: gpu.smi_paths[0] is "1", but must be a text'),
     ({"probes": {"name": "x"}}, "but must be a list"),
     ({"probes": [{"nmae": "x"}]}, 'f: unknown key "probes[0].nmae"; did you mean name?'),
-    ({"probes": [{"name": "x", "command": ["/x"], "every": "soon"}]}, "must be a duration"),
-    ({"probes": [{"name": "x", "command": ["/x"], "every": "0s"}]}, "must be a duration"),
+    (
+        {"probes": [{"name": "x", "command": ["/x"], "every": "soon"}]},
+        "must be a number with ms, s",
+    ),
+    (
+        {"probes": [{"name": "x", "command": ["/x"], "every": "0s"}]},
+        "must be a number with ms, s",
+    ),
     ({"probes": [{"command": ["/x"]}]}, 'probes[0].name is "", but must be unique'),
     ({"probes": [{"name": "x", "command": ["/x"]}] * 2}, "but must be unique"),
     ({"probes": [{"name": "x"}]}, "must begin with the absolute path of a program"),

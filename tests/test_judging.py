@@ -151,7 +151,7 @@ async def test_a_directory_that_cannot_be_written_is_said_once(
         )
         await asyncio.sleep(0.01)
     assert said.active
-    assert sum("cannot be kept" in record.message for record in caplog.records) == 1
+    assert sum("cannot be saved" in record.message for record in caplog.records) == 1
 
 
 async def test_mistakes_in_rules_are_logged_and_the_rest_counts(

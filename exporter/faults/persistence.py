@@ -1,7 +1,5 @@
 """What survives a restart within the same boot: faults whose evidence were events, and these."""
 
-import json
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +8,13 @@ from typing import Any
 from exporter.faults.alert_state import Binding, Slot
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Evidence
+from exporter.state import StateFile, dump
 
 NAME = "faults.json"
 VERSION = 1
-MAX_BYTES = 4 * 1024 * 1024
 MAX_EVENTS = 1000
 MAX_FAULTS = 500
 MAX_RAW_CHARS = 200
-
-log = logging.getLogger("exporter.faults")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,51 +27,25 @@ class Kept:
 
 
 def to_text(kept: Kept) -> str:
-    """The file's content: the latest events, and the faults."""
+    """Write the latest events and the faults as the text of the file."""
     events = sorted(kept.events, key=lambda event: event.boottime)[-MAX_EVENTS:]
     faults = list(kept.bindings.items())[:MAX_FAULTS]
-    document = {
-        "version": VERSION,
-        "boot_id": kept.boot_id,
+    content = {
         "faults": [_fault_row(slot, binding) for slot, binding in faults],
         "events": [_event_row(event) for event in events],
     }
-    return json.dumps(document, ensure_ascii=True)
+    return dump(content, kept.boot_id, VERSION)
 
 
-def from_text(text: str, boot_id: str) -> Kept | None:
-    """What a file says; None when it is of another boot or cannot be understood."""
-    try:
-        document = json.loads(text)
-        if document["version"] != VERSION or document["boot_id"] != boot_id or not boot_id:
-            return None
-        return Kept(
-            boot_id,
-            dict(map(_fault, document["faults"])),
-            tuple(map(_event, document["events"])),
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        log.warning("the kept faults cannot be understood and are left out: %s", error)
-        return None
+def decode(document: Mapping[str, Any]) -> Kept:
+    """Take apart what the file holds; raises one of MISFITS."""
+    faults = dict(map(_fault, document["faults"]))
+    return Kept(str(document["boot_id"]), faults, tuple(map(_event, document["events"])))
 
 
-def read(folder: Path, boot_id: str) -> Kept | None:
-    """What was kept in this directory; None when there is nothing of this boot."""
-    try:
-        with (folder / NAME).open("rb") as file:
-            return from_text(file.read(MAX_BYTES).decode("utf-8", "replace"), boot_id)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        log.warning("the kept faults cannot be read: %s", error.strerror)
-        return None
-
-
-def write(folder: Path, text: str) -> None:
-    """Replace the file in this directory as a whole; raises OSError."""
-    scratch = folder / f".{NAME}.new"
-    scratch.write_text(text, "utf-8")
-    scratch.replace(folder / NAME)
+def state_file(folder: Path, boot_id: str) -> StateFile:
+    """Name the file of this boot in this directory."""
+    return StateFile(folder / NAME, boot_id, VERSION)
 
 
 def _fault_row(slot: Slot, binding: Binding) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from exporter.config import ProbeCommand
-from exporter.config_knobs import duration_secs
+from exporter.durations import parse_duration
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes
 from exporter.model.reading import Reading
@@ -72,8 +72,8 @@ def _build(
         probe.name,
         Command(probe.command, around.environment),
         Schedule(
-            every_secs=duration_secs(probe.every) if probe.mode == "interval" else None,
-            deadline_secs=duration_secs(probe.deadline) or DEFAULT_DEADLINE_SECS,
+            every_secs=parse_duration(probe.every) if probe.mode == "interval" else None,
+            deadline_secs=parse_duration(probe.deadline) or DEFAULT_DEADLINE_SECS,
         ),
         around.children,
         LineReader(probe.name, around.is_taken, around.boottime),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from exporter.faults.expr.durations import ALLOWED, parse_duration
+from exporter.durations import ALLOWED, parse_duration
 from exporter.model.snapshot import Snapshot
 from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, PageRequest, error_answer, json_answer
 from exporter.web.fault_documents import faults_document

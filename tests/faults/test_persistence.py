@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from exporter.faults import persistence
 from exporter.faults.evaluate import Judge
-from exporter.faults.persistence import Kept, from_text, to_text
+from exporter.faults.persistence import Kept, decode, state_file, to_text
 from tests.faults.scenes import active, fault, gpu, judge, rule, scene, xid
 
 LOST = rule("lost", "gpu", "events(xid, code=79, within=60s) > 0", clear="up") + rule(
@@ -23,7 +22,8 @@ def kept_by(judging: Judge) -> str:
 
 def restarted(folder: Path, text: str, boot_id: str = "boot") -> Judge | None:
     """The process after it, if it takes over anything."""
-    kept = from_text(text, boot_id)
+    (folder / "faults.json").write_text(text)
+    kept = state_file(folder, boot_id).load(decode)
     if kept is None:
         return None
     again = judge(folder, LOST)
@@ -74,19 +74,8 @@ def test_another_boot_begins_anew(tmp_path: Path) -> None:
         {"events": "abc"},
     ],
 )
-def test_a_file_that_makes_no_sense_is_left_out(change: dict[str, Any]) -> None:
+def test_a_file_that_makes_no_sense_is_left_out(tmp_path: Path, change: dict[str, Any]) -> None:
     """Whatever stands in the file, the program starts."""
     document = {"version": 1, "boot_id": "boot", "faults": [], "events": []} | change
-    assert from_text(json.dumps(document), "boot") is None
-    assert from_text("[" * 100_000, "boot") is None
-    assert from_text("", "boot") is None
-
-
-def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    """What is written is what is read, and nothing is left beside it."""
-    text = to_text(Kept("boot", {}))
-    persistence.write(tmp_path, text)
-    persistence.write(tmp_path, text)
-    assert [path.name for path in tmp_path.iterdir()] == ["faults.json"]
-    assert persistence.read(tmp_path, "boot") == Kept("boot", {})
-    assert persistence.read(tmp_path / "none", "boot") is None
+    (tmp_path / "faults.json").write_text(json.dumps(document))
+    assert state_file(tmp_path, "boot").load(decode) is None

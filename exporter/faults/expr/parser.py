@@ -2,7 +2,7 @@
 
 import math
 
-from exporter.faults.expr.durations import ALLOWED, parse_duration
+from exporter.durations import ALLOWED, parse_duration
 from exporter.faults.expr.syntax import (
     MAX_COST,
     MAX_DEPTH,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from exporter.durations import show_duration
 from exporter.faults.entities.vocabulary import Vocabulary
-from exporter.faults.expr.durations import show_duration
 from exporter.faults.rules.rule import Rule
 
 _INTRODUCTION = """\

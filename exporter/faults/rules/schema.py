@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from exporter.durations import ALLOWED, parse_duration
 from exporter.faults.entities.graph import RELATIONS
 from exporter.faults.entities.vocabulary import Vocabulary, did_you_mean
 from exporter.faults.expr.compile import Meaning, meaning_of
-from exporter.faults.expr.durations import ALLOWED, parse_duration
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import ExpressionError
 from exporter.faults.expr.typecheck import check_condition

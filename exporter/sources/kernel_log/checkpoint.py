@@ -1,7 +1,5 @@
 """The small file that lets a restart neither lose nor repeat what the log said in this boot."""
 
-import json
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ from typing import Any
 
 from exporter.model.kernel_log import XidCount
 from exporter.sources.kernel_log.counters import Tally
+from exporter.state import StateFile, dump
 
 FILE_NAME = "kernel_log.json"
 VERSION = 1
@@ -41,10 +40,8 @@ class Saved:
 def dump_state(boot_id: str, position: Position, tally: Tally) -> str:
     """The text of the file."""
     xids = [[xid.gpu, xid.code, xid.count, xid.last_at] for xid in tally.xids.values()]
-    return json.dumps(
+    return dump(
         {
-            "version": VERSION,
-            "boot_id": boot_id,
             "sequence": position.sequence,
             "stamp": position.stamp,
             "records": tally.records,
@@ -57,39 +54,21 @@ def dump_state(boot_id: str, position: Position, tally: Tally) -> str:
             "xids": xids,
             "gpu_uuids": tally.gpu_uuids,
         },
-        separators=(",", ":"),
+        boot_id,
+        VERSION,
     )
 
 
-def load_state(text: str, boot_id: str) -> Saved | None:
-    """What the text says, or None when it is of another boot, another version or malformed."""
-    try:
-        state = json.loads(text)
-        if state["version"] != VERSION or state["boot_id"] != boot_id:
-            return None
-        sequence = state["sequence"]
-        position = Position(None if sequence is None else int(sequence), float(state["stamp"]))
-        return Saved(position, _tally(state))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
+def decode(state: Mapping[str, Any]) -> Saved:
+    """Take apart what the file holds; raises one of MISFITS."""
+    sequence = state["sequence"]
+    position = Position(None if sequence is None else int(sequence), float(state["stamp"]))
+    return Saved(position, _tally(state))
 
 
-def read_state(directory: Path, boot_id: str) -> Saved | None:
-    """What the file in this directory says; None when it is not there or not of this boot."""
-    try:
-        with (directory / FILE_NAME).open("rb") as file:
-            text = file.read(MAX_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return None
-    return load_state(text, boot_id)
-
-
-def write_state(directory: Path, text: str) -> None:
-    """Replace the file whole; raises OSError."""
-    target = directory / FILE_NAME
-    scratch = directory / f".{FILE_NAME}.{os.getpid()}"
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(target)
+def state_file(directory: Path, boot_id: str) -> StateFile:
+    """Name the file of this boot in this directory."""
+    return StateFile(directory / FILE_NAME, boot_id, VERSION, max_bytes=MAX_BYTES)
 
 
 def _tally(state: Mapping[str, Any]) -> Tally:

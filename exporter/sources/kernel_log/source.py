@@ -2,29 +2,28 @@
 
 import asyncio
 import errno
-import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from exporter.blocking import CallBlocking
 from exporter.model.reading import Reading
 from exporter.sources.interface import SourceAbsent, SourceFailed
-from exporter.sources.kernel_log.checkpoint import Saved, dump_state, read_state, write_state
+from exporter.sources.kernel_log.checkpoint import Saved, decode, dump_state, state_file
 from exporter.sources.kernel_log.device import DeviceWatcher
 from exporter.sources.kernel_log.pipeline import Intake, PrintClock
 from exporter.sources.kernel_log.syslog import KlogCtl, klogctl
 from exporter.sources.kernel_log.syslog_poller import SyslogWatcher
+from exporter.state import StateFile, read_boot_id
 
 NAME = "kernel_log"
 SAVE_SECS = 1.0
 SAVE_AGAIN_SECS = 0.25
 MAX_POSTPONED = 8
 CLOSE_SECS = 0.4
-
-log = logging.getLogger("exporter.kernel_log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,12 @@ class KernelLogSource:
         self._place = place
         self._means = means
         self._boot_id = ""
+        self._file: StateFile | None = None
         self._intake: Intake | None = None
         self._watcher: _Watcher | None = None
         self._woke_at = 0
         self._saving: asyncio.TimerHandle | None = None
         self._postponed = 0
-        self._cannot_save = False
 
     async def read(self) -> Reading[object]:
         """The counters and latest events; raises SourceAbsent where the log may not be read."""
@@ -119,12 +118,10 @@ class KernelLogSource:
     def _open(self) -> tuple[Saved | None, int | str]:
         """The state of an earlier process, and the open device or why it cannot be opened."""
         saved = None
-        try:
-            self._boot_id = self._place.boot_id.read_text("ascii").strip()
-        except (OSError, UnicodeError):
-            self._boot_id = ""
+        self._boot_id = read_boot_id(self._place.boot_id)
         if self._boot_id and self._place.state_dir is not None:
-            saved = read_state(self._place.state_dir, self._boot_id)
+            self._file = state_file(self._place.state_dir, self._boot_id)
+            saved = self._file.load(decode)
         try:
             return saved, os.open(self._place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -139,7 +136,7 @@ class KernelLogSource:
             self._save_later(SAVE_SECS)
 
     def _save_later(self, secs: float) -> None:
-        if self._place.state_dir is not None and self._boot_id:
+        if self._file is not None:
             self._saving = asyncio.get_running_loop().call_later(secs, self._save_now)
 
     def _save_now(self) -> None:
@@ -157,20 +154,12 @@ class KernelLogSource:
         self._task = asyncio.ensure_future(self._save())
 
     async def _save(self) -> None:
-        """Write the state; a directory that cannot be written is said once."""
-        intake, directory = self._intake, self._place.state_dir
-        if intake is None or directory is None or not self._boot_id:
+        intake, file = self._intake, self._file
+        if intake is None or file is None or intake.position is None or intake.is_in_history:
             return
-        if intake.position is None or intake.is_in_history:
-            return
-        text = dump_state(self._boot_id, intake.position, intake.tally)
-        try:
-            await self._means.call(lambda: write_state(directory, text))
-            self._cannot_save = False
-        except OSError as error:
-            if not self._cannot_save:
-                log.warning("the state of the kernel log cannot be saved: %s", error)
-            self._cannot_save = True
+        await self._means.call(
+            partial(file.save, dump_state(self._boot_id, intake.position, intake.tally))
+        )
 
 
 def reason_of(error: OSError) -> str:

@@ -1,21 +1,21 @@
-"""Lengths of time as they are written in rules: 30s, 5m, 1h."""
+"""Lengths of time as they are written in rules and configuration: 500ms, 30s, 5m, 1h, 1d."""
 
 import re
 
-_DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)(ms|s|m|h|d)", re.ASCII)
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 ALLOWED = "a number with ms, s, m, h or d, such as 90s or 10m"
 
 
 def parse_duration(text: str) -> float | None:
-    """The duration in seconds; None when the text is none."""
+    """Parse a duration into seconds; None when the text is none."""
     match = _DURATION.fullmatch(text)
     return None if match is None else float(match[1]) * _SECONDS[match[2]]
 
 
 def show_duration(secs: float) -> str:
-    """The shortest way to write so many seconds."""
+    """Write so many seconds the shortest way."""
     for unit in ("d", "h", "m"):
         if secs >= _SECONDS[unit] and secs % _SECONDS[unit] == 0:
             return f"{secs / _SECONDS[unit]:g}{unit}"

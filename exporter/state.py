@@ -1,0 +1,106 @@
+"""JSON files in the state directory that are good for one boot only."""
+
+import errno
+import json
+import logging
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+BOOT_ID = "sys/kernel/random/boot_id"
+MAX_BYTES = 4 * 1024 * 1024
+MISFITS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
+"""What decoding a document of an unexpected shape raises."""
+
+T = TypeVar("T")
+
+log = logging.getLogger("exporter.state")
+
+
+def read_boot_id(path: Path) -> str:
+    """Read the id of this boot; empty when it cannot be read: then nothing is kept."""
+    try:
+        return path.read_text("ascii").strip()
+    except (OSError, UnicodeError):
+        return ""
+
+
+def dump(content: Mapping[str, Any], boot_id: str, version: int) -> str:
+    """Write the content, made of JSON's types, as the text of a state file."""
+    document = {"version": version, "boot_id": boot_id, **content}
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+
+
+def parse(
+    text: str, boot_id: str, version: int, decode: Callable[[Mapping[str, Any]], T]
+) -> T | None:
+    """Decode a text; None when it is of another boot or version. Raises one of MISFITS."""
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        raise TypeError("it holds no object")
+    is_ours = document["boot_id"] == boot_id and document["version"] == version
+    return decode(document) if is_ours and boot_id else None
+
+
+class StateFile:
+    """One file, replaced whole at each save; `version` changes with the shape of its content.
+
+    Every method blocks. A condition that persists is logged once.
+    """
+
+    def __init__(
+        self, path: Path, boot_id: str, version: int, *, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self._path = path
+        self._boot_id = boot_id
+        self._version = version
+        self._max_bytes = max_bytes
+        self._cannot_save = False
+
+    def load(self, decode: Callable[[Mapping[str, Any]], T]) -> T | None:
+        """Decode what an earlier process of this boot saved; None where there is nothing of it.
+
+        A file that cannot be understood is set aside as `NAME.bad` and reported once.
+        """
+        try:
+            return parse(self._read(), self._boot_id, self._version, decode)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            log.warning("%s cannot be read: %s", self._path, error.strerror)
+        except MISFITS as error:
+            log.warning("%s cannot be understood and is set aside: %s", self._path, error)
+            self._set_aside()
+        return None
+
+    def save(self, text: str) -> None:
+        """Replace the file by this text; a directory that cannot be written is logged once."""
+        scratch = self._path.with_name(f".{self._path.name}.new")
+        try:
+            scratch.write_text(text, "utf-8")
+            scratch.replace(self._path)
+        except OSError as error:
+            if not self._cannot_save:
+                log.warning("%s cannot be saved: %s", self._path, error.strerror)
+            self._cannot_save = True
+        else:
+            self._cannot_save = False
+
+    def _read(self) -> str:
+        """The text of a regular file of at most `max_bytes`; raises OSError or ValueError."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123 - a descriptor
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            content = file.read(self._max_bytes + 1)
+        if len(content) > self._max_bytes:
+            raise ValueError(f"it is larger than {self._max_bytes} bytes")
+        return content.decode("utf-8")
+
+    def _set_aside(self) -> None:
+        try:
+            self._path.replace(self._path.with_name(f"{self._path.name}.bad"))
+        except OSError:
+            return  # a directory that cannot be written is reported by `save`

@@ -1,0 +1,94 @@
+"""Files of state: of one boot, replaced whole, and never believed blindly."""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.state import StateFile, dump, read_boot_id
+
+
+def numbers(document: Mapping[str, Any]) -> list[int]:
+    """What the file of these tests holds."""
+    return [int(number) for number in document["numbers"]]
+
+
+def test_what_was_saved_is_loaded_within_the_same_boot(tmp_path: Path) -> None:
+    """Nothing is left beside the file; another boot and an unknown one take over nothing."""
+    file = StateFile(tmp_path / "a.json", "boot", 1)
+    assert file.load(numbers) is None
+    file.save(dump({"numbers": [1]}, "boot", 1))
+    file.save(dump({"numbers": [1, 2]}, "boot", 1))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    assert file.load(numbers) == [1, 2]
+    assert StateFile(tmp_path / "a.json", "another", 1).load(numbers) is None
+    assert StateFile(tmp_path / "a.json", "", 1).load(numbers) is None
+    assert StateFile(tmp_path / "a.json", "boot", 2).load(numbers) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b"{}",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"version":1,"boot_id":"boot"}',
+        b'{"version":1,"boot_id":"boot","numbers":5}',
+        b'{"version":1,"boot_id":"boot","numbers":["x"]}',
+        b'{"version":1,"boot_id":"boot","numbers":[1e999]}',
+        b'{"version":1,"boot_id":"boot","numbers":[' + b"9" * 5000 + b"]}",
+        b'{"version":1,"boot_id":"boot","numbers":[' + b"9," * 500 + b"9]}",
+    ],
+)
+def test_a_file_that_makes_no_sense_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    """It is reported once, kept for whoever wants to look, and the next save begins anew."""
+    path = tmp_path / "a.json"
+    path.write_bytes(content)
+    file = StateFile(path, "boot", 1, max_bytes=512)
+    assert file.load(numbers) is None
+    assert file.load(numbers) is None
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert (tmp_path / "a.json.bad").read_bytes() == content
+    file.save(dump({"numbers": [3]}, "boot", 1))
+    assert file.load(numbers) == [3]
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """A link is not followed, and nobody waits for a pipe."""
+    (tmp_path / "real.json").write_text(dump({"numbers": [1]}, "boot", 1))
+    (tmp_path / "link.json").symlink_to("real.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    for name in ("link.json", "pipe.json", "."):
+        assert StateFile(tmp_path / name, "boot", 1).load(numbers) is None
+
+
+def test_a_failed_save_leaves_the_file_before_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The new text is written beside the file first; what persists is logged once."""
+    file = StateFile(tmp_path / "a.json", "boot", 1)
+    file.save(dump({"numbers": [1]}, "boot", 1))
+    (tmp_path / ".a.json.new").mkdir()  # the place of the new text is taken
+    file.save(dump({"numbers": [2]}, "boot", 1))
+    file.save(dump({"numbers": [3]}, "boot", 1))
+    assert file.load(numbers) == [1]
+    assert sum("cannot be saved" in record.message for record in caplog.records) == 1
+
+
+def test_a_boot_id_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
+    """Then nothing is kept, since nothing tells this boot from another."""
+    assert read_boot_id(tmp_path / "none") == ""
+    (tmp_path / "id").write_bytes(b"\xff")
+    assert read_boot_id(tmp_path / "id") == ""
+    (tmp_path / "id").write_bytes(b"abc\n")
+    assert read_boot_id(tmp_path / "id") == "abc"
