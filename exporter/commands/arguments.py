@@ -162,6 +162,11 @@ def _add_rules_command(commands: Commands) -> None:
         dest="paths",
         help="a rule file or directory beside the shipped rules; may be repeated",
     )
+    replay.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object for each change: time, healthy, faults",
+    )
 
 
 def _add_selfcheck_command(commands: Commands) -> None:

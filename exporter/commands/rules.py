@@ -1,10 +1,12 @@
 """`hw-exporter rules check|list|replay`: rules looked at without a running exporter."""
 
+import json
 import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, Invocation
 from exporter.commands.kernel_lines import KernelLines
@@ -15,7 +17,7 @@ from exporter.faults.evaluate import Judge
 from exporter.faults.replay.recording import START_WALL, BadRecording, Reader
 from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
 from exporter.faults.rules.loader import RuleBook
-from exporter.model.verdict import Conclusions, Fault
+from exporter.model.verdict import Conclusions, Fault, Subject
 
 EXIT_MISTAKES = 2
 
@@ -53,9 +55,9 @@ def replay(invocation: Invocation) -> int:
     except (OSError, UnicodeDecodeError) as error:
         print(f"hw-exporter: {options.file} cannot be read: {error}", file=sys.stderr)
         return EXIT_FAILED
-    is_silent = True
+    is_silent = not options.json
     try:
-        for line in told(text.splitlines(), book):
+        for line in (told_as_json if options.json else told)(text.splitlines(), book):
             print(line)
             is_silent = False
     except BadRecording as error:
@@ -102,6 +104,41 @@ def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
             if known.get(place, "") != state:
                 known[place] = state
                 yield f"{at:8.0f}s  {_line(fault)}"
+
+
+def told_as_json(lines: Iterable[str], book: RuleBook) -> Iterator[str]:
+    """Yield an object for each moment at which a fault began, changed or ended, with all faults.
+
+    A fault that ended is in the first object after its end. Raise BadRecording.
+    """
+    before: list[dict[str, Any]] = []
+    ended: set[tuple[str, str, float]] = set()
+    for at, said in replayed(lines, book):
+        over = {(f.rule, f.subject.hw_id, f.since) for f in said.faults if not f.is_active}
+        faults = [
+            _fault_object(fault)
+            for fault in said.faults
+            if fault.is_active or (fault.rule, fault.subject.hw_id, fault.since) not in ended
+        ]
+        ended = over
+        if faults != before:
+            yield json.dumps({"time": round(at, 3), "healthy": said.is_healthy, "faults": faults})
+        before = [each for each in faults if each["state"] == "active"]
+
+
+def _fault_object(fault: Fault) -> dict[str, Any]:
+    root = fault.causes[-1] if fault.causes else fault
+    return {
+        "rule": fault.rule,
+        "component": _component(fault.subject),
+        "severity": fault.severity,
+        "state": fault.state.value,
+        "root": {"rule": root.rule, "component": _component(root.subject)},
+    }
+
+
+def _component(subject: Subject) -> dict[str, str]:
+    return {"hw_type": subject.hw_type, "hw_id": subject.hw_id, "hw_name": subject.hw_name}
 
 
 def _cause(fault: Fault) -> str:

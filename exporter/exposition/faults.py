@@ -138,7 +138,7 @@ FAMILIES = (
     ),
     Family(
         "hw_node_healthy",
-        "Whether no critical fault is active that nothing else explains.",
+        "Whether no critical fault is active (1), root or not.",
         Kind.GAUGE,
         (),
         _of(lambda said: one(said.is_healthy)),

@@ -13,6 +13,8 @@ from exporter.faults.root_cause import Standing, Step, find_causes, path_to_root
 from exporter.faults.rules.rule import Rule
 from exporter.model.event import Event
 from exporter.model.verdict import (
+    SEVERITIES,
+    STATUS_OF_SEVERITY,
     STATUSES,
     Cause,
     Conclusions,
@@ -152,9 +154,13 @@ class Saying:
         for index, (place, binding) in enumerate(chosen.items()):
             causes = self._causes(path_to_root(index, steps), standings, chosen, view)
             faults[place] = self._fault(place, binding, causes, affected[place[1]], view)
-        order = {"critical": 0, "warning": 1, "info": 2}
+        for place, severity in _raised(faults).items():
+            faults[place] = replace(
+                faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
+            )
         ranked = sorted(
-            faults.items(), key=lambda row: (order[row[1].severity], row[1].since, row[0])
+            faults.items(),
+            key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]),
         )
         return dict(ranked)
 
@@ -191,7 +197,7 @@ class Saying:
             summary=binding.summary,
             action=rule.action,
             runbook=rule.runbook,
-            status=rule.status,
+            status=rule.status if severity == rule.severity else STATUS_OF_SEVERITY[severity],
             evidence=binding.evidence,
             causes=causes,
             affected=affected,
@@ -278,6 +284,19 @@ class Saying:
             if key in view.entities and key[0] != "gpu":
                 worst.setdefault(key, "ok")
         yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
+
+
+def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], str]:
+    """The roots that are less severe than something that follows from them, and how severe."""
+    raised: dict[tuple[str, Key], str] = {}
+    for fault in faults.values():
+        root = fault.causes[-1] if fault.causes else fault
+        place = (root.rule, root.subject.key)
+        if place in faults:
+            before = raised.get(place, faults[place].severity)
+            if SEVERITIES.index(fault.severity) < SEVERITIES.index(before):
+                raised[place] = fault.severity
+    return raised
 
 
 def _wall(boottime: float, view: View) -> float:

@@ -10,7 +10,10 @@ STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
 """What a component can be, in the words of OpenTelemetry, from good to bad."""
 
 SEVERITIES = ("critical", "warning", "info")
-STATES = ("active", "cleared", "unjudged")
+"""From the highest to the lowest."""
+
+STATUS_OF_SEVERITY = MappingProxyType({"critical": "failed", "warning": "degraded", "info": "ok"})
+"""What a fault makes of its component, unless its rule says otherwise."""
 
 
 Key: TypeAlias = tuple[str, str]
@@ -143,5 +146,5 @@ class Conclusions:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether no critical root fault is active."""
-        return not any(fault.severity == "critical" and fault.is_root for fault in self.active)
+        """Whether no critical fault is active, root or not."""
+        return not any(fault.severity == "critical" for fault in self.active)

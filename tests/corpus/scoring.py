@@ -1,12 +1,12 @@
 """What the rules said of the recordings, against their labels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from exporter.commands.rules import replayed
 from exporter.faults.rules.loader import RuleBook
-from exporter.model.verdict import Fault
+from exporter.model.verdict import SEVERITIES, Conclusions, Fault
 from tests.corpus.labels import Case
 
 
@@ -27,6 +27,7 @@ class Result:
     was_unhealthy: bool = False
     is_healthy: bool = True  # at the end
     left: tuple[str, ...] = ()  # still active at the end
+    contradictions: tuple[str, ...] = ()  # moments at which verdict, severity, status disagree
 
     @property
     def is_verdict_right(self) -> bool:
@@ -122,10 +123,12 @@ def judged(case: Case, book: RuleBook) -> Result:
     last: dict[str, Fault] = {}
     was_unhealthy, is_healthy = False, True
     left: tuple[str, ...] = ()
+    contradictions: dict[str, None] = {}
     for _, conclusions in replayed(case.recording(), book):
         is_healthy = conclusions.is_healthy
         was_unhealthy |= not is_healthy
         left = tuple(map(_written, conclusions.active))
+        contradictions |= dict.fromkeys(_contradictions(conclusions))
         last |= {_written(fault): fault for fault in conclusions.active}
     expected = {each for each in last if any(_fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(_fits(label, each) for each in last))
@@ -141,7 +144,24 @@ def judged(case: Case, book: RuleBook) -> Result:
         was_unhealthy=was_unhealthy,
         is_healthy=is_healthy,
         left=left,
+        contradictions=tuple(contradictions),
     )
+
+
+def _contradictions(conclusions: Conclusions) -> Iterator[str]:
+    """Yield what of one moment's faults, roots, statuses and verdict does not go together."""
+    active = {_written(fault): fault for fault in conclusions.active}
+    statuses = {subject.key: status for subject, status in conclusions.statuses}
+    is_critical = any(fault.severity == "critical" for fault in active.values())
+    if conclusions.is_healthy is is_critical:
+        yield f"healthy is {conclusions.is_healthy}"
+    for name, fault in active.items():
+        root = active.get(_root(fault))
+        if root and SEVERITIES.index(root.severity) > SEVERITIES.index(fault.severity):
+            yield f"{_root(fault)} is {root.severity}, {name} that follows is {fault.severity}"
+        status = statuses[fault.subject.key]
+        if fault.severity == "critical" and status not in ("failed", "predicted_failure"):
+            yield f"{name} is critical, but its component is {status}"
 
 
 def _written(fault: Fault) -> str:

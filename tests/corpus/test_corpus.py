@@ -29,6 +29,15 @@ def test_nothing_grave_is_said(case: Case) -> None:
     assert not case.is_over or not said.left
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_verdict_severity_and_status_agree(case: Case) -> None:
+    """At each moment the node is unhealthy exactly while a critical fault is active.
+
+    A root is at least as severe as what follows from it, and what has a critical fault has failed.
+    """
+    assert not result_of(case).contradictions
+
+
 def test_the_figures_hold() -> None:
     """Over all recordings little is missed, less is wrong, and causes lead to the right root."""
     score = Score(tuple(map(result_of, CASES)))

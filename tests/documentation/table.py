@@ -67,6 +67,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
     "docs/faults.md": {
         "hw-exporter rules check my.toml": Try(),
         "hw-exporter rules replay incident.jsonl --rules my.toml": Try(),
+        "hw-exporter rules replay incident.jsonl --rules my.toml --json": Try(),
     },
     "docs/kubernetes.md": {
         "curl -s --retry 5 --retry-connrefused localhost:8080/ready": Try(

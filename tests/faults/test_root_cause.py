@@ -31,10 +31,14 @@ def test_a_cause_on_the_same_component_explains(tmp_path: Path) -> None:
 
 
 def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
-    """A port above explains the lost GPU, which explains the fault of its process."""
+    """A port above explains the lost GPU, which explains the fault of its process.
+
+    The root is shown as severe as the worst that follows from it, and so is its component.
+    """
+    lost = explained("lost", "gpu", "not up", {"rule": "aer", "via": "upstream_of"})
     text = (
         rule("aer", "pcie", "errors > 0")
-        + explained("lost", "gpu", "not up", {"rule": "aer", "via": "upstream_of"})
+        + lost.replace('"warning"', '"critical"')
         + explained("died", "process", "share == 0", {"rule": "lost", "via": "consumes"})
     )
     things = (
@@ -52,7 +56,11 @@ def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
     ]
     said = judge(tmp_path, text).judge(scene(0, *things, edges=edges))
     assert path(said, "died") == [("lost", "u0", "consumes"), ("aer", "root", "upstream_of")]
-    assert not said.is_healthy or fault(said, "aer").severity == "warning"
+    assert [fault(said, name).severity for name in ("aer", "lost", "died")] == [
+        *("critical", "critical", "warning")
+    ]
+    assert {subject.hw_id: status for subject, status in said.statuses}["root"] == "failed"
+    assert not said.is_healthy
 
 
 def test_another_component_without_the_relation_does_not_explain(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from exporter.faults.expr.syntax import ExpressionError
 from exporter.faults.expr.typecheck import check_condition
 from exporter.faults.rules.rule import LAYERS, Condition, Explanation, Rule
 from exporter.faults.rules.templates import Template, parse_template
-from exporter.model.verdict import SEVERITIES, STATUSES
+from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY, STATUSES
 
 REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
 KEYS = (
@@ -142,7 +142,7 @@ class RuleReader:
 
 def _status_of(table: Mapping[str, Any]) -> str:
     """What a rule of this severity makes of a component when it does not say."""
-    return {"critical": "failed", "warning": "degraded"}.get(str(table.get("severity")), "ok")
+    return STATUS_OF_SEVERITY.get(str(table.get("severity")), "ok")
 
 
 def _text(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.commands.rules import told
+from exporter.commands.rules import told, told_as_json
 from exporter.faults.engine import rule_book
 from exporter.faults.replay.recording import START_BOOTTIME, BadRecording
 from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
@@ -102,6 +102,31 @@ def test_a_replay_tells_what_would_have_been_said() -> None:
     rows = _lines([{"readings": {"KernelLog": LOG, "Gpus": GPUS}}, {"at": 5, "kernel": FELL}])
     said = list(told(["# a card that falls off the bus", *rows], rule_book()))
     assert any("gpu_lost of gpu GPU 0" in line for line in said)
+
+
+def test_a_replay_can_be_read_by_programs() -> None:
+    """With --json each change is one object with all faults, their severities and their roots."""
+    rows = _lines(
+        [
+            {"readings": {"KernelLog": LOG, "Gpus": GPUS}},
+            {"at": 5, "kernel": FELL},
+            {"at": 320},
+            {"at": 360},
+        ]
+    )
+    first, *_, last = [json.loads(line) for line in told_as_json(rows, rule_book())]
+    assert (first["time"], first["healthy"]) == (5.0, False)
+    (lost,) = [fault for fault in first["faults"] if fault["rule"] == "gpu_lost"]
+    component = {"hw_type": "gpu", "hw_id": "GPU-a", "hw_name": "GPU 0"}
+    assert lost == {
+        "rule": "gpu_lost",
+        "component": component,
+        "severity": "critical",
+        "state": "active",
+        "root": {"rule": "gpu_lost", "component": component},
+    }
+    assert last["time"] == 360.0
+    assert "cleared" in {fault["state"] for fault in last["faults"]}
 
 
 @pytest.mark.parametrize(
