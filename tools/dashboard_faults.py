@@ -181,7 +181,7 @@ def gpus_table(selector: str = G, *, where: Columns = WHERE, height: int = 9) ->
     )
     state = _renamed(f"({states})", gpu_uuid="hw_id")
     used = f"hw_gpu_memory_used_bytes{{{selector}}} / hw_gpu_memory_total_bytes{{{selector}}}"
-    held = f'{selector},reason!="idle"'
+    held = f'{selector},reason!="gpu_idle"'
     return table(
         "GPUs",
         (
@@ -204,7 +204,7 @@ def gpus_table(selector: str = G, *, where: Columns = WHERE, height: int = 9) ->
         f"max by ({EACH_GPU}) ({used})",
         _of_gpu(f"hw_gpu_temperature_celsius{{{selector}}}", selector),
         _of_gpu(f"hw_gpu_power_draw_watts{{{selector}}}", selector),
-        f"sum by ({EACH_GPU}) (rate(hw_gpu_clock_limit_seconds_total{{{held}}}[$__rate_interval]))",
+        f"sum by ({EACH_GPU}) (rate(hw_gpu_throttle_seconds_total{{{held}}}[$__rate_interval]))",
         _of_gpu(f"hw_gpu_processes{{{selector}}}", selector),
         _of_gpu(f"hw_gpu_data_age_seconds{{{selector}}}", selector),
         help="State is the worst that active faults make of the GPU."

@@ -131,8 +131,8 @@ HEAT = Row(
             "percentunit",
             (
                 (
-                    "sum by (node, gpu_index, reason) (rate(hw_gpu_clock_limit_seconds_total"
-                    f'{{{G},reason!="idle"}}{RATE})) > 0'
+                    "sum by (node, gpu_index, reason) (rate(hw_gpu_throttle_seconds_total"
+                    f'{{{G},reason!="gpu_idle"}}{RATE})) > 0'
                 ),
                 f"{NAME} {{{{reason}}}}",
             ),

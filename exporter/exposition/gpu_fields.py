@@ -60,136 +60,170 @@ def _state_set(words: tuple[str, ...]) -> Callable[[str], Iterable[tuple[str, in
 
 
 MEMORY = (
-    Row("memory_reserved_bytes", "Memory that the driver and the firmware keep for themselves."),
+    Row(
+        "memory_reserved_bytes", "Framebuffer (FB) memory reserved by the driver and the firmware."
+    ),
     Row(
         "memory_controller_utilization_percent",
-        "Share of the driver's last sample period in which memory was read or written.",
+        "Memory utilization: share of the driver's last sample period in which memory was "
+        "read or written.",
     ),
-    Row("bar1_memory_total_bytes", "Size of the window through which the bus sees the memory."),
-    Row("bar1_memory_used_bytes", "Part of that window that is mapped."),
+    Row(
+        "bar1_memory_total_bytes",
+        "BAR1 memory: size of the window through which PCIe maps the GPU's memory.",
+    ),
+    Row("bar1_memory_used_bytes", "BAR1 memory in use (mapped)."),
 )
 ENGINES = (
-    Row("encoder_utilization_percent", "Use of the video encoders."),
-    Row("decoder_utilization_percent", "Use of the video decoders."),
-    Row("jpeg_utilization_percent", "Use of the JPEG decoders."),
-    Row("ofa_utilization_percent", "Use of the optical-flow engines."),
+    Row("encoder_utilization_percent", "Video encoder (NVENC) utilization."),
+    Row("decoder_utilization_percent", "Video decoder (NVDEC) utilization."),
+    Row("jpeg_utilization_percent", "JPEG decoder (NVJPG) utilization."),
+    Row("ofa_utilization_percent", "Optical flow accelerator (OFA) utilization."),
 )
 THERMAL = (
-    Row("memory_temperature_celsius", "Temperature of the memory."),
+    Row("memory_temperature_celsius", "Memory (HBM or GDDR) temperature."),
     Row(
         "temperature_threshold_celsius",
-        "Temperatures at which the board acts (shutdown, slowdown, max_operating, memory_max, "
-        "target).",
+        "Temperature thresholds: shutdown, slowdown, max_operating, memory_max, target.",
         ("threshold",),
     ),
-    Row("thermal_margin_celsius", "How much hotter it may get before the clocks are lowered."),
-    Row("fan_speed_percent", "Speed the fan is asked for, of its full speed.", ("fan",)),
+    Row(
+        "thermal_margin_celsius",
+        "Thermal margin (T.Limit): degrees left before the clocks are throttled.",
+    ),
+    Row("fan_speed_percent", "Requested fan speed, in percent of the maximum speed.", ("fan",)),
 )
 POWER = (
-    Row("power_average_watts", "Power drawn on average over the last second."),
+    Row("power_average_watts", "Average power usage over the last second."),
     Row(
         "power_limit_range_watts",
-        "Limits of the power limit (min, max, default), and the one asked for (requested).",
+        "Power management limits: min, max, default, and the requested one.",
         ("limit",),
     ),
-    Row("energy_joules_total", "Energy drawn since the driver was loaded."),
+    Row("energy_joules_total", "Total energy consumption since the driver was loaded."),
 )
 CLOCKS = (
-    Row("clock_hertz", "Clocks now.", ("clock",)),
-    Row("clock_max_hertz", "Highest clocks of the board.", ("clock",)),
-    Row("performance_state", "Performance state: 0 is the fastest, 15 the slowest."),
-    Row("clock_limit_active", "Whether this holds the clocks down now.", ("reason",)),
+    Row("clock_hertz", "Current clocks: graphics, sm, memory, video.", ("clock",)),
+    Row("clock_max_hertz", "Maximum clocks.", ("clock",)),
+    Row("performance_state", "Performance state (P-state): 0 is the fastest, 15 the slowest."),
     Row(
-        "clock_limit_seconds_total",
-        "How long this has held the clocks down since the driver was loaded.",
+        "throttle_active",
+        "Clocks event (throttle) reason: 1 while it throttles the clocks, else 0.",
+        ("reason",),
+    ),
+    Row(
+        "throttle_seconds_total",
+        "Time throttled by clocks event (throttle) reason since the driver was loaded "
+        "(violation time).",
         ("reason",),
     ),
 )
 ECC = (
-    Row("ecc_enabled", "Whether memory errors are found and corrected."),
+    Row("ecc_enabled", "ECC mode: 1 when ECC protection of the memory is enabled."),
     Row(
         "ecc_errors_total",
-        "Memory errors since the driver was loaded (volatile), or of the board's whole life "
-        "(aggregate).",
+        "ECC errors, corrected and uncorrected: volatile since the driver was loaded, "
+        "aggregate over the life of the board.",
         ("error_type", "counter"),
     ),
     Row(
         "ecc_location_errors_total",
-        "The same by the part of the chip.",
+        "ECC errors by location on the GPU: device memory, SRAM, caches.",
         ("error_type", "counter", "location"),
     ),
-    Row("sram_threshold_exceeded", "Whether SRAM had so many errors that the board should go."),
+    Row(
+        "sram_threshold_exceeded",
+        "Whether uncorrectable SRAM ECC errors exceeded the threshold for replacing the "
+        "board (RMA).",
+    ),
 )
 REPAIR = (
-    Row("remapped_rows_total", "Rows of memory that were replaced.", ("error_type",)),
-    Row("row_remap_pending", "Whether a row waits for the next reset to be replaced."),
-    Row("row_remap_failed", "Whether a row could not be replaced."),
+    Row("remapped_rows_total", "Remapped rows of memory (row remapping).", ("error_type",)),
+    Row("row_remap_pending", "Row remapping pending: a row is replaced at the next GPU reset."),
+    Row("row_remap_failed", "Row remapping failed: a row could not be replaced."),
     Row(
         "row_remap_banks",
-        "Banks of memory by the spare rows they have left (max, high, partial, low, none); "
-        "without those that no bank is in.",
+        "Row remapper histogram: memory banks by remaining spare rows (max, high, partial, "
+        "low, none); zeros are not shown.",
         ("availability",),
         without_zeros=True,
     ),
-    Row("retired_pages_total", "Pages of memory that are not used any more.", ("cause",)),
-    Row("retired_pages_pending", "Whether a page waits for the next reset to be retired."),
+    Row("retired_pages_total", "Retired pages of memory (page retirement).", ("cause",)),
+    Row(
+        "retired_pages_pending", "Page retirement pending: a page is retired at the next GPU reset."
+    ),
     Row(
         "recovery_action",
-        "What the driver wants done to the GPU; 1 for the action, 0 for the others.",
+        "GPU recovery action the driver asks for; 1 for the action, 0 for the others.",
         ("action",),
         ("none", "reset", "reboot", "drain_p2p", "drain_and_reset", "recover_imex"),
     ),
 )
 PCIE = (
-    Row("pcie_link_generation", "Generation the PCIe link runs at."),
-    Row("pcie_link_generation_max", "Highest generation of the GPU in this slot."),
-    Row("pcie_link_width", "Lanes of the PCIe link in use."),
-    Row("pcie_link_width_max", "Most lanes of the GPU in this slot."),
-    Row("pcie_replays_total", "Packets that had to be sent again over PCIe."),
-    Row("pcie_receive_bytes_per_second", "Bytes received over PCIe, measured for 20 ms."),
-    Row("pcie_transmit_bytes_per_second", "Bytes sent over PCIe, measured for 20 ms."),
+    Row("pcie_link_generation", "Current PCIe link generation."),
+    Row("pcie_link_generation_max", "Maximum PCIe link generation of this GPU in this slot."),
+    Row("pcie_link_width", "Current PCIe link width, in lanes."),
+    Row("pcie_link_width_max", "Maximum PCIe link width of this GPU in this slot, in lanes."),
+    Row("pcie_replays_total", "PCIe replay counter: packets that were retransmitted."),
+    Row("pcie_receive_bytes_per_second", "PCIe RX throughput, sampled over 20 ms."),
+    Row("pcie_transmit_bytes_per_second", "PCIe TX throughput, sampled over 20 ms."),
 )
 NVLINK = (
     Row(
         "nvlink_up",
-        "Whether all links are active, and each one that is not; every link with "
-        "gpu.nvlink_per_link.",
+        "NVLink state: one sample for all links while they are active, and one for each "
+        "that is not; every link with gpu.nvlink_per_link.",
         ("link",),
     ),
-    Row("nvlink_errors_total", "Errors of all links together.", ("error",)),
-    Row("nvlink_link_errors_total", "Errors of each link.", ("link", "error")),
-    Row("nvlink_receive_bytes_total", "Bytes received over all links, without headers."),
-    Row("nvlink_transmit_bytes_total", "Bytes sent over all links, without headers."),
+    Row(
+        "nvlink_errors_total",
+        "NVLink errors of all links together: CRC, replay, recovery.",
+        ("error",),
+    ),
+    Row(
+        "nvlink_link_errors_total",
+        "NVLink errors of each link: CRC, replay, recovery.",
+        ("link", "error"),
+    ),
+    Row("nvlink_receive_bytes_total", "NVLink RX data (payload) over all links."),
+    Row("nvlink_transmit_bytes_total", "NVLink TX data (payload) over all links."),
     Row(
         "fabric_state",
-        "How far the GPU has come in joining its NVLink fabric (not_started, in_progress, "
-        "completed); 1 for the state it is in.",
+        "NVLink fabric registration state (not_started, in_progress, completed); 1 for the "
+        "current one.",
         ("state",),
     ),
-    Row("fabric_healthy", "Whether the GPU's part of the fabric is healthy."),
+    Row("fabric_healthy", "NVLink fabric health: whether the GPU's part of the fabric is healthy."),
 )
 PROFILING = (
-    Row("activity_ratio", "Share of the interval in which the unit worked.", ("unit",)),
+    Row(
+        "activity_ratio",
+        "GPM activity (DCGM profiling): share of the interval in which the unit was active.",
+        ("unit",),
+    ),
     Row(
         "pcie_profile_bytes_per_second",
-        "Bytes over PCIe in the interval, headers included.",
+        "GPM (DCGM profiling) PCIe throughput over the interval, headers included.",
         ("direction",),
     ),
     Row(
         "nvlink_profile_bytes_per_second",
-        "Bytes over all NVLinks in the interval, headers included.",
+        "GPM (DCGM profiling) NVLink throughput over the interval, headers included.",
         ("direction",),
     ),
 )
 MODES = (
-    Row("mig_enabled", "Whether the GPU is cut into instances."),
-    Row("persistence_mode", "Whether the driver keeps the GPU initialised while it is unused."),
+    Row("mig_enabled", "MIG mode: 1 when Multi-Instance GPU is enabled."),
+    Row(
+        "persistence_mode",
+        "Persistence mode: 1 when the driver keeps the GPU initialized while it is unused.",
+    ),
     Row(
         "compute_mode",
-        "Who may compute on it (default, exclusive_process, prohibited); 1 for the mode it is in.",
+        "Compute mode (default, exclusive_process, prohibited); 1 for the current one.",
         ("mode",),
     ),
-    Row("gsp_enabled", "Whether firmware on the GPU does the driver's work."),
+    Row("gsp_enabled", "GSP firmware: 1 when driver tasks run on the GPU System Processor."),
 )
 
 ROWS = (

@@ -64,7 +64,7 @@ def _mig_activity(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     Family(
         "hw_gpu_info",
-        "Who the GPU is; always 1.",
+        "Product and board: PCI bus id, serial, architecture, compute capability, VBIOS; always 1.",
         Kind.GAUGE,
         (*GPU_LABELS, *INFO_LABELS),
         _info,
@@ -74,28 +74,29 @@ FAMILIES = (
 MIG_FAMILIES = (
     Family(
         "hw_gpu_mig_info",
-        "Instances the GPU is cut into; always 1.",
+        "MIG instances (GPU instance, compute instance, profile); always 1.",
         Kind.GAUGE,
         (*GPU_LABELS, "gpu_instance", "compute_instance", "profile", "mig_uuid"),
         _mig_info,
     ),
     Family(
         "hw_gpu_mig_memory_total_bytes",
-        "Memory of the instance.",
+        "Framebuffer (FB) memory of the MIG instance.",
         Kind.GAUGE,
         (*GPU_LABELS, *INSTANCE_LABELS),
         _of_instances(lambda instance: instance.memory_total_bytes),
     ),
     Family(
         "hw_gpu_mig_memory_used_bytes",
-        "Memory of the instance in use.",
+        "Framebuffer (FB) memory of the MIG instance in use.",
         Kind.GAUGE,
         (*GPU_LABELS, *INSTANCE_LABELS),
         _of_instances(lambda instance: instance.memory_used_bytes),
     ),
     Family(
         "hw_gpu_mig_activity_ratio",
-        "Share of the interval in which the unit of the GPU instance worked.",
+        "GPM activity (DCGM profiling) of the MIG GPU instance: share of the interval in "
+        "which the unit was active.",
         Kind.GAUGE,
         (*GPU_LABELS, "gpu_instance", "unit"),
         _mig_activity,

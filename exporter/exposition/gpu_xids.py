@@ -51,14 +51,14 @@ def _samples(value: Callable[[Seen], float]) -> Callable[[Snapshot], Iterable[Sa
 FAMILIES = (
     Family(
         "hw_gpu_xid_errors_total",
-        "Errors the driver reported by number (Xid), in the kernel log or by NVML.",
+        "XID errors reported by the driver, in the kernel log or as NVML events.",
         Kind.COUNTER,
         (*GPU_LABELS, "xid"),
         _samples(lambda xid: xid.count),
     ),
     Family(
         "hw_gpu_xid_last_timestamp_seconds",
-        "When the driver last reported this error.",
+        "When this XID error was last reported.",
         Kind.GAUGE,
         (*GPU_LABELS, "xid"),
         _samples(lambda xid: round(xid.last_at, 3)),

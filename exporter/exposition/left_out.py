@@ -24,7 +24,7 @@ def _left_out(snapshot: Snapshot) -> Iterable[Sample]:
 
 FAMILIES = (
     Family(
-        "hw_exporter_devices_left_out",
+        "hw_exporter_devices_truncated",
         "Devices beyond devices.max_per_kind; only kinds that are not shown whole.",
         Kind.GAUGE,
         ("kind",),

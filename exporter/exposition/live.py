@@ -55,7 +55,7 @@ def _requests(_: Snapshot, moment: Moment) -> Iterable[Sample]:
 LIVE_FAMILIES = (
     LiveFamily(
         "hw_gpu_data_age_seconds",
-        "Seconds since this GPU was really read.",
+        "Seconds since this GPU was last read; what the cache serves keeps its age.",
         Kind.GAUGE,
         GPU_LABELS,
         lambda snapshot, moment: gpu.ages(snapshot, moment.boottime),

@@ -98,43 +98,43 @@ def _attribution_ratio(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     Family(
         "hw_gpu_processes",
-        "Processes on the GPU, of all kinds.",
+        "Compute and graphics processes running on the GPU.",
         Kind.GAUGE,
         GPU_LABELS,
         _processes,
     ),
     Family(
         "hw_gpu_workload_info",
-        "A workload uses the GPU, or was given it; always 1. Outside pods the container is a "
-        "unit, a user slice or a command.",
+        "A workload runs on the GPU or has it allocated; always 1. Outside pods the "
+        "container is a systemd unit, a user slice or a command.",
         Kind.GAUGE,
         WORKLOAD_LABELS,
         of_each_use(lambda _: 1),
     ),
     Family(
         "hw_gpu_workload_processes",
-        "Processes of the workload on the GPU; 0 for one that only holds it.",
+        "Running processes of the workload on the GPU; 0 while it only has the GPU allocated.",
         Kind.GAUGE,
         WORKLOAD_LABELS,
         of_each_use(lambda use: use.processes),
     ),
     Family(
         "hw_gpu_workload_memory_used_bytes",
-        "Memory of the GPU that the workload's processes use.",
+        "Framebuffer (FB) memory used by the workload's processes.",
         Kind.GAUGE,
         WORKLOAD_LABELS,
         of_each_use(lambda use: use.memory_used_bytes),
     ),
     Family(
         "hw_gpu_workload_sm_utilization_percent",
-        "Share of the time since the reading before in which its kernels ran, 0 to 100.",
+        "SM utilization of the workload's processes since the last reading, 0 to 100.",
         Kind.GAUGE,
         WORKLOAD_LABELS,
         of_each_use(lambda use: use.sm_utilization_percent),
     ),
     Family(
         "hw_gpu_workload_mig_info",
-        "A workload uses a MIG instance, or was given it; always 1.",
+        "A workload runs on a MIG instance or has it allocated; always 1.",
         Kind.GAUGE,
         (
             *GPU_LABELS,
@@ -148,29 +148,30 @@ FAMILIES = (
     ),
     Family(
         "hw_gpu_workload_energy_joules_total",
-        "Energy of the GPU by the workload's share of time since it was first seen; with the two "
-        "families that follow the sum is the GPU's own counter.",
+        "Energy consumption of the GPU by the workload's share of its time, since the "
+        "workload was first seen; with the idle and ended families the sum is the GPU's own "
+        "counter.",
         Kind.COUNTER,
         WORKLOAD_LABELS,
         of_each_use(lambda use: _joules(use.energy_joules)),
     ),
     Family(
         "hw_gpu_idle_energy_joules_total",
-        "Energy that no workload used, all from before the exporter was started included.",
+        "Energy consumption that no workload caused, and all from before the exporter was started.",
         Kind.COUNTER,
         GPU_LABELS,
         _of_each_gpu(lambda totals: _joules(totals.idle_energy_joules)),
     ),
     Family(
         "hw_gpu_ended_workload_energy_joules_total",
-        "Energy of workloads that have left the GPU; grows when one leaves, by what it had used.",
+        "Energy consumption of workloads that have left the GPU.",
         Kind.COUNTER,
         GPU_LABELS,
         _of_each_gpu(lambda totals: _joules(totals.ended_energy_joules)),
     ),
     Family(
         "hw_gpu_idle_allocated_seconds",
-        "How long the workload has held the GPU without using it.",
+        "How long the workload has had the GPU allocated without GPU utilization.",
         Kind.GAUGE,
         WORKLOAD_LABELS,
         of_each_use(
@@ -181,42 +182,42 @@ FAMILIES = (
     ),
     Family(
         "hw_gpu_orphan_memory_used_bytes",
-        "Memory held by processes that no longer exist or whose pod is gone.",
+        "Framebuffer (FB) memory held by processes that no longer exist or whose pod is gone.",
         Kind.GAUGE,
         GPU_LABELS,
         _of_each_gpu(lambda totals: totals.orphan_memory_bytes),
     ),
     Family(
         "hw_gpu_process_memory_used_bytes",
-        "Memory of the GPU that the process uses; only with processes.per_pid.",
+        "Framebuffer (FB) memory used by the process; only with processes.per_pid.",
         Kind.GAUGE,
         PID_LABELS,
         _of_each_pid(lambda use: use.memory_used_bytes),
     ),
     Family(
         "hw_gpu_process_sm_utilization_percent",
-        "Share of time in which kernels of the process ran; only with processes.per_pid.",
+        "SM utilization of the process; only with processes.per_pid.",
         Kind.GAUGE,
         PID_LABELS,
         _of_each_pid(lambda use: use.sm_utilization_percent),
     ),
     Family(
         "hw_gpu_process_memory_utilization_percent",
-        "Share of time in which the process moved memory; only with processes.per_pid.",
+        "Memory utilization of the process; only with processes.per_pid.",
         Kind.GAUGE,
         PID_LABELS,
         _of_each_pid(lambda use: use.memory_utilization_percent),
     ),
     Family(
         "hw_gpu_process_encoder_utilization_percent",
-        "Use of the encoder by the process; only with processes.per_pid.",
+        "Video encoder (NVENC) utilization of the process; only with processes.per_pid.",
         Kind.GAUGE,
         PID_LABELS,
         _of_each_pid(lambda use: use.encoder_utilization_percent),
     ),
     Family(
         "hw_gpu_process_decoder_utilization_percent",
-        "Use of the decoder by the process; only with processes.per_pid.",
+        "Video decoder (NVDEC) utilization of the process; only with processes.per_pid.",
         Kind.GAUGE,
         PID_LABELS,
         _of_each_pid(lambda use: use.decoder_utilization_percent),

@@ -112,8 +112,8 @@ class Gpu:
     energy_joules_total: float | None = None
     clock_hertz: Labeled | None = None
     performance_state: int | None = None
-    clock_limit_active: Labeled | None = None  # by reason, 0 or 1
-    clock_limit_seconds_total: Labeled | None = None
+    throttle_active: Labeled | None = None  # by reason, 0 or 1
+    throttle_seconds_total: Labeled | None = None
     # -- moving: errors and repair -------------------------------------------------------------
     ecc_errors_total: Labeled2 | None = None  # by error type and counter
     ecc_location_errors_total: Labeled3 | None = None  # the same by location

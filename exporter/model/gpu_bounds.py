@@ -33,7 +33,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "clock_hertz": (0, 20e9),
     "clock_max_hertz": (1, 20e9),
     "performance_state": (0, 15),
-    "clock_limit_seconds_total": (0, 2**34),
+    "throttle_seconds_total": (0, 2**34),
     "activity_ratio": (0, 1.02),
     "pcie_profile_bytes_per_second": (0, 2**43),
     "nvlink_profile_bytes_per_second": (0, 2**43),

@@ -109,7 +109,7 @@ def one_process_fails_at_one_place_many_times(node: Story) -> None:
 @healthy("gpu_power_capped", never=("gpu_clock_low", "gpu_straggler", "gpu_power_brake"))
 def training_at_the_power_limit(node: Story) -> None:
     """Every card draws what it may, and software holds the clocks down for it: by design."""
-    node.gpus(clock_limit_active=limits("sw_power_cap"), power_draw_watts=698.0)
+    node.gpus(throttle_active=limits("sw_power_cap"), power_draw_watts=698.0)
     for step, bus in enumerate(node.bus_addresses):
         node.gpu(bus, clock_hertz={"sm": 1.41e9 + 4e7 * step, "graphics": 1.41e9})
     node.wait(1800, 60)
@@ -120,7 +120,7 @@ def power_limit_set_by_the_operator(node: Story) -> None:
     """All cards run at 500 of 700 W because somebody wants it: a remark at most."""
     wanted = {"min": 200, "max": 700, "default": 700, "requested": 500}
     node.gpus(power_limit_watts=500.0, power_limit_range_watts=wanted, power_draw_watts=498.0)
-    node.gpus(clock_limit_active=limits("sw_power_cap"))
+    node.gpus(throttle_active=limits("sw_power_cap"))
     node.wait(1800, 60)
 
 
@@ -128,7 +128,7 @@ def power_limit_set_by_the_operator(node: Story) -> None:
 def clocks_locked_by_the_operator(node: Story) -> None:
     """One card runs at locked low clocks: the driver says that they were asked for."""
     node.gpu("3b", clock_hertz={"sm": 9e8, "graphics": 9e8})
-    node.gpu("3b", clock_limit_active=limits("app_clocks"))
+    node.gpu("3b", throttle_active=limits("applications_clocks_setting"))
     node.wait(900, 60)
 
 
@@ -189,9 +189,9 @@ def desktop_card_gaming(node: Story) -> None:
     node.gpu("3b", temperature_celsius=79.0, thermal_margin_celsius=8.0)
     node.gpu("3b", fan_speed_percent={"0": 82, "1": 79})
     for _ in range(6):
-        node.gpu("3b", clock_limit_active=limits("sw_power_cap"), power_draw_watts=449.0)
+        node.gpu("3b", throttle_active=limits("sw_power_cap"), power_draw_watts=449.0)
         node.wait(60)
-        node.gpu("3b", clock_limit_active=limits(), power_draw_watts=390.0)
+        node.gpu("3b", throttle_active=limits(), power_draw_watts=390.0)
         node.wait(60)
 
 

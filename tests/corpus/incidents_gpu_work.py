@@ -139,7 +139,7 @@ def fan_of_a_card_stops_and_it_gets_hot(node: Story) -> None:
     node.gpu("3b", temperature_celsius=78.0, thermal_margin_celsius=9.0)
     node.wait(90)
     node.gpu("3b", temperature_celsius=88.0, thermal_margin_celsius=0.0)
-    node.gpu("3b", clock_limit_active=limits("hw_thermal", "hw_slowdown"))
+    node.gpu("3b", throttle_active=limits("hw_thermal_slowdown", "hw_slowdown"))
     node.wait(240)
 
 
@@ -148,7 +148,7 @@ def one_card_hot_without_a_failed_fan(node: Story) -> None:
     """One board of four is at its limit and slowed down: its own cooler."""
     node.wait(60)
     node.gpu("3b", temperature_celsius=88.0, thermal_margin_celsius=0.0)
-    node.gpu("3b", clock_limit_active=limits("sw_thermal", "hw_thermal"))
+    node.gpu("3b", throttle_active=limits("sw_thermal_slowdown", "hw_thermal_slowdown"))
     node.gpu("3b", clock_hertz={"sm": 1.1e9, "graphics": 1.1e9})
     node.wait(420, 30)
 
@@ -165,7 +165,7 @@ def chassis_fan_fails_and_all_cards_get_hot(node: Story) -> None:
     node.put("Sensors", "sensors", "fan2", value=0.0, alarm=True)
     node.wait(180, 30)
     node.gpus(temperature_celsius=88.0, thermal_margin_celsius=1.0)
-    node.gpus(clock_limit_active=limits("hw_thermal", "hw_slowdown"))
+    node.gpus(throttle_active=limits("hw_thermal_slowdown", "hw_slowdown"))
     node.wait(240, 30)
 
 
@@ -186,7 +186,9 @@ def memory_of_a_card_too_hot(node: Story) -> None:
 def power_brake_on_all_cards(node: Story) -> None:
     """Something outside cuts the power of all cards at once: supply or rack."""
     node.wait(60)
-    node.gpus(clock_limit_active=limits("hw_power_brake", "hw_slowdown"), power_draw_watts=300.0)
+    node.gpus(
+        throttle_active=limits("hw_power_brake_slowdown", "hw_slowdown"), power_draw_watts=300.0
+    )
     node.gpus(clock_hertz={"sm": 9e8, "graphics": 9e8})
     node.wait(180)
 
@@ -234,7 +236,7 @@ def one_card_slow_because_it_may_not_draw_more(node: Story) -> None:
     wanted = {"min": 200, "max": 700, "default": 700, "requested": 300}
     node.gpu("3b", power_limit_watts=300.0, power_limit_range_watts=wanted)
     node.gpu("3b", power_draw_watts=299.0, clock_hertz={"sm": 9.6e8, "graphics": 9.6e8})
-    node.gpu("3b", clock_limit_active=limits("sw_power_cap"))
+    node.gpu("3b", throttle_active=limits("sw_power_cap"))
     node.wait(1200, 60)
 
 

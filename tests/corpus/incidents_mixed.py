@@ -121,7 +121,7 @@ def hot_room_heats_all_cards(node: Story) -> None:
     node.put("Sensors", "sensors", "inlet", value=46.0)
     node.wait(400, 30)
     node.gpus(temperature_celsius=88.0, thermal_margin_celsius=0.0)
-    node.gpus(clock_limit_active=limits("hw_thermal", "hw_slowdown"))
+    node.gpus(throttle_active=limits("hw_thermal_slowdown", "hw_slowdown"))
     node.wait(200, 20)
 
 
@@ -266,7 +266,7 @@ def power_supply_fails_and_cards_brake(node: Story) -> None:
     node.wait(30)
     node.put("Sensors", "sensors", "psu", **sensor("power", "PSU1", 0.0, alarm=True))
     node.wait(90)
-    node.gpus(clock_limit_active=limits("hw_power_brake", "hw_slowdown"))
+    node.gpus(throttle_active=limits("hw_power_brake_slowdown", "hw_slowdown"))
     node.wait(120)
 
 

@@ -65,7 +65,7 @@ def _moving(buses: list[str], number: int, *, ill: bool) -> Tree:
         gpu: Tree = {"temperature_celsius": 62.0 + number % 3, "energy_joules_total": 5e9 + number}
         if ill:
             gpu |= {"thermal_margin_celsius": 0.0, "temperature_celsius": 88.0}
-            gpu |= {"clock_limit_active": limits("hw_thermal"), "row_remap_pending": True}
+            gpu |= {"throttle_active": limits("hw_thermal_slowdown"), "row_remap_pending": True}
             gpu |= {"nvlink_up": {"all": 0, "6": 0}, "pcie_link_width": 8}
         states[bus] = {"gpu": gpu}
     change: Tree = {"Gpus": {"states": states}}

@@ -5,8 +5,15 @@ from typing import Any
 Tree = dict[str, Any]
 
 GIB = 2**30
-BUSY_LIMITS = ("idle", "app_clocks", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal")
-LIMITS = (*BUSY_LIMITS, "hw_thermal", "hw_power_brake", "display")
+BUSY_LIMITS = (
+    "gpu_idle",
+    "applications_clocks_setting",
+    "sw_power_cap",
+    "hw_slowdown",
+    "sync_boost",
+    "sw_thermal_slowdown",
+)
+LIMITS = (*BUSY_LIMITS, "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clock_setting")
 POD_UID = "0a1b2c3d-1111-2222-3333-444455556666"
 JOB = {"namespace": "ml", "pod": "trainer-0", "container": "main"}
 DIMM = "CPU_SrcID#0_MC#1_Chan#0_DIMM#0"
@@ -56,7 +63,7 @@ def h100(index: int, bus: str, **more: object) -> Tree:
         "energy_joules_total": 5.0e9,
         "clock_hertz": {"graphics": 1.755e9, "sm": 1.755e9, "memory": 2.619e9},
         "performance_state": 0,
-        "clock_limit_active": limits(),
+        "throttle_active": limits(),
         "ecc_errors_total": {
             "corrected": {"volatile": 0, "aggregate": 3},
             "uncorrected": {"volatile": 0, "aggregate": 0},

@@ -104,7 +104,7 @@ class Story:
                 thermal_margin_celsius=53.0,
                 clock_hertz={"graphics": 3.45e8, "sm": 3.45e8},
             )
-            self.gpu(bus, clock_limit_active={"idle": 1})
+            self.gpu(bus, throttle_active={"gpu_idle": 1})
 
     def idle_since_now(self, *buses: str) -> None:
         """The job on these cards does nothing from now on: its idle seconds count."""
@@ -119,7 +119,7 @@ class Story:
             self.put("Workloads", "uses", bus, idle_allocated_secs=0)
             self.gpu(bus, utilization_percent=97.0, power_draw_watts=560.0)
             self.gpu(bus, clock_hertz={"graphics": 1.755e9, "sm": 1.755e9})
-            self.gpu(bus, clock_limit_active={"idle": 0})
+            self.gpu(bus, throttle_active={"gpu_idle": 0})
 
     def pressure(self, resource: str, kind: str, share: float) -> None:
         """Tasks wait for a resource for this share of the time, in percent."""

@@ -144,9 +144,9 @@ def _gpu_heat() -> Iterator[Case]:
             always(f'hw_gpu_temperature_threshold_celsius{{{G},threshold="memory_max"}}', 95),
         ),
     )
-    limit = f"hw_gpu_clock_limit_active{{{G},reason="
-    yield _on("HwGpuThermalThrottle", limit + '"hw_thermal"}', 0, 1)
-    yield _on("HwGpuPowerBrake", limit + '"hw_power_brake"}', 0, 1)
+    limit = f"hw_gpu_throttle_active{{{G},reason="
+    yield _on("HwGpuThermalThrottle", limit + '"hw_thermal_slowdown"}', 0, 1)
+    yield _on("HwGpuPowerBrake", limit + '"hw_power_brake_slowdown"}', 0, 1)
     yield Case(
         "HwGpuPowerLimitLowered",
         (

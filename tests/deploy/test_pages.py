@@ -35,8 +35,8 @@ LABELS = {
     "hw_name",
     "hw_state",
     "hw_limit_type",
-    "hw_power_brake",
-    "hw_thermal",
+    "hw_power_brake_slowdown",
+    "hw_thermal_slowdown",
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")

@@ -80,7 +80,7 @@ def test_an_interface_that_was_never_used_shows_that_it_is_down() -> None:
 def test_devices_beyond_the_limit_are_counted() -> None:
     """A kind that is shown whole has no sample."""
     snapshot = snapshot_of(Network("host", (), 4984), Filesystems(()))
-    assert samples("hw_exporter_devices_left_out", snapshot) == {("interface",): 4984}
+    assert samples("hw_exporter_devices_truncated", snapshot) == {("interface",): 4984}
 
 
 def test_a_pod_says_that_it_sees_no_network_of_the_node() -> None:

@@ -52,9 +52,9 @@ COOL = {"temperature_celsius": 60.0, "thermal_margin_celsius": 30.0}
 
 def limit(reason: str) -> Case:
     """A rule about one reason for low clocks."""
-    names = ("hw_thermal", "hw_slowdown", "hw_power_brake", "sw_thermal")
-    good = {f"clock_limit_active[{name}]": 0.0 for name in names}
-    return Case({**good, f"clock_limit_active[{reason}]": 1.0}, good)
+    names = ("hw_thermal_slowdown", "hw_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
+    good = {f"throttle_active[{name}]": 0.0 for name in names}
+    return Case({**good, f"throttle_active[{reason}]": 1.0}, good)
 
 
 GPU_CASES = {
@@ -96,9 +96,9 @@ GPU_CASES = {
         {"memory_temperature_celsius": 95.0, "temperature_threshold_celsius[memory_max]": 95.0},
         {"memory_temperature_celsius": 60.0, "temperature_threshold_celsius[memory_max]": 95.0},
     ),
-    "gpu_thermal_throttle": limit("hw_thermal"),
-    "gpu_thermal_slowdown": limit("sw_thermal"),
-    "gpu_power_brake": limit("hw_power_brake"),
+    "gpu_thermal_throttle": limit("hw_thermal_slowdown"),
+    "gpu_thermal_slowdown": limit("sw_thermal_slowdown"),
+    "gpu_power_brake": limit("hw_power_brake_slowdown"),
     "gpu_fan_stopped": Case(
         {"fans_stopped": 1, "temperature_celsius": 80.0, "utilization_percent": 90.0},
         {"fans_stopped": 0, "temperature_celsius": 80.0, "utilization_percent": 90.0},
@@ -110,7 +110,10 @@ GPU_CASES = {
     "gpu_clock_low": Case(
         {
             "clock_ratio_to_siblings": 0.4,
-            **{f"clock_limit_active[{n}]": 0.0 for n in ("idle", "app_clocks", "sync_boost")},
+            **{
+                f"throttle_active[{n}]": 0.0
+                for n in ("gpu_idle", "applications_clocks_setting", "sync_boost")
+            },
         },
         {"clock_ratio_to_siblings": 1.0},
     ),

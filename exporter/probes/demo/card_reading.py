@@ -119,17 +119,21 @@ def _clocks(gpu: Gpu, card: Card) -> Gpu:
     moving = {name: round(hertz * share, -6) for name, hertz in CLOCK_MAX_HERTZ}
     moving["memory"] = dict(CLOCK_MAX_HERTZ)["memory"]
     counters = card.counters
-    active = {"idle": not card.percent, "sw_power_cap": card.is_capped}
-    active |= {"sw_thermal": card.is_slowed, "hw_slowdown": False, "hw_thermal": False}
+    active = {"gpu_idle": not card.percent, "sw_power_cap": card.is_capped}
+    active |= {
+        "sw_thermal_slowdown": card.is_slowed,
+        "hw_slowdown": False,
+        "hw_thermal_slowdown": False,
+    }
     return replace(
         gpu,
         clock_hertz=tuple(moving.items()),
         performance_state=0 if card.percent else IDLE_STATE,
-        clock_limit_active=tuple((name, int(is_active)) for name, is_active in active.items()),
-        clock_limit_seconds_total=(
+        throttle_active=tuple((name, int(is_active)) for name, is_active in active.items()),
+        throttle_seconds_total=(
             ("sw_power_cap", round(counters.power_secs, 3)),
-            ("sw_thermal", round(counters.thermal_secs, 3)),
-            ("hw_thermal", 0),
+            ("sw_thermal_slowdown", round(counters.thermal_secs, 3)),
+            ("hw_thermal_slowdown", 0),
         ),
     )
 

@@ -1,10 +1,10 @@
-"""Clocks, what holds them down, and for how long it did."""
+"""Clocks, clocks event (throttle) reasons, and for how long each applied."""
 
 from typing import Any
 
 import pynvml
 
-from exporter.model.clock_limit import limits_active
+from exporter.model.throttle import active_reasons
 from exporter.probes.nvml.card import Card, available_values, call_each, converted
 
 MEGAHERTZ = 1_000_000
@@ -19,12 +19,12 @@ REASON_CALLS = (
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetCurrentClocksThrottleReasons",
 )
-LIMIT_TIMES = {
+THROTTLE_TIMES = {
     "sw_power_cap": pynvml.NVML_FI_DEV_PERF_POLICY_POWER,
     "sync_boost": pynvml.NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
-    "sw_thermal": 269,
-    "hw_thermal": 270,
-    "hw_power_brake": 271,
+    "sw_thermal_slowdown": 269,
+    "hw_thermal_slowdown": 270,
+    "hw_power_brake_slowdown": 271,
 }
 """Nanoseconds by reason; the last three came with driver 570."""
 
@@ -44,12 +44,12 @@ def _by_clock(card: Card, name: str) -> Any:  # noqa: ANN401 - as above
     return available_values({word: converted(value, MEGAHERTZ) for word, value in found.items()})
 
 
-def active_limits(card: Card) -> tuple[tuple[str, int], ...]:
-    """What holds the clocks down now: 0 or 1 by reason."""
-    return limits_active(int(card.ask_newest(REASON_CALLS)))
+def throttle_reasons(card: Card) -> tuple[tuple[str, int], ...]:
+    """Return 0 or 1 by clocks event (throttle) reason."""
+    return active_reasons(int(card.ask_newest(REASON_CALLS)))
 
 
-def limit_times(card: Card) -> Any:  # noqa: ANN401 - as above
+def throttle_times(card: Card) -> Any:  # noqa: ANN401 - as above
     """Seconds by reason since the driver was loaded, where the driver counts them."""
-    found = card.field_values("limit_times", LIMIT_TIMES)
+    found = card.field_values("throttle_times", THROTTLE_TIMES)
     return available_values({word: converted(value, per=NANO) for word, value in found.items()})

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.model.clock_limit import limits_active
 from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
+from exporter.model.throttle import active_reasons
 
 MIB = 1024 * 1024
 MEGAHERTZ = 1_000_000
@@ -122,7 +122,7 @@ def _limits(cell: str) -> tuple[tuple[str, int], ...] | None:
         mask = int(cell, 16)
     except ValueError:
         return None
-    return limits_active(mask)
+    return active_reasons(mask)
 
 
 def _performance_state(cell: str) -> int | None:
@@ -166,23 +166,23 @@ COLUMNS = (
     Column("pstate", "performance_state", _performance_state),
     Column(
         "clocks_event_reasons.active",
-        "clock_limit_active",
+        "throttle_active",
         _limits,
         older="clocks_throttle_reasons.active",
     ),
     *(
         Column(
-            f"clocks_event_reasons_counters.{name}",
-            "clock_limit_seconds_total",
+            f"clocks_event_reasons_counters.{reason}",
+            "throttle_seconds_total",
             _scaled(per=MICROSECONDS_PER_SECOND),
             (reason,),
         )
-        for name, reason in (
-            ("sw_power_cap", "sw_power_cap"),
-            ("sync_boost", "sync_boost"),
-            ("sw_thermal_slowdown", "sw_thermal"),
-            ("hw_thermal_slowdown", "hw_thermal"),
-            ("hw_power_brake_slowdown", "hw_power_brake"),
+        for reason in (
+            "sw_power_cap",
+            "sync_boost",
+            "sw_thermal_slowdown",
+            "hw_thermal_slowdown",
+            "hw_power_brake_slowdown",
         )
     ),
     Column("ecc.mode.current", "ecc_enabled", _yes),

@@ -147,7 +147,7 @@ def power_supply_fails_and_all_cards_brake(node: Story) -> None:
     node.put("Sensors", "sensors", psu=psu)
     node.wait(60)
     node.put("Sensors", "sensors", "psu", alarm=True)
-    node.gpus(clock_limit_active=limits("hw_power_brake", "hw_slowdown"))
+    node.gpus(throttle_active=limits("hw_power_brake_slowdown", "hw_slowdown"))
     node.wait(300)
 
 
@@ -162,7 +162,7 @@ def room_is_hot_and_all_cards_with_it(node: Story) -> None:
     node.put("Sensors", "sensors", "inlet", value=46.0)
     node.wait(600, 30)
     node.gpus(temperature_celsius=89.0, thermal_margin_celsius=-1.0)
-    node.gpus(clock_limit_active=limits("sw_thermal"))
+    node.gpus(throttle_active=limits("sw_thermal_slowdown"))
     node.wait(420, 30)
 
 

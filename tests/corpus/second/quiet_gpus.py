@@ -125,14 +125,14 @@ def switches_chatter(node: Story) -> None:
 def training_at_the_power_limit(node: Story) -> None:
     """Draw at the limit and clocks below the maximum for an hour: designed so."""
     node.gpus(power_draw_watts=698.0, power_average_watts=697.0)
-    node.gpus(clock_limit_active=limits("sw_power_cap"), clock_hertz={"sm": 1.41e9})
+    node.gpus(throttle_active=limits("sw_power_cap"), clock_hertz={"sm": 1.41e9})
     node.wait(3600, 120)
 
 
 @healthy()
 def operator_locked_the_clocks(node: Story) -> None:
     """Application clocks far below the maximum."""
-    node.gpus(clock_limit_active=limits("app_clocks"), clock_hertz={"sm": 9e8, "graphics": 9e8})
+    node.gpus(throttle_active=limits("app_clocks"), clock_hertz={"sm": 9e8, "graphics": 9e8})
     node.wait(3600, 120)
 
 
@@ -230,7 +230,7 @@ def a_fifth_card_of_another_kind(node: Story) -> None:
         if name.startswith(("nvlink", "fabric", "row_remap", "remapped", "sram")):
             del small["gpu"][name]
     small["gpu"] |= {"utilization_percent": 5.0, "clock_hertz": {"sm": 5.85e8}, "processes": []}
-    small["gpu"] |= {"clock_limit_active": limits("idle"), "memory_used_bytes": 0}
+    small["gpu"] |= {"throttle_active": limits("idle"), "memory_used_bytes": 0}
     node.put("Gpus", "states", **{"5d": small})
     devices = {"device": "0000:5d:00.0", "kind": "gpu", "parent": "0000:17:01.0"}
     node.put("Pcie", "devices", **{"5d": devices})

@@ -126,7 +126,7 @@ def card_at_its_shutdown_limit(node: Story) -> None:
     """A card is one degree from shutting down, for minutes."""
     node.wait(60)
     node.gpu("3b", temperature_celsius=91.0, thermal_margin_celsius=-4.0)
-    node.gpu("3b", clock_limit_active={"hw_thermal": 1, "hw_slowdown": 1})
+    node.gpu("3b", throttle_active={"hw_thermal_slowdown": 1, "hw_slowdown": 1})
     node.wait(300)
 
 

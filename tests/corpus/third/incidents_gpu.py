@@ -96,7 +96,7 @@ def memory_of_one_card_is_too_hot(node: Story) -> None:
     node.wait(60)
     node.gpu("bb", memory_temperature_celsius=97.0)
     node.wait(120)
-    node.gpu("bb", clock_limit_active={"sw_thermal": 1})
+    node.gpu("bb", throttle_active={"sw_thermal_slowdown": 1})
     node.wait(600, 30)
 
 
@@ -242,7 +242,7 @@ def rank_blocks_in_the_driver(node: Story) -> None:
 def one_card_is_braked(node: Story) -> None:
     """The external brake of one card for minutes."""
     node.wait(60)
-    node.gpu("bb", clock_limit_active=limits("hw_power_brake", "hw_slowdown"))
+    node.gpu("bb", throttle_active=limits("hw_power_brake_slowdown", "hw_slowdown"))
     node.gpu("bb", power_draw_watts=310.0, clock_hertz={"sm": 7e8})
     node.wait(300)
 

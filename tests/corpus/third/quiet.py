@@ -89,9 +89,9 @@ def registers_asked_for_by_a_tool(node: Story) -> None:
 def clocks_are_cut_for_a_moment(node: Story) -> None:
     """Twenty seconds of a thermal limit at the start of a job."""
     node.wait(60)
-    node.gpu("9b", clock_limit_active={"sw_thermal": 1}, temperature_celsius=84.0)
+    node.gpu("9b", throttle_active={"sw_thermal_slowdown": 1}, temperature_celsius=84.0)
     node.wait(20, 10)
-    node.gpu("9b", clock_limit_active={"sw_thermal": 0}, temperature_celsius=71.0)
+    node.gpu("9b", throttle_active={"sw_thermal_slowdown": 0}, temperature_celsius=71.0)
     node.wait(900, 60)
 
 
@@ -170,7 +170,7 @@ def frightening_words_of_disks(node: Story) -> None:
 @healthy()
 def clocks_held_by_a_group(node: Story) -> None:
     """Sync boost holds all cards at the clock of the slowest."""
-    node.gpus(clock_limit_active=limits("sync_boost"), clock_hertz={"sm": 1.2e9})
+    node.gpus(throttle_active=limits("sync_boost"), clock_hertz={"sm": 1.2e9})
     node.wait(1800, 60)
 
 

@@ -67,8 +67,8 @@ def test_every_value_is_one_a_gpu_can_have(gpus: int) -> None:
 
 def _is_hot(node: DemoNode) -> bool:
     gpu = _gpu(node, 2)
-    margin, limits = gpu.thermal_margin_celsius, dict(gpu.clock_limit_active or ())
-    return margin is not None and margin <= 2 and limits["sw_thermal"] == 1
+    margin, limits = gpu.thermal_margin_celsius, dict(gpu.throttle_active or ())
+    return margin is not None and margin <= 2 and limits["sw_thermal_slowdown"] == 1
 
 
 def _waits_for_reset(node: DemoNode) -> bool:

@@ -50,7 +50,7 @@ SAYS: list[tuple[str, str, Any]] = [
     ("clock.sm = 1980\nclock.video = 1545", "clock_hertz", (("sm", 1.98e9), ("video", 1.545e9))),
     ("max_clock.memory = 2619", "clock_max_hertz", (("memory", 2.619e9),)),
     ("performance_state = 2", "performance_state", 2),
-    ("violation.power = 84120000000", "clock_limit_seconds_total", (("sw_power_cap", 84.12),)),
+    ("violation.power = 84120000000", "throttle_seconds_total", (("sw_power_cap", 84.12),)),
     ("ecc_mode = 1", "ecc_enabled", True),
     ("ecc.corrected.aggregate = 12", "ecc_errors_total", (("corrected", "aggregate", 12),)),
     ("sram.threshold_exceeded = 1", "sram_threshold_exceeded", True),

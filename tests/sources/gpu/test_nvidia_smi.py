@@ -91,7 +91,7 @@ async def test_fields_that_an_old_one_does_not_know(nvidia_smi: NvidiaSmi, make:
     way = make()
     gpu = (await way.ask()).gpus[0]
     assert gpu.temperature_celsius == 40
-    assert dict(gpu.clock_limit_active or ())["sw_power_cap"] == 1
+    assert dict(gpu.throttle_active or ())["sw_power_cap"] == 1
     runs = len(nvidia_smi.runs())
     await way.ask()
     assert len(nvidia_smi.runs()) == runs + 2

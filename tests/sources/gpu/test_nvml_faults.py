@@ -318,7 +318,7 @@ async def test_old_drivers_are_asked_in_their_own_words(
     assert gpu.temperature_celsius == 40
     assert gpu.processes is not None
     assert [process.pid for process in gpu.processes] == [7]
-    assert dict(gpu.clock_limit_active or ())["sw_power_cap"] == 1
+    assert dict(gpu.throttle_active or ())["sw_power_cap"] == 1
     assert gpu.fabric_state == "completed"
 
 
