@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
-from exporter.config import Config
+from exporter.config import Config, Server
 from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
@@ -28,14 +28,17 @@ from exporter.sources import chosen
 from exporter.sources.context import Surroundings
 from exporter.sources.gpu_release import GpuRelease
 from exporter.sources.host.roots import resolved
+from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
-from exporter.web.guard import GuardedServer, Limits
-from exporter.web.listening import BACKLOG, is_taken, listening_sockets
+from exporter.web.guard import GuardedServer
+from exporter.web.listening import is_taken, listening_sockets
+from exporter.web.places import Limits
 from exporter.web.routes import Routes
 from exporter.web.security import Security
 
 STOP_SECS = 1.2
-MAX_ACCEPTED_AT_ONCE = 100
+MAX_WAITING = 16384
+TLS_COSTS_TIMES = 4
 RESERVED_DESCRIPTORS = 128
 CPU_MODEL_SECS = 30.0
 LIVE_TICKS = 3
@@ -142,12 +145,12 @@ class App:
         model = asyncio.ensure_future(self._ask_cpu_model())
         watch = asyncio.ensure_future(self._security.watch())
         conditions = asyncio.ensure_future(self._keep_conditions())
-        servers = [await self._serve(sock) for sock in sockets]
+        acceptor = Acceptor(sockets, self._waiting_bounds(), self._server)
+        acceptor.start()
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
         log.info("stopping")
-        for server in servers:
-            server.close()
+        acceptor.close()
         model.cancel()
         watch.cancel()
         conditions.cancel()
@@ -164,16 +167,6 @@ class App:
     async def close(self) -> None:
         """End the children and let go of all sources, within a bounded time."""
         await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
-
-    async def _serve(self, sock: socket.socket) -> asyncio.Server:
-        # asyncio uses one number for how many clients wait in the kernel and how many are accepted
-        # at once. The first has to be large, or a burst of clients waits for a second; the second
-        # has to be small, or those that are going to be refused take the last descriptors.
-        at_once = max(1, min(MAX_ACCEPTED_AT_ONCE, self._server.limits.max_connections // 4))
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(self._server, sock=sock, backlog=at_once)
-        sock.listen(BACKLOG)
-        return server
 
     def _on_signal(self) -> None:
         if self._stop.is_set():  # asked twice: now, at once
@@ -209,13 +202,18 @@ class App:
 
     def _limits(self) -> Limits:
         server = self._config.server
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        room = max(16, soft - RESERVED_DESCRIPTORS)
+        most = server.max_connections
+        if server.tls.cert_file:
+            most = max(1, most // TLS_COSTS_TIMES)
         return Limits(
-            max_connections=min(server.max_connections, room),
+            max_connections=min(most, max(16, _free_descriptors() // 2)),
             request_timeout_secs=server.request_timeout_secs,
             keepalive_timeout_secs=server.keepalive_timeout_secs,
         )
+
+    def _waiting_bounds(self) -> Bounds:
+        left = _free_descriptors() - self._server.limits.max_connections
+        return Bounds(min(MAX_WAITING, max(16, left)), self._config.server.request_timeout_secs)
 
     def _moment(self, boottime: float) -> Moment:
         return Moment(
@@ -223,7 +221,7 @@ class App:
             version=self._identity.version,
             python=platform.python_version(),
             requests=self._routes.requests,
-            refused_connections=self._server.refused,
+            refused_connections=self._server.places.refused,
             failed_handshakes=self._server.failed_handshakes if self._security.context() else None,
             last_reload_successful=self._security.last_reload_successful(),
             dropped_log_lines=self._dropped_log_lines(),
@@ -301,6 +299,17 @@ class App:
             return
         self._cpu_model = model if isinstance(model, str) else None
         self._collector.wake("host")
+
+
+def _free_descriptors() -> int:
+    """Return how many files may be open for clients; the limit is raised as far as allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_WAITING + RESERVED_DESCRIPTORS + Server().max_connections
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        soft = allowed
+    return max(0, (wanted if soft == resource.RLIM_INFINITY else soft) - RESERVED_DESCRIPTORS)
 
 
 def _say_why_it_ended(task: asyncio.Task[None]) -> None:

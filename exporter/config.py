@@ -46,13 +46,16 @@ class Server:
     )
     port: int = knob(8080, "Port to listen on; 0 takes a free one.", at_least=0, at_most=65535)
     max_connections: int = knob(
-        1024, "Connections held at once; further ones are closed at once.", at_least=1
+        1024,
+        "Connections served at once, with TLS a quarter of them; more end those idle longest.",
+        at_least=1,
+        at_most=65536,
     )
     request_timeout_secs: float = knob(
-        5.0, "Seconds a client has to send a whole request.", at_least=0.1
+        5.0, "Seconds a client has to send a whole request.", at_least=0.1, at_most=3600
     )
     keepalive_timeout_secs: float = knob(
-        75.0, "Seconds an idle connection is kept after an answer.", at_least=0
+        75.0, "Seconds an idle connection is kept after an answer.", at_least=0, at_most=86400
     )
     tls: Tls = section(Tls, "Encryption of the pages; off while no certificate is named.")
     auth: Auth = section(Auth, "Who may read the pages; everybody while nothing is set.")

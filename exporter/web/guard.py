@@ -5,10 +5,11 @@ one; both would let anybody who reaches the port fill our memory or the node's d
 """
 
 import asyncio
+import socket
 import ssl
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 # Not aiohttp.web: that brings files, routes and websockets, a megabyte that nobody uses here.
 from aiohttp.web_protocol import RequestHandler
@@ -16,81 +17,112 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse, json_response
 from aiohttp.web_server import Server
 
+from exporter.web.places import Limits, Places
 from exporter.web.tls import TlsHandshake
 
 LINGERING_SECS = 1.0
+REGULAR_PATHS = ("/metrics", "/health", "/healthz", "/ready")
+"""What scrapers and kubelets ask for."""
+
+Handler = Callable[[BaseRequest], Awaitable[StreamResponse]]
 SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of one server; times in seconds.
-
-    `max_unsent_bytes` is for all answers together that clients are slow to take,
-    `max_arriving_bytes` for all requests together that have not arrived as a whole;
-    nobody who has sent less than `fair_request_bytes` suffers from others that sent more.
-    """
-
-    max_connections: int
-    request_timeout_secs: float
-    keepalive_timeout_secs: float
-    response_timeout_secs: float = 10.0
-    max_header_bytes: int = 8190
-    max_headers: int = 64
-    max_unsent_bytes: int = 8 * 1024 * 1024
-    max_arriving_bytes: int = 8 * 1024 * 1024
-    fair_request_bytes: int = 16 * 1024
 
 
 class GuardedServer(Server):
     """A server whose connections are bounded in number, time and memory.
 
-    When all places are taken, a new client gets that of the connection idle longest, so that
-    nobody can lock Prometheus out by keeping connections; without an idle one it is refused.
     Connections are encrypted where `context`, asked for each, gives a TLS context.
     """
 
     def __init__(
         self,
-        handler: Any,  # noqa: ANN401 - aiohttp's own type is private
+        handler: Handler,
         limits: Limits,
         context: Callable[[], ssl.SSLContext | None] = lambda: None,
     ) -> None:
-        super().__init__(handler)
+        super().__init__(self._handle)
+        self._handler = handler
         self.limits = limits
-        self.refused = 0
         self.failed_handshakes = 0
         self._context = context
-        self._handshakes: set[TlsHandshake] = set()
+        self._handshakes: dict[TlsHandshake, _GuardedConnection] = {}
+        self._beginning: set[asyncio.Task[Any]] = set()
+        self.places: Places[_GuardedConnection] = Places(
+            limits.max_connections, limits.max_unsent_bytes
+        )
         self.arriving_bytes = 0
-        self._open = 0
-        # In the order in which they became so.
-        self._idle: dict[_GuardedConnection, None] = {}
-        self._slow: dict[_GuardedConnection, None] = {}
 
     def open_connections(self) -> int:
-        """How many connections there are, TLS handshakes included."""
-        return self._open + len(self._handshakes)
+        """Return how many connections there are, TLS handshakes included."""
+        return len(self.places) + len(self._handshakes)
 
-    def __call__(self) -> Any:  # noqa: ANN401 - aiohttp promises its own class here
-        """The protocol of one new connection."""
+    def is_tls(self) -> bool:
+        """Return whether new connections have to begin with a TLS handshake."""
+        return self._context() is not None
+
+    def take(self, sock: socket.socket, peer: str, first: bytes) -> None:
+        """Serve a client that has sent these first bytes of a request or of a handshake."""
+        loop = asyncio.get_running_loop()
+        protocol = self._protocol(peer, first)
+        task = loop.create_task(loop.connect_accepted_socket(lambda: protocol, sock))
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+
+    async def _handle(self, request: BaseRequest) -> StreamResponse:
+        """Answer a request, which is here as a whole."""
+        connection = cast("_GuardedConnection", request.protocol)
+        connection.request_arrived()
+        try:
+            response = await self._handler(request)
+        finally:
+            connection.answered()
+        if request.path in REGULAR_PATHS and response.status < 400:  # noqa: PLR2004 - HTTP
+            self.places.is_regular(connection.peer)
+        return response
+
+    def turned_away(self, *, because_full: bool) -> None:
+        """Count a client that was closed before it was taken."""
+        self.places.refused += because_full
+        self.failed_handshakes += self.is_tls()
+
+    def _protocol(self, peer: str, first: bytes) -> asyncio.BaseProtocol:
         context = self._context()
         if context is None:
-            return self._connection()
+            return self._connection(peer, first)
+        if len(self._handshakes) >= self.limits.max_handshakes:
+            self._end_a_handshake()
+        connection = self._connection(peer, b"")
         timeout = self.limits.request_timeout_secs
-        if not self._has_room():
-            return self._connection()  # which is going to be refused
-        handshake = TlsHandshake(context, self._connection(), self._handshake_ended, timeout)
-        self._handshakes.add(handshake)
+        handshake = TlsHandshake(context, connection, first, self._handshake_ended, timeout)
+        connection.handshake = handshake
+        self._handshakes[handshake] = connection
         return handshake
 
-    def _handshake_ended(self, handshake: TlsHandshake, is_done: bool) -> None:  # noqa: FBT001 - a callback
-        self._handshakes.discard(handshake)
-        self.failed_handshakes += not is_done
+    def _end_a_handshake(self) -> None:
+        """End the oldest handshake of the address that is at most of them."""
+        peers = Counter(connection.peer for connection in self._handshakes.values())
+        (greediest, _), *_ = peers.most_common(1)
+        for handshake, connection in self._handshakes.items():
+            if connection.peer == greediest:
+                self.places.refused += 1
+                self._handshake_ended(handshake)
+                handshake.abort()
+                return
 
-    def _connection(self) -> RequestHandler:
+    def handshake_done(self, handshake: TlsHandshake) -> None:
+        """Take the connection for one like any other from now on."""
+        self._handshakes.pop(handshake, None)
+
+    def _handshake_ended(self, handshake: TlsHandshake) -> None:
+        """Count the handshake as failed, unless it was done before."""
+        if self._handshakes.pop(handshake, None) is not None:
+            self.failed_handshakes += 1
+
+    def _connection(self, peer: str, first: bytes) -> "_GuardedConnection":
         return _GuardedConnection(
             self,
+            peer,
+            first,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=self.limits.keepalive_timeout_secs,
             access_log=None,
@@ -101,60 +133,27 @@ class GuardedServer(Server):
             auto_decompress=False,  # nothing is uploaded: a body is never worth unpacking
         )
 
-    def admit(self) -> bool:
-        """Whether there is a place for one more connection; counts it, or its refusal."""
-        if not self._has_room():
-            self.refused += 1
-            return False
-        self._open += 1
-        return True
-
-    def _has_room(self) -> bool:
-        """Whether there is a free place, if need be that of the connection idle longest."""
-        if self.open_connections() < self.limits.max_connections:
-            return True
-        if not self._idle:
-            return False
-        next(iter(self._idle)).end()
-        return True
-
-    def became_idle(self, connection: "_GuardedConnection") -> None:
-        """The connection waits for its next request."""
-        self._idle.pop(connection, None)
-        self._idle[connection] = None
-
-    def became_busy(self, connection: "_GuardedConnection") -> None:
-        """A request has begun to arrive on the connection."""
-        self._idle.pop(connection, None)
-
-    def became_slow(self, connection: "_GuardedConnection") -> None:
-        """The client does not take its answer as fast as it is sent."""
-        self._slow[connection] = None
-        unsent = sum(slow.unsent_bytes for slow in self._slow)
-        while unsent > self.limits.max_unsent_bytes:
-            slowest = next(iter(self._slow))
-            unsent -= slowest.unsent_bytes
-            slowest.end()
-
-    def caught_up(self, connection: "_GuardedConnection") -> None:
-        """The client has taken what was sent."""
-        self._slow.pop(connection, None)
-
-    def ended(self, connection: "_GuardedConnection") -> None:
-        """The connection gives its place free."""
-        self._open -= 1
-        self._idle.pop(connection, None)
-        self._slow.pop(connection, None)
-
 
 class _GuardedConnection(RequestHandler):
     """One connection; closed when a request takes too long to arrive, or an answer to leave."""
 
-    __slots__ = ("_answering", "_arrived_bytes", "_arriving", "_guard", "_has_place", "_wire")
+    __slots__ = (
+        *("_answering", "_arrived_bytes", "_arriving", "_first", "_guard", "_has_place", "_wire"),
+        *("handshake", "peer"),
+    )
 
-    def __init__(self, server: GuardedServer, **options: Any) -> None:  # noqa: ANN401 - aiohttp's
+    def __init__(
+        self,
+        server: GuardedServer,
+        peer: str,
+        first: bytes,
+        **options: Any,  # noqa: ANN401 - aiohttp's
+    ) -> None:
         super().__init__(server, **options)
         self._guard = server
+        self.peer = peer
+        self.handshake: TlsHandshake | None = None
+        self._first = first
         self._has_place = False
         self._arrived_bytes = 0
         self._wire: asyncio.Transport | None = None
@@ -163,18 +162,23 @@ class _GuardedConnection(RequestHandler):
 
     @property
     def unsent_bytes(self) -> int:
-        """How much of our answers the kernel has not taken yet."""
+        """Return how much of our answers the kernel has not taken yet."""
         return 0 if self._wire is None else self._wire.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if isinstance(transport, asyncio.Transport):
             self._wire = transport
-        if not self._guard.admit():
+        if self.handshake is not None:
+            self._guard.handshake_done(self.handshake)
+        if not self._guard.places.admit(self):
             self._abort()
             return
         self._has_place = True
         super().connection_made(transport)
         self._start_arriving()
+        if self._first:
+            first, self._first = self._first, b""
+            self.data_received(first)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._leave()
@@ -193,19 +197,23 @@ class _GuardedConnection(RequestHandler):
             self._arriving.cancel()
             self._arriving = None
         self._forget_arrived()
-        if self._has_place:
-            self._guard.became_idle(self)
+        self._guard.places.became_busy(self)
+
+    def answered(self) -> None:
+        """The answer is made: now the connection waits for the next request."""
+        if self._has_place and self._arriving is None:
+            self._guard.places.became_idle(self)
 
     def pause_writing(self) -> None:
         super().pause_writing()
         self._answering = asyncio.get_running_loop().call_later(
             self._guard.limits.response_timeout_secs, self.end
         )
-        self._guard.became_slow(self)
+        self._guard.places.became_slow(self)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._guard.caught_up(self)
+        self._guard.places.caught_up(self)
         if self._answering is not None:
             self._answering.cancel()
             self._answering = None
@@ -239,7 +247,7 @@ class _GuardedConnection(RequestHandler):
         if self._arriving is None and self._has_place:
             secs = self._guard.limits.request_timeout_secs
             self._arriving = asyncio.get_running_loop().call_later(secs, self.end)
-            self._guard.became_busy(self)
+            self._guard.places.became_arriving(self)
 
     def _is_greedy(self, more_bytes: int) -> bool:
         """Count what arrives; end the connection when it is one of those that send too much."""
@@ -266,7 +274,7 @@ class _GuardedConnection(RequestHandler):
                 timer.cancel()
         if self._has_place:
             self._has_place = False
-            self._guard.ended(self)
+            self._guard.places.ended(self)
 
     def _abort(self) -> None:
         if self._wire is not None:

@@ -3,8 +3,8 @@
 import errno
 import socket
 
-BACKLOG = 1024
-"""Clients that may wait in the kernel to be accepted."""
+BACKLOG = 16384
+"""Clients that may wait in the kernel to be accepted; net.core.somaxconn may allow less."""
 
 
 def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:

@@ -87,9 +87,6 @@ class Routes:
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
         """The response to any request."""
-        arrived = getattr(request.protocol, "request_arrived", None)
-        if arrived is not None:
-            arrived()
         path = request.rel_url.raw_path
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
         endpoint = self._endpoints.get(known)

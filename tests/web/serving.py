@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot, SourceReport
-from exporter.web.guard import GuardedServer, Limits
+from exporter.web.acceptor import Acceptor, Bounds
+from exporter.web.guard import GuardedServer
+from exporter.web.listening import listening_sockets
+from exporter.web.places import Limits
 from exporter.web.routes import Routes
 
 PATIENCE_SECS = 10.0
@@ -113,9 +116,19 @@ async def serving(
         pages.publish(latest)
     routes = Routes("1.2.3", node or Node(latest), pages)
     server = GuardedServer(routes.handle, limits)
-    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+    async with listening(server) as port:
+        yield Serving(server, routes, port)
+
+
+@asynccontextmanager
+async def listening(server: GuardedServer, bounds: Bounds | None = None) -> AsyncIterator[int]:
+    """The port on which the server is reached, until the block ends."""
+    (sock,) = listening_sockets("127.0.0.1", 0, 5)
+    bounds = bounds or Bounds(1000, server.limits.request_timeout_secs)
+    acceptor = Acceptor([sock], bounds, server)
+    acceptor.start()
     try:
-        yield Serving(server, routes, listening.sockets[0].getsockname()[1])
+        yield sock.getsockname()[1]
     finally:
-        listening.close()
+        acceptor.close()
         await server.shutdown(0.1)

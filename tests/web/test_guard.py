@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,12 +10,23 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from exporter.web.guard import GuardedServer, Limits
+from exporter.web.acceptor import Bounds, network_of
+from exporter.web.guard import GuardedServer
 from exporter.web.listening import is_taken, listening_sockets
-from tests.web.serving import LIMITS, PATIENCE_SECS, Serving, parse, serving, snapshot
+from exporter.web.places import Limits
+from tests.web.serving import (
+    LIMITS,
+    PATIENCE_SECS,
+    Serving,
+    listening,
+    parse,
+    serving,
+    snapshot,
+)
 
 QUICK = replace(LIMITS, request_timeout_secs=0.2, keepalive_timeout_secs=0.2)
 REQUEST = b"GET /health HTTP/1.1\r\nHost: node\r\n\r\n"
+LAST = b"GET /health HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -87,15 +99,109 @@ async def test_two_hundred_slow_clients_keep_nobody_away() -> None:
 
 
 async def test_too_many_clients_are_refused_and_counted() -> None:
-    """When all places are taken by busy clients, further ones are closed at once."""
-    limits = replace(LIMITS, max_connections=3)
-    async with serving(snapshot(), limits) as server:
-        busy = [await server.connect() for _ in range(3)]
-        await _until(lambda: server.server.open_connections() == 3)
-        assert await server.exchange(REQUEST) == b""
-        assert server.server.refused == 1
-        for _, writer in busy:
+    """When all places are taken by clients that are being served, further ones are closed."""
+    release = asyncio.Event()
+
+    async def slow(_: web.BaseRequest) -> web.StreamResponse:
+        await release.wait()
+        return web.Response()
+
+    server = GuardedServer(slow, replace(LIMITS, max_connections=3))
+    async with listening(server) as port:
+        served = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+        for _, writer in served[:3]:
+            writer.write(REQUEST)
+        await _until(lambda: server.open_connections() == 3)
+        served[3][1].write(REQUEST)
+        assert await served[3][0].read() == b""
+        assert server.places.refused == 1
+        release.set()
+        for _, writer in served:
             writer.close()
+
+
+async def test_half_requests_take_no_place() -> None:
+    """However many begin a request and never end it, those that say a whole one are served."""
+    server = _large(10, replace(LIMITS, max_connections=1))
+    async with listening(server, Bounds(clients=50, secs=60)) as port:
+        halves = [await asyncio.open_connection("127.0.0.1", port) for _ in range(200)]
+        for _, writer in halves:
+            writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+        answer = await Serving(server, None, port).exchange(REQUEST + LAST)  # type: ignore[arg-type] # no routes here
+        assert parse(answer).status == 200
+        assert server.open_connections() <= 1
+        for _, writer in halves:
+            writer.close()
+
+
+async def test_whoever_waits_longest_of_the_greediest_address_goes_first() -> None:
+    """An address with many half requests loses its own, not those of somebody else."""
+    server = _large(10, LIMITS)
+    async with listening(server, Bounds(clients=10, secs=60)) as port:
+        other = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.9", 0))
+        other[1].write(b"GET /metrics HTTP/1.1\r\n")
+        greedy = [await asyncio.open_connection("127.0.0.1", port) for _ in range(30)]
+        assert await _is_closed(greedy[0])
+        other[1].write(b"Host: x\r\n\r\n")
+        assert await asyncio.wait_for(other[0].readline(), PATIENCE_SECS) == b"HTTP/1.1 200 OK\r\n"
+        for _, writer in (other, *greedy):
+            writer.close()
+
+
+async def test_a_regular_client_keeps_its_place() -> None:
+    """Who scraped is ended after those that keep idle connections, also when it is idle longest."""
+    async with serving(snapshot(), replace(LIMITS, max_connections=5)) as server:
+        scraper = await asyncio.open_connection(
+            "127.0.0.1", server.port, local_addr=("127.0.0.9", 0)
+        )
+        assert await _answered(scraper) == 200
+        others = [await server.connect() for _ in range(20)]
+        for streams in others:
+            streams[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await asyncio.wait_for(streams[0].readline(), PATIENCE_SECS)
+        assert await _answered(scraper) == 200
+        for _, writer in (scraper, *others):
+            writer.close()
+
+
+async def test_no_descriptor_is_no_reason_to_stop() -> None:
+    """Where the limit of open files is reached, who waits longest goes and a new client comes."""
+    server = _large(10, LIMITS)
+    async with listening(server, Bounds(clients=10_000, secs=60)) as port:
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        clients = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        spare = [socket.socket() for _ in range(3)]
+        most = max(sock.fileno() for sock in spare) + 1
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
+        try:
+            spare[0].setblocking(False)  # noqa: FBT003 - the socket's own signature
+            await asyncio.get_running_loop().sock_connect(spare[0], ("127.0.0.1", port))
+            await asyncio.get_running_loop().sock_sendall(spare[0], REQUEST + LAST)
+            answer = await asyncio.wait_for(
+                asyncio.get_running_loop().sock_recv(spare[0], 100), PATIENCE_SECS
+            )
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        for sock in spare:
+            sock.close()
+        for _, writer in clients:
+            writer.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3::4", "2001:0db8:0001:0002"),
+        ("2001:db8:1:2:ffff::9%eth0", "2001:0db8:0001:0002"),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.1"),
+        ("::1", "0000:0000:0000:0000"),
+    ],
+)
+def test_addresses_that_cost_nothing_are_one(address: str, network: str) -> None:
+    """Anybody has 2**64 addresses of IPv6: they count as one."""
+    assert network_of(address) == network
 
 
 async def test_an_idle_client_makes_room() -> None:
@@ -109,7 +215,7 @@ async def test_an_idle_client_makes_room() -> None:
         assert await _answered(third) == 200
         assert await _is_closed(second)
         assert await _answered(first) == 200
-        assert server.server.refused == 0
+        assert server.server.places.refused == 0
         for _, writer in (first, third):
             writer.close()
 
@@ -131,34 +237,27 @@ async def _never_reading(port: int, requests: int) -> socket.socket:
     return client
 
 
-async def _served(server: GuardedServer) -> tuple[asyncio.AbstractServer, int]:
-    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
-    return listening, listening.sockets[0].getsockname()[1]
-
-
 async def test_an_answer_must_be_taken_in_time() -> None:
     """A client that asks and never reads is closed, and its memory given back."""
     limits = replace(LIMITS, max_unsent_bytes=50_000_000, response_timeout_secs=0.2)
     server = _large(20_000_000, limits)
-    listening, port = await _served(server)
-    client = await _never_reading(port, requests=1)
-    await _until(lambda: server.open_connections() == 1)
-    await _until(lambda: server.open_connections() == 0)
-    client.close()
-    listening.close()
+    async with listening(server) as port:
+        client = await _never_reading(port, requests=1)
+        await _until(lambda: server.open_connections() == 1)
+        await _until(lambda: server.open_connections() == 0)
+        client.close()
 
 
 async def test_answers_nobody_takes_have_a_bound() -> None:
-    """Clients that never read hold so many bytes together; beyond, the slowest one is closed."""
+    """Clients that never read hold so many bytes together; beyond, the slowest ones are closed."""
     limits = replace(LIMITS, max_unsent_bytes=50_000_000, response_timeout_secs=60)
     server = _large(20_000_000, limits)
-    listening, port = await _served(server)
-    clients = [await _never_reading(port, requests=1) for _ in range(6)]
-    await _until(lambda: 0 < server.open_connections() <= 3)
-    for client in clients:
-        client.close()
-    await _until(lambda: server.open_connections() == 0)
-    listening.close()
+    async with listening(server) as port:
+        clients = [await _never_reading(port, requests=1) for _ in range(6)]
+        await _until(lambda: 0 < server.open_connections() <= 3)
+        for client in clients:
+            client.close()
+        await _until(lambda: server.open_connections() == 0)
 
 
 async def test_requests_that_never_end_have_a_bound() -> None:
@@ -199,9 +298,8 @@ async def test_a_bug_in_a_page_is_logged_and_tells_nothing(
         raise ValueError("secret")
 
     server = GuardedServer(broken, LIMITS)
-    listening, port = await _served(server)
-    answer = parse(await Serving(server, None, port).exchange(REQUEST))  # type: ignore[arg-type] # no routes here
-    listening.close()
+    async with listening(server) as port:
+        answer = parse(await Serving(server, None, port).exchange(REQUEST))  # type: ignore[arg-type] # no routes here
     assert answer.status == 500
     assert answer.body == b'{"error": "internal error"}'
     assert [record.levelno for record in caplog.records] == [logging.ERROR]

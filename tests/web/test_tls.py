@@ -1,9 +1,10 @@
 """Encrypted connections, spoken to by real clients on loopback."""
 
 import asyncio
+import gc
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +17,13 @@ from exporter.config import Auth, Server, Tls
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot
-from exporter.web.guard import GuardedServer, Limits
+from exporter.web.guard import GuardedServer
+from exporter.web.places import Limits
 from exporter.web.routes import Routes
 from exporter.web.security import Security
+from exporter.web.tls import TlsHandshake
 from tests.fakes.certificates import Authority, KeyPair
+from tests.web.serving import listening
 
 LIMITS = Limits(max_connections=20, request_timeout_secs=0.5, keepalive_timeout_secs=5)
 
@@ -64,12 +68,8 @@ async def _running(config: Server, limits: Limits = LIMITS) -> AsyncIterator[_Ru
         return await routes.handle(request)
 
     server = GuardedServer(handle, limits, security.context)
-    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
-    try:
-        yield _Running(security, server, listening.sockets[0].getsockname()[1])
-    finally:
-        listening.close()
-        await server.shutdown(0.1)
+    async with listening(server) as port:
+        yield _Running(security, server, port)
 
 
 def _server(pair: KeyPair, authority: Authority | None = None) -> Server:
@@ -182,18 +182,59 @@ async def test_clients_that_do_not_speak_tls_are_let_go(
     assert caplog.text == ""
 
 
-async def test_handshakes_count_as_connections(tmp_path: Path) -> None:
-    """A connection that never begins a handshake takes a place; those beyond are refused."""
+def _hello(context: ssl.SSLContext) -> bytes:
+    """What a client says first, as it goes over the wire."""
+    outgoing = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="127.0.0.1")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+async def test_handshakes_have_a_bound_of_their_own(tmp_path: Path) -> None:
+    """Clients that begin handshakes and go on with none end each other, and nobody else."""
     authority = Authority(tmp_path)
-    limits = replace(LIMITS, max_connections=5)
+    context = _trusting(authority)
+    limits = replace(LIMITS, max_handshakes=5, request_timeout_secs=60)
     async with _running(_server(authority.sign("server")), limits) as running:
         held = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(9)]
-        await _until(lambda: running.server.refused == 4)
+        for _, writer in held[:2]:
+            writer.write(b"\x16\x03\x01")  # no handshake yet: it costs none
+        for _, writer in held[2:]:
+            writer.write(_hello(context))
+        await _until(lambda: running.server.places.refused == 2)
         assert running.server.open_connections() == 5
+        assert await running.get("/", context) == 200
         for _, writer in held:
             writer.close()
         await _until(lambda: running.server.open_connections() == 0)
-        assert await running.get("/", _trusting(authority)) == 200
+
+
+async def test_nothing_is_left_of_a_handshake_that_failed(tmp_path: Path) -> None:
+    """What a handshake held is free when its client leaves, without a garbage collection."""
+    authority = Authority(tmp_path)
+    hello = _hello(_trusting(authority))
+    gc.collect()
+    gc.disable()
+    try:
+        async with _running(_server(authority.sign("server"))) as running:
+            for first in (hello, hello + b"nonsense", b"\x16\x03\x01\x00\x05hello"):
+                for _ in range(3):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+                    writer.write(first)
+                    if first == hello:
+                        await reader.read(100)
+                    writer.close()
+            await _until(lambda: running.server.failed_handshakes == 9)
+            await _until(lambda: _sizes_of_handshakes() == [])
+    finally:
+        gc.enable()
+
+
+def _sizes_of_handshakes() -> list[int]:
+    """The buffers that handshakes still hold."""
+    found = [each for each in gc.get_objects() if isinstance(each, TlsHandshake)]
+    return [len(each._ssl_buffer or b"") for each in found if each._sslobj or each._ssl_buffer]
 
 
 async def _until(holds: Callable[[], bool]) -> None:
