@@ -25,9 +25,9 @@ from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
 from exporter.sources import chosen
-from exporter.sources.context import Surroundings
-from exporter.sources.gpu_release import GpuRelease
+from exporter.sources.context import SourceContext
 from exporter.sources.host.roots import resolved
+from exporter.sources.interface import Releasable
 from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
 from exporter.web.guard import GuardedServer
@@ -92,15 +92,14 @@ class App:
         self._stop = asyncio.Event()
         self.needs_restart = False
         self._pages = Pages(boottime_now, self._moment)
-        self._gpu_release = GpuRelease()
         self._routes = Routes(
             identity.version,
             self,
             self._pages,
             self._security.authenticator(),
             actions={
-                "/-/quiesce": self._gpu_release.begin,
-                "/-/resume": self._gpu_release.end,
+                "/-/quiesce": self._release_hardware,
+                "/-/resume": self._resume_hardware,
             },
         )
         self._server = GuardedServer(self._routes.handle, self._limits(), self._security.context)
@@ -138,8 +137,8 @@ class App:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal)
-        loop.add_signal_handler(signal.SIGUSR1, self._gpu_release.begin)
-        loop.add_signal_handler(signal.SIGUSR2, self._gpu_release.end)
+        loop.add_signal_handler(signal.SIGUSR1, self._release_hardware)
+        loop.add_signal_handler(signal.SIGUSR2, self._resume_hardware)
         self._collecting = asyncio.ensure_future(self._collector.run())
         self._collecting.add_done_callback(_say_why_it_ended)
         model = asyncio.ensure_future(self._ask_cpu_model())
@@ -237,7 +236,7 @@ class App:
             self._stop.set()
 
     def _build_collector(self) -> Collector:
-        around = Surroundings(
+        ctx = SourceContext(
             config=self._config,
             hostname=self._identity.hostname,
             child_environment=self._identity.child_environment,
@@ -248,19 +247,29 @@ class App:
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
-            gpu_release=self._gpu_release,
             is_metric_taken=NAMES.__contains__,
         )
+        self._sources = [row.build(ctx) for row in chosen(self._config)]
         if self._config.faults.enabled:
             self._judging = Judging(self._config, self._call, time.perf_counter)
         return Collector(
             self._identity.node,
-            [row.build(around) for row in chosen(self._config)],
+            self._sources,
             interval_secs=self._config.metrics.collect_interval_secs,
             clocks=Clocks(wall_now, boottime_now),
             publish=self._publish,
             conclude=self._judging.conclude if self._judging else None,
         )
+
+    def _release_hardware(self) -> None:
+        for source in self._sources:
+            if isinstance(source, Releasable):
+                source.release()
+
+    def _resume_hardware(self) -> None:
+        for source in self._sources:
+            if isinstance(source, Releasable):
+                source.resume()
 
     def _wake(self, source: str) -> None:
         self._collector.wake(source)

@@ -21,9 +21,9 @@ from exporter.sources.gpu.backend import GpuAnswer
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
 from exporter.sources.gpu.xid_events import GpuEvents
 from exporter.sources.host.cpu import CpuTimes, usage_percent
+from tests.fakes.source_context import call_now
 from tests.fakes.virtual_time import run_virtually
 from tests.faults.scenes import event
-from tests.sources.whole_node import call_now
 
 EPOCH = 1.7e9
 HOUR = 3600.0

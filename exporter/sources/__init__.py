@@ -2,17 +2,50 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from exporter.config import Config
-from exporter.sources.context import Surroundings
-from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
-from exporter.sources.files import FileSource
+from exporter.model.reading import Reading
+from exporter.sources.context import SourceContext
+from exporter.sources.external_probes import ExternalProbesSource
+from exporter.sources.files import FILE_DEADLINE_SECS, FileSource
 from exporter.sources.gpu.source import build_gpu
-from exporter.sources.host import node_building
+from exporter.sources.host.clock import ClockReader
+from exporter.sources.host.cpu import CpuReader
+from exporter.sources.host.cpu_health import CpuHealthReader
+from exporter.sources.host.disk import DiskReader
+from exporter.sources.host.edac import EdacReader
+from exporter.sources.host.filesystem import FilesystemSource
+from exporter.sources.host.host import HostReader
+from exporter.sources.host.hwmon import HwmonReader
+from exporter.sources.host.infiniband import InfinibandReader
+from exporter.sources.host.md import MdReader
+from exporter.sources.host.memory import MemoryReader
+from exporter.sources.host.netstat import NetworkStackReader
+from exporter.sources.host.network import NetworkReader
+from exporter.sources.host.numa import NumaReader
+from exporter.sources.host.nvme import NvmeReader
+from exporter.sources.host.nvme_health import NvmeHealthReader
+from exporter.sources.host.pcie import PcieReader
+from exporter.sources.host.pressure import PressureReader
+from exporter.sources.host.processes import ProcessCountsReader, ProcessStatesReader
+from exporter.sources.host.rapl import RaplReader
+from exporter.sources.host.vmstat import PagingReader
 from exporter.sources.interface import AnySource, Source
 from exporter.sources.kernel_log.building import build_kernel_log
 from exporter.sources.self_usage import OurProcessesReader
-from exporter.sources.workloads.workload_building import build_workloads
+from exporter.sources.workloads.source import build_workloads
+
+SLOW_DEADLINE_SECS = 5.0
+"""For admin commands to disks, and for a walk over all processes."""
+
+
+class FileReader(Protocol):
+    """Reads files of the kernel and blocks while it does."""
+
+    def read(self) -> Reading[object]:
+        """Read once; raise SourceAbsent or SourceFailed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,71 +54,94 @@ class SourceRow:
 
     name: str
     group: str
-    build: Callable[[Surroundings], AnySource]
+    build: Callable[[SourceContext], AnySource]
     by_default: bool = True
 
 
-def _gpu(around: Surroundings) -> Source:
-    source = build_gpu(
-        around.config.gpu,
-        children=around.gpu_children,
-        environment=around.child_environment,
-        call=around.call,
-        wall=around.wall,
-        boottime=around.boottime,
-        wake=lambda: around.wake("gpu"),
-        demo=around.config.demo,
-        sys_root=around.sys,
+def _files(
+    name: str,
+    group: str,
+    reader: Callable[[SourceContext], FileReader],
+    *,
+    deadline_secs: float = FILE_DEADLINE_SECS,
+    by_default: bool = True,
+) -> SourceRow:
+    """Make the row of a source that reads files of the kernel."""
+
+    def build(ctx: SourceContext) -> Source:
+        return FileSource(name, reader(ctx).read, ctx.call, deadline_secs)
+
+    return SourceRow(name, group, build, by_default)
+
+
+def _gpu(ctx: SourceContext) -> Source:
+    return build_gpu(
+        ctx.config.gpu,
+        children=ctx.gpu_children,
+        environment=ctx.child_environment,
+        call=ctx.call,
+        wall=ctx.wall,
+        boottime=ctx.boottime,
+        wake=lambda: ctx.wake("gpu"),
+        demo=ctx.config.demo,
+        sys_root=ctx.sys,
     )
-    around.gpu_release.on_begin = source.release
-    around.gpu_release.on_end = source.resume
-    return source
-
-
-def _our_processes(around: Surroundings) -> Source:
-    reader = OurProcessesReader((around.children, around.gpu_children))
-    return FileSource("our_processes", reader.look, around.call)
-
-
-def _external_probes(around: Surroundings) -> Source:
-    surroundings = ProbeSurroundings(
-        children=around.children,
-        environment=around.child_environment,
-        is_taken=around.is_metric_taken,
-        boottime=around.boottime,
-        wake=lambda: around.wake("external_probes"),
-    )
-    return ExternalProbesSource(around.config.probes, surroundings)
 
 
 SOURCES: tuple[SourceRow, ...] = (
-    SourceRow("host", "node", node_building.host),
-    SourceRow("cpu", "cpu", node_building.cpu),
-    SourceRow("cpu_health", "cpu", node_building.cpu_health),
-    SourceRow("memory", "memory", node_building.memory),
-    SourceRow("numa", "memory", node_building.numa),
-    SourceRow("edac", "memory", node_building.edac),
-    SourceRow("paging", "memory", node_building.paging),
-    SourceRow("pressure", "pressure", node_building.pressure),
-    SourceRow("process_counts", "processes", node_building.process_counts),
-    SourceRow("process_states", "processes", node_building.process_states, by_default=False),
-    SourceRow("clock", "clock", node_building.clock),
-    SourceRow("disk", "disk", node_building.disk),
-    SourceRow("filesystem", "filesystem", node_building.filesystem),
-    SourceRow("nvme", "nvme", node_building.nvme),
-    SourceRow("nvme_health", "nvme", node_building.nvme_health, by_default=False),
-    SourceRow("md", "raid", node_building.md),
-    SourceRow("network", "network", node_building.network),
-    SourceRow("network_stack", "network", node_building.network_stack),
-    SourceRow("infiniband", "infiniband", node_building.infiniband),
-    SourceRow("pcie", "pcie", node_building.pcie),
-    SourceRow("hwmon", "sensors", node_building.hwmon),
-    SourceRow("rapl", "sensors", node_building.rapl),
+    _files(
+        "host",
+        "node",
+        lambda ctx: HostReader(ctx.proc, ctx.root, ctx.hostname, ctx.known_cpu_model),
+    ),
+    _files("cpu", "cpu", lambda ctx: CpuReader(ctx.proc, ctx.sys)),
+    _files("cpu_health", "cpu", lambda ctx: CpuHealthReader(ctx.proc, ctx.sys)),
+    _files("memory", "memory", lambda ctx: MemoryReader(ctx.proc)),
+    _files("numa", "memory", lambda ctx: NumaReader(ctx.sys)),
+    _files("edac", "memory", lambda ctx: EdacReader(ctx.sys)),
+    _files("paging", "memory", lambda ctx: PagingReader(ctx.proc)),
+    _files("pressure", "pressure", lambda ctx: PressureReader(ctx.proc)),
+    _files("process_counts", "processes", lambda ctx: ProcessCountsReader(ctx.proc)),
+    _files(
+        "process_states",
+        "processes",
+        lambda ctx: ProcessStatesReader(ctx.proc),
+        deadline_secs=SLOW_DEADLINE_SECS,
+        by_default=False,
+    ),
+    _files("clock", "clock", lambda _: ClockReader()),
+    _files("disk", "disk", lambda ctx: DiskReader(ctx.proc, ctx.sys, ctx.devices)),
+    SourceRow(
+        "filesystem",
+        "filesystem",
+        lambda ctx: FilesystemSource(ctx.proc, ctx.root, ctx.call, ctx.devices),
+    ),
+    _files("nvme", "nvme", lambda ctx: NvmeReader(ctx.sys)),
+    _files(
+        "nvme_health",
+        "nvme",
+        lambda ctx: NvmeHealthReader(ctx.sys, ctx.root),
+        deadline_secs=SLOW_DEADLINE_SECS,
+        by_default=False,
+    ),
+    _files("md", "raid", lambda ctx: MdReader(ctx.proc)),
+    _files("network", "network", lambda ctx: NetworkReader(ctx.proc, ctx.sys, ctx.devices)),
+    _files("network_stack", "network", lambda ctx: NetworkStackReader(ctx.proc)),
+    _files(
+        "infiniband", "infiniband", lambda ctx: InfinibandReader(ctx.sys, ctx.devices.max_per_kind)
+    ),
+    _files("pcie", "pcie", lambda ctx: PcieReader(ctx.sys)),
+    _files("hwmon", "sensors", lambda ctx: HwmonReader(ctx.sys)),
+    _files("rapl", "sensors", lambda ctx: RaplReader(ctx.sys)),
     SourceRow("gpu", "gpu", _gpu),
     SourceRow("workloads", "workloads", build_workloads),
-    SourceRow("external_probes", "probes", _external_probes),
+    SourceRow("external_probes", "probes", ExternalProbesSource),
     SourceRow("kernel_log", "kernel_log", build_kernel_log),
-    SourceRow("our_processes", "exporter", _our_processes),
+    _files(
+        "our_processes",
+        "exporter",
+        lambda ctx: OurProcessesReader((ctx.children, ctx.gpu_children)),
+    ),
 )
 
 

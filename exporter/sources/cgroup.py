@@ -68,7 +68,7 @@ def parse_cgroup(text: str) -> CgroupOwner:
 
 
 def _paths(text: str) -> Iterator[str]:
-    for line in text.splitlines():
+    for line in text.split("\n"):
         _, _, rest = line.partition(":")
         _, separator, path = rest.partition(":")
         if separator and path.startswith("/"):

@@ -1,17 +1,16 @@
 """Everything that sources are built from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
-from exporter.config import Config
+from exporter.config import Config, Devices
 from exporter.probes.child import Children
-from exporter.sources.gpu_release import GpuRelease
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SourceContext:
     """Everything sources are built from; nothing below looks anything up.
 
     `child_environment` is what child processes get; `wake` asks the collector to read the named
@@ -29,7 +28,11 @@ class Surroundings:
     wake: Callable[[str], None]
     known_cpu_model: Callable[[], str | None]
     is_metric_taken: Callable[[str], bool]
-    gpu_release: GpuRelease = field(default_factory=GpuRelease)
+
+    @property
+    def devices(self) -> Devices:
+        """Which devices are shown, and how many at most."""
+        return self.config.devices
 
     @property
     def proc(self) -> Path:

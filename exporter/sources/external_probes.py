@@ -2,31 +2,21 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 from exporter.config import ProbeCommand
 from exporter.durations import parse_duration
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes
 from exporter.model.reading import Reading
-from exporter.probes.child import Children, Command
+from exporter.probes.child import Command
 from exporter.probes.lines import LineReader
 from exporter.probes.stream import Schedule, StreamProbe
+from exporter.sources.context import SourceContext
 
 MAX_EVENTS = 256
 DEFAULT_DEADLINE_SECS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeSurroundings:
-    """What external probes are built from; `is_taken` tells metric names that are ours."""
-
-    children: Children
-    environment: Mapping[str, str]
-    is_taken: Callable[[str], bool]
-    boottime: Callable[[], float]
-    wake: Callable[[], None]
 
 
 class ExternalProbesSource:
@@ -35,9 +25,9 @@ class ExternalProbesSource:
     name = "external_probes"
     deadline_secs = 1.0
 
-    def __init__(self, probes: tuple[ProbeCommand, ...], around: ProbeSurroundings) -> None:
-        self._wake = around.wake
-        self._probes = tuple(_build(probe, around, self._on_event) for probe in probes)
+    def __init__(self, ctx: SourceContext) -> None:
+        self._wake = partial(ctx.wake, self.name)
+        self._probes = tuple(_build(probe, ctx, self._on_event) for probe in ctx.config.probes)
         self._tasks: list[asyncio.Task[None]] = []
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._event_count = 0
@@ -66,17 +56,17 @@ class ExternalProbesSource:
 
 
 def _build(
-    probe: ProbeCommand, around: ProbeSurroundings, on_event: Callable[[Event], None]
+    probe: ProbeCommand, ctx: SourceContext, on_event: Callable[[Event], None]
 ) -> StreamProbe:
     return StreamProbe(
         probe.name,
-        Command(probe.command, around.environment),
+        Command(probe.command, ctx.child_environment),
         Schedule(
             every_secs=parse_duration(probe.every) if probe.mode == "interval" else None,
             deadline_secs=parse_duration(probe.deadline) or DEFAULT_DEADLINE_SECS,
         ),
-        around.children,
-        LineReader(probe.name, around.is_taken, around.boottime),
-        boottime=around.boottime,
+        ctx.children,
+        LineReader(probe.name, ctx.is_metric_taken, ctx.boottime),
+        boottime=ctx.boottime,
         on_event=on_event,
     )

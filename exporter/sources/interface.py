@@ -72,4 +72,17 @@ class Follower(Protocol):
         ...
 
 
+@runtime_checkable
+class Releasable(Protocol):
+    """A source that holds hardware which others may want for a while."""
+
+    def release(self) -> None:
+        """Hold nothing from two seconds from now on at the latest, for a limited time."""
+        ...
+
+    def resume(self) -> None:
+        """Read again, now."""
+        ...
+
+
 AnySource: TypeAlias = Source | Follower

@@ -14,7 +14,7 @@ class OurProcessesReader:
         self._families = families
         self._main = psutil.Process()
 
-    def look(self) -> Reading[OurProcesses]:
+    def read(self) -> Reading[OurProcesses]:
         """The totals now; a child that ends meanwhile is left out."""
         processes = [self._main]
         for pid in (pid for family in self._families for pid in family.pids):

@@ -15,10 +15,10 @@ from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
 from exporter.sources import chosen
-from exporter.sources.context import Surroundings
 from exporter.web.documents import inventory, to_json
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
+from tests.fakes.source_context import source_context
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BOOTTIME = 5000.0
@@ -89,8 +89,8 @@ class NodeUnderTest:
         return to_json(inventory(self._snapshot.at(self.boottime), self.boottime)).decode()
 
     def _build(self, config: Config, nvml: NvmlLibrary) -> Collector:
-        around = Surroundings(
-            config=config,
+        ctx = source_context(
+            config,
             hostname="gpu-node-7",
             child_environment={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin", **nvml.environment},
             children=self._children,
@@ -99,12 +99,10 @@ class NodeUnderTest:
             wall=lambda: WALL,
             boottime=lambda: self.boottime,
             wake=lambda _: self.woken.set(),
-            known_cpu_model=lambda: None,
-            is_metric_taken=lambda _: False,
         )
         return Collector(
             'node"7\\a',
-            [row.build(around) for row in chosen(config) if row.name in CONTRACT_SOURCES],
+            [row.build(ctx) for row in chosen(config) if row.name in CONTRACT_SOURCES],
             interval_secs=15.0,
             clocks=Clocks(lambda: WALL, lambda: self.boottime),
             publish=self._publish,

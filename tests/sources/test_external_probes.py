@@ -4,18 +4,20 @@ import asyncio
 import json
 import stat
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
-from exporter.config import ProbeCommand
+from exporter.config import Config, ProbeCommand
 from exporter.exposition import families_of
 from exporter.exposition.render import Format, render
 from exporter.model.probe import ExternalProbes, ProbeState
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
-from exporter.sources.external_probes import ExternalProbesSource, ProbeSurroundings
+from exporter.sources.external_probes import ExternalProbesSource
+from tests.fakes.source_context import source_context
 
 GOOD = json.dumps({"metric": "hw_npu_temperature_celsius", "labels": {"npu": "0"}, "value": 61})
 PLAIN = json.dumps({"event_type": "transport.bw", "entity_id": "eth0", "value": "12", "ts": 1})
@@ -37,10 +39,15 @@ class Stage:
             ProbeCommand(f"p{n}", (self._script(n, text),), mode, every="1h", deadline=deadline)
             for n, text in enumerate(scripts)
         )
-        around = ProbeSurroundings(
-            self.children, {"PATH": "/usr/bin:/bin"}, lambda _: False, self._now, self._on_wake
+        self.source = ExternalProbesSource(
+            source_context(
+                replace(Config(), probes=probes),
+                children=self.children,
+                child_environment={"PATH": "/usr/bin:/bin"},
+                boottime=self._now,
+                wake=self._on_wake,
+            )
         )
-        self.source = ExternalProbesSource(probes, around)
 
     async def until(self, is_so: Callable[[ProbeState], bool]) -> ExternalProbes:
         """What is read when the first probe is as wanted; fails after a while."""
@@ -66,7 +73,7 @@ class Stage:
     def _now(self) -> float:
         return self.boottime
 
-    def _on_wake(self) -> None:
+    def _on_wake(self, _source: str) -> None:
         self.wakes += 1
 
 

@@ -10,10 +10,10 @@ from exporter.sources.host import (
     cpu,
     cpu_health,
     disk,
+    filesystem,
     infiniband,
     md,
     memory,
-    mounts,
     netstat,
     network,
     numa,
@@ -40,7 +40,7 @@ def _disks(text: str) -> object:
 
 
 def _mounts(text: str) -> object:
-    return mounts.uppermost(mounts.parse_mountinfo(text))
+    return filesystem.uppermost(filesystem.parse_mountinfo(text))
 
 
 PARSERS: dict[str, tuple[Callable[[str], object], str]] = {

@@ -29,14 +29,14 @@ def test_a_file_that_hangs_costs_its_source_and_one_thread(
     hanging.symlink_to(stuck_files.hang("io"))
     snapshots: list[Snapshot] = []
     call = DaemonThreads()
-    looks = {
-        "pressure": PressureReader(node.proc).look,
-        "memory": MemoryReader(node.proc).look,
-        "paging": PagingReader(node.proc).look,
+    readers = {
+        "pressure": PressureReader(node.proc).read,
+        "memory": MemoryReader(node.proc).read,
+        "paging": PagingReader(node.proc).read,
     }
     collector = Collector(
         "n",
-        [FileSource(name, look, call, DEADLINE_SECS) for name, look in looks.items()],
+        [FileSource(name, read, call, DEADLINE_SECS) for name, read in readers.items()],
         interval_secs=15,
         clocks=Clocks(lambda: 0.0, lambda: 0.0),
         publish=snapshots.append,
@@ -67,6 +67,6 @@ def test_a_file_that_fails_costs_its_field(node: SmallNode, stuck_files: StuckFi
         file = Path(node.proc / "pressure/memory")
         file.unlink()
         file.symlink_to(stuck_files.fail(f"errno{code}", code))
-        reading = PressureReader(node.proc).look()
+        reading = PressureReader(node.proc).read()
         assert {pressure.resource for pressure in reading.value.pressures} == {"cpu", "io"}
         assert [missing.field for missing in reading.missing] == ["memory"]

@@ -1,32 +1,21 @@
 """All sources that read files, over a tree of files, without threads or a collector."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import cast
 
 from exporter.config import Config
 from exporter.model.snapshot import Snapshot
-from exporter.probes.child import Children
 from exporter.sources import SOURCES
-from exporter.sources.context import Surroundings
-from exporter.sources.host import node_building
 from exporter.sources.interface import Source, SourceAbsent, SourceFailed
 from tests.fakes.host_tree import HostTree
+from tests.fakes.source_context import source_context
 
-T = TypeVar("T")
-
-NODE_ROWS = tuple(row for row in SOURCES if row.build.__module__ == node_building.__name__)
-
-
-async def _now(function: Callable[[], T]) -> T:
-    return function()
-
-
-def call_now(function: Callable[[], T]) -> Awaitable[T]:
-    """Call it here and now: nothing in a tree of files blocks."""
-    return _now(function)
+OTHERS = {"gpu", "workloads", "probes", "kernel_log", "exporter"}
+NODE_ROWS = tuple(row for row in SOURCES if row.group not in OTHERS)
+assert len(NODE_ROWS) == 22, "a source that reads files was added: count it"
 
 
 def sources(tree: HostTree) -> Iterator[Source]:
@@ -38,20 +27,8 @@ def sources(tree: HostTree) -> Iterator[Source]:
         sys_root=str(tree.sys),
         host_root=str(tree.host),
     )
-    around = Surroundings(
-        config=replace(config, sources=roots),
-        hostname="node-1",
-        child_environment={},
-        children=Children(),
-        gpu_children=Children(),
-        call=call_now,
-        wall=lambda: 0.0,
-        boottime=lambda: 0.0,
-        wake=lambda _name: None,
-        known_cpu_model=lambda: None,
-        is_metric_taken=lambda _name: False,
-    )
-    return (cast("Source", row.build(around)) for row in NODE_ROWS)
+    ctx = source_context(replace(config, sources=roots))
+    return (cast("Source", row.build(ctx)) for row in NODE_ROWS)
 
 
 def look_around(tree: HostTree, leave_out: frozenset[str] = frozenset()) -> Snapshot:

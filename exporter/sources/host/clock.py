@@ -37,7 +37,7 @@ class ClockReader:
     def __init__(self, adjtimex: Adjtimex = read_timex) -> None:
         self._adjtimex = adjtimex
 
-    def look(self) -> Reading[Clock]:
+    def read(self) -> Reading[Clock]:
         """The clock now; raises SourceFailed where the call is forbidden."""
         try:
             state, raw = self._adjtimex()

@@ -11,9 +11,7 @@ from pathlib import Path
 from exporter.model.node import Cpu
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import decimal, whole
-from exporter.sources.host.rising import Rising
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.sysfs import FieldReader, MonotonicCounters, parse_counter, parse_decimal
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -43,27 +41,27 @@ class CpuReader:
         self._loadavg = proc_root / "loadavg"
         self._topology = sys_root / "devices/system/cpu"
         self._before: CpuTimes | None = None
-        self._rising = Rising(MOST_BACKWARD_SECS)
+        self._rising = MonotonicCounters(MOST_BACKWARD_SECS)
 
-    def look(self) -> Reading[Cpu]:
+    def read(self) -> Reading[Cpu]:
         """Use since the look before; raises SourceAbsent or SourceFailed."""
         now = parse_stat(read_text(self._stat))
         usage = usage_percent(self._before, now)
         self._before = now
-        gaps = Gaps()
+        fields = FieldReader()
         cores = count_cores(self._topology)
         if not cores:
-            gaps.note("cores", "no topology in sysfs")
-        load = parse_loadavg(gaps.text("load", self._loadavg) or "")
+            fields.skip("cores", "no topology in sysfs")
+        load = parse_loadavg(fields.text("load", self._loadavg) or "")
         if load == (None, None, None):
-            gaps.note("load", "no load averages in loadavg")
+            fields.skip("load", "no load averages in loadavg")
         cpu = Cpu(
             cores=cores,
             threads=now.threads,
             usage_percent=usage,
             used_cores=None if usage is None else usage / 100 * now.threads,
             seconds=tuple(
-                (mode, self._rising.at_least(mode, ticks / TICKS_PER_SECOND))
+                (mode, self._rising.update(mode, ticks / TICKS_PER_SECOND))
                 for mode, ticks in zip(MODES, now.by_mode, strict=False)
             ),
             load1=load[0],
@@ -74,7 +72,7 @@ class CpuReader:
             processes_running=now.single.get("procs_running"),
             processes_blocked=now.single.get("procs_blocked"),
         )
-        return Reading(cpu, gaps.missing)
+        return Reading(cpu, fields.missing)
 
 
 def parse_stat(text: str) -> CpuTimes:
@@ -82,13 +80,13 @@ def parse_stat(text: str) -> CpuTimes:
     ticks: list[int] | None = None
     threads = 0
     single = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, *words = line.split() or [""]
-        if name == "cpu" and all(whole(word) is not None for word in words):
+        if name == "cpu" and all(parse_counter(word) is not None for word in words):
             ticks = [int(word) for word in words[:COUNTED_FIELDS]]
         elif name.startswith("cpu") and name != "cpu":
             threads += 1
-        elif len(words) == 1 and (number := whole(words[0])) is not None:
+        elif len(words) == 1 and (number := parse_counter(words[0])) is not None:
             single[name] = number
     if not ticks or len(ticks) <= max(IDLE_FIELDS) or not threads:
         raise SourceFailed("stat does not say the times of the processors")
@@ -98,7 +96,7 @@ def parse_stat(text: str) -> CpuTimes:
 
 def parse_loadavg(text: str) -> tuple[float | None, float | None, float | None]:
     """The load averages over one, five and fifteen minutes; None for what is not a number."""
-    loads = [decimal(word) for word in text.split()[:3]]
+    loads = [parse_decimal(word) for word in text.split()[:3]]
     one, five, fifteen = (*loads, None, None, None)[:3]
     return one, five, fifteen
 

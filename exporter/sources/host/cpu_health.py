@@ -11,8 +11,7 @@ from pathlib import Path
 
 from exporter.model.node import CpuHealth
 from exporter.model.reading import Labeled, Reading
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.sysfs import Gaps, names_in
+from exporter.sources.host.sysfs import FieldReader, names_in, parse_counter
 from exporter.sources.interface import SourceAbsent
 
 CPU = re.compile(r"cpu[0-9]+")
@@ -28,46 +27,46 @@ class CpuHealthReader:
         self._interrupts = proc_root / "interrupts"
         self._folder = sys_root / "devices/system/cpu"
 
-    def look(self) -> Reading[CpuHealth]:
+    def read(self) -> Reading[CpuHealth]:
         """All of them now; raises SourceAbsent where nothing of this is said, or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         names = [name for name in names_in(self._folder, "processors") if CPU.fullmatch(name)]
         folders = [self._folder / name for name in names]
-        fastest = self._kilohertz(folders, "cpuinfo_max_freq", gaps)
+        fastest = self._kilohertz(folders, "cpuinfo_max_freq", fields)
         health = CpuHealth(
-            frequencies=spread(self._kilohertz(folders, "scaling_cur_freq", gaps)),
+            frequencies=spread(self._kilohertz(folders, "scaling_cur_freq", fields)),
             frequency_max_hertz=max(fastest) * HERTZ_PER_KILOHERTZ if fastest else None,
-            thermal_throttles=self._throttles(folders, gaps),
-            machine_checks=self._machine_checks(gaps),
+            thermal_throttles=self._throttles(folders, fields),
+            machine_checks=self._machine_checks(fields),
         )
         if health == CpuHealth():
             raise SourceAbsent("neither frequencies nor throttling nor machine checks are said")
-        return Reading(health, gaps.missing)
+        return Reading(health, fields.missing)
 
-    def _kilohertz(self, folders: Iterable[Path], name: str, gaps: Gaps) -> list[int]:
-        found = (gaps.count(name, folder / "cpufreq" / name) for folder in folders)
+    def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:
+        found = (fields.count(name, folder / "cpufreq" / name) for folder in folders)
         return [number for number in found if number]
 
-    def _throttles(self, folders: Iterable[Path], gaps: Gaps) -> Labeled:
+    def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
         """Sums over cores and over packages: every thread of one shows the count of all."""
         cores: dict[tuple[str | None, str | None], int] = {}
         packages: dict[str | None, int] = {}
         for folder in folders:
             throttle, topology = folder / "thermal_throttle", folder / "topology"
-            of_core = gaps.count("core_throttle_count", throttle / "core_throttle_count")
+            of_core = fields.count("core_throttle_count", throttle / "core_throttle_count")
             if of_core is None:
                 continue  # other makes of processors count nothing; an offline one is gone
-            package = gaps.word("physical_package_id", topology / "physical_package_id")
-            core = (package, gaps.word("core_id", topology / "core_id"))
+            package = fields.label("physical_package_id", topology / "physical_package_id")
+            core = (package, fields.label("core_id", topology / "core_id"))
             cores[core] = max(of_core, cores.get(core, 0))
-            count = gaps.count("package_throttle_count", throttle / "package_throttle_count")
+            count = fields.count("package_throttle_count", throttle / "package_throttle_count")
             if count is not None:
                 packages[package] = max(count, packages.get(package, 0))
         counted = (("core", cores.values()), ("package", packages.values()))
         return tuple((scope, float(sum(counts))) for scope, counts in counted if counts)
 
-    def _machine_checks(self, gaps: Gaps) -> int | None:
-        text = gaps.text("machine_checks", self._interrupts, MAX_INTERRUPTS_BYTES)
+    def _machine_checks(self, fields: FieldReader) -> int | None:
+        text = fields.text("machine_checks", self._interrupts, MAX_INTERRUPTS_BYTES)
         return None if text is None else parse_interrupts(text, "MCE")
 
 
@@ -91,7 +90,7 @@ def parse_interrupts(text: str, name: str) -> int | None:
     line = text[start:].partition("\n")[0]
     counts = []
     for word in line.split()[1:]:
-        count = whole(word)
+        count = parse_counter(word)
         if count is None:
             break  # the words behind the numbers say what the row is
         counts.append(count)

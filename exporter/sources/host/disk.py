@@ -5,16 +5,16 @@ https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block
 """
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.config import Devices
 from exporter.model.disk import Disk, Disks
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.sysfs import Gaps, names_or_none
+from exporter.sources.host.device_filter import shown
+from exporter.sources.host.sysfs import FieldReader, names_or_none, parse_counter
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 SECTOR_BYTES = 512  # the unit of diskstats, whatever the device's own sector is
@@ -27,32 +27,27 @@ Numbers = tuple[int | None, ...]
 
 
 class DiskReader:
-    """Reads `diskstats` and what sysfs says of whole disks; partitions are left out.
+    """Reads `diskstats` and what sysfs says of whole disks; partitions are left out."""
 
-    `is_shown` chooses disks by name; of those at most `limit` are read.
-    """
-
-    def __init__(
-        self, proc_root: Path, sys_root: Path, is_shown: Callable[[str], bool], limit: int
-    ) -> None:
+    def __init__(self, proc_root: Path, sys_root: Path, devices: Devices) -> None:
         self._stats = proc_root / "diskstats"
         self._block = sys_root / "block"
-        self._is_shown = is_shown
-        self._limit = limit
+        self._is_shown = shown(devices.disk_exclude, devices.disk_include)
+        self._limit = devices.max_per_kind
 
-    def look(self) -> Reading[Disks]:
+    def read(self) -> Reading[Disks]:
         """All disks now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         rows = parse_diskstats(read_text(self._stats))
         whole_disks = set(names_or_none(self._block))
         if not whole_disks:
             raise SourceAbsent(f"{self._block} says of no disk that it is one")
         names = [name for name in sorted(rows.keys() & whole_disks) if self._is_real(name)]
-        left_out = gaps.beyond(self._limit, len(names), "disks")
+        left_out = fields.truncated(self._limit, len(names), "disks")
         if not names:
             raise SourceAbsent(f"{self._stats} lists no disk that is shown")
-        disks = (self._disk(name, rows[name], gaps) for name in names[: self._limit])
-        return Reading(Disks(tuple(disks), left_out), gaps.missing)
+        disks = (self._disk(name, rows[name], fields) for name in names[: self._limit])
+        return Reading(Disks(tuple(disks), left_out), fields.missing)
 
     def _is_real(self, name: str) -> bool:
         """Whether it is shown and, if the device mapper made it, has a name there."""
@@ -61,24 +56,24 @@ class DiskReader:
         return not name.startswith("dm-") or self._mapped_name(name) is not None
 
     def _mapped_name(self, name: str) -> str | None:
-        return Gaps().word("name", self._block / name / "dm/name")
+        return FieldReader().label("name", self._block / name / "dm/name")
 
-    def _disk(self, name: str, numbers: Numbers, gaps: Gaps) -> Disk:
+    def _disk(self, name: str, numbers: Numbers, fields: FieldReader) -> Disk:
         folder = self._block / name
         disk = counted(clean_text(name), numbers)
         for field in ("reads_completed", "writes_completed", "io_in_flight", "io_time_seconds"):
             if getattr(disk, field) is None:
-                gaps.note(f"{name} {field}", "not a counter")
-        sectors = gaps.count(f"{name} size", folder / "size")
-        rotational = gaps.count(f"{name} rotational", folder / "queue/rotational")
+                fields.skip(f"{name} {field}", "not a counter")
+        sectors = fields.count(f"{name} size", folder / "size")
+        rotational = fields.count(f"{name} rotational", folder / "queue/rotational")
         return replace(
             disk,
             size_bytes=None if sectors is None else sectors * SECTOR_BYTES,
-            model=gaps.word(f"{name} model", folder / "device/model") or self._mapped_name(name),
-            serial=gaps.word(f"{name} serial", folder / "device/serial")
-            or gaps.word(f"{name} serial", folder / "serial"),
-            firmware=gaps.word(f"{name} firmware", folder / "device/firmware_rev")
-            or gaps.word(f"{name} firmware", folder / "device/rev"),
+            model=fields.label(f"{name} model", folder / "device/model") or self._mapped_name(name),
+            serial=fields.label(f"{name} serial", folder / "device/serial")
+            or fields.label(f"{name} serial", folder / "serial"),
+            firmware=fields.label(f"{name} firmware", folder / "device/firmware_rev")
+            or fields.label(f"{name} firmware", folder / "device/rev"),
             rotational=None if rotational is None else bool(rotational),
             transport=transport_of(name, os.path.realpath(folder)),
         )
@@ -87,10 +82,10 @@ class DiskReader:
 def parse_diskstats(text: str) -> dict[str, Numbers]:
     """The numbers of each device; raises SourceFailed when there is no line of that kind."""
     rows = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         words = line.split()
         if len(words) >= FEWEST_FIELDS:
-            rows[words[2]] = tuple(whole(word) for word in words[3:])
+            rows[words[2]] = tuple(parse_counter(word) for word in words[3:])
     if text.strip() and not rows:
         raise SourceFailed("diskstats holds no line about a disk")
     return rows

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
 from exporter.model.reading import Reading
-from exporter.sources.host.sysfs import Gaps, names_in, names_or_none
+from exporter.sources.host.sysfs import FieldReader, names_in, names_or_none
 from exporter.sources.interface import SourceAbsent
 
 CONTROLLER = re.compile(r"mc[0-9]+")
@@ -24,9 +24,9 @@ class EdacReader:
     def __init__(self, sys_root: Path) -> None:
         self._folder = sys_root / "devices/system/edac/mc"
 
-    def look(self) -> Reading[MemoryErrors]:
+    def read(self) -> Reading[MemoryErrors]:
         """All controllers now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         names = [
             name
             for name in names_in(self._folder, "memory controllers")
@@ -35,19 +35,19 @@ class EdacReader:
         if not names:
             raise SourceAbsent(f"{self._folder} holds no memory controller")
         return Reading(
-            MemoryErrors(tuple(self._controller(name, gaps) for name in names)), gaps.missing
+            MemoryErrors(tuple(self._controller(name, fields) for name in names)), fields.missing
         )
 
-    def _controller(self, name: str, gaps: Gaps) -> MemoryController:
+    def _controller(self, name: str, fields: FieldReader) -> MemoryController:
         folder = self._folder / name
         return MemoryController(
             controller=name,
-            corrected_errors=gaps.count(f"{name} ce_count", folder / "ce_count"),
-            uncorrected_errors=gaps.count(f"{name} ue_count", folder / "ue_count"),
-            dimms=self._dimms(name, gaps),
+            corrected_errors=fields.count(f"{name} ce_count", folder / "ce_count"),
+            uncorrected_errors=fields.count(f"{name} ue_count", folder / "ue_count"),
+            dimms=self._dimms(name, fields),
         )
 
-    def _dimms(self, controller: str, gaps: Gaps) -> tuple[Dimm, ...]:
+    def _dimms(self, controller: str, fields: FieldReader) -> tuple[Dimm, ...]:
         """The modules; old drivers know rows of chips only, which then stand for them."""
         folder = self._folder / controller
         names = names_or_none(folder)
@@ -56,13 +56,13 @@ class EdacReader:
         prefix = "dimm_" if modules else ""
         for name in modules or [name for name in names if ROW.fullmatch(name)]:
             place, known_as = folder / name, f"{controller} {name}"
-            label = gaps.word(f"{known_as} label", place / "dimm_label") or name
-            size = gaps.count(f"{known_as} size", place / ("size" if modules else "size_mb"))
+            label = fields.label(f"{known_as} label", place / "dimm_label") or name
+            size = fields.count(f"{known_as} size", place / ("size" if modules else "size_mb"))
             dimm = Dimm(
                 controller=controller,
                 dimm=label if label not in found else f"{label} {name}",
-                corrected_errors=gaps.count(known_as, place / f"{prefix}ce_count"),
-                uncorrected_errors=gaps.count(known_as, place / f"{prefix}ue_count"),
+                corrected_errors=fields.count(known_as, place / f"{prefix}ce_count"),
+                uncorrected_errors=fields.count(known_as, place / f"{prefix}ue_count"),
                 size_bytes=None if size is None else size * BYTES_PER_MEBIBYTE,
             )
             found[dimm.dimm] = dimm

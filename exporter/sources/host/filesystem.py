@@ -1,5 +1,6 @@
 """Room in the mounted filesystems: the mounts of process 1, and statvfs under a deadline.
 
+https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo-information-about-mounts
 https://man7.org/linux/man-pages/man3/statvfs.3.html
 A mount whose server is gone blocks statvfs for ever: it costs itself, and is left alone until
 that call has ended.
@@ -7,32 +8,46 @@ that call has ended.
 
 import asyncio
 import os
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
+from exporter.config import Devices
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.sources.files import FILE_DEADLINE_SECS, read_text
-from exporter.sources.host.mounts import Mount, parse_mountinfo, uppermost
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.device_filter import shown
+from exporter.sources.host.sysfs import FieldReader
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 STATVFS_DEADLINE_SECS = 1.0
 MOST_STUCK = 8
 """Every dead mount holds a thread: with so many of them, no further mount is tried."""
 
+OCTAL = re.compile(r"\\([0-7]{3})")
+FEWEST_WORDS = 6
+
 Statvfs = Callable[[str], os.statvfs_result]
 
 
-class FilesystemSource:
-    """Reads the mounts of process 1 and asks each filesystem that is shown for its room.
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One line of the table; `root` is the part of the filesystem that is mounted."""
 
-    `is_type_shown` and `is_mountpoint_shown` choose; of those at most `limit` are asked.
-    """
+    number: str  # major:minor
+    root: str
+    mountpoint: str
+    fstype: str
+    device: str
+    readonly: bool
+
+
+class FilesystemSource:
+    """Reads the mounts of process 1 and asks each filesystem that is shown for its room."""
 
     name = "filesystem"
     deadline_secs = FILE_DEADLINE_SECS
@@ -42,32 +57,34 @@ class FilesystemSource:
         proc_root: Path,
         host_root: Path,
         call: CallBlocking,
+        devices: Devices,
         *,
-        is_type_shown: Callable[[str], bool],
-        is_mountpoint_shown: Callable[[str], bool],
-        limit: int,
         statvfs: Statvfs = os.statvfs,
+        most_stuck: int = MOST_STUCK,
     ) -> None:
         self._proc = proc_root
         self._root = host_root
         self._call = call
-        self._is_type_shown = is_type_shown
-        self._is_mountpoint_shown = is_mountpoint_shown
-        self._limit = limit
+        self._is_type_shown = shown(
+            devices.filesystem_type_exclude, devices.filesystem_type_include
+        )
+        self._is_mountpoint_shown = shown(devices.mountpoint_exclude, devices.mountpoint_include)
+        self._limit = devices.max_per_kind
+        self._most_stuck = most_stuck
         self._statvfs = statvfs
         self._asking: dict[str, asyncio.Future[os.statvfs_result]] = {}
 
     async def read(self) -> Reading[Filesystems]:
         """All filesystems now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
-        visible = await self._call(lambda: self._mounts(gaps))
-        left_out = gaps.beyond(self._limit, len(visible), "filesystems")
+        fields = FieldReader()
+        visible = await self._call(lambda: self._mounts(fields))
+        left_out = fields.truncated(self._limit, len(visible), "filesystems")
         mounts = visible[: self._limit]
         self._forget_unmounted(mounts)
         await self._ask_all([mount for mount in mounts if mount.mountpoint not in self._asking])
-        seen = (self._filesystem(mount, gaps) for mount in mounts)
+        seen = (self._filesystem(mount, fields) for mount in mounts)
         found = Filesystems(tuple(fs for fs in seen if fs is not None), left_out)
-        return Reading(found, gaps.missing)
+        return Reading(found, fields.missing)
 
     async def close(self) -> None:
         """Wait no longer for what still hangs."""
@@ -84,7 +101,7 @@ class FilesystemSource:
                 asking.exception()
                 del self._asking[mountpoint]
 
-    def _mounts(self, gaps: Gaps) -> tuple[Mount, ...]:
+    def _mounts(self, fields: FieldReader) -> tuple[Mount, ...]:
         """The mounts that are shown and can be seen from here."""
         shown = uppermost(filter(self._is_shown, parse_mountinfo(self._mountinfo())))
         here = self._mounts_here()
@@ -93,7 +110,7 @@ class FilesystemSource:
             if here is None or here.get(self._seen_from_here(mount)) == mount.number:
                 visible.append(mount)
             else:
-                gaps.note(mount.mountpoint, "not mounted where the exporter runs")
+                fields.skip(mount.mountpoint, "not mounted where the exporter runs")
         if not visible:
             beside = f"; {len(shown)} of the node's are not mounted here" if shown else ""
             raise SourceAbsent(f"no filesystem that is shown can be asked{beside}")
@@ -126,7 +143,7 @@ class FilesystemSource:
         left = deque(mounts)
         waiting: set[asyncio.Future[os.statvfs_result]] = set()
         while left or waiting:
-            while left and self._hanging() < MOST_STUCK:
+            while left and self._hanging() < self._most_stuck:
                 mount = left.popleft()
                 asking = asyncio.ensure_future(self._ask(self._seen_from_here(mount)))
                 self._asking[mount.mountpoint] = asking
@@ -145,7 +162,7 @@ class FilesystemSource:
     def _hanging(self) -> int:
         return sum(not asking.done() for asking in self._asking.values())
 
-    def _filesystem(self, mount: Mount, gaps: Gaps) -> Filesystem | None:
+    def _filesystem(self, mount: Mount, fields: FieldReader) -> Filesystem | None:
         """What is known of it now; None when nothing is."""
         known = Filesystem(
             device=clean_text(mount.device),
@@ -155,26 +172,26 @@ class FilesystemSource:
         )
         asking = self._asking.get(mount.mountpoint)
         if asking is None:
-            gaps.note(mount.mountpoint, "not asked: too many other mounts hang")
+            fields.skip(mount.mountpoint, "not asked: too many other mounts hang")
             return known
         if not asking.done():
-            gaps.note(mount.mountpoint, "does not answer")
+            fields.skip(mount.mountpoint, "does not answer")
             return replace(known, unreachable=True)
         del self._asking[mount.mountpoint]
-        return self._answered(known, asking, gaps)
+        return self._answered(known, asking, fields)
 
     def _answered(
-        self, known: Filesystem, asking: "asyncio.Future[os.statvfs_result]", gaps: Gaps
+        self, known: Filesystem, asking: "asyncio.Future[os.statvfs_result]", fields: FieldReader
     ) -> Filesystem | None:
         try:
             return with_room(known, asking.result())
         except FileNotFoundError:
             return None  # unmounted since it was listed
         except PermissionError as error:
-            gaps.note(known.mountpoint, f"may not be asked: {error.strerror}")
+            fields.skip(known.mountpoint, f"may not be asked: {error.strerror}")
             return known
         except OSError as error:
-            gaps.note(known.mountpoint, f"cannot be asked: {error.strerror}")
+            fields.skip(known.mountpoint, f"cannot be asked: {error.strerror}")
             return replace(known, unreachable=True)
 
 
@@ -192,3 +209,51 @@ def with_room(known: Filesystem, said: os.statvfs_result) -> Filesystem | None:
         files=said.f_files if has_fixed_number else None,
         files_free=said.f_ffree if has_fixed_number else None,
     )
+
+
+def parse_mountinfo(text: str) -> tuple[Mount, ...]:
+    """The mounts in their order; raises SourceFailed when no line is one."""
+    mounts = tuple(mount for line in text.split("\n") if (mount := _mount(line)) is not None)
+    if not mounts:
+        raise SourceFailed("mountinfo holds no line about a mount")
+    return mounts
+
+
+def _mount(line: str) -> Mount | None:
+    before, separator, after = line.partition(" - ")
+    left, right = before.split(" "), after.split(" ")
+    if not separator or len(left) < FEWEST_WORDS or len(right) < 2:  # noqa: PLR2004 - type, device
+        return None
+    options = {*left[5].split(","), *(right[2].split(",") if len(right) > 2 else ())}  # noqa: PLR2004
+    return Mount(
+        number=left[2],
+        root=_unescaped(left[3]),
+        mountpoint=_unescaped(left[4]),
+        fstype=right[0],
+        device=_unescaped(right[1]),
+        readonly="ro" in options,
+    )
+
+
+def _unescaped(word: str) -> str:
+    """The word with its blanks, tabs and backslashes back in place."""
+    if "\\" not in word:
+        return word
+    return OCTAL.sub(lambda match: chr(int(match[1], 8)), word)
+
+
+def uppermost(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+    """One mount for each filesystem, ordered by mount point.
+
+    Of several mounts over each other the last one counts; of several places where one filesystem
+    is mounted, the one that shows its root, then the shortest.
+    """
+    visible = {mount.mountpoint: mount for mount in mounts}
+    chosen: dict[tuple[str, str], Mount] = {}
+    for mount in sorted(visible.values(), key=_rank):
+        chosen.setdefault((mount.number, mount.fstype), mount)
+    return tuple(sorted(chosen.values(), key=lambda mount: mount.mountpoint))
+
+
+def _rank(mount: Mount) -> tuple[bool, int, str]:
+    return mount.root != "/", len(mount.mountpoint), mount.mountpoint

@@ -33,7 +33,7 @@ class HostReader:
         self._hostname = hostname
         self._known_cpu_model = known_cpu_model
 
-    def look(self) -> Reading[Host]:
+    def read(self) -> Reading[Host]:
         """The node's names and uptime; raises SourceAbsent or SourceFailed without an uptime."""
         release = self._os_release()
         host = Host(
@@ -70,7 +70,7 @@ class HostReader:
 def parse_os_release(text: str) -> dict[str, str]:
     """The variables of an os-release file, unquoted."""
     values = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, separator, value = line.strip().partition("=")
         if separator and not name.startswith("#"):
             values[name] = clean_text(value.strip().strip("\"'"))
@@ -79,7 +79,7 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 def parse_cpu_model(cpuinfo: str) -> str | None:
     """The name of the first processor; None where `/proc/cpuinfo` has none, as on most Arm."""
-    for line in cpuinfo.splitlines():
+    for line in cpuinfo.split("\n"):
         name, _, value = line.partition(":")
         if name.strip() in {"model name", "cpu model", "Model"}:
             return clean_text(value) or None

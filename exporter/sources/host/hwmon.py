@@ -1,17 +1,17 @@
 """Sensors of the board, from /sys/class/hwmon (https://docs.kernel.org/hwmon/sysfs-interface.html).
 
+https://docs.kernel.org/driver-api/thermal/sysfs-api.html (thermal zones)
 Chips answer in thousandths of a degree and volt, millionths of a watt, and turns per minute.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.model.reading import Reading
 from exporter.model.sensors import Sensor, Sensors
-from exporter.sources.host.sysfs import Gaps, link_name, names_in, names_or_none
-from exporter.sources.host.thermal_zones import read_thermal_zones
+from exporter.sources.host.sysfs import FieldReader, link_name, names_in, names_or_none
 from exporter.sources.interface import SourceAbsent
 
 INPUT = re.compile(r"(temp|fan|in|power)([0-9]{1,3})_(input|average)")
@@ -37,6 +37,10 @@ QUANTITIES = {
     "power": Quantity("power", 1_000_000, 0, 100_000),
 }
 ALARMS = ("alarm", "crit_alarm", "fault")
+SAME_CHIP = {"x86_pkg_temp": "coretemp", "acpitz": "acpitz"}
+"""Thermal zones that show again what the chip of this name shows."""
+TRIP_POINTS = {"critical": "high.critical", "hot": "high.degraded"}
+MAX_TRIP_POINTS = 12
 
 
 class HwmonReader:
@@ -46,23 +50,23 @@ class HwmonReader:
         self._sys = sys_root
         self._folder = sys_root / "class/hwmon"
 
-    def look(self) -> Reading[Sensors]:
+    def read(self) -> Reading[Sensors]:
         """All sensors now; raises SourceAbsent where there is none, or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         sensors: list[Sensor] = []
         reason = f"{self._folder} holds no sensor"
         try:
             for chip in names_in(self._folder, "sensors"):
-                sensors += self._chip(chip, gaps)
+                sensors += self._chip(chip, fields)
         except SourceAbsent as absent:
             reason = str(absent)  # boards without such chips may have thermal zones
         names = {sensor.hw_name for sensor in sensors}
-        sensors += read_thermal_zones(self._sys / "class/thermal", names, gaps)
+        sensors += read_thermal_zones(self._sys / "class/thermal", names, fields)
         if not sensors:
             raise SourceAbsent(reason)
-        return Reading(Sensors(tuple(_distinct(sensors))), gaps.missing)
+        return Reading(Sensors(tuple(_distinct(sensors))), fields.missing)
 
-    def _chip(self, chip: str, gaps: Gaps) -> list[Sensor]:
+    def _chip(self, chip: str, fields: FieldReader) -> list[Sensor]:
         folder = self._folder / chip
         found: dict[tuple[str, int], str] = {}
         for name in names_or_none(folder):
@@ -71,9 +75,9 @@ class HwmonReader:
                 found.setdefault((match[1], int(match[2])), name)
         named = Chip(
             hw_id=link_name(folder / "device") or chip,
-            hw_name=gaps.word(f"{chip} name", folder / "name") or chip,
+            hw_name=fields.label(f"{chip} name", folder / "name") or chip,
         )
-        return [named.sensor(folder / found[key], *key, gaps) for key in sorted(found)]
+        return [named.sensor(folder / found[key], *key, fields) for key in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,14 @@ class Chip:
     hw_id: str
     hw_name: str
 
-    def sensor(self, file: Path, prefix: str, number: int, gaps: Gaps) -> Sensor:
+    def sensor(self, file: Path, prefix: str, number: int, fields: FieldReader) -> Sensor:
         """One sensor of the chip, whose value is in this file."""
         folder, name, quantity = file.parent, f"{prefix}{number}", QUANTITIES[prefix]
         known_as = f"{self.hw_id} {name}"
         limits = (
             (
                 limit_type,
-                _value(f"{known_as} {ending}", folder / f"{name}_{ending}", quantity, gaps),
+                _value(f"{known_as} {ending}", folder / f"{name}_{ending}", quantity, fields),
             )
             for limit_type, ending in quantity.limits
         )
@@ -98,27 +102,27 @@ class Chip:
             kind=quantity.kind,
             hw_id=self.hw_id,
             hw_name=self.hw_name,
-            sensor=gaps.word(f"{known_as} label", folder / f"{name}_label") or name,
-            value=_value(known_as, file, quantity, gaps),
+            sensor=fields.label(f"{known_as} label", folder / f"{name}_label") or name,
+            value=_value(known_as, file, quantity, fields),
             limits=tuple((limit_type, limit) for limit_type, limit in limits if limit),
-            alarm=_alarm(folder, name, gaps),
+            alarm=_alarm(folder, name, fields),
         )
 
 
-def _value(known_as: str, file: Path, quantity: Quantity, gaps: Gaps) -> float | None:
-    raw = gaps.number(known_as, file)
+def _value(known_as: str, file: Path, quantity: Quantity, fields: FieldReader) -> float | None:
+    raw = fields.number(known_as, file)
     if raw is None:
         return None
     value = raw / quantity.per_unit
     if quantity.lowest <= value <= quantity.highest:
         return value
-    gaps.note(known_as, f"{raw} cannot be true")
+    fields.skip(known_as, f"{raw} cannot be true")
     return None
 
 
-def _alarm(folder: Path, name: str, gaps: Gaps) -> bool | None:
+def _alarm(folder: Path, name: str, fields: FieldReader) -> bool | None:
     """Whether the chip raises any alarm for this sensor; None where it knows of none."""
-    flags = [gaps.count(f"{name} {ending}", folder / f"{name}_{ending}") for ending in ALARMS]
+    flags = [fields.count(f"{name} {ending}", folder / f"{name}_{ending}") for ending in ALARMS]
     known = [flag for flag in flags if flag is not None]
     return any(known) if known else None
 
@@ -131,3 +135,40 @@ def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:
         if key not in seen:
             seen.add(key)
             yield sensor
+
+
+def read_thermal_zones(folder: Path, chips: Container[str], fields: FieldReader) -> list[Sensor]:
+    """The zones under the folder that no chip shows already."""
+    sensors = []
+    for zone in names_or_none(folder):
+        if not zone.startswith("thermal_zone"):
+            continue
+        kind = fields.label(f"{zone} type", folder / zone / "type") or zone
+        if SAME_CHIP.get(kind, kind) in chips:
+            continue
+        # A zone that is switched off answers with an error: no note of it.
+        value = _celsius(FieldReader().number(zone, folder / zone / "temp"))
+        if value is not None:
+            limits = _limits(folder / zone, fields)
+            sensors.append(Sensor("temperature", zone, kind, kind, value, limits))
+    return sensors
+
+
+def _limits(zone: Path, fields: FieldReader) -> tuple[tuple[str, float], ...]:
+    found: dict[str, float] = {}
+    for number in range(MAX_TRIP_POINTS):
+        kind = fields.label(zone.name, zone / f"trip_point_{number}_type")
+        if kind is None:
+            break
+        limit = _celsius(fields.number(zone.name, zone / f"trip_point_{number}_temp"))
+        if kind in TRIP_POINTS and limit is not None and limit > 0:
+            found.setdefault(TRIP_POINTS[kind], limit)
+    return tuple(sorted(found.items()))
+
+
+def _celsius(raw: int | None) -> float | None:
+    if raw is None:
+        return None
+    temperature = QUANTITIES["temp"]
+    value = raw / temperature.per_unit
+    return value if temperature.lowest <= value <= temperature.highest else None

@@ -11,9 +11,13 @@ from pathlib import Path
 from exporter.model.infiniband import Infiniband, InfinibandPort
 from exporter.model.reading import Labeled, Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.pci_address import pci_address_of
-from exporter.sources.host.sysfs import Gaps, names_in, names_or_none
+from exporter.sources.host.sysfs import (
+    FieldReader,
+    names_in,
+    names_or_none,
+    parse_counter,
+    pci_address_of,
+)
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
@@ -70,9 +74,9 @@ class InfinibandReader:
         self._limit = limit
         self._refused: set[Path] = set()
 
-    def look(self) -> Reading[Infiniband]:
+    def read(self) -> Reading[Infiniband]:
         """All ports now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         places = [
             (device, port)
             for device in names_in(self._folder, "InfiniBand or RoCE cards")
@@ -81,22 +85,22 @@ class InfinibandReader:
         ]
         if not places:
             raise SourceAbsent(f"{self._folder} holds no port")
-        left_out = gaps.beyond(self._limit, len(places), "ports")
-        ports = (self._port(device, port, gaps) for device, port in places[: self._limit])
-        return Reading(Infiniband(tuple(ports), left_out), gaps.missing)
+        left_out = fields.truncated(self._limit, len(places), "ports")
+        ports = (self._port(device, port, fields) for device, port in places[: self._limit])
+        return Reading(Infiniband(tuple(ports), left_out), fields.missing)
 
-    def _port(self, device: str, port: str, gaps: Gaps) -> InfinibandPort:
+    def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port
         known_as = f"{device}/{port}"
-        counters = self._counters(folder / "counters", known_as, gaps)
-        events = self._counters(folder / "hw_counters", known_as, gaps)
+        counters = self._counters(folder / "counters", known_as, fields)
+        events = self._counters(folder / "hw_counters", known_as, fields)
         return InfinibandPort(
             device=device,
             port=port,
-            state=parse_state(gaps.word(f"{known_as} state", folder / "state")),
-            phys_state=parse_state(gaps.word(f"{known_as} phys_state", folder / "phys_state")),
-            link_layer=gaps.word(f"{known_as} link_layer", folder / "link_layer"),
-            rate_bytes_per_second=parse_rate(gaps.word(f"{known_as} rate", folder / "rate")),
+            state=parse_state(fields.label(f"{known_as} state", folder / "state")),
+            phys_state=parse_state(fields.label(f"{known_as} phys_state", folder / "phys_state")),
+            link_layer=fields.label(f"{known_as} link_layer", folder / "link_layer"),
+            rate_bytes_per_second=parse_rate(fields.label(f"{known_as} rate", folder / "rate")),
             receive_bytes=_bytes(counters.get("port_rcv_data")),
             transmit_bytes=_bytes(counters.get("port_xmit_data")),
             wait=counters.get("port_xmit_wait"),
@@ -105,24 +109,24 @@ class InfinibandReader:
             pci_bus_id=pci_address_of(self._folder / device / "device"),
         )
 
-    def _counters(self, folder: Path, known_as: str, gaps: Gaps) -> dict[str, int]:
+    def _counters(self, folder: Path, known_as: str, fields: FieldReader) -> dict[str, int]:
         """The counters in a folder; empty for a port that has refused them."""
         wanted = {*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"}
         found: dict[str, int] = {}
         if folder in self._refused:
-            gaps.note(f"{known_as} {folder.name}", "refused once, not asked again")
+            fields.skip(f"{known_as} {folder.name}", "refused once, not asked again")
             return found
         for name in wanted.intersection(names_or_none(folder)):
             try:
-                number = whole(read_text(folder / name, 64))
+                number = parse_counter(read_text(folder / name, 64))
             except SourceAbsent:
                 continue  # it has just gone
             except SourceFailed as failed:
                 self._refused.add(folder)
-                gaps.note(f"{known_as} {folder.name}", str(failed))
+                fields.skip(f"{known_as} {folder.name}", str(failed))
                 return {}
             if number is None:
-                gaps.note(f"{known_as} {name}", "does not hold a counter")
+                fields.skip(f"{known_as} {name}", "does not hold a counter")
             else:
                 found[name] = number
         return found

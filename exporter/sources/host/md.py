@@ -21,7 +21,7 @@ class MdReader:
     def __init__(self, proc_root: Path) -> None:
         self._path = proc_root / "mdstat"
 
-    def look(self) -> Reading[MdArrays]:
+    def read(self) -> Reading[MdArrays]:
         """All arrays now; raises SourceAbsent where there is none, or SourceFailed."""
         arrays = parse_mdstat(read_text(self._path))
         if not arrays:
@@ -33,7 +33,7 @@ def parse_mdstat(text: str) -> tuple[MdArray, ...]:
     """The arrays, ordered by name; lines that are not understood add nothing."""
     found: dict[str, MdArray] = {}
     current = None
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, colon, rest = line.partition(" : ")
         if colon and name.strip() == name and name.startswith("md"):
             current = clean_text(name)

@@ -6,7 +6,7 @@ from pathlib import Path
 from exporter.model.node import Memory
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import whole
+from exporter.sources.host.sysfs import parse_counter
 from exporter.sources.interface import SourceFailed
 
 
@@ -16,7 +16,7 @@ class MemoryReader:
     def __init__(self, proc_root: Path) -> None:
         self._path = proc_root / "meminfo"
 
-    def look(self) -> Reading[Memory]:
+    def read(self) -> Reading[Memory]:
         """Memory now; raises SourceAbsent or SourceFailed."""
         return Reading(parse_meminfo(read_text(self._path)))
 
@@ -24,9 +24,9 @@ class MemoryReader:
 def parse_meminfo(text: str) -> Memory:
     """Memory in bytes; raises SourceFailed when total or available is not said."""
     fields = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, _, rest = line.partition(":")
-        number = whole((rest.split() or [""])[0])
+        number = parse_counter((rest.split() or [""])[0])
         if number is not None:
             fields[name] = number
     total, available = _bytes(fields, "MemTotal"), _bytes(fields, "MemAvailable")

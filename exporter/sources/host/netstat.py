@@ -9,15 +9,8 @@ from pathlib import Path
 from exporter.model.network import NetworkStack
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.network import parse_dev
-from exporter.sources.host.network_namespace import (
-    OWN_ROOTS,
-    OwnRoots,
-    is_the_nodes,
-    net_folder,
-)
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.network import OWN_ROOTS, OwnRoots, is_the_nodes, net_folder, parse_dev
+from exporter.sources.host.sysfs import FieldReader, parse_counter
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 DROPPED, SQUEEZED = 1, 2
@@ -31,17 +24,17 @@ class NetworkStackReader:
         self._proc = proc_root
         self._own = own
 
-    def look(self) -> Reading[NetworkStack]:
+    def read(self) -> Reading[NetworkStack]:
         """All counters now; raises SourceAbsent where only a pod's own could be seen."""
-        gaps = Gaps()
+        fields = FieldReader()
         folder = net_folder(self._proc)
         names = self._interfaces(folder)
         if not is_the_nodes(self._proc, names, self._own):
             raise SourceAbsent("only a pod's own network can be seen")
-        tcp = parse_snmp(gaps.text("tcp", folder / "snmp") or "", "Tcp")
-        extended = parse_snmp(gaps.text("tcp_listen_drops", folder / "netstat") or "", "TcpExt")
-        softnet = parse_softnet(gaps.text("softnet", folder / "softnet_stat") or "")
-        tracking = self._tracking(names, gaps)
+        tcp = parse_snmp(fields.text("tcp", folder / "snmp") or "", "Tcp")
+        extended = parse_snmp(fields.text("tcp_listen_drops", folder / "netstat") or "", "TcpExt")
+        softnet = parse_softnet(fields.text("softnet", folder / "softnet_stat") or "")
+        tracking = self._tracking(names, fields)
         stack = NetworkStack(
             tcp_segments_received=tcp.get("InSegs"),
             tcp_segments_sent=tcp.get("OutSegs"),
@@ -55,7 +48,7 @@ class NetworkStackReader:
         )
         if stack == NetworkStack():
             raise SourceAbsent(f"{folder} holds none of snmp, netstat, softnet_stat")
-        return Reading(stack, gaps.missing)
+        return Reading(stack, fields.missing)
 
     def _interfaces(self, folder: Path) -> set[str]:
         try:
@@ -63,26 +56,26 @@ class NetworkStackReader:
         except (SourceAbsent, SourceFailed):
             return set()  # said by the source of the interfaces
 
-    def _tracking(self, names: set[str], gaps: Gaps) -> tuple[int | None, int | None]:
+    def _tracking(self, names: set[str], fields: FieldReader) -> tuple[int | None, int | None]:
         """Entries and their limit; sysctls are those of our own namespace whatever is mounted."""
         ours = self._interfaces(self._proc / "net")
         if ours and ours != names:
-            gaps.note("conntrack", "only that of our own network can be seen")
+            fields.skip("conntrack", "only that of our own network can be seen")
             return None, None
         folder = self._proc / "sys/net/netfilter"
         return (
-            gaps.count("conntrack_entries", folder / "nf_conntrack_count"),
-            gaps.count("conntrack_limit", folder / "nf_conntrack_max"),
+            fields.count("conntrack_entries", folder / "nf_conntrack_count"),
+            fields.count("conntrack_limit", folder / "nf_conntrack_max"),
         )
 
 
 def parse_snmp(text: str, protocol: str) -> dict[str, int]:
     """The counters of one protocol: a line of names, then a line of numbers."""
-    lines = [line.split() for line in text.splitlines() if line.startswith(f"{protocol}:")]
+    lines = [line.split() for line in text.split("\n") if line.startswith(f"{protocol}:")]
     found = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):
         for name, word in zip(names[1:], numbers[1:], strict=False):
-            number = whole(word)
+            number = parse_counter(word)
             if number is not None:
                 found[name] = number
     return found
@@ -91,7 +84,7 @@ def parse_snmp(text: str, protocol: str) -> dict[str, int]:
 def parse_softnet(text: str) -> tuple[int | None, int | None]:
     """Packets dropped, and rounds cut short, summed over processors; None where not said."""
     dropped, squeezed = [], []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
             columns = [int(word, 16) for word in line.split()]
         except ValueError:

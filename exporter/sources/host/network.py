@@ -2,27 +2,31 @@
 
 https://docs.kernel.org/networking/statistics.html
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
+
+`/proc/PID/net` shows the network namespace of a process. That of process 1 is the node's where
+process 1 is the node's own first process: where we share its process ids, or where its proc
+filesystem is mounted at another place. Otherwise process 1 is the first of our own pod, and only
+an interface with hardware behind it tells that the pod uses the node's network.
+https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporter.config import Devices
 from exporter.model.label import clean_text
 from exporter.model.network import Interface, Network
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.network_namespace import (
-    HOST,
-    OWN_ROOTS,
-    POD,
-    OwnRoots,
-    is_the_nodes,
-    net_folder,
+from exporter.sources.host.device_filter import shown
+from exporter.sources.host.sysfs import (
+    FieldReader,
+    link_name,
+    names_or_none,
+    parse_counter,
+    pci_address_of,
 )
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.pci_address import pci_address_of
-from exporter.sources.host.sysfs import Gaps, link_name, names_or_none
 from exporter.sources.interface import SourceFailed
 
 ALL_COLUMNS = 16
@@ -34,72 +38,80 @@ COUNTERS = tuple(
 BYTES_PER_MEGABIT = 125_000
 IFF_UP = 1
 OTHER_NAMESPACE = "sysfs shows another network namespace"
+HOST = "host"
+POD = "pod"
+
+FIRST_PID_NAMESPACE = "pid:[4026531836]"
+"""The inode of the first process-id namespace, fixed by the kernel (include/linux/proc_ns.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRoots:
+    """Where our own proc and sys filesystems are, whatever is mounted beside them."""
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+
+OWN_ROOTS = OwnRoots()
 
 
 class NetworkReader:
-    """Reads `net/dev` of process 1 and what sysfs says of the interfaces.
-
-    `is_shown` chooses interfaces by name; of those at most `limit` are read.
-    """
+    """Reads `net/dev` of process 1 and what sysfs says of the interfaces."""
 
     def __init__(
-        self,
-        proc_root: Path,
-        sys_root: Path,
-        is_shown: Callable[[str], bool],
-        limit: int,
-        own: OwnRoots = OWN_ROOTS,
+        self, proc_root: Path, sys_root: Path, devices: Devices, own: OwnRoots = OWN_ROOTS
     ) -> None:
         self._proc = proc_root
         self._own = own
         self._sys = sys_root
-        self._is_shown = is_shown
-        self._limit = limit
+        self._is_shown = shown(devices.network_exclude, devices.network_include)
+        self._limit = devices.max_per_kind
 
-    def look(self) -> Reading[Network]:
+    def read(self) -> Reading[Network]:
         """All interfaces now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         dev = net_folder(self._proc) / "dev"
         counted = parse_dev(read_text(dev))
         if not is_the_nodes(self._proc, counted, self._own):
-            gaps.note("interfaces", "only a pod's own network can be seen")
-            return Reading(Network(POD), gaps.missing)
+            fields.skip("interfaces", "only a pod's own network can be seen")
+            return Reading(Network(POD), fields.missing)
         has_attributes = self._is_same_namespace(counted) or self._is_same_namespace(
             parse_dev(read_text(dev))  # one may have come or gone in between
         )
         if not has_attributes:
-            gaps.note("attributes", OTHER_NAMESPACE)
+            fields.skip("attributes", OTHER_NAMESPACE)
         chosen = sorted(filter(self._is_shown, counted))
-        left_out = gaps.beyond(self._limit, len(chosen), "interfaces")
+        left_out = fields.truncated(self._limit, len(chosen), "interfaces")
         interfaces = [counted[name] for name in chosen[: self._limit]]
         for interface in interfaces:
             for field in COUNTERS:
                 if getattr(interface, field) is None:
-                    gaps.note(f"{interface.device} {field}", "not a counter")
+                    fields.skip(f"{interface.device} {field}", "not a counter")
         if has_attributes:
-            interfaces = [self._described(interface, gaps) for interface in interfaces]
-        return Reading(Network(HOST, tuple(interfaces), left_out), gaps.missing)
+            interfaces = [self._described(interface, fields) for interface in interfaces]
+        return Reading(Network(HOST, tuple(interfaces), left_out), fields.missing)
 
     def _is_same_namespace(self, names: Iterable[str]) -> bool:
         listed = set(names_or_none(self._sys / "class/net"))
         return {name for name in listed if name != "bonding_masters"} == set(names)
 
-    def _described(self, counted: Interface, gaps: Gaps) -> Interface:
+    def _described(self, counted: Interface, fields: FieldReader) -> Interface:
         name = counted.device
         folder = self._sys / "class/net" / name
-        operstate = gaps.word(f"{name} operstate", folder / "operstate")
+        operstate = fields.label(f"{name} operstate", folder / "operstate")
         is_up = self._is_up(folder, operstate)
-        numa_node = gaps.number(f"{name} numa_node", folder / "device/numa_node")
+        numa_node = fields.number(f"{name} numa_node", folder / "device/numa_node")
         return replace(
             counted,
             up=is_up,
-            admin_up=parse_admin_up(gaps.text(f"{name} flags", folder / "flags")),
+            admin_up=parse_admin_up(fields.text(f"{name} flags", folder / "flags")),
             speed_bytes_per_second=self._speed(folder) if is_up else None,
-            carrier_changes=gaps.count(f"{name} carrier_changes", folder / "carrier_changes"),
+            carrier_changes=fields.count(f"{name} carrier_changes", folder / "carrier_changes"),
             driver=link_name(folder / "device/driver"),
             pci_bus_id=pci_address_of(folder / "device"),
             numa_node=None if numa_node is None or numa_node < 0 else numa_node,
-            mtu=gaps.count(f"{name} mtu", folder / "mtu"),
+            mtu=fields.count(f"{name} mtu", folder / "mtu"),
             operstate=operstate,
         )
 
@@ -107,13 +119,13 @@ class NetworkReader:
         """Whether it can carry traffic; drivers that never say so have their carrier asked."""
         if operstate == "unknown":
             # The carrier of an interface that is switched off cannot be read: no note of it.
-            carrier = Gaps().count("carrier", folder / "carrier")
+            carrier = FieldReader().count("carrier", folder / "carrier")
             return None if carrier is None else carrier == 1
         return None if operstate is None else operstate == "up"
 
     def _speed(self, folder: Path) -> float | None:
         """Bytes per second; None for a driver that answers -1, or with an error, for unknown."""
-        megabits = Gaps().number("speed", folder / "speed")
+        megabits = FieldReader().number("speed", folder / "speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
 
 
@@ -122,11 +134,13 @@ def parse_dev(text: str) -> dict[str, Interface]:
     if "|" not in text:
         raise SourceFailed("net/dev does not hold the table of interfaces")
     found = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, colon, rest = line.rpartition(":")
         words = rest.split()
         if colon and name.strip() and len(words) >= ALL_COLUMNS:
-            found[name.strip()] = _counted(clean_text(name), [whole(word) for word in words])
+            found[name.strip()] = _counted(
+                clean_text(name), [parse_counter(word) for word in words]
+            )
     return found
 
 
@@ -152,3 +166,29 @@ def parse_admin_up(flags: str | None) -> bool | None:
         return bool(int(flags, 16) & IFF_UP)
     except ValueError:
         return None
+
+
+def net_folder(proc_root: Path) -> Path:
+    """The `net` folder of process 1, or of ourselves where that is not there."""
+    of_first = proc_root / "1/net"
+    return of_first if of_first.is_dir() else proc_root / "net"
+
+
+def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:
+    """Whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
+
+    Hardware is looked for in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
+    """
+    return is_first_process_the_nodes(proc_root, own) or any(
+        (own.sys / "class/net" / name / "device").exists() for name in names
+    )
+
+
+def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bool:
+    """Whether process 1 of this proc filesystem is the node's."""
+    if proc_root.resolve() != own.proc.resolve():
+        return True  # somebody mounted the node's there
+    try:
+        return str((proc_root / "self/ns/pid").readlink()) == FIRST_PID_NAMESPACE
+    except OSError:
+        return False

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from exporter.model.node import NumaNode, NumaNodes
 from exporter.model.reading import Reading
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.sysfs import Gaps, names_in
+from exporter.sources.host.sysfs import FieldReader, names_in, parse_counter
 from exporter.sources.interface import SourceAbsent
 
 NODE = re.compile(r"node([0-9]+)")
@@ -22,9 +21,9 @@ class NumaReader:
     def __init__(self, sys_root: Path) -> None:
         self._folder = sys_root / "devices/system/node"
 
-    def look(self) -> Reading[NumaNodes]:
+    def read(self) -> Reading[NumaNodes]:
         """All nodes now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        reader = FieldReader()
         numbers = sorted(
             int(match[1])
             for name in names_in(self._folder, "NUMA nodes")
@@ -35,22 +34,22 @@ class NumaReader:
         nodes = []
         for number in numbers:
             name = f"node{number}"
-            text = gaps.text(name, self._folder / name / "meminfo")
+            text = reader.text(name, self._folder / name / "meminfo")
             fields = parse_meminfo(text or "")
             if not fields:
-                gaps.note(name, "its meminfo says nothing")
+                reader.skip(name, "its meminfo says nothing")
             node = NumaNode(str(number), fields.get("MemTotal"), fields.get("MemFree"))
             nodes.append(node)
-        return Reading(NumaNodes(tuple(nodes)), gaps.missing)
+        return Reading(NumaNodes(tuple(nodes)), reader.missing)
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
     """The fields in bytes: lines read `Node 0 MemTotal: 8388608 kB`."""
     fields = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         words = line.split()
         if len(words) >= FEWEST_WORDS and words[0] == "Node":
-            number = whole(words[3])
+            number = parse_counter(words[3])
             if number is not None:
                 fields[words[2].rstrip(":")] = number * 1024
     return fields

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from exporter.model.nvme import NvmeController, NvmeControllers
 from exporter.model.reading import Reading
-from exporter.sources.host.pci_address import pci_address_of
-from exporter.sources.host.sysfs import Gaps, names_in
+from exporter.sources.host.sysfs import FieldReader, names_in, pci_address_of
 from exporter.sources.interface import SourceAbsent
 
 CONTROLLER = re.compile(r"nvme[0-9]+")
@@ -29,15 +28,15 @@ class NvmeReader:
     def __init__(self, sys_root: Path) -> None:
         self._folder = sys_root / "class/nvme"
 
-    def look(self) -> Reading[NvmeControllers]:
+    def read(self) -> Reading[NvmeControllers]:
         """All controllers now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         controllers = tuple(
             NvmeController(
                 device=name,
-                state=gaps.word(f"{name} state", self._folder / name / "state"),
+                state=fields.label(f"{name} state", self._folder / name / "state"),
                 pci_bus_id=pci_address_of(self._folder / name / "device"),
             )
             for name in controllers_in(self._folder)
         )
-        return Reading(NvmeControllers(controllers), gaps.missing)
+        return Reading(NvmeControllers(controllers), fields.missing)

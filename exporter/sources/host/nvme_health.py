@@ -15,7 +15,7 @@ from pathlib import Path
 from exporter.model.nvme import NvmeHealth, NvmeHealths
 from exporter.model.reading import Reading
 from exporter.sources.host.nvme import controllers_in
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.sysfs import FieldReader
 from exporter.sources.interface import SourceFailed
 
 ADMIN_COMMAND = 0xC0484E41
@@ -60,20 +60,20 @@ class NvmeHealthReader:
         self._devices = host_root / "dev"
         self._health_log = health_log
 
-    def look(self) -> Reading[NvmeHealths]:
+    def read(self) -> Reading[NvmeHealths]:
         """All health logs; raises SourceAbsent without disks, SourceFailed when none answers."""
-        gaps = Gaps()
+        fields = FieldReader()
         found = []
         for name in controllers_in(self._folder):
             try:
                 found.append(parse_health_log(name, self._health_log(self._devices / name)))
             except OSError as error:
-                gaps.note(name, error.strerror or str(error))
+                fields.skip(name, error.strerror or str(error))
             except SourceFailed as failed:
-                gaps.note(name, str(failed))
+                fields.skip(name, str(failed))
         if not found:
-            raise SourceFailed(f"no disk says its health: {gaps.missing[0].reason}")
-        return Reading(NvmeHealths(tuple(found)), gaps.missing)
+            raise SourceFailed(f"no disk says its health: {fields.missing[0].reason}")
+        return Reading(NvmeHealths(tuple(found)), fields.missing)
 
 
 def parse_health_log(device: str, log: bytes) -> NvmeHealth:

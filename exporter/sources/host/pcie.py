@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from exporter.model.pci import addresses_in, is_pci_address
 from exporter.model.pcie import Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.pci_address import addresses_in, is_pci_address
-from exporter.sources.host.sysfs import Gaps, names_in, names_or_none
+from exporter.sources.host.sysfs import FieldReader, names_in, names_or_none, parse_counter
 from exporter.sources.interface import SourceAbsent
 
 N = TypeVar("N", int, float)
@@ -59,50 +58,50 @@ class PcieReader:
         self._places: dict[str, Place] = {}
         self._not_told: tuple[Missing, ...] = ()
 
-    def look(self) -> Reading[Pcie]:
+    def read(self) -> Reading[Pcie]:
         """All devices that matter now; raises SourceAbsent where there is none."""
-        gaps = Gaps()
+        fields = FieldReader()
         names = names_in(self._folder, "PCI devices")
         if names != self._seen:
-            finding = Gaps()
+            finding = FieldReader()
             self._places = self._find(names, finding)
             self._not_told = finding.missing
             self._seen = names
-        devices = {name: self._device(name, place, gaps) for name, place in self._places.items()}
+        devices = {name: self._device(name, place, fields) for name, place in self._places.items()}
         if not devices:
             raise SourceAbsent(f"{self._folder}: neither GPU, network card nor NVMe disk")
         joined = (with_reach(device, devices) for device in devices.values())
-        return Reading(Pcie(tuple(joined)), (*self._not_told, *gaps.missing))
+        return Reading(Pcie(tuple(joined)), (*self._not_told, *fields.missing))
 
-    def _find(self, names: list[str], gaps: Gaps) -> dict[str, Place]:
+    def _find(self, names: list[str], fields: FieldReader) -> dict[str, Place]:
         """The devices that matter and every port above them, by address."""
-        slots = self._slot_names(gaps)
+        slots = self._slot_names(fields)
         found: dict[str, Place] = {}
         for name in filter(is_pci_address, names):
-            kind = self._kind(self._folder / name, gaps)
+            kind = self._kind(self._folder / name, fields)
             if kind is None:
                 continue
             path = tuple(addresses_in(os.path.realpath(self._folder / name)))
             for depth, address in enumerate(path[:-1], start=1):
-                found.setdefault(address, self._place("port", path[:depth], slots, gaps))
-            found[name] = self._place(kind, path or (name,), slots, gaps)
+                found.setdefault(address, self._place("port", path[:depth], slots, fields))
+            found[name] = self._place(kind, path or (name,), slots, fields)
         return dict(sorted(found.items()))
 
-    def _kind(self, folder: Path, gaps: Gaps) -> str | None:
+    def _kind(self, folder: Path, fields: FieldReader) -> str | None:
         """What it is; None for what does not matter and for virtual functions."""
-        code = gaps.word(f"{folder.name} class", folder / "class") or ""
+        code = fields.label(f"{folder.name} class", folder / "class") or ""
         kind = KINDS.get(code[:6])
         if kind is None or (folder / "physfn").exists():
             return None
-        if kind == "gpu" and gaps.word(f"{folder.name} vendor", folder / "vendor") in CONSOLES:
+        if kind == "gpu" and fields.label(f"{folder.name} vendor", folder / "vendor") in CONSOLES:
             return None
         return kind
 
     def _place(
-        self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], gaps: Gaps
+        self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], fields: FieldReader
     ) -> Place:
         address = path[-1]
-        numa = gaps.number(f"{address} numa_node", self._folder / address / "numa_node")
+        numa = fields.number(f"{address} numa_node", self._folder / address / "numa_node")
         return Place(
             kind=kind,
             path=path,
@@ -110,18 +109,18 @@ class PcieReader:
             numa_node=None if numa is None or numa < 0 else numa,
         )
 
-    def _slot_names(self, gaps: Gaps) -> dict[str, str]:
+    def _slot_names(self, fields: FieldReader) -> dict[str, str]:
         """The names of slots by the address, without function, of what sits in them."""
         found = {}
         for slot in names_or_none(self._slots):
-            address = gaps.word(f"slot {slot}", self._slots / slot / "address")
+            address = fields.label(f"slot {slot}", self._slots / slot / "address")
             if address is not None:
                 found[address] = slot
         return found
 
-    def _device(self, name: str, place: Place, gaps: Gaps) -> PcieDevice:
+    def _device(self, name: str, place: Place, fields: FieldReader) -> PcieDevice:
         folder = self._folder / name
-        counted = self._errors(folder, gaps)
+        counted = self._errors(folder, fields)
         device = PcieDevice(
             device=name,
             kind=place.kind,
@@ -139,28 +138,28 @@ class PcieReader:
             ),
         )
         # Its registers are not read while it sleeps: that would wake it, or read all ones.
-        if gaps.word(f"{name} power", folder / "power/runtime_status") == "suspended":
+        if fields.label(f"{name} power", folder / "power/runtime_status") == "suspended":
             return replace(device, suspended=True)
         return replace(
             device,
-            speed_bytes_per_second=self._speed(folder / "current_link_speed", gaps),
-            speed_max_bytes_per_second=self._speed(folder / "max_link_speed", gaps),
-            width=self._width(folder / "current_link_width", gaps),
-            width_max=self._width(folder / "max_link_width", gaps),
+            speed_bytes_per_second=self._speed(folder / "current_link_speed", fields),
+            speed_max_bytes_per_second=self._speed(folder / "max_link_speed", fields),
+            width=self._width(folder / "current_link_width", fields),
+            width_max=self._width(folder / "max_link_width", fields),
         )
 
-    def _speed(self, file: Path, gaps: Gaps) -> float | None:
-        return parse_speed(gaps.text(f"{file.parent.name} {file.name}", file) or "")
+    def _speed(self, file: Path, fields: FieldReader) -> float | None:
+        return parse_speed(fields.text(f"{file.parent.name} {file.name}", file) or "")
 
-    def _width(self, file: Path, gaps: Gaps) -> int | None:
+    def _width(self, file: Path, fields: FieldReader) -> int | None:
         """Lanes; 0 and 255 stand for no link and for a device that does not answer."""
-        width = gaps.count(f"{file.parent.name} {file.name}", file)
+        width = fields.count(f"{file.parent.name} {file.name}", file)
         return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
 
-    def _errors(self, folder: Path, gaps: Gaps) -> dict[str, dict[str, int]]:
+    def _errors(self, folder: Path, fields: FieldReader) -> dict[str, dict[str, int]]:
         found = {}
         for severity, file in SEVERITIES.items():
-            text = gaps.text(f"{folder.name} {file}", folder / file)
+            text = fields.text(f"{folder.name} {file}", folder / file)
             if text is not None:
                 found[severity] = parse_aer(text)
         return found
@@ -169,9 +168,9 @@ class PcieReader:
 def parse_aer(text: str) -> dict[str, int]:
     """The errors of one severity by the kernel's names, without the total."""
     found = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, _, word = line.strip().partition(" ")
-        count = whole(word)
+        count = parse_counter(word)
         if name.isalnum() and count is not None:
             found[name] = count
     return found

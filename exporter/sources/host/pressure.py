@@ -5,8 +5,7 @@ from pathlib import Path
 from exporter.model.pressure import Pressure, Pressures
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import decimal, whole
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.sysfs import FieldReader, parse_counter, parse_decimal
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 RESOURCES = ("cpu", "memory", "io", "irq")
@@ -20,9 +19,9 @@ class PressureReader:
     def __init__(self, proc_root: Path) -> None:
         self._folder = proc_root / "pressure"
 
-    def look(self) -> Reading[Pressures]:
+    def read(self) -> Reading[Pressures]:
         """All pressures; raises SourceAbsent where the kernel does not measure them."""
-        gaps = Gaps()
+        fields = FieldReader()
         pressures: list[Pressure] = []
         for resource in RESOURCES:
             try:
@@ -30,15 +29,15 @@ class PressureReader:
             except SourceAbsent:
                 continue  # irq is there since Linux 6.1
             except SourceFailed as failed:
-                gaps.note(resource, str(failed))  # the files answer "not supported" with psi=0
+                fields.skip(resource, str(failed))  # the files answer "not supported" with psi=0
                 continue
             parsed = parse_pressure(resource, text)
             if not parsed:
-                gaps.note(resource, "holds no total")
+                fields.skip(resource, "holds no total")
             pressures += parsed
         if not pressures:
             raise SourceAbsent(f"{self._folder}: the kernel does not measure pressure")
-        return Reading(Pressures(tuple(pressures)), gaps.missing)
+        return Reading(Pressures(tuple(pressures)), fields.missing)
 
 
 def parse_pressure(resource: str, text: str) -> tuple[Pressure, ...]:
@@ -47,10 +46,10 @@ def parse_pressure(resource: str, text: str) -> tuple[Pressure, ...]:
     All tasks waiting for a processor makes no sense for the whole node: the kernel writes zeros.
     """
     found = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         kind, *words = line.split() or [""]
         values = dict(word.split("=", 1) for word in words if "=" in word)
-        total = whole(values.get("total", ""))
+        total = parse_counter(values.get("total", ""))
         if kind in KINDS and total is not None and (resource, kind) != ("cpu", "full"):
             averages = {name: _share(values.get(name, "")) for name in ("avg10", "avg60", "avg300")}
             found.append(Pressure(resource, kind, total / MICROSECONDS_PER_SECOND, **averages))
@@ -58,5 +57,5 @@ def parse_pressure(resource: str, text: str) -> tuple[Pressure, ...]:
 
 
 def _share(word: str) -> float | None:
-    share = decimal(word)
+    share = parse_decimal(word)
     return None if share is None or share > 100 else share  # noqa: PLR2004 - percent

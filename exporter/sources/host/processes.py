@@ -11,8 +11,7 @@ from pathlib import Path
 from exporter.model.process_counts import ProcessCounts, ProcessStates
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.sysfs import FieldReader, parse_counter
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 MAX_STAT_BYTES = 512
@@ -33,13 +32,13 @@ class ProcessCountsReader:
     def __init__(self, proc_root: Path) -> None:
         self._proc = proc_root
 
-    def look(self) -> Reading[ProcessCounts]:
+    def read(self) -> Reading[ProcessCounts]:
         """The numbers now; raises SourceAbsent where none is said."""
-        gaps = Gaps()
-        files = parse_file_nr(gaps.text("file_descriptors", self._proc / "sys/fs/file-nr") or "")
+        fields = FieldReader()
+        files = parse_file_nr(fields.text("file_descriptors", self._proc / "sys/fs/file-nr") or "")
         counts = ProcessCounts(
-            processes_limit=gaps.count("processes_limit", self._proc / "sys/kernel/pid_max"),
-            threads=parse_threads(gaps.text("threads", self._proc / "loadavg") or ""),
+            processes_limit=fields.count("processes_limit", self._proc / "sys/kernel/pid_max"),
+            threads=parse_threads(fields.text("threads", self._proc / "loadavg") or ""),
             file_descriptors_open=files[0],
             file_descriptors_max=files[1],
         )
@@ -47,7 +46,7 @@ class ProcessCountsReader:
             raise SourceAbsent(
                 "neither sys/kernel/pid_max, loadavg nor sys/fs/file-nr say anything"
             )
-        return Reading(counts, gaps.missing)
+        return Reading(counts, fields.missing)
 
 
 class ProcessStatesReader:
@@ -56,7 +55,7 @@ class ProcessStatesReader:
     def __init__(self, proc_root: Path) -> None:
         self._proc = proc_root
 
-    def look(self) -> Reading[ProcessStates]:
+    def read(self) -> Reading[ProcessStates]:
         """Processes by state; raises SourceAbsent where no process can be seen."""
         counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
         for name in self._pids():
@@ -86,7 +85,8 @@ def parse_state(stat: str) -> str | None:
 def parse_threads(loadavg: str) -> int | None:
     """All threads of the node: the number behind the stroke in `0.10 0.20 0.30 2/812 4711`."""
     words = loadavg.split()
-    return whole(words[3].rpartition("/")[2]) if len(words) > 3 and "/" in words[3] else None  # noqa: PLR2004 - the fourth word
+    counts = words[3] if len(words) > 3 else ""  # noqa: PLR2004 - the fourth word
+    return parse_counter(counts.partition("/")[2])
 
 
 def parse_file_nr(text: str) -> tuple[int | None, int | None]:
@@ -94,4 +94,4 @@ def parse_file_nr(text: str) -> tuple[int | None, int | None]:
     words = text.split()
     if len(words) < 3:  # noqa: PLR2004 - the file has three numbers
         return None, None
-    return whole(words[0]), whole(words[2])
+    return parse_counter(words[0]), parse_counter(words[2])

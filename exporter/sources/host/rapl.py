@@ -11,9 +11,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.model.sensors import EnergyMeter, EnergyMeters
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.rising import Unwrapped
-from exporter.sources.host.sysfs import Gaps, names_in
+from exporter.sources.host.sysfs import FieldReader, WrappingCounters, names_in, parse_counter
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 ZONE = re.compile(r"intel-rapl:[0-9]+(?::[0-9]+)?")
@@ -27,44 +25,44 @@ class RaplReader:
 
     def __init__(self, sys_root: Path) -> None:
         self._folder = sys_root / "class/powercap"
-        self._unwrapped = Unwrapped()
+        self._unwrapped = WrappingCounters()
 
-    def look(self) -> Reading[EnergyMeters]:
+    def read(self) -> Reading[EnergyMeters]:
         """All meters now; raises SourceAbsent where there is none, or none that we may read."""
-        gaps = Gaps()
+        fields = FieldReader()
         names = [name for name in names_in(self._folder, "energy meters") if ZONE.fullmatch(name)]
-        meters = [meter for name in names if (meter := self._meter(name, gaps)) is not None]
+        meters = [meter for name in names if (meter := self._meter(name, fields)) is not None]
         if not meters:
-            reason = gaps.missing[0].reason if gaps.missing else "it holds no energy meter"
+            reason = fields.missing[0].reason if fields.missing else "it holds no energy meter"
             raise SourceAbsent(f"{self._folder}: {reason}")
-        return Reading(EnergyMeters(tuple(meters)), gaps.missing)
+        return Reading(EnergyMeters(tuple(meters)), fields.missing)
 
-    def _meter(self, name: str, gaps: Gaps) -> EnergyMeter | None:
+    def _meter(self, name: str, fields: FieldReader) -> EnergyMeter | None:
         """The meter of one zone; None for a part of another, and for what cannot be read."""
         folder = self._folder / name
-        zone = gaps.word(name, folder / "name") or ""
+        zone = fields.label(name, folder / "name") or ""
         hw_type = HW_TYPES.get(zone.partition("-")[0])
         if hw_type is None:
             return None
         try:
-            energy = whole(read_text(folder / "energy_uj", 64))
+            energy = parse_counter(read_text(folder / "energy_uj", 64))
         except SourceAbsent:
             return None  # gone since it was listed
         except SourceFailed as failed:
-            gaps.note(name, f"{failed}; only root may")
+            fields.skip(name, f"{failed}; only root may")
             return None
         if energy is None:
-            gaps.note(name, "energy_uj does not hold a counter")
+            fields.skip(name, "energy_uj does not hold a counter")
             return None
-        highest = gaps.count(name, folder / "max_energy_range_uj") or 0
-        total = self._unwrapped.total(name, energy, highest)
-        hw_id = clean_text(self._hw_id(name, zone, gaps))
+        highest = fields.count(name, folder / "max_energy_range_uj") or 0
+        total = self._unwrapped.update(name, energy, highest)
+        hw_id = clean_text(self._hw_id(name, zone, fields))
         return EnergyMeter(hw_type, hw_id, total / MICROJOULES_PER_JOULE)
 
-    def _hw_id(self, name: str, zone: str, gaps: Gaps) -> str:
+    def _hw_id(self, name: str, zone: str, fields: FieldReader) -> str:
         """The zone, and for a part the package it belongs to."""
         parent, colon, _ = name.rpartition(":")
         if colon and ":" in parent:
-            package = gaps.word(name, self._folder / parent / "name") or parent
+            package = fields.label(name, self._folder / parent / "name") or parent
             return f"{package}/{zone}"
         return zone

@@ -9,8 +9,7 @@ from pathlib import Path
 from exporter.model.node import Paging
 from exporter.model.reading import Reading
 from exporter.sources.files import read_text
-from exporter.sources.host.numbers import whole
-from exporter.sources.host.sysfs import Gaps
+from exporter.sources.host.sysfs import FieldReader, parse_counter
 from exporter.sources.interface import SourceFailed
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -23,28 +22,28 @@ class PagingReader:
     def __init__(self, proc_root: Path) -> None:
         self._path = proc_root / "vmstat"
 
-    def look(self) -> Reading[Paging]:
+    def read(self) -> Reading[Paging]:
         """The counters now; raises SourceAbsent or SourceFailed."""
-        gaps = Gaps()
+        fields = FieldReader()
         numbers = parse_vmstat(read_text(self._path))
         for name in NAMES:
             if numbers.get(name) is None:
-                gaps.note(name, "not said by vmstat")
+                fields.skip(name, "not said by vmstat")
         paging = Paging(
             swap_in_bytes=_pages(numbers.get("pswpin")),
             swap_out_bytes=_pages(numbers.get("pswpout")),
             major_faults=numbers.get("pgmajfault"),
             oom_kills=numbers.get("oom_kill"),
         )
-        return Reading(paging, gaps.missing)
+        return Reading(paging, fields.missing)
 
 
 def parse_vmstat(text: str) -> dict[str, int]:
     """The counters of `vmstat` that we show; raises SourceFailed when it holds none of them."""
     found = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, _, word = line.partition(" ")
-        if name in NAMES and (number := whole(word)) is not None:
+        if name in NAMES and (number := parse_counter(word)) is not None:
             found[name] = number
     if not found:
         raise SourceFailed("vmstat holds no counter that is known")

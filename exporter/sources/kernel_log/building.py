@@ -3,19 +3,19 @@
 from functools import partial
 from pathlib import Path
 
-from exporter.sources.context import Surroundings
+from exporter.sources.context import SourceContext
 from exporter.sources.interface import Source
 from exporter.sources.kernel_log.source import NAME, KernelLogSource, Means, Place
 
 
-def build_kernel_log(around: Surroundings) -> Source:
+def build_kernel_log(ctx: SourceContext) -> Source:
     """Events of the kernel log."""
-    config = around.config
+    config = ctx.config
     place = Place(
         path=Path(config.kernel_log.path),
-        boot_id=around.proc / "sys/kernel/random/boot_id",
+        boot_id=ctx.proc / "sys/kernel/random/boot_id",
         state_dir=Path(config.state.dir) if config.state.dir else None,
         accept_user_records=config.kernel_log.accept_user_records,
     )
-    wake = partial(around.wake, NAME)
-    return KernelLogSource(place, Means(around.call, around.wall, around.boottime, wake))
+    wake = partial(ctx.wake, NAME)
+    return KernelLogSource(place, Means(ctx.call, ctx.wall, ctx.boottime, wake))

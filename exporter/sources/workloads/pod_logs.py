@@ -62,7 +62,7 @@ class PodNameReader:
         self._pods = host_root / PODS
         self._containers = host_root / CONTAINERS
 
-    def look(self) -> PodNames:
+    def read(self) -> PodNames:
         """All names now; empty where there is no kubelet or its folders cannot be read."""
         folders = (parse_pod_folder(name) for name in _entries(self._pods))
         pods = {pod.uid: pod for pod in folders if pod is not None}

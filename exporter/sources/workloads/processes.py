@@ -66,7 +66,7 @@ class ProcessReader:
         self._ticks_per_sec = ticks_per_sec
         self._with_users = with_users
 
-    def look(self, pid: int) -> ProcessFacts | None:
+    def read(self, pid: int) -> ProcessFacts | None:
         """The process that has this pid now; None when there is none, or it changed meanwhile."""
         folder = self._proc / str(pid)
         try:
@@ -129,7 +129,7 @@ def parse_stat(text: str) -> ProcessStat | None:
 
 def parse_uid(status: str) -> int | None:
     """The effective user id of `/proc/PID/status`; None when it is not said."""
-    for line in status.splitlines():
+    for line in status.split("\n"):
         name, _, rest = line.partition(":")
         words = rest.split()
         if name == "Uid" and len(words) > 1 and _is_number(words[1]):

@@ -1,5 +1,6 @@
 """The workloads on the GPUs: looks closer at the processes that the GPU source has just seen."""
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workloads
+from exporter.sources.context import SourceContext
 from exporter.sources.files import FILE_DEADLINE_SECS, read_text
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.workloads.aggregate import WorkloadAccounts
@@ -20,6 +22,7 @@ from exporter.sources.workloads.pid_namespace import pid_scope
 from exporter.sources.workloads.pod_logs import PodNameReader, PodNames
 from exporter.sources.workloads.pod_resources import PodResources
 from exporter.sources.workloads.processes import ProcessFacts, ProcessReader
+from exporter.sources.workloads.redaction import Redaction
 
 UID_FIELD = 2
 MAX_PROCESSES = 2000
@@ -48,7 +51,7 @@ class NodeFiles:
         self._root = host_root
         self._names = PodNameReader(host_root)
 
-    def look(self, pids: tuple[int, ...], given: tuple[Allocation, ...] | None = None) -> _Look:
+    def read(self, pids: tuple[int, ...], given: tuple[Allocation, ...] | None = None) -> _Look:
         """Everything about these processes; those that have ended are left out.
 
         `given` are the allocations where they are known from elsewhere.
@@ -56,7 +59,7 @@ class NodeFiles:
         scope = pid_scope(self._proc)
         if scope.reason is not None:
             return _Look(NodeSight(scope), ())
-        found = {pid: self._processes.look(pid) for pid in pids[: self._max_processes]}
+        found = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
         processes = {pid: facts for pid, facts in found.items() if facts is not None}
         allocations, missing = self._allocations() if given is None else (given, ())
         names = self._pod_names(processes.values(), allocations)
@@ -82,7 +85,7 @@ class NodeFiles:
     ) -> PodNames:
         owners = [facts.owner for facts in processes]
         if allocations or any(owner.pod_uid or owner.container_id for owner in owners):
-            return self._names.look()
+            return self._names.read()
         return PodNames()
 
     def _containers_by_pod(
@@ -109,7 +112,7 @@ class NodeFiles:
 def parse_passwd(text: str) -> dict[int, str]:
     """User names by number."""
     users: dict[int, str] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         fields = line.split(":")
         if len(fields) > UID_FIELD and fields[UID_FIELD].isdecimal():
             users.setdefault(int(fields[UID_FIELD]), clean_text(fields[0]))
@@ -157,9 +160,28 @@ class WorkloadSource:
     def _look(
         self, gpus: Gpus, given: tuple[Allocation, ...] | None, missing: tuple[Missing, ...]
     ) -> Reading[Workloads]:
-        look = self._files.look(pids_on(gpus.states), given)
+        look = self._files.read(pids_on(gpus.states), given)
         workloads = self._accounts.take(gpus, look.sight, self._boottime())
         return Reading(workloads, (*missing, *look.missing))
 
     async def close(self) -> None:
         """Nothing is held between two looks."""
+
+
+def build_workloads(ctx: SourceContext) -> WorkloadSource:
+    """Build the source with what the configuration wants of it."""
+    wanted = ctx.config.processes
+    proc, root = ctx.proc, ctx.root
+    if ctx.config.gpu.backend == "demo":
+        # Simulated processes are not those that have their numbers here.
+        folder = Path(ctx.config.demo.folder or os.devnull)
+        proc, root = folder / "proc", folder / "root"
+    ticks_per_sec = os.sysconf("SC_CLK_TCK")
+    reader = ProcessReader(proc, ticks_per_sec, with_users=wanted.users)
+    return WorkloadSource(
+        NodeFiles(reader, proc, root),
+        WorkloadAccounts(wanted.top_n if wanted.per_pid else None, Redaction(wanted.redact)),
+        PodResources(root, ctx.call),
+        call=ctx.call,
+        boottime=ctx.boottime,
+    )

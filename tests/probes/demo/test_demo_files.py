@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from exporter.config import Devices
 from exporter.probes.demo.files import KERNEL_LOG, TICKS_PER_SEC, NodeFolder
 from exporter.probes.demo.jobs import BATCH, BATCH_SECS, TRAINING
 from exporter.probes.demo.node import DemoNode
@@ -31,10 +32,10 @@ def test_its_processes_are_found_in_their_pods(tmp_path: Path) -> None:
     """Each process has a start before it is seen, a cgroup, and a pod whose name can be found."""
     _written(tmp_path, DemoNode(8, 1, 1.0), 10)
     assert pid_scope(tmp_path / "proc").is_certain
-    facts = ProcessReader(tmp_path / "proc", TICKS_PER_SEC).look(TRAINING.first_pid)
+    facts = ProcessReader(tmp_path / "proc", TICKS_PER_SEC).read(TRAINING.first_pid)
     assert facts is not None
     assert facts.started_boottime < NOW
-    names = PodNameReader(tmp_path / "root").look()
+    names = PodNameReader(tmp_path / "root").read()
     workload = names.containers[facts.owner.container_id or ""]
     assert (workload.namespace, workload.pod) == (TRAINING.namespace, TRAINING.pod)
     held = {it.container: len(it.devices) for it in read_checkpoint(tmp_path / "root")}
@@ -58,13 +59,13 @@ def test_the_host_is_one_that_our_readers_know(tmp_path: Path) -> None:
     node = DemoNode(8, 1, 1.0)
     files = _written(tmp_path, node, 10, with_host=True)
     cpu = CpuReader(tmp_path / "proc", tmp_path / "sys")
-    cpu.look()
+    cpu.read()
     files.write(node, node.advance_to(40), NOW + 30)
-    usage = cpu.look().value.usage_percent
+    usage = cpu.read().value.usage_percent
     assert usage is not None
     assert 5 < usage < 60
-    assert MemoryReader(tmp_path / "proc").look().value.total_bytes == 2**40
-    disks = DiskReader(tmp_path / "proc", tmp_path / "sys", lambda _: True, 8).look().value
+    assert MemoryReader(tmp_path / "proc").read().value.total_bytes == 2**40
+    disks = DiskReader(tmp_path / "proc", tmp_path / "sys", Devices()).read().value
     assert [disk.device for disk in disks.disks] == ["nvme0n1", "nvme1n1"]
     files.close()
 
@@ -72,7 +73,7 @@ def test_the_host_is_one_that_our_readers_know(tmp_path: Path) -> None:
 def test_its_gpus_sit_in_slots_below_ports(tmp_path: Path) -> None:
     """The bus is read as a real one: who is below whom, and in which slot."""
     _written(tmp_path, DemoNode(2, 1, 1.0), 10, with_host=True).close()
-    devices = {it.device: it for it in PcieReader(tmp_path / "sys").look().value.devices}
+    devices = {it.device: it for it in PcieReader(tmp_path / "sys").read().value.devices}
     assert [it.kind for it in devices.values()] == ["port", "gpu", "port", "gpu"]
     assert devices["0000:29:00.0"].parent == "0000:28:01.0"
     assert devices["0000:29:00.0"].slot == "2"

@@ -47,7 +47,7 @@ def test_a_call_that_is_forbidden_is_a_failure_with_its_reason() -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     with pytest.raises(SourceFailed, match="not permitted"):
-        ClockReader(refused).look()
+        ClockReader(refused).read()
 
 
 def test_the_real_kernel_answers() -> None:

@@ -85,7 +85,7 @@ def test_without_a_topology_cores_are_not_said(tmp_path: Path) -> None:
     proc = tmp_path / "proc"
     proc.mkdir()
     (proc / "stat").write_text(STAT)
-    reading = CpuReader(proc, tmp_path / "sys").look()
+    reading = CpuReader(proc, tmp_path / "sys").read()
     assert reading.value.cores is None
     assert [missing.field for missing in reading.missing] == ["cores", "load"]
     assert (reading.value.threads, reading.value.usage_percent) == (2, None)
@@ -95,23 +95,23 @@ def test_used_cores_follow_the_usage(tmp_path: Path) -> None:
     """The second look says how many of the two processors were busy."""
     (tmp_path / "stat").write_text(STAT)
     reader = CpuReader(tmp_path, tmp_path)
-    reader.look()
+    reader.read()
     (tmp_path / "stat").write_text(STAT.replace("cpu  100", "cpu  175").replace(" 800 ", " 825 "))
-    cpu = reader.look().value
+    cpu = reader.read().value
     assert (cpu.usage_percent, cpu.used_cores) == (75.0, 1.5)
 
 
 def test_without_a_stat_the_source_is_absent(tmp_path: Path) -> None:
     """No `/proc/stat` is no processor source, not a crash."""
     with pytest.raises(SourceAbsent):
-        CpuReader(tmp_path, tmp_path).look()
+        CpuReader(tmp_path, tmp_path).read()
 
 
 def test_seconds_are_by_mode_and_load_is_beside_them(tmp_path: Path) -> None:
     """Ticks become seconds; guest time is in user time already."""
     (tmp_path / "stat").write_text(STAT + "procs_running 3\nprocs_blocked 1\n")
     (tmp_path / "loadavg").write_text("0.50 1.25 2.00 3/456 7890\n")
-    cpu = CpuReader(tmp_path, tmp_path).look().value
+    cpu = CpuReader(tmp_path, tmp_path).read().value
     seconds = dict(cpu.seconds)
     assert (seconds["user"], seconds["idle"], seconds["iowait"]) == (1.0, 8.0, 0.4)
     assert (cpu.load1, cpu.load5, cpu.load15) == (0.5, 1.25, 2.0)
@@ -125,7 +125,7 @@ def test_idle_time_that_steps_back_is_held(tmp_path: Path) -> None:
     idle = []
     for ticks in (800, 790, 805, 10):
         (tmp_path / "stat").write_text(STAT.replace(" 800 ", f" {ticks} "))
-        idle.append(dict(reader.look().value.seconds)["idle"])
+        idle.append(dict(reader.read().value.seconds)["idle"])
     assert idle == [8.0, 8.0, 8.05, 0.1]
 
 
@@ -134,7 +134,7 @@ def test_a_load_of_garbage_is_not_said(tmp_path: Path, text: str) -> None:
     """What is a number is kept, nothing else becomes one."""
     (tmp_path / "stat").write_text(STAT)
     (tmp_path / "loadavg").write_text(text)
-    cpu = CpuReader(tmp_path, tmp_path).look().value
+    cpu = CpuReader(tmp_path, tmp_path).read().value
     assert cpu.load1 in (None, 0.1)
     assert (cpu.load5, cpu.load15) == (None, None)
 
@@ -146,7 +146,7 @@ def test_processors_that_go_and_come_back_cause_no_jump(tmp_path: Path) -> None:
     for threads, user in ((4, 100), (2, 110), (2, 130), (4, 140), (4, 150)):
         lines = "".join(f"cpu{number} 1 1 1 1 1\n" for number in range(threads))
         (tmp_path / "stat").write_text(f"cpu  {user} 0 0 {user * 3} 0 0 0 0\n{lines}")
-        seen.append(reader.look().value)
+        seen.append(reader.read().value)
     assert [cpu.usage_percent for cpu in seen] == [None, None, 25.0, None, 25.0]
     users = [dict(cpu.seconds)["user"] for cpu in seen]
     assert users == sorted(users)

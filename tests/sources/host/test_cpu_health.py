@@ -28,7 +28,7 @@ def test_frequencies_are_the_spread_over_all_processors(node: SmallNode) -> None
             node, number, number, 0,
             cpufreq__scaling_cur_freq=kilohertz, cpufreq__cpuinfo_max_freq=4_000_000,
         )  # fmt: skip
-    health = CpuHealthReader(node.proc, node.sys).look().value
+    health = CpuHealthReader(node.proc, node.sys).read().value
     assert dict(health.frequencies) == {"min": 1e9, "avg": 2e9, "max": 3e9}
     assert health.frequency_max_hertz == 4e9
 
@@ -41,7 +41,7 @@ def test_throttling_is_counted_once_for_a_core_and_once_for_a_package(node: Smal
             thermal_throttle__core_throttle_count=count,
             thermal_throttle__package_throttle_count=package + 7,
         )  # fmt: skip
-    health = CpuHealthReader(node.proc, node.sys).look().value
+    health = CpuHealthReader(node.proc, node.sys).read().value
     assert dict(health.thermal_throttles) == {"core": 8, "package": 15}
 
 
@@ -67,15 +67,15 @@ def test_a_virtual_machine_says_nothing_of_this(node: SmallNode) -> None:
     """Without any of the files the source is absent; with one of them the rest is not said."""
     thread(node, 0, 0, 0)
     with pytest.raises(SourceAbsent):
-        CpuHealthReader(node.proc, node.sys).look()
+        CpuHealthReader(node.proc, node.sys).read()
     node.write("proc/interrupts", INTERRUPTS)
-    assert CpuHealthReader(node.proc, node.sys).look().value == CpuHealth(machine_checks=5)
+    assert CpuHealthReader(node.proc, node.sys).read().value == CpuHealth(machine_checks=5)
 
 
 def test_a_frequency_of_garbage_is_left_out_with_a_reason(node: SmallNode) -> None:
     """The other processors still make a spread."""
     thread(node, 0, 0, 0, cpufreq__scaling_cur_freq="<unknown>")
     thread(node, 1, 1, 0, cpufreq__scaling_cur_freq=1_000_000)
-    reading = CpuHealthReader(node.proc, node.sys).look()
+    reading = CpuHealthReader(node.proc, node.sys).read()
     assert dict(reading.value.frequencies)["min"] == 1e9
     assert [missing.field for missing in reading.missing] == ["scaling_cur_freq"]

@@ -5,7 +5,6 @@ import pytest
 from exporter.config import Devices
 from exporter.model.disk import Disk, Disks
 from exporter.model.reading import Reading
-from exporter.sources.host.device_filter import shown
 from exporter.sources.host.disk import DiskReader, parse_diskstats, transport_of
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from tests.sources.small_node import SmallNode
@@ -13,7 +12,7 @@ from tests.sources.small_node import SmallNode
 
 def look(tree: SmallNode, limit: int = 16) -> Reading[Disks]:
     """The disks of the tree, chosen as by default."""
-    return DiskReader(tree.proc, tree.sys, shown(Devices().disk_exclude, ()), limit).look()
+    return DiskReader(tree.proc, tree.sys, Devices(max_per_kind=limit)).read()
 
 
 def only(tree: SmallNode) -> Disk:

@@ -12,7 +12,7 @@ MC = "sys/devices/system/edac/mc"
 
 def only(node: SmallNode) -> MemoryController:
     """The one controller of the node."""
-    (controller,) = EdacReader(node.sys).look().value.controllers
+    (controller,) = EdacReader(node.sys).read().value.controllers
     return controller
 
 
@@ -54,7 +54,7 @@ def test_old_drivers_know_rows_of_chips(node: SmallNode) -> None:
 def test_an_impossible_count_is_absent_with_a_reason(node: SmallNode, text: str) -> None:
     """It costs itself, not the module."""
     module(node, "dimm0", dimm_ce_count=text)
-    reading = EdacReader(node.sys).look()
+    reading = EdacReader(node.sys).read()
     (dimm,) = reading.value.controllers[0].dimms
     assert (dimm.corrected_errors, dimm.uncorrected_errors) == (None, 0)
     assert reading.missing
@@ -63,10 +63,10 @@ def test_an_impossible_count_is_absent_with_a_reason(node: SmallNode, text: str)
 def test_without_controllers_the_source_is_absent(node: SmallNode) -> None:
     """No folder, an empty one and one with other things in it."""
     with pytest.raises(SourceAbsent):
-        EdacReader(node.sys).look()
+        EdacReader(node.sys).read()
     (node.root / MC).mkdir(parents=True)
     with pytest.raises(SourceAbsent, match="empty"):
-        EdacReader(node.sys).look()
+        EdacReader(node.sys).read()
     node.write(f"{MC}/power/control", "auto\n")
     with pytest.raises(SourceAbsent, match="no memory controller"):
-        EdacReader(node.sys).look()
+        EdacReader(node.sys).read()

@@ -12,7 +12,6 @@ from exporter.blocking import DaemonThreads
 from exporter.config import Devices
 from exporter.model.filesystem import Filesystem
 from exporter.model.reading import Reading
-from exporter.sources.host.device_filter import shown
 from exporter.sources.host.filesystem import MOST_STUCK, FilesystemSource, with_room
 from exporter.sources.interface import SourceAbsent
 from tests.fakes.fuse import StuckFiles
@@ -59,15 +58,9 @@ class Answers:
 
 def built(node: SmallNode, answers: Answers, limit: int = 16) -> FilesystemSource:
     """The source over the tree, with the default choice of filesystems."""
-    devices = Devices()
+    devices = Devices(max_per_kind=limit)
     return FilesystemSource(
-        node.proc,
-        Path("/host"),
-        answers.call,
-        is_type_shown=shown(devices.filesystem_type_exclude, ()),
-        is_mountpoint_shown=shown(devices.mountpoint_exclude, ()),
-        limit=limit,
-        statvfs=answers.statvfs,
+        node.proc, Path("/host"), answers.call, devices, statvfs=answers.statvfs
     )
 
 
@@ -227,14 +220,8 @@ def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
     stuck_files.hang("/", "statfs")
     node.mount("/", number="8:1")
     node.mount(str(stuck_files.folder), fstype="fuse.dead", number="0:99")
-    source = FilesystemSource(
-        node.proc,
-        Path("/"),
-        DaemonThreads(),
-        is_type_shown=lambda _name: True,
-        is_mountpoint_shown=lambda _name: True,
-        limit=16,
-    )
+    everything = Devices(filesystem_type_exclude=(), mountpoint_exclude=())
+    source = FilesystemSource(node.proc, Path("/"), DaemonThreads(), everything)
 
     async def two_reads() -> dict[str, Filesystem]:
         await source.read()

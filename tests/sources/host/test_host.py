@@ -33,7 +33,7 @@ def _reader(root: Path, known_model: str | None = None) -> HostReader:
 
 def test_the_operating_system_is_that_of_the_node(tmp_path: Path) -> None:
     """Where the root of the node is mounted its os-release is read, not our own."""
-    host = _reader(_tree(tmp_path)).look().value
+    host = _reader(_tree(tmp_path)).read().value
     assert (host.os_name, host.os_version) == ("Debian GNU/Linux", "12")
     assert (host.hostname, host.kernel_version) == ("host-a", "6.1.0-13-amd64")
     assert host.uptime_secs == 86400.52
@@ -41,7 +41,7 @@ def test_the_operating_system_is_that_of_the_node(tmp_path: Path) -> None:
 
 def test_what_is_not_said_is_missing_with_a_reason(tmp_path: Path) -> None:
     """An unknown processor is None and named among the missing fields."""
-    reading = _reader(_tree(tmp_path)).look()
+    reading = _reader(_tree(tmp_path)).read()
     assert reading.value.cpu_model is None
     assert [missing.field for missing in reading.missing] == ["cpu_model"]
 
@@ -49,8 +49,8 @@ def test_what_is_not_said_is_missing_with_a_reason(tmp_path: Path) -> None:
 def test_the_kernels_name_of_the_processor_is_there_at_once(tmp_path: Path) -> None:
     """What py-cpuinfo says wins once it has spoken."""
     root = _tree(tmp_path, cpuinfo="processor\t: 0\nmodel name\t: AMD EPYC 9654\n")
-    assert _reader(root).look().value.cpu_model == "AMD EPYC 9654"
-    assert _reader(root, "AMD EPYC 9654 96-Core").look().value.cpu_model == "AMD EPYC 9654 96-Core"
+    assert _reader(root).read().value.cpu_model == "AMD EPYC 9654"
+    assert _reader(root, "AMD EPYC 9654 96-Core").read().value.cpu_model == "AMD EPYC 9654 96-Core"
 
 
 @pytest.mark.parametrize("text", ["", "abc", "\n", "12,5 3"])

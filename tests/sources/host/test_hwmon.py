@@ -17,7 +17,7 @@ def chip(node: SmallNode, number: int, name: str, **texts: object) -> None:
 
 def look(node: SmallNode) -> tuple[Sensor, ...]:
     """All sensors of the node."""
-    return HwmonReader(node.sys).look().value.sensors
+    return HwmonReader(node.sys).read().value.sensors
 
 
 def test_every_kind_is_in_base_units(node: SmallNode) -> None:
@@ -53,7 +53,7 @@ def test_a_sensor_says_where_it_is_and_its_limits(node: SmallNode) -> None:
 def test_a_temperature_that_cannot_be_is_absent_with_a_reason(node: SmallNode, raw: str) -> None:
     """Chips answer all ones where no sensor is connected."""
     chip(node, 0, "odd", temp1_input=raw)
-    reading = HwmonReader(node.sys).look()
+    reading = HwmonReader(node.sys).read()
     assert [sensor.value for sensor in reading.value.sensors] == [None]
     assert [missing.field for missing in reading.missing] == ["hwmon0 temp1"]
 

@@ -35,7 +35,7 @@ def port(node: SmallNode, device: str = "mlx5_0", **texts: object) -> str:
 
 def only(node: SmallNode) -> InfinibandPort:
     """The one port of the node."""
-    (found,) = InfinibandReader(node.sys, 16).look().value.ports
+    (found,) = InfinibandReader(node.sys, 16).read().value.ports
     return found
 
 
@@ -88,10 +88,10 @@ def test_a_port_that_refuses_its_counters_is_not_asked_again(
     counter.unlink()
     os.symlink(stuck_files.fail("refused", 22), counter)  # noqa: PTH211 - another filesystem
     reader = InfinibandReader(node.sys, 16)
-    first = reader.look()
+    first = reader.read()
     counter.unlink()
     counter.write_text("100\n")
-    second = reader.look()
+    second = reader.read()
     for reading in (first, second):
         assert reading.value.ports[0].receive_bytes is None
         assert reading.value.ports[0].up is True
@@ -110,7 +110,7 @@ def test_virtual_functions_are_left_out(node: SmallNode) -> None:
 def test_a_counter_of_garbage_is_absent_with_a_reason(node: SmallNode, text: str) -> None:
     """The other counters of the port stay."""
     port(node, counters__symbol_error=text)
-    reading: Reading[object] = InfinibandReader(node.sys, 16).look()
+    reading: Reading[object] = InfinibandReader(node.sys, 16).read()
     assert only(node).errors == ()
     assert only(node).receive_bytes == 400
     assert [missing.field for missing in reading.missing] == ["mlx5_0/1 symbol_error"]
@@ -127,7 +127,7 @@ def test_without_cards_the_source_is_absent(node: SmallNode) -> None:
 
 def test_the_card_of_a_port_is_known_by_its_address(tmp_path: Path) -> None:
     """So that faults of the bus can be joined with faults of the port."""
-    ports = InfinibandReader(gpu_node(tmp_path).sys, 16).look().value.ports
+    ports = InfinibandReader(gpu_node(tmp_path).sys, 16).read().value.ports
     assert [found.device for found in ports] == [f"mlx5_{number}" for number in range(8)]
     assert ports[0].pci_bus_id == "0000:19:00.0"
 
@@ -142,7 +142,7 @@ def test_a_recorded_node_of_eight_cards_is_read(tmp_path: Path) -> None:
     (found,) = tmp_path.rglob("sys-class-infiniband-h100.0")
     (tmp_path / "class").mkdir()
     (tmp_path / "class/infiniband").symlink_to(found)
-    ports = InfinibandReader(tmp_path, 16).look().value.ports
+    ports = InfinibandReader(tmp_path, 16).read().value.ports
     assert len(ports) == 9
     assert all(recorded.up for recorded in ports)
     first = ports[0]

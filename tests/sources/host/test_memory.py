@@ -54,7 +54,7 @@ def test_a_node_without_memory_has_no_share() -> None:
 def test_without_a_file_the_source_is_absent(tmp_path: Path) -> None:
     """No meminfo is no memory source, not a crash."""
     with pytest.raises(SourceAbsent):
-        MemoryReader(tmp_path).look()
+        MemoryReader(tmp_path).read()
 
 
 def test_every_further_field_is_in_bytes() -> None:

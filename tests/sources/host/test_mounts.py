@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.sources.host.mounts import parse_mountinfo, uppermost
+from exporter.sources.host.filesystem import parse_mountinfo, uppermost
 from exporter.sources.interface import SourceFailed
 
 TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.model.network import NetworkStack
 from exporter.sources.host.netstat import NetworkStackReader, parse_snmp, parse_softnet
-from exporter.sources.host.network_namespace import OwnRoots
+from exporter.sources.host.network import OwnRoots
 from exporter.sources.interface import SourceAbsent
 from tests.fakes.host_tree import cpu_node
 from tests.sources.small_node import SmallNode
@@ -17,7 +17,7 @@ SNMP = "Ip: A B\nIp: 1 2\nTcp: RtoAlgorithm MaxConn InSegs OutSegs\nTcp: 1 -1 30
 def test_a_whole_node_says_all_of_it(tmp_path: Path) -> None:
     """Every counter from its own table, summed over processors where there is one for each."""
     tree = cpu_node(tmp_path)
-    assert NetworkStackReader(tree.proc).look().value == NetworkStack(
+    assert NetworkStackReader(tree.proc).read().value == NetworkStack(
         tcp_segments_received=8123001,
         tcp_segments_sent=9212001,
         tcp_retransmitted_segments=4123,
@@ -52,7 +52,7 @@ def test_without_connection_tracking_nothing_is_said_of_it(tmp_path: Path) -> No
     tree = cpu_node(tmp_path)
     tree.remove("/proc/sys/net/netfilter/nf_conntrack_count")
     tree.remove("/proc/sys/net/netfilter/nf_conntrack_max")
-    stack = NetworkStackReader(tree.proc).look().value
+    stack = NetworkStackReader(tree.proc).read().value
     assert (stack.conntrack_entries, stack.conntrack_limit) == (None, None)
     assert stack.tcp_segments_sent == 9212001
 
@@ -63,7 +63,7 @@ def test_connection_tracking_of_a_pod_is_not_the_nodes(tmp_path: Path) -> None:
     table = (tree.proc / "1/net/dev").read_text()
     ours = "".join(line for line in table.splitlines(keepends=True) if "veth" not in line)
     tree.write({"/proc/net/dev": ours})
-    reading = NetworkStackReader(tree.proc).look()
+    reading = NetworkStackReader(tree.proc).read()
     assert reading.value.conntrack_entries is None
     assert reading.value.tcp_segments_sent == 9212001
     assert [missing.field for missing in reading.missing] == ["conntrack"]
@@ -74,10 +74,10 @@ def test_a_pods_own_tcp_is_never_the_nodes(node: SmallNode) -> None:
     node.interface("eth0")
     node.write("proc/1/net/snmp", SNMP)
     with pytest.raises(SourceAbsent, match="pod"):
-        NetworkStackReader(node.proc, OwnRoots(node.proc, node.sys)).look()
+        NetworkStackReader(node.proc, OwnRoots(node.proc, node.sys)).read()
 
 
 def test_without_tables_the_source_is_absent(node: SmallNode) -> None:
     """The least of a kernel has none of them."""
     with pytest.raises(SourceAbsent):
-        NetworkStackReader(node.proc).look()
+        NetworkStackReader(node.proc).read()

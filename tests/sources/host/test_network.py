@@ -5,17 +5,21 @@ import pytest
 from exporter.config import Devices
 from exporter.model.network import Interface, Network
 from exporter.model.reading import Reading
-from exporter.sources.host.device_filter import shown
-from exporter.sources.host.network import NetworkReader, parse_admin_up, parse_dev
-from exporter.sources.host.network_namespace import FIRST_PID_NAMESPACE, OWN_ROOTS, OwnRoots
+from exporter.sources.host.network import (
+    FIRST_PID_NAMESPACE,
+    OWN_ROOTS,
+    NetworkReader,
+    OwnRoots,
+    parse_admin_up,
+    parse_dev,
+)
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from tests.sources.small_node import NET_DEV_HEAD, SmallNode
 
 
 def look(node: SmallNode, *, limit: int = 16, own: OwnRoots = OWN_ROOTS) -> Reading[Network]:
     """The interfaces of the node, chosen as by default."""
-    is_shown = shown(Devices().network_exclude, ())
-    return NetworkReader(node.proc, node.sys, is_shown, limit, own).look()
+    return NetworkReader(node.proc, node.sys, Devices(max_per_kind=limit), own).read()
 
 
 def only(node: SmallNode) -> Interface:

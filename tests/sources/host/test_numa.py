@@ -14,7 +14,7 @@ def test_each_node_says_its_memory_in_bytes(node: SmallNode) -> None:
     """Nodes are ordered by number, not by text."""
     for number in (10, 2):
         node.write(f"sys/devices/system/node/node{number}/meminfo", MEMINFO)
-    assert NumaReader(node.sys).look().value.nodes == (
+    assert NumaReader(node.sys).read().value.nodes == (
         NumaNode("2", 8388608 * 1024, 4194304 * 1024),
         NumaNode("10", 8388608 * 1024, 4194304 * 1024),
     )
@@ -25,7 +25,7 @@ def test_garbage_costs_the_node_its_values(node: SmallNode, text: str) -> None:
     """The node is there without numbers, and the reason is kept."""
     assert parse_meminfo(text) == {}
     node.write("sys/devices/system/node/node0/meminfo", text)
-    reading = NumaReader(node.sys).look()
+    reading = NumaReader(node.sys).read()
     assert reading.value.nodes == (NumaNode("0"),)
     assert [missing.field for missing in reading.missing] == ["node0"]
 
@@ -33,7 +33,7 @@ def test_garbage_costs_the_node_its_values(node: SmallNode, text: str) -> None:
 def test_without_nodes_the_source_is_absent(node: SmallNode) -> None:
     """No folder, and a folder with other things in it, are both no NUMA."""
     with pytest.raises(SourceAbsent):
-        NumaReader(node.sys).look()
+        NumaReader(node.sys).read()
     node.write("sys/devices/system/node/online", "0\n")
     with pytest.raises(SourceAbsent, match="no NUMA node"):
-        NumaReader(node.sys).look()
+        NumaReader(node.sys).read()

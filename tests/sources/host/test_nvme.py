@@ -33,7 +33,7 @@ def log(**changes: int) -> bytes:
 
 def test_a_controller_says_its_state_and_place(tmp_path: Path) -> None:
     """So that a fault of the bus can be joined with the disk."""
-    assert NvmeReader(cpu_node(tmp_path).sys).look().value.controllers == (
+    assert NvmeReader(cpu_node(tmp_path).sys).read().value.controllers == (
         NvmeController("nvme0", "live", "0000:06:00.0"),
     )
 
@@ -42,7 +42,7 @@ def test_paths_of_one_disk_are_no_controllers(node: SmallNode) -> None:
     """With several paths to a disk the folder holds more than controllers."""
     node.write("sys/class/nvme/nvme0c0n1/state", "live\n")
     with pytest.raises(SourceAbsent, match="no NVMe controller"):
-        NvmeReader(node.sys).look()
+        NvmeReader(node.sys).read()
 
 
 def test_the_health_log_is_in_base_units() -> None:
@@ -84,7 +84,7 @@ def test_a_disk_that_refuses_costs_itself(node: SmallNode) -> None:
         assert device == node.root / "root/dev/nvme1"
         return log()
 
-    reading = NvmeHealthReader(node.sys, node.root / "root", ask).look()
+    reading = NvmeHealthReader(node.sys, node.root / "root", ask).read()
     assert [health.device for health in reading.value.controllers] == ["nvme1"]
     assert reading.missing[0].reason == "Permission denied"
 
@@ -98,7 +98,7 @@ def test_without_the_right_it_is_a_failure_with_its_reason(node: SmallNode) -> N
     """Somebody switched it on: that nothing comes of it must show."""
     node.write("sys/class/nvme/nvme0/state", "live\n")
     with pytest.raises(SourceFailed, match="no disk says its health"):
-        NvmeHealthReader(node.sys, node.root / "root").look()
+        NvmeHealthReader(node.sys, node.root / "root").read()
 
 
 def test_the_command_is_as_long_as_the_kernels() -> None:

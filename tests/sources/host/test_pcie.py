@@ -42,7 +42,7 @@ def port(node: SmallNode, address: str = PORT, **texts: object) -> None:
 
 def look(node: SmallNode) -> dict[str, PcieDevice]:
     """The devices by address."""
-    reading: Reading[Pcie] = PcieReader(node.sys).look()
+    reading: Reading[Pcie] = PcieReader(node.sys).read()
     return {device.device: device for device in reading.value.devices}
 
 
@@ -175,16 +175,16 @@ def test_a_card_that_goes_is_gone_and_one_that_comes_is_found(node: SmallNode) -
     port(node)
     card(node)
     reader = PcieReader(node.sys)
-    reader.look()
+    reader.read()
     card(node, "0000:01:01.0")
     (node.sys / "bus/pci/devices" / GPU).unlink()
-    assert [device.device for device in reader.look().value.devices] == [PORT, "0000:01:01.0"]
+    assert [device.device for device in reader.read().value.devices] == [PORT, "0000:01:01.0"]
 
 
 def test_a_node_of_eight_gpus_has_all_its_ports(tmp_path: Path) -> None:
     """Behind each switch a GPU and a network card, and every port on the way."""
     found = {
-        device.device: device for device in PcieReader(gpu_node(tmp_path).sys).look().value.devices
+        device.device: device for device in PcieReader(gpu_node(tmp_path).sys).read().value.devices
     }
     kinds = [device.kind for device in found.values()]
     assert (kinds.count("gpu"), kinds.count("network"), kinds.count("nvme")) == (8, 9, 1)

@@ -45,7 +45,7 @@ def test_a_file_of_garbage_costs_its_resource(node: SmallNode) -> None:
     for resource in ("cpu", "memory", "io"):
         node.pressure(resource)
     node.write("proc/pressure/memory", "not supported")
-    reading = PressureReader(node.proc).look()
+    reading = PressureReader(node.proc).read()
     assert {pressure.resource for pressure in reading.value.pressures} == {"cpu", "io"}
     assert [missing.field for missing in reading.missing] == ["memory"]
     assert reading.value.of("io", "full") is not None
@@ -55,4 +55,4 @@ def test_a_file_of_garbage_costs_its_resource(node: SmallNode) -> None:
 def test_a_kernel_that_does_not_measure_is_absent(node: SmallNode) -> None:
     """Old kernels, and those started with psi=0, have no folder."""
     with pytest.raises(SourceAbsent, match="does not measure"):
-        PressureReader(node.proc).look()
+        PressureReader(node.proc).read()

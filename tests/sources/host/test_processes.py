@@ -21,7 +21,7 @@ from tests.sources.whole_node import sources
 
 def test_the_kernels_own_numbers_are_read(tmp_path: Path) -> None:
     """No process is looked at for them."""
-    assert ProcessCountsReader(cpu_node(tmp_path).proc).look().value == ProcessCounts(
+    assert ProcessCountsReader(cpu_node(tmp_path).proc).read().value == ProcessCounts(
         processes_limit=4194304,
         threads=812,
         file_descriptors_open=3104,
@@ -47,7 +47,7 @@ def test_a_walk_counts_processes_by_state(node: SmallNode) -> None:
     ):
         node.write(f"proc/{pid}/stat", f"{pid} ({name}) {state} 1 1 1\n")
     (node.proc / "77").mkdir()
-    states = dict(ProcessStatesReader(node.proc).look().value.states)
+    states = dict(ProcessStatesReader(node.proc).read().value.states)
     assert states == {
         "idle": 0, "other": 1, "runnable": 0, "sleeping": 2, "stopped": 0,
         "uninterruptible": 1, "zombie": 1,
@@ -75,6 +75,6 @@ def test_garbage_has_no_files(text: str) -> None:
 def test_without_files_the_sources_are_absent(node: SmallNode) -> None:
     """Neither numbers nor processes."""
     with pytest.raises(SourceAbsent):
-        ProcessCountsReader(node.proc).look()
+        ProcessCountsReader(node.proc).read()
     with pytest.raises(SourceAbsent, match="no process"):
-        ProcessStatesReader(node.proc).look()
+        ProcessStatesReader(node.proc).read()

@@ -59,7 +59,7 @@ def test_nothing_in_the_folders_is_opened_or_followed(tmp_path: Path) -> None:
     (pods / f"ml_huge_{UID[:-1]}c").mkdir()
     (pods / f"ml_huge_{UID[:-1]}c" / "shadow").symlink_to("/etc/shadow")
     reader = PodNameReader(tmp_path)
-    names = reader.look()
+    names = reader.read()
     assert len(names.pods) == 3
     for uid, containers in ((UID, ()), (UID[:-1] + "b", ()), (UID[:-1] + "c", ("shadow",))):
         assert reader.containers_of(names.pods[uid]) == containers
@@ -67,8 +67,8 @@ def test_nothing_in_the_folders_is_opened_or_followed(tmp_path: Path) -> None:
 
 def test_a_node_without_a_kubelet_has_no_names(tmp_path: Path) -> None:
     """Folders that are not there, or not folders, are no error."""
-    assert not PodNameReader(tmp_path).look().are_known
+    assert not PodNameReader(tmp_path).read().are_known
     (tmp_path / "var").write_text("")
     reader = PodNameReader(tmp_path)
-    assert not reader.look().are_known
+    assert not reader.read().are_known
     assert reader.containers_of(PodFolder("a", "b", UID, "c")) == ()

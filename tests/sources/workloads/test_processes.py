@@ -52,7 +52,7 @@ def test_a_process_is_read_with_its_start(tmp_path: Path) -> None:
     """The start in seconds since boot tells a process from a later one with its pid."""
     tree = NodeTree(tmp_path)
     tree.process(10, "0::/system.slice/a.service", started=12.5)
-    facts = ProcessReader(tree.proc, TICKS).look(10)
+    facts = ProcessReader(tree.proc, TICKS).read(10)
     assert facts is not None
     assert (facts.started_boottime, facts.owner.unit, facts.uid) == (12.5, "a.service", None)
 
@@ -63,8 +63,8 @@ def test_a_process_that_vanishes_between_two_reads_is_gone(tmp_path: Path, file:
     tree = NodeTree(tmp_path)
     tree.process(10, "0::/")
     (tree.proc / "10" / file).unlink()
-    assert ProcessReader(tree.proc, TICKS).look(10) is None
-    assert ProcessReader(tree.proc, TICKS).look(11) is None
+    assert ProcessReader(tree.proc, TICKS).read(10) is None
+    assert ProcessReader(tree.proc, TICKS).read(11) is None
 
 
 def _scope(tree: NodeTree, *, kthreadd: bool, first: str | None, namespace: str | None) -> PidScope:
