@@ -180,8 +180,12 @@ class Judge:
                 return holds is None
             onset = first_moment(rule, situation, view, after=self._ended.get(slot, -1.0))
             binding = self.bindings[slot] = Binding(onset, view.now)
-        clear = _clears(rule, situation, holds=holds)
-        change = binding.judge(Verdicts(holds, clear), view.now, rule.for_secs, rule.clear_for_secs)
+        ended = (
+            bool(rule.until) and view.ended_at(situation.entity, rule.until) > binding.last_evidence
+        )
+        clear = ended or _clears(rule, situation, holds=holds)
+        clear_for_secs = 0.0 if ended else rule.clear_for_secs
+        change = binding.judge(Verdicts(holds, clear), view.now, rule.for_secs, clear_for_secs)
         if binding.is_active and holds:
             describe(rule, binding, situation, view)
         self._note(slot, change)
@@ -237,6 +241,8 @@ class Judge:
 
 def _of_vanished(rule: Rule, view: View) -> Verdicts:
     """What can be said of something that is not there: that events it needs have passed."""
+    if rule.until:
+        return Verdicts(when=False, clear=False)
     if rule.clear is None and rule.needed and all(map(view.is_heard, rule.needed)):
         return Verdicts(when=False, clear=True)
     return Verdicts(None, None)
@@ -260,6 +266,8 @@ def _gated(rule: Rule, situation: Situation, *, is_bound: bool) -> bool | None:
 
 def _clears(rule: Rule, situation: Situation, *, holds: bool | None) -> bool | None:
     if rule.clear is None:
+        if rule.until and holds is False:
+            return False  # an event is over with what ends it, not when it leaves a window
         return None if holds is None else not holds
     return _believed(rule, situation, rule.clear.meaning(situation), doubted=True)
 

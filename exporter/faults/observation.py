@@ -1,7 +1,7 @@
 """What judgements remember of scenes: events, histories, and who is called how."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -28,6 +28,8 @@ AHEAD_SECS = 5.0
 
 LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
 """Xids about one NVLink of a GPU."""
+
+NODE_ADDRESS: Address = ("node", "")
 
 MAX_KEPT_EDGES = 5_000
 MAX_TOLD = 10_000
@@ -58,10 +60,22 @@ class View:
         addresses = None if entity.kind == NODE_KIND else entity.addresses
         found, names, until = self.told.get(place, NOT_TOLD)
         if until < self.now or names != addresses:
-            found = self.memory.matching(addresses, wanted, self.now)
+            after = self.ended_at(entity, wanted.until)
+            found = self.memory.matching(addresses, wanted, self.now, after)
             until = found[0].boottime + wanted.within_secs if found else math.inf
             self.told[place] = (found, addresses, until)
         return found if found or self.is_heard(wanted) else None
+
+    def ended_at(self, entity: Entity, kinds: Sequence[str]) -> float:
+        """When an event of these kinds last was about the entity or about the whole node.
+
+        What its parts are and what it is part of count as itself; minus infinity when none was.
+        """
+        if not kinds:
+            return -math.inf
+        whole = (self.entities[key] for key in self.graph.same(entity.key) if key in self.entities)
+        about = [NODE_ADDRESS, *entity.addresses, *(a for each in whole for a in each.addresses)]
+        return self.memory.last_of(about, kinds)
 
     def is_heard(self, wanted: Events) -> bool:
         """Whether a source that would tell of such events works."""

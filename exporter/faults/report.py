@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Binding, Change, Slot
-from exporter.faults.events.event_kinds import KERNEL_LOG
+from exporter.faults.events.event_kinds import KERNEL_LOG, LOOKS
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Standing, Step, find_causes, path_to_root
 from exporter.faults.rules.rule import Rule
@@ -61,7 +61,7 @@ class Saying:
 
     def count_event(self, event: Event) -> None:
         """Count one event by its type; the kernel log counts its own, also those it drops."""
-        if event.source != KERNEL_LOG:
+        if event.source not in (KERNEL_LOG, LOOKS):
             self._events[event.type.value] += 1
 
     def count_skipped(self, reason: str) -> None:

@@ -4,6 +4,7 @@ from exporter.model.event import EventType
 
 KERNEL_LOG = "kernel_log"
 NVML = "nvml"
+LOOKS = "looks"
 
 KERNEL_KINDS = (
     *("xid", "xid_rate_limited", "gpu_recovery_action", "gpu_lost", "gpu_init_failed"),
@@ -21,7 +22,10 @@ KERNEL_KINDS = (
     *("nic_link",),
 )
 
-EVENT_WORDS = frozenset({*KERNEL_KINDS, *(each.value for each in EventType)})
+REPAIR_KINDS = ("gpu_reset", "link_up", "mounted", "boot")
+"""What two looks at a component tell of (see `repairs.py`), and the boot that nothing outlives."""
+
+EVENT_WORDS = frozenset({*KERNEL_KINDS, *REPAIR_KINDS, *(each.value for each in EventType)})
 
 _SOURCES = {
     **{kind: frozenset({KERNEL_LOG}) for kind in KERNEL_KINDS},

@@ -1,5 +1,6 @@
 """The events of the last day by what they are about: bounded, whatever is flooded."""
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -66,9 +67,16 @@ class EventMemory:
             self._drop(slot)
 
     def matching(
-        self, addresses: Iterable[Address] | None, wanted: Events, now: float
+        self,
+        addresses: Iterable[Address] | None,
+        wanted: Events,
+        now: float,
+        after: float = -math.inf,
     ) -> list[Event]:
-        """The events of these addresses (of all for None) that are wanted, oldest first."""
+        """The events of these addresses (of all for None) that are wanted, oldest first.
+
+        Only those after a moment count.
+        """
         places = self._by_kind.get(wanted.what)
         if not places:
             return []
@@ -76,11 +84,26 @@ class EventMemory:
         chosen = list(places) if addresses is None else [a for a in addresses if a in places]
         found = []
         for address in chosen:
-            kept = [event for event in self._of(address, wanted) if event.boottime >= since]
+            kept = [
+                event for event in self._of(address, wanted) if event.boottime >= max(since, after)
+            ]
             found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
         found = list({id(event): event for event in found}.values())  # one may have two addresses
         found.sort(key=lambda event: event.boottime)
         return _largest_group(found, wanted) if wanted.alike or wanted.differ else found
+
+    def last_of(self, addresses: Iterable[Address], kinds: Iterable[str]) -> float:
+        """When the last event of these kinds and addresses was; minus infinity when none was."""
+        places = [*addresses]
+        moments = (
+            self._slots[address, kind, code][-1].boottime
+            for what in kinds
+            for address in places
+            for kind, _, code in (
+                label.partition("\n") for label in self._by_kind.get(what, {}).get(address, ())
+            )
+        )
+        return max(moments, default=-math.inf)
 
     def addresses(self) -> set[Address]:
         """Everything that had events."""

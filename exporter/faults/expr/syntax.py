@@ -1,7 +1,7 @@
 """What an expression of a rule is: a tree of a few kinds of nodes, and its limits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -125,7 +125,8 @@ class Events:
 
     `filters` are fields of the event with the texts that are let through. With `alike` only the
     largest number of them counts that are equal in these fields; with `differ` not the events are
-    counted, but how many different values they have in these.
+    counted, but how many different values they have in these. Only events after the last one of a
+    kind in `until` count.
     """
 
     what: str
@@ -134,6 +135,7 @@ class Events:
     position: int
     alike: tuple[str, ...] = ()
     differ: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,20 @@ class Age:
 Node: TypeAlias = (
     Literal | Name | Not | Junction | Compare | Arithmetic | Known | Window | Events | Age
 )
+
+
+def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
+    """Return the same expression, counting only events after the last one of these kinds."""
+    if isinstance(node, Events):
+        return replace(node, until=kinds)
+    if isinstance(node, Not):
+        return replace(node, part=counted_until(node.part, kinds))
+    if isinstance(node, Junction):
+        return replace(node, parts=tuple(counted_until(part, kinds) for part in node.parts))
+    if isinstance(node, (Compare, Arithmetic)):
+        left, right = counted_until(node.left, kinds), counted_until(node.right, kinds)
+        return replace(node, left=left, right=right)
+    return node
 
 
 def children(node: Node) -> tuple[Node, ...]:

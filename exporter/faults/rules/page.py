@@ -5,6 +5,7 @@ from pathlib import Path
 
 from exporter.durations import show_duration
 from exporter.faults.entities.vocabulary import Vocabulary
+from exporter.faults.events.event_kinds import heard_from
 from exporter.faults.rules.rule import Rule
 
 _INTRODUCTION = """\
@@ -22,12 +23,52 @@ it would have said of a recording.
 A rule holds when `when` is true for as long as `for` says, and ends when `clear` (or, without one,
 the opposite of `when`) is true for as long as `clear_for` says.
 What was not said is unknown, and unknown neither begins nor ends a fault.
+With `until` it ends at once with an event of these kinds, and not by time.
 """
+
+_ENDS = """\
+## Beginning and end of faults from events
+
+Where nothing but time ends a fault, the reason is beside it.
+`gpu_reset`, `link_up` and `mounted` are seen by comparing two looks: volatile counters that fell, a
+port that is up again, a filesystem that is back or writable again.
+
+| rule | begins with | told by | ends with |
+|---|---|---|---|"""
 
 
 def rules_page(rules: Iterable[Rule], vocabulary: Vocabulary) -> str:
     """The whole page as Markdown: one section for each file, then all names."""
-    return "\n".join([*_lines(rules), *_names(vocabulary)]) + "\n"
+    listed = tuple(rules)
+    return "\n".join([*_lines(listed), *_ends(listed), *_names(vocabulary)]) + "\n"
+
+
+def _ends(rules: Iterable[Rule]) -> Iterator[str]:
+    yield _ENDS
+    for rule in sorted(rules, key=lambda each: each.id):
+        if rule.is_from_events:
+            kinds = dict.fromkeys(wanted.what for wanted in rule.when.looks_at_events())
+            sources = sorted({source for kind in kinds for source in heard_from(kind)})
+            cells = (rule.id, _words(kinds), " or ".join(sources) or "a probe", _end_of(rule))
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield ""
+
+
+def _end_of(rule: Rule) -> str:
+    """Say what ends a fault of this rule."""
+    if rule.clear:
+        ends = [f"`{_one_line(rule.clear.source)}`"]
+    elif any(("ended", ("no",)) in wanted.filters for wanted in rule.when.looks_at_events()):
+        ends = ["the line that says that it is over"]
+    elif rule.ends_by_time:
+        ends = [f"time: {rule.ends_by_time}"]
+    else:
+        ends = [] if rule.until else ["the state it is about"]
+    return "; ".join([*([_words(rule.until)] if rule.until else []), *ends])
+
+
+def _words(kinds: Iterable[str]) -> str:
+    return ", ".join(f"`{kind}`" for kind in kinds)
 
 
 def _names(vocabulary: Vocabulary) -> Iterator[str]:

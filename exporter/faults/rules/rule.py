@@ -43,7 +43,8 @@ DISTANCES = {"consumes": 1, "runs_in": 1, "numa_near": 1, "depends_on": 2, "node
 class Explanation:
     """Another rule that may be the cause, on a component with this relation to ours.
 
-    `within_secs` is how long before our fault the cause may last have been seen, None for any.
+    `within_secs` is how long before our fault the cause may last have been seen, None for any;
+    `ahead_secs` how long before its cause ours may have begun: a symptom that shows first.
     A weak one is only plausible: it counts where nothing else explains.
     """
 
@@ -51,6 +52,7 @@ class Explanation:
     via: str
     within_secs: float | None = None
     is_weak: bool = False
+    ahead_secs: float = 0.0
 
     @property
     def distance(self) -> tuple[bool, int]:
@@ -122,6 +124,8 @@ class Rule:
     """One rule; times in seconds, `confidence` 0 to 1.
 
     `lasts` is a value that says for how many seconds it has been so by now.
+    `until` are kinds of events that end it: a reset, a driver load, a link that is up again.
+    `ends_by_time` says why time alone ends a fault that began with an event.
     `layer` orders causes, `status` is what it makes of the component while it holds, and a
     `symptom` is nobody's cause. `external` names the probe that must run for it to see anything.
     """
@@ -138,6 +142,8 @@ class Rule:
     only_if: Condition | None = None
     escalate: Condition | None = None
     lasts: Meaning | None = None
+    until: tuple[str, ...] = ()
+    ends_by_time: str = ""
     explained_by: tuple[Explanation, ...] = ()
     runbook: str = ""
     confidence: float = 0.9

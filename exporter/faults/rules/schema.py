@@ -9,7 +9,7 @@ from exporter.faults.entities.graph import RELATIONS
 from exporter.faults.entities.vocabulary import Vocabulary, did_you_mean
 from exporter.faults.expr.compile import Meaning, meaning_of
 from exporter.faults.expr.parser import parse_expression
-from exporter.faults.expr.syntax import ExpressionError
+from exporter.faults.expr.syntax import ExpressionError, counted_until
 from exporter.faults.expr.typecheck import check_condition
 from exporter.faults.rules.rule import LAYERS, Condition, Explanation, Rule
 from exporter.faults.rules.templates import Template, parse_template
@@ -18,10 +18,10 @@ from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY, STATUSES
 REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
 KEYS = (
     *REQUIRED,
-    *("for", "clear", "clear_for", "only_if", "escalate", "lasts", "explained_by", "runbook"),
-    *("confidence", "layer", "status", "symptom", "external"),
+    *("for", "clear", "clear_for", "until", "ends_by_time", "only_if", "escalate", "lasts"),
+    *("explained_by", "runbook", "confidence", "layer", "status", "symptom", "external"),
 )
-EXPLANATION_KEYS = {"rule", "via", "within", "weak"}
+EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead"}
 MAX_FOR_SECS = 86_400.0
 MAX_WORD = 80
 
@@ -61,6 +61,7 @@ class RuleReader:
         self._table = table
         self._vocabulary = vocabulary
         self._kind = ""
+        self._until: tuple[str, ...] = ()
         self.mistakes: list[tuple[str, int, str]] = []
 
     def read(self) -> Rule | None:
@@ -79,7 +80,8 @@ class RuleReader:
 
     def _rule(self) -> Rule:
         nothing = Template(())
-        when = self._get("when", self._condition, None)
+        self._until = self._get("until", self._event_kinds, ())
+        when = self._get("when", self._beginning, None)
         for_secs = self._get("for", _secs, 0.0)
         return Rule(
             id=self._get("id", _identifier, ""),
@@ -92,8 +94,10 @@ class RuleReader:
             clear=self._get("clear", self._condition, None),
             clear_for_secs=self._get("clear_for", _secs, for_secs),
             only_if=self._get("only_if", self._condition, None),
-            escalate=self._get("escalate", self._condition, None),
+            escalate=self._get("escalate", self._beginning, None),
             lasts=self._get("lasts", self._number, None),
+            until=self._until,
+            ends_by_time=self._get("ends_by_time", _text, ""),
             explained_by=self._get("explained_by", _explanations, ()),
             runbook=self._get("runbook", _identifier, str(self._table["id"])),
             confidence=self._get("confidence", _share, 0.9),
@@ -130,6 +134,25 @@ class RuleReader:
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
         return Condition(source, tree, meaning_of(tree))
+
+    def _beginning(self, found: Any) -> Condition | None:  # noqa: ANN401 - TOML may hold anything
+        """Read a condition that counts nothing from before what ends the fault."""
+        condition = self._condition(found)
+        if condition is None or not self._until:
+            return condition
+        tree = counted_until(condition.tree, self._until)
+        return Condition(condition.source, tree, meaning_of(tree))
+
+    def _event_kinds(self, found: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML may hold anything
+        if not isinstance(found, list) or not found:
+            raise WrongValue("must be a list of kinds of events")
+        words = self._vocabulary.event_words
+        for word in map(_text, found):
+            if word not in words:
+                raise WrongValue(
+                    f"has {word[:40]!r}, no kind of event; {did_you_mean(word, words)}"
+                )
+        return tuple(found)
 
     def _number(self, found: Any) -> Meaning:  # noqa: ANN401 - TOML may hold anything
         source = _text(found)
@@ -195,10 +218,13 @@ def _explanations(found: Any) -> tuple[Explanation, ...]:  # noqa: ANN401 - TOML
 def _each_explanation(rows: list[Any]) -> Iterator[Explanation]:
     for row in rows:
         if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
-            raise WrongValue("must be a list of tables with rule, via and perhaps within, weak")
+            raise WrongValue(
+                "must be a list of tables with rule, via and perhaps within, weak, ahead"
+            )
         within = _secs(row["within"]) if "within" in row else None
         if row["via"] not in RELATIONS:
             hint = did_you_mean(str(row["via"])[:40], RELATIONS)
             raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
         is_weak = _truth(row.get("weak", False))
-        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak)
+        ahead = _secs(row.get("ahead", "0s"))
+        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead)

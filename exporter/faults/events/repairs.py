@@ -1,0 +1,130 @@
+"""Repairs that nobody prints: events made of what two looks at a component differ in."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from exporter.faults.events.event_kinds import LOOKS
+from exporter.model.event import Event, EventType
+from exporter.model.filesystem import Filesystems
+from exporter.model.gpu import Gpu, Gpus
+from exporter.model.infiniband import Infiniband
+from exporter.model.network import Network
+from exporter.model.pci import pci_address
+from exporter.model.snapshot import Snapshot
+
+MAX_REMEMBERED = 2_000
+"""Components of one kind that are compared with what they were."""
+
+NO_DRIVER = frozenset({"no_driver", "driver_not_loaded"})
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Repairs:
+    """Remembers the last look at each GPU, port and filesystem."""
+
+    _gpus: dict[str, Gpu] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
+    _nics: dict[str, bool] = field(default_factory=dict)
+    _ports: dict[str, bool] = field(default_factory=dict)
+    _writable: dict[str, bool] = field(default_factory=dict)
+
+    def between(self, snapshot: Snapshot) -> list[Event]:
+        """Return what was repaired since the snapshot before."""
+        found = (
+            *(("gpu_reset", "gpu", uuid) for uuid in self._resets(snapshot.reading(Gpus))),
+            *(("link_up", "network", port) for port in self._links(snapshot)),
+            *(("mounted", "logical_disk", place) for place in self._mounts(snapshot)),
+        )
+        return [_event(*each, snapshot) for each in found]
+
+    def _resets(self, gpus: Gpus | None) -> Iterator[str]:
+        """Find GPUs whose driver or firmware started anew: their volatile counters fell."""
+        if gpus is None:
+            return
+        if gpus.backend.reason in NO_DRIVER:
+            self._refused.update(self._gpus)
+        for state in gpus.states:
+            uuid = state.gpu.uuid
+            if state.reason == "reset_required":
+                self._refused.add(uuid)
+            if not state.up or state.stale or state.expired:
+                continue
+            before = self._gpus.get(uuid)
+            if uuid in self._refused or (before and _has_started_anew(before, state.gpu)):
+                yield uuid
+            self._refused.discard(uuid)
+            _remember(self._gpus, uuid, state.gpu)
+
+    def _links(self, snapshot: Snapshot) -> Iterator[str]:
+        """Find ports of adapters that were down, or taken away by their driver, and are up."""
+        network, infiniband = snapshot.reading(Network), snapshot.reading(Infiniband)
+        if network is not None:
+            nics = [(nic.device, nic.pci_bus_id, nic.up) for nic in network.interfaces]
+            yield from _came_up(self._nics, nics)
+        if infiniband is not None:
+            ports = [(f"{p.device}/{p.port}", p.pci_bus_id, p.up) for p in infiniband.ports]
+            yield from _came_up(self._ports, ports)
+
+    def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
+        """Find filesystems that were gone or read-only and are mounted to be written."""
+        reading = snapshot.reading(Filesystems)
+        if reading is None:
+            return
+        mounts = {each.mountpoint: not each.readonly for each in reading.filesystems}
+        yield from _turned_good(self._writable, mounts)
+
+
+def _has_started_anew(before: Gpu, now: Gpu) -> bool:
+    """Whether what only a reset or a driver load takes back was taken back."""
+    if before.recovery_action not in (None, "none") and now.recovery_action == "none":
+        return True
+    energy, energy_before = now.energy_joules_total, before.energy_joules_total
+    if energy is not None and energy_before is not None and energy < energy_before / 2:
+        return True
+    return _volatile_errors(now) < _volatile_errors(before)
+
+
+def _volatile_errors(gpu: Gpu) -> float:
+    rows = gpu.ecc_errors_total or ()
+    return sum(count for _, counter, count in rows if counter == "volatile")
+
+
+def _came_up(
+    known: dict[str, bool], ports: Iterable[tuple[str, str | None, bool | None]]
+) -> Iterator[str]:
+    """Yield the addresses of the ports that are up and were not; only adapters on PCI count."""
+    found = {name: (address, is_up) for name, address, is_up in ports if address}
+    states = {name: is_up for name, (_, is_up) in found.items() if is_up is not None}
+    for name in _turned_good(known, states):
+        yield pci_address(found[name][0] or "") or name
+
+
+def _turned_good(known: dict[str, bool], now: Mapping[str, bool]) -> list[str]:
+    """Return what is good now and was not; what is away was not good."""
+    turned = [name for name, is_good in now.items() if is_good and known.get(name) is False]
+    known.update(dict.fromkeys(known.keys() - now.keys(), False))
+    for name, is_good in now.items():
+        _remember(known, name, is_good)
+    return turned
+
+
+def _remember(known: dict[str, T], name: str, value: T) -> None:
+    """Keep the value of a name; the one that was first heard of goes where there is no room."""
+    if name not in known and len(known) >= MAX_REMEMBERED:
+        del known[next(iter(known))]
+    known[name] = value
+
+
+def _event(kind: str, entity_type: str, entity_id: str, snapshot: Snapshot) -> Event:
+    return Event(
+        at=snapshot.taken_at,
+        boottime=snapshot.taken_boottime,
+        type=EventType.ACTION_EXEC,
+        kind=kind,
+        entity_type=entity_type,
+        entity_id=entity_id,
+        source=LOOKS,
+    )

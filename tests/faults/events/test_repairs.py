@@ -1,0 +1,100 @@
+"""Repairs that are seen by comparing two looks at a component."""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from exporter.faults.events.repairs import Repairs
+from exporter.model.filesystem import Filesystem, Filesystems
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.model.infiniband import Infiniband, InfinibandPort
+from exporter.model.network import Interface, Network
+from exporter.model.snapshot import Snapshot
+
+NVML = GpuBackend("nvml", "ok")
+CARD = Gpu(0, "GPU-a", "H100", energy_joules_total=5e9, recovery_action="none")
+ERRORS = (("uncorrected", "volatile", 2.0), ("uncorrected", "aggregate", 2.0))
+CLEAN = (("uncorrected", "volatile", 0.0), ("uncorrected", "aggregate", 2.0))
+
+
+def told(*readings: object) -> list[tuple[str, str]]:
+    """Return what the last of several looks tells, by kind and component."""
+    repairs = Repairs()
+    found: list[tuple[str, str]] = []
+    for number, reading in enumerate(readings):
+        snapshot = Snapshot(
+            node="n",
+            sequence=number,
+            taken_at=1e9 + number,
+            taken_boottime=float(number),
+            duration_secs=0.0,
+            readings=MappingProxyType({type(reading): reading}),
+            reports=(),
+        )
+        found = [(event.kind, event.entity_id) for event in repairs.between(snapshot)]
+    return found
+
+
+def gpus(card: Gpu = CARD, **state: object) -> Gpus:
+    """Return a look at one GPU."""
+    known = GpuState(card, 0.0)
+    return Gpus(NVML, (replace(known, **state),))  # type: ignore[arg-type]  # fields by name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (replace(CARD, energy_joules_total=5e9), replace(CARD, energy_joules_total=10.0)),
+        (replace(CARD, ecc_errors_total=ERRORS), replace(CARD, ecc_errors_total=CLEAN)),
+        (replace(CARD, recovery_action="reset"), CARD),
+    ],
+    ids=["energy", "volatile errors", "recovery action"],
+)
+def test_a_reset_takes_back_what_lasts_until_then(before: Gpu, after: Gpu) -> None:
+    """Counters that live as long as the driver, and its own wish, tell of a reset."""
+    assert told(gpus(before), gpus(after)) == [("gpu_reset", "GPU-a")]
+    assert told(gpus(before), gpus(before)) == []
+
+
+def test_a_gpu_that_refused_work_and_answers_was_reset() -> None:
+    """NVML wanted a reset before anything else and now gives values."""
+    refused = gpus(up=False, reason="reset_required")
+    assert told(gpus(), refused, gpus()) == [("gpu_reset", "GPU-a")]
+    assert told(gpus(), gpus(up=False, reason="gpu_lost"), gpus()) == []
+
+
+def test_a_driver_that_was_away_started_every_gpu_anew() -> None:
+    """Without a kernel log a driver load is seen by the driver's absence."""
+    assert told(gpus(), Gpus(GpuBackend("none", "no_driver")), gpus()) == [("gpu_reset", "GPU-a")]
+
+
+def test_old_values_tell_of_nothing() -> None:
+    """What is served from the cache is no look at the GPU."""
+    after = replace(CARD, energy_joules_total=10.0)
+    assert told(gpus(), gpus(after, stale=True)) == []
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["down", "vanished"])
+def test_a_port_that_is_up_again(gone: bool) -> None:  # noqa: FBT001 - one of two cases
+    """A port that was down, or that its driver had taken away, is up."""
+    up = Network("host", (Interface("eth0", up=True, pci_bus_id="0000:5c:00.0"),))
+    down = Network("host", () if gone else (replace(up.interfaces[0], up=False),))
+    assert told(up, down, up) == [("link_up", "0000:5c:00.0")]
+    assert told(up, up) == []
+
+
+def test_an_infiniband_port_that_is_active_again() -> None:
+    """The same for a port without an interface."""
+    up = Infiniband((InfinibandPort("mlx5_0", "1", state="active", pci_bus_id="0000:ca:00.0"),))
+    down = Infiniband((replace(up.ports[0], state="down"),))
+    assert told(down, up) == [("link_up", "0000:ca:00.0")]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["read-only", "unmounted"])
+def test_a_filesystem_that_is_mounted_to_be_written(gone: bool) -> None:  # noqa: FBT001 - as above
+    """A filesystem that was away or read-only and can be written."""
+    good = Filesystems((Filesystem("/dev/sda1", "/data", "ext4", readonly=False),))
+    bad = Filesystems(() if gone else (replace(good.filesystems[0], readonly=True),))
+    assert told(good, bad, good) == [("mounted", "/data")]
+    assert told(good, good) == []
