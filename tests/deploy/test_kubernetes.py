@@ -25,8 +25,13 @@ from tests.fakes.manifests import (
 )
 
 MINORS = ("1.30", "1.33", "1.36")
-FOLDERS = (".", "base", "overlays/full", "overlays/privileged")
-COMPONENTS = tuple(sorted(path.name for path in (KUBERNETES / "components").iterdir()))
+FOLDERS = (".", "overlays/minimal", "overlays/standard", "overlays/full")
+RUNTIME_CLASS = "runtime-class"  # a second DaemonSet: tested for itself
+COMPONENTS = tuple(
+    sorted(
+        path.name for path in (KUBERNETES / "components").iterdir() if path.name != RUNTIME_CLASS
+    )
+)
 GUIDES_CLONE = "hw-exporter/deploy/kubernetes"
 FOREIGN_GROUPS = ("monitoring.coreos.com/",)
 PAIRS = [(folder, component) for folder in FOLDERS[1:] for component in COMPONENTS]
@@ -41,9 +46,9 @@ def base() -> list[Manifest]:
 
 
 @pytest.fixture(scope="module")
-def full() -> list[Manifest]:
-    """The objects of the overlay for all features."""
-    return rendered(KUBERNETES / "overlays/full")
+def standard() -> list[Manifest]:
+    """The objects of the profile that the README installs."""
+    return rendered(KUBERNETES / "overlays/standard")
 
 
 def _require_valid(manifests: list[Manifest]) -> None:
@@ -77,12 +82,44 @@ def test_components_fit_everywhere(folder: str, component: str, tmp_path: Path) 
 
 def test_all_components_fit_together(tmp_path: Path) -> None:
     """All components at once give valid manifests."""
-    _require_valid(rendered_with(list(COMPONENTS), "overlays/full", tmp_path))
+    _require_valid(rendered_with(list(COMPONENTS), "overlays/standard", tmp_path))
 
 
-def test_the_top_folder_is_the_base(base: list[Manifest]) -> None:
-    """`kubectl apply -k deploy/kubernetes/` installs exactly the base."""
-    assert rendered(KUBERNETES) == base
+def test_the_top_folder_is_the_profile_standard(standard: list[Manifest]) -> None:
+    """`kubectl apply -k deploy/kubernetes/` installs what keeps the promise: faults with causes."""
+    assert rendered(KUBERNETES) == standard
+
+
+def test_the_profile_minimal_is_the_base(base: list[Manifest]) -> None:
+    """Nothing is added to the base: no right but to read."""
+    assert rendered(KUBERNETES / "overlays/minimal") == base
+
+
+def test_the_runtime_class_gets_a_daemonset_of_its_own(tmp_path: Path) -> None:
+    """Each node has one pod: with the runtime class where GPUs are labelled, without elsewhere."""
+    manifests = rendered_with([RUNTIME_CLASS, "tls"], "overlays/standard", tmp_path)
+    _require_valid(manifests)
+    sets = {it["metadata"]["name"]: it["spec"] for it in manifests if it["kind"] == "DaemonSet"}
+    pods = {name: spec["template"]["spec"] for name, spec in sets.items()}
+    terms = {
+        name: pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+            "nodeSelectorTerms"
+        ]
+        for name, pod in pods.items()
+    }
+    label = {"key": "nvidia.com/gpu.present", "values": ["true"]}
+    assert terms == {
+        "hw-exporter": [{"matchExpressions": [{**label, "operator": "NotIn"}]}],
+        "hw-exporter-gpu": [{"matchExpressions": [{**label, "operator": "In"}]}],
+    }
+    assert "runtimeClassName" not in pods["hw-exporter"]
+    assert pods["hw-exporter-gpu"]["runtimeClassName"] == "nvidia"
+    assert (
+        sets["hw-exporter"]["selector"]["matchLabels"].items()
+        <= sets["hw-exporter-gpu"]["template"]["metadata"]["labels"].items()
+    )
+    assert all("tls" in {volume["name"] for volume in pod["volumes"]} for pod in pods.values())
+    assert len([it for it in manifests if it["kind"] in ("Namespace", "Service")]) == 2
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -115,9 +152,9 @@ def test_the_base_has_no_rights(base: list[Manifest]) -> None:
     }
 
 
-def test_the_full_overlay_adds_what_it_says(full: list[Manifest]) -> None:
+def test_the_profile_standard_adds_what_it_says(standard: list[Manifest]) -> None:
     """One capability, the host's pids and named paths; nothing else is opened."""
-    pod, container = pod_of(full), container_of(full)
+    pod, container = pod_of(standard), container_of(standard)
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["SYSLOG"]}
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
     assert pod["hostPID"] is True
@@ -149,10 +186,19 @@ def test_the_configuration_is_good(folder: str, tmp_path: Path) -> None:
     container = container_of(manifests)
     (port,) = container["ports"]
     assert config.server.port == port["containerPort"]
-    annotations = the("DaemonSet", manifests)["spec"]["template"]["metadata"]["annotations"]
-    assert annotations["prometheus.io/port"] == str(config.server.port)
+    assert "annotations" not in the("DaemonSet", manifests)["spec"]["template"]["metadata"]
     assert container["args"][:2] == ["run", "--config"]
     assert container["args"][2].startswith("/etc/hw-exporter/")
+
+
+def test_annotations_for_scrapes_are_asked_for(tmp_path: Path) -> None:
+    """The component names the port that is open, and nothing else brings annotations."""
+    manifests = rendered_with(["scrape-annotations"], "overlays/standard", tmp_path)
+    assert the("DaemonSet", manifests)["spec"]["template"]["metadata"]["annotations"] == {
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": str(container_of(manifests)["ports"][0]["containerPort"]),
+        "prometheus.io/path": "/metrics",
+    }
 
 
 def test_probes_ask_what_is_open(base: list[Manifest]) -> None:
@@ -202,7 +248,7 @@ def test_the_policy_knows_our_account_and_our_conditions(tmp_path: Path) -> None
 
 def test_everything_is_in_one_namespace(tmp_path: Path) -> None:
     """No object is left to whatever namespace the user's context names: none would work there."""
-    manifests = rendered_with(list(COMPONENTS), "overlays/full", tmp_path)
+    manifests = rendered_with(list(COMPONENTS), "overlays/standard", tmp_path)
     placed = {item["kind"]: item["metadata"].get("namespace") for item in manifests}
     assert {kind for kind, place in placed.items() if place is None} == {
         "Namespace",

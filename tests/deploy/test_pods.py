@@ -8,7 +8,7 @@ import pytest
 
 from exporter.config import Gpu
 from exporter.sources.host import host, roots
-from exporter.sources.workloads import kubelet, pod_logs, pod_resources
+from exporter.sources.workloads import pod_logs, pod_resources
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image
 from tests.fakes.manifests import (
@@ -31,10 +31,8 @@ BASE_MOUNTS = {
     "/host/proc/driver",
     str(Path(roots.SYS_SIGN).parent),
 }
-FULL_MOUNTS = BASE_MOUNTS | {
-    f"{roots.MOUNTED}/{pod_logs.PODS}",
+STANDARD_MOUNTS = BASE_MOUNTS | {
     f"{roots.MOUNTED}/{pod_logs.CONTAINERS}",
-    str(Path(roots.MOUNTED, kubelet.CHECKPOINT).parent),
     str(Path(roots.MOUNTED, pod_resources.SOCKET).parent),
     "/var/lib/hw-exporter",
 }
@@ -45,7 +43,7 @@ def _base() -> list[Manifest]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "used"), [("base", BASE_MOUNTS), ("overlays/full", FULL_MOUNTS)]
+    ("folder", "used"), [("base", BASE_MOUNTS), ("overlays/standard", STANDARD_MOUNTS)]
 )
 def test_every_path_mounted_is_used(folder: str, used: set[str]) -> None:
     """The program reads every path that is mounted, and every path it reads is mounted."""

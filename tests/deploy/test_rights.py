@@ -41,7 +41,7 @@ from tests.fakes.manifests import (
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.pods import Pod, running_pod
 from tests.sources.workloads.kubelet import Kubelet, list_response, speak
-from tools.rights import RIGHTS, Right
+from tools.rights import PROFILES, RIGHTS, Right
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=f"manifests: {why_not()}"),
@@ -53,9 +53,9 @@ NOT_OK = re.compile(r'source="(\w+)",outcome="(?!ok)')
 BESIDES = re.compile(r"hw_(?:fault_|status$|events_|causal_|exporter_source_|exporter_http_)")
 """Sources are compared by name; faults and events are also those of the machine of the test."""
 READ_ALL = r"hw_exporter_collections_total\{.*\} (?:[4-9]|\d\d)"
-SOCKET_ONLY = "volume pod-resources"
 ELSEWHERE = {"volume state", "patch nodes/status", "volume passwd"}
 """Rights whose loss is not on /metrics: a test of its own for each."""
+DEVICES = {"privileged", "volume dev"}
 BOTH = {"GPUHealthy", "HardwareHealthy"}
 SECRETS = "/run/secrets/kubernetes.io/serviceaccount"  # /var/run leads to /run
 ON_METRICS = [right for right in RIGHTS if right.name not in ELSEWHERE]
@@ -89,8 +89,13 @@ def _form_of(right: Right, scratch: Path) -> list[Manifest]:
     """The manifests that grant this right."""
     kind, _, name = right.granted_by.partition("/")
     if kind == "components":
-        return rendered_with([name], "overlays/full", scratch)
-    return rendered(KUBERNETES / ("overlays/full" if kind != "overlays" else right.granted_by))
+        return rendered_with([name], "overlays/standard", scratch)
+    if right.name == "volume root":
+        return rendered_with(["filesystems"], "overlays/standard", scratch)
+    manifests = rendered(KUBERNETES / "overlays" / _profile(right))
+    if right.name in DEVICES:  # the fake node's /dev cannot be shown below its root
+        return _without("volume root", manifests)
+    return manifests
 
 
 class _Pods:
@@ -103,11 +108,10 @@ class _Pods:
         self._threads = ThreadPoolExecutor(max_workers=6)
         self._pages: dict[str, Future[str]] = {}
 
-    def start(self, name: str, right: Right, manifests: list[Manifest]) -> None:
+    def start(self, name: str, manifests: list[Manifest]) -> None:
         """Begin to ask for the page of these manifests."""
         if name not in self._pages:
-            has_socket = right.name == SOCKET_ONLY
-            self._pages[name] = self._threads.submit(self._page, name, manifests, has_socket)
+            self._pages[name] = self._threads.submit(self._page, name, manifests)
 
     def page(self, name: str) -> str:
         """The page, when everything on it has been read."""
@@ -124,18 +128,16 @@ class _Pods:
         manifests: list[Manifest],
         nvml: NvmlLibrary | None = None,
         *,
-        has_socket: bool = False,
         variables: Mapping[str, str] | None = None,
     ) -> Iterator[Pod]:
         """One pod on files of its own."""
         folder = self._folder / name.replace(" ", "-").replace("/", "-")
         tree = HostTree(folder / "node")
         if not folder.exists():  # a pod that was here before finds the node as it was
-            tree = self._node.tree(folder / "node", has_checkpoint=not has_socket)
+            tree = self._node.tree(folder / "node", has_checkpoint=False)
             own_sys(tree, folder / "sys")
         with ExitStack() as stack:
-            if has_socket:
-                stack.enter_context(_kubelet(tree.at("/" + pod_resources.SOCKET)))
+            stack.enter_context(_kubelet(tree.at("/" + pod_resources.SOCKET)))
             yield stack.enter_context(
                 running_pod(
                     *(manifests, self._image, tree, folder / "pod", nvml or self._node.nvml),
@@ -144,8 +146,8 @@ class _Pods:
                 )
             )
 
-    def _page(self, name: str, manifests: list[Manifest], has_socket: bool) -> str:  # noqa: FBT001 - a thread's argument
-        with self.pod(name, manifests, has_socket=has_socket) as pod:
+    def _page(self, name: str, manifests: list[Manifest]) -> str:
+        with self.pod(name, manifests) as pod:
             return pod.page(READ_ALL)
 
 
@@ -193,15 +195,22 @@ def pages(pods: _Pods, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Ri
     """The pages of the pod with every right of its form, and with all but one."""
     for right in ON_METRICS:
         manifests = _form_of(right, tmp_path_factory.mktemp("form"))
-        pods.start(_everything(right), right, manifests)
-        pods.start(right.name, right, _without(right.name, manifests))
+        pods.start(_everything(right), manifests)
+        pods.start(right.name, _without(right.name, manifests))
     return lambda right: [pods.page(_everything(right)), pods.page(right.name)]
 
 
 def _everything(right: Right) -> str:
-    if right.name == SOCKET_ONLY:
-        return "all with a socket"
-    return f"all of {'overlays/full' if right.granted_by == 'base' else right.granted_by}"
+    if right.name in DEVICES:
+        return "all of full but volume root"
+    if right.name == "volume root":
+        return "all of standard with filesystems"
+    return f"all of {right.granted_by if '/' in right.granted_by else _profile(right)}"
+
+
+def _profile(right: Right) -> str:
+    """The least profile with this right in which the node's processes are seen."""
+    return "full" if right.granted_by == "full" else "standard"
 
 
 def _series(page: str) -> dict[str, set[str]]:
@@ -234,8 +243,8 @@ def test_a_right_less_costs_exactly_what_is_stated(
 def test_the_table_names_every_right_that_is_granted() -> None:
     """Every volume, capability and namespace of the overlays has a row, and the reverse."""
     granted: dict[str, set[str]] = {}
-    for form in ("base", "overlays/full", "overlays/privileged"):
-        manifests = rendered(KUBERNETES / form)
+    for form in PROFILES:
+        manifests = rendered(KUBERNETES / "overlays" / form)
         pod, container = pod_of(manifests), container_of(manifests)
         context = {**pod["securityContext"], **container["securityContext"]}
         volumes = {volume["name"] for volume in pod["volumes"]} - {"config"}
@@ -259,7 +268,7 @@ def test_without_state_faults_begin_anew(
     has_state: bool,  # noqa: FBT001 - a parameter of the table
 ) -> None:
     """A fault keeps its beginning over a restart of the pod only where the volume is."""
-    manifests = rendered(KUBERNETES / "overlays/full")
+    manifests = rendered(KUBERNETES / "overlays/standard")
     if not has_state:
         manifests = _without("volume state", manifests)
     nvml.say("device.3.any = error 15", capture=CAPTURE)
@@ -282,7 +291,7 @@ def test_without_passwd_users_are_numbers(
     has_passwd: bool,  # noqa: FBT001 - a parameter of the table
 ) -> None:
     """A process outside of pods has the name of its user only where the node's file is shown."""
-    manifests = rendered(KUBERNETES / "overlays/full")
+    manifests = rendered(KUBERNETES / "overlays/standard")
     if has_passwd:
         path = {"name": "passwd", "mountPath": "/host/etc/passwd", "readOnly": True}
         container_of(manifests)["volumeMounts"].append(path)
@@ -307,7 +316,7 @@ def test_without_the_role_there_are_no_conditions(
     may_patch: bool,  # noqa: FBT001 - a parameter of the table
 ) -> None:
     """The conditions of the own node are set with the role; without it the log says why not."""
-    manifests = rendered_with(["node-conditions"], "overlays/full", tmp_path)
+    manifests = rendered_with(["node-conditions"], "overlays/standard", tmp_path)
     if not may_patch:
         manifests = [item for item in manifests if item["kind"] != "ClusterRoleBinding"]
     with api_server(tmp_path / "account", manifests) as api:
