@@ -241,9 +241,22 @@ def test_the_policy_knows_our_account_and_our_conditions(tmp_path: Path) -> None
     (pattern,) = re.findall(r'matches\("(.*)"\)', policy["matchConditions"][0]["expression"])
     account = the("ServiceAccount", manifests)["metadata"]["name"]
     assert re.search(pattern, f"system:serviceaccount:elsewhere:{account}")
+    assert re.search(pattern, f"system:serviceaccount:elsewhere:gpu-{account}-a")
     assert not re.search(pattern, "system:serviceaccount:kube-system:node-controller")
+    assert not re.search(pattern, f"system:serviceaccount:kube-system:not{account}")
     assert policy["variables"][0] == {"name": "ours", "expression": json.dumps([*OURS])}
     assert policy["failurePolicy"] == "Fail"
+
+
+def test_the_policy_follows_a_prefix(tmp_path: Path) -> None:
+    """With a prefix of kustomize the binding names the policy that there is."""
+    (tmp_path / "inner").mkdir()
+    rendered_with(["node-conditions"], "overlays/minimal", tmp_path / "inner")
+    (tmp_path / "kustomization.yaml").write_text("namePrefix: gpu-\nresources: [inner]\n")
+    manifests = rendered(tmp_path)
+    policy = the("ValidatingAdmissionPolicy", manifests)["metadata"]["name"]
+    assert policy.startswith("gpu-")
+    assert the("ValidatingAdmissionPolicyBinding", manifests)["spec"]["policyName"] == policy
 
 
 def test_everything_is_in_one_namespace(tmp_path: Path) -> None:

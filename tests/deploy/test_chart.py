@@ -1,0 +1,146 @@
+"""The Helm chart says what kustomize says, object by object, and refuses wrong values."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from tests.deploy.test_kubernetes import FOREIGN_GROUPS, MINORS
+from tests.fakes import helm, manifests
+from tests.fakes.manifests import KUBERNETES, Manifest, rendered_with
+
+pytestmark = [
+    pytest.mark.skipif(helm.why_not() is not None, reason=f"chart: {helm.why_not()}"),
+    pytest.mark.skipif(manifests.why_not() is not None, reason=f"chart: {manifests.why_not()}"),
+]
+
+NAMESPACE: dict[str, Any] = {"namespace": {"create": True}}
+ON: dict[str, Any] = {"enabled": True}
+PAIRS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
+    "minimal": ("minimal", [], {"profile": "minimal"}),
+    "standard": ("standard", [], {}),
+    "full": ("full", [], {"profile": "full"}),
+    "pod-monitor": ("standard", ["pod-monitor"], {"podMonitor": ON}),
+    "service-monitor": ("standard", ["service-monitor"], {"serviceMonitor": ON}),
+    "prometheus-rule": ("standard", ["prometheus-rule"], {"prometheusRule": ON}),
+    "dashboards": ("standard", ["dashboards"], {"dashboards": ON}),
+    "network-policy": ("standard", ["network-policy"], {"networkPolicy": ON}),
+    "node-conditions": (
+        "minimal",
+        ["node-conditions"],
+        {"profile": "minimal", "nodeConditions": ON},
+    ),
+    "tls": ("standard", ["tls"], {"tls": ON}),
+    "filesystems": ("standard", ["filesystems"], {"filesystems": True}),
+    "priority": ("standard", ["priority"], {"priorityClassName": "system-node-critical"}),
+    "scrape-annotations": ("standard", ["scrape-annotations"], {"scrapeAnnotations": True}),
+    "runtime-class": ("standard", ["runtime-class"], {"runtimeClass": ON}),
+}
+"""A profile and components of kustomize, and the values that say the same."""
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "profile": {"profile": "everything"},
+    "image": {"image": {"repository": ""}},
+    "pullPolicy": {"image": {"pullPolicy": "Sometimes"}},
+    "enabled": {"podMonitor": {"enabled": "yes"}},
+    "interval": {"podMonitor": {"interval": "often"}},
+    "maxUnavailable": {"maxUnavailable": "many"},
+    "kafka": {"kafka": True},
+    "secretName": {"tls": {"secretName": "Not A Name"}},
+    "env": {"env": [{"name": "APP SERVER"}]},
+}
+
+
+def _alike(objects: list[Manifest]) -> dict[tuple[str, str], Manifest]:
+    """Objects by kind and name, without the hash of the configuration that each way keeps."""
+    alike = {}
+    for item in copy.deepcopy(objects):
+        if item["kind"] == "ConfigMap" and "config.toml" in item["data"]:
+            item["metadata"]["name"] = "config"
+            item["metadata"]["labels"].pop("app.kubernetes.io/component", None)
+            item["data"]["config.toml"] = item["data"]["config.toml"].rstrip()
+        if item["kind"] == "DaemonSet":
+            _without_hash(item["spec"]["template"])
+        alike[item["kind"], item["metadata"]["name"]] = item
+    return alike
+
+
+def _without_hash(template: Manifest) -> None:
+    template["metadata"].setdefault("annotations", {}).pop("checksum/config", None)
+    pod, (container,) = template["spec"], template["spec"]["containers"]
+    for volume in pod["volumes"]:
+        if "configMap" in volume:
+            volume["configMap"]["name"] = "config"
+    pod["volumes"].sort(key=lambda volume: str(volume["name"]))
+    container["volumeMounts"].sort(key=lambda mount: str(mount["name"]))
+    container["env"].sort(key=lambda variable: str(variable["name"]))
+
+
+def test_every_component_has_a_value() -> None:
+    """Each profile and each component of kustomize is in the table."""
+    there = {path.name for path in (KUBERNETES / "components").iterdir()}
+    assert {name for _, names, _ in PAIRS.values() for name in names} == there
+    profiles = {path.name for path in (KUBERNETES / "overlays").iterdir()}
+    assert {profile for profile, _, _ in PAIRS.values()} == profiles
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_chart_says_what_kustomize_says(name: str, tmp_path: Path) -> None:
+    """Values and components make the same objects, field by field."""
+    profile, components, values = PAIRS[name]
+    theirs = _alike(helm.rendered(**values, **NAMESPACE))
+    ours = _alike(rendered_with(components, f"overlays/{profile}", tmp_path))
+    assert theirs.keys() == ours.keys()
+    for key, item in ours.items():
+        assert theirs[key] == item, key
+
+
+def test_the_defaults_leave_the_namespace_to_the_user() -> None:
+    """Without values, everything that the top folder installs but the namespace."""
+    ours = _alike(manifests.rendered(KUBERNETES))
+    del ours["Namespace", "hw-exporter"]
+    assert _alike(helm.rendered()) == ours
+
+
+def test_everything_at_once_is_valid() -> None:
+    """All values together fit the schemas of three minor versions of Kubernetes."""
+    values: dict[str, Any] = {}
+    for _, _, chosen in PAIRS.values():
+        values |= chosen
+    values |= {
+        "extraLabels": {"team": "hardware"},
+        "auth": {"bearerTokenSecret": "hw-exporter-token"},
+        "image": {"pullSecrets": [{"name": "registry"}]},
+        "env": [{"name": "APP__METRICS__COLLECT_INTERVAL_SECS", "value": "30"}],
+    }
+    objects = helm.rendered(**values)
+    assert {item["kind"] for item in objects} > {"DaemonSet", "PrometheusRule", "ClusterRole"}
+    for item in objects:
+        if not item["apiVersion"].startswith(FOREIGN_GROUPS):
+            for minor in MINORS:
+                kubernetes_validate.validate(item, minor, strict=True)
+        if not item["apiVersion"].startswith(("rbac", "admission")):
+            assert item["metadata"]["labels"]["team"] == "hardware"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_values_are_refused_with_a_sentence(name: str) -> None:
+    """The schema names the value that is wrong."""
+    said = helm.refused(**REFUSED[name])
+    assert "values don't meet the specifications of the schema" in said
+    assert name in said
+
+
+def test_lint_finds_nothing() -> None:
+    """`helm lint --strict` passes."""
+    done = helm.run("lint", "--strict", str(helm.CHART))
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_version_is_ours() -> None:
+    """Chart and image have the version of this tree."""
+    version = (manifests.ROOT / "VERSION").read_text().strip()
+    text = (helm.CHART / "Chart.yaml").read_text()
+    assert f"\nversion: {version}\nappVersion: {version}\n" in text

@@ -1,0 +1,42 @@
+"""What Helm makes of our chart, as plain values."""
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+import yaml
+
+from tests.fakes.manifests import ROOT, Manifest
+
+CHART = ROOT / "deploy/helm/hw-exporter"
+NAMESPACE = "hw-exporter"
+KUBERNETES = ("--kube-version", "1.33.0")  # a helm built from source assumes 1.20
+
+
+def why_not() -> str | None:
+    """Why the chart cannot be rendered here; None when it can."""
+    return None if shutil.which("helm") else "helm is not installed"
+
+
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Helm with these words, whatever it answers."""
+    return subprocess.run(["helm", *words], capture_output=True, text=True, check=False)
+
+
+def refused(**values: Any) -> str:
+    """The sentence with which values are refused; empty when they are not."""
+    done = run("template", "hw-exporter", str(CHART), *KUBERNETES, "--set-json", _as_json(values))
+    return done.stderr if done.returncode else ""
+
+
+def rendered(**values: Any) -> list[Manifest]:
+    """All objects of the chart with these values, in the namespace that kustomize uses."""
+    words = ["template", "hw-exporter", str(CHART), "--namespace", NAMESPACE, *KUBERNETES]
+    done = run(*words, *(["--set-json", _as_json(values)] if values else []))
+    assert done.returncode == 0, done.stderr
+    return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def _as_json(values: dict[str, Any]) -> str:
+    return ",".join(f"{name}={json.dumps(value)}" for name, value in values.items())
