@@ -162,7 +162,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         )
     },
     "docs/kubernetes.md": {
-        CLUSTER: ("kubectl …",),
+        CLUSTER: ("kubectl …", "helm …"),
         REGISTRY: ("make image", "docker …"),
     },
     "docs/runbooks/cpu.md": {SICK: ("dmesg …", "ras-mc-ctl …", "ipmitool …")},
