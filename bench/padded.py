@@ -7,7 +7,7 @@ import os
 
 from exporter.__main__ import main
 from exporter.exposition import families_of, page
-from exporter.exposition.family import Family, Kind, Sample
+from exporter.exposition.family import Family, MetricType, Sample
 from exporter.model.snapshot import Snapshot
 
 SERIES_PER_FAMILY = 50
@@ -31,7 +31,9 @@ def _family(number: int, count: int) -> Family:
     def samples(snapshot: Snapshot) -> list[Sample]:
         return [(each, snapshot.sequence * 1.5 + row) for row, each in enumerate(labels)]
 
-    return Family(f"hw_bench_{number}_ratio", "Made up, to be many.", Kind.GAUGE, LABELS, samples)
+    return Family(
+        f"hw_bench_{number}_ratio", "Made up, to be many.", MetricType.GAUGE, LABELS, samples
+    )
 
 
 def pad(series: int) -> None:

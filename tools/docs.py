@@ -97,7 +97,7 @@ def metrics_page() -> str:
     rows: list[Family | LiveFamily] = [*FAMILIES, *LIVE_FAMILIES]
     for family in rows:
         labels = ", ".join(f"`{name}`" for name in family.labels)
-        lines.append(f"| `{family.name}` | {family.kind.value} | {labels} | {family.help} |")
+        lines.append(f"| `{family.name}` | {family.type.value} | {labels} | {family.help} |")
     return "\n".join(lines) + "\n"
 
 

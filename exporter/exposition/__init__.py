@@ -1,4 +1,4 @@
-"""How a snapshot is said to Prometheus: the one list of all families, in the order of the page."""
+"""Exposition to Prometheus: the one list of all families, in the order of the page."""
 
 from exporter.exposition import (
     clock,
@@ -13,7 +13,6 @@ from exporter.exposition import (
     health,
     infiniband,
     kernel_log,
-    left_out,
     live,
     memory,
     network,
@@ -26,6 +25,7 @@ from exporter.exposition import (
     processes,
     raid,
     sensors,
+    truncated,
     workloads,
 )
 from exporter.exposition.family import Family
@@ -47,7 +47,7 @@ FAMILIES: tuple[Family, ...] = (
     *infiniband.FAMILIES,
     *pcie.FAMILIES,
     *sensors.FAMILIES,
-    *left_out.FAMILIES,
+    *truncated.FAMILIES,
     *gpu.FAMILIES,
     *gpu_identity.FAMILIES,
     *gpu_fields.FAMILIES,

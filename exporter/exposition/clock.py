@@ -1,29 +1,12 @@
 """Families of the clock."""
 
-from exporter.exposition.family import Family, Kind
-from exporter.exposition.samples import of
+from exporter.exposition.rows import Row, families, reading
 from exporter.model.clock import Clock
 
-FAMILIES = (
-    Family(
-        "hw_node_clock_synchronized",
-        "Whether somebody keeps the clock in step.",
-        Kind.GAUGE,
-        (),
-        of(Clock, lambda clock: clock.synchronized),
-    ),
-    Family(
-        "hw_node_clock_offset_seconds",
-        "Offset that the kernel is still correcting.",
-        Kind.GAUGE,
-        (),
-        of(Clock, lambda clock: clock.offset_seconds),
-    ),
-    Family(
-        "hw_node_clock_error_seconds",
-        "How far from true time the clock can be at most, by the kernel's own bound.",
-        Kind.GAUGE,
-        (),
-        of(Clock, lambda clock: clock.error_seconds),
-    ),
+FAMILIES = families(
+    "hw_node_clock_",
+    reading(Clock),
+    Row("synchronized", "Whether the clock is synchronized (NTP, PTP)."),
+    Row("offset_seconds", "Clock offset the kernel is still correcting."),
+    Row("error_seconds", "Maximum clock error by the kernel's estimate."),
 )

@@ -1,4 +1,4 @@
-"""A metric family is a row: name, help, kind, labels, and a pure function of the snapshot."""
+"""A metric family: name, HELP, type, labels, and a pure function of the snapshot."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Sample: TypeAlias = "tuple[tuple[str, ...], float]"
 """The values of the labels after `node`, in the family's order, and the number."""
 
 
-class Kind(Enum):
+class MetricType(Enum):
     """The types of the exposition formats that we use."""
 
     COUNTER = "counter"
@@ -20,7 +20,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One row of the page.
+    """One metric family of the page.
 
     `samples` gives the family's samples of one snapshot; an absent value has no sample. A family
     without samples is left off the page.
@@ -28,11 +28,23 @@ class Family:
 
     name: str
     help: str
-    kind: Kind
+    type: MetricType
     labels: tuple[str, ...]
     samples: Callable[[Snapshot], Iterable[Sample]]
 
 
+def type_of(name: str) -> MetricType:
+    """Return the type that a name stands for: one that ends in `_total` is a counter."""
+    return MetricType.COUNTER if name.endswith("_total") else MetricType.GAUGE
+
+
+def family(
+    name: str, help_text: str, samples: Callable[[Snapshot], Iterable[Sample]], *labels: str
+) -> Family:
+    """Return the family of these samples."""
+    return Family(name, help_text, type_of(name), labels, samples)
+
+
 def one(value: float | None, *labels: str) -> tuple[Sample, ...]:
-    """The value as the only sample, or nothing when it was not said."""
+    """Return the value as the only sample, or nothing when it is unknown."""
     return () if value is None else ((labels, value),)

@@ -1,9 +1,10 @@
-"""Families of what is broken and why, and of the judging itself."""
+"""Families of faults, their root causes, and the rules themselves."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from exporter.exposition.family import Family, Kind, Sample, one
+from exporter.exposition.family import Family, Sample, family
+from exporter.exposition.rows import Items, Row, families
 from exporter.model.event import EventType
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
@@ -13,17 +14,29 @@ MAX_SHOWN = 64
 """Faults that get series of their own, the most severe first; `hw_faults` counts them all."""
 
 
-def _of(
-    samples: Callable[[Conclusions], Iterable[Sample]],
-) -> Callable[[Snapshot], Iterable[Sample]]:
-    """The samples where there are conclusions, nothing where nobody judged."""
-    return lambda snapshot: samples(snapshot.conclusions) if snapshot.conclusions else ()
+CONCLUSIONS = Items(
+    (),
+    Conclusions,
+    lambda snapshot: (((), snapshot.conclusions),) if snapshot.conclusions else (),
+)
+
+
+def _family(
+    name: str, help_text: str, samples: Callable[[Conclusions], Iterable[Sample]], *labels: str
+) -> Family:
+    """Return a family that is absent where no rule is evaluated."""
+    return family(
+        name,
+        help_text,
+        lambda snapshot: samples(snapshot.conclusions) if snapshot.conclusions else (),
+        *labels,
+    )
 
 
 def _shown(conclusions: Conclusions) -> list[Fault]:
-    """The faults with series; what can no longer be judged has none: it may be well or not."""
-    told = [fault for fault in conclusions.faults if fault.state is not FaultState.UNJUDGED]
-    return told[:MAX_SHOWN]
+    """Return the faults with series; one that can no longer be judged has none: unknown."""
+    known = [fault for fault in conclusions.faults if fault.state is not FaultState.UNJUDGED]
+    return known[:MAX_SHOWN]
 
 
 def _active(conclusions: Conclusions) -> list[Fault]:
@@ -71,125 +84,105 @@ def _statuses(conclusions: Conclusions) -> Iterable[Sample]:
             yield (subject.hw_type, subject.hw_id, state), state == status
 
 
-def _rows(rows: Iterable[tuple[str, int]]) -> Iterable[Sample]:
-    for label, count in rows:
-        yield (label,), count
-
-
 def _events(snapshot: Snapshot) -> Iterable[Sample]:
-    """Those of the kernel log, which counts them itself, and all others."""
-    log, said = snapshot.reading(KernelLog), snapshot.conclusions
-    if log is None and said is None:
+    """Yield events of the kernel log, which counts them itself, and all others."""
+    log, conclusions = snapshot.reading(KernelLog), snapshot.conclusions
+    if log is None and conclusions is None:
         return ()
     counts = Counter(dict(log.types if log else ()))
-    counts.update(dict(said.events if said else ()))
-    return _rows((each.value, counts[each.value]) for each in EventType)
+    counts.update(dict(conclusions.events if conclusions else ()))
+    return [((each.value,), counts[each.value]) for each in EventType]
 
+
+FAULT = ("fault", "hw_type", "hw_id")
 
 FAMILIES = (
-    Family(
+    _family(
         "hw_fault_active",
-        "Faults that hold (1), and those that ended in the last 15 minutes (0).",
-        Kind.GAUGE,
-        ("fault", "severity", "hw_type", "hw_id", "hw_name"),
-        _of(_states),
+        "Active faults (1), and those cleared in the last 15 minutes (0).",
+        _states,
+        *("fault", "severity", "hw_type", "hw_id", "hw_name"),
     ),
-    Family(
+    _family(
         "hw_fault_root_cause",
-        "What each active fault follows from in the end; a root names itself; always 1.",
-        Kind.GAUGE,
-        ("fault", "hw_type", "hw_id", "cause", "cause_hw_type", "cause_hw_id"),
-        _of(_root_causes),
+        "Root cause of each active fault; a root cause names itself; always 1.",
+        _root_causes,
+        *(*FAULT, "cause", "cause_hw_type", "cause_hw_id"),
     ),
-    Family(
+    _family(
         "hw_fault_since_timestamp_seconds",
-        "Since when an active fault holds.",
-        Kind.GAUGE,
-        ("fault", "hw_type", "hw_id"),
-        _of(_since),
+        "Since when the fault is active (Unix time).",
+        _since,
+        *FAULT,
     ),
-    Family(
-        "hw_fault_confidence_ratio",
-        "How sure an active fault is, 0 to 1.",
-        Kind.GAUGE,
-        ("fault", "hw_type", "hw_id"),
-        _of(_confidence),
+    _family(
+        "hw_fault_confidence_ratio", "Confidence in the active fault, 0 to 1.", _confidence, *FAULT
     ),
-    Family(
-        "hw_fault_transitions_total",
-        "How often a fault began (active), ended (cleared) or could no longer be judged.",
-        Kind.COUNTER,
-        ("fault", "state"),
-        _of(lambda said: [((rule, state), n) for rule, state, n in said.transitions]),
+    *families(
+        "hw_fault_",
+        CONCLUSIONS,
+        Row(
+            "transitions_total",
+            "Transitions of the fault to active, cleared or unknown.",
+            labels=("fault", "state"),
+        ),
     ),
-    Family(
-        "hw_faults",
-        "Active faults.",
-        Kind.GAUGE,
-        ("severity",),
-        _of(_counts),
-    ),
-    Family(
+    _family("hw_faults", "Active faults by severity.", _counts, "severity"),
+    _family(
         "hw_status",
-        "State of a component: 1 for the state it is in. GPUs that answer, and what has a fault.",
-        Kind.GAUGE,
-        ("hw_type", "hw_id", "hw_state"),
-        _of(_statuses),
+        "State of a component: 1 for the current one. GPUs that answer, and components with a "
+        "fault.",
+        _statuses,
+        *("hw_type", "hw_id", "hw_state"),
     ),
-    Family(
-        "hw_node_healthy",
-        "Whether no critical fault is active (1), root or not.",
-        Kind.GAUGE,
-        (),
-        _of(lambda said: one(said.is_healthy)),
+    *families(
+        "hw_node_",
+        CONCLUSIONS,
+        Row("healthy", "Whether no critical fault is active on this node.", "is_healthy"),
     ),
-    Family(
+    family(
         "hw_events_total",
-        "Events seen: lines of the kernel log, GPU events, and what external probes report.",
-        Kind.COUNTER,
-        ("event_type",),
+        "Events by type: kernel log lines, GPU events, and what external probes report.",
         _events,
+        "event_type",
     ),
-    Family(
-        "hw_causal_nodes",
-        "Components, processes and workloads in the graph of causes.",
-        Kind.GAUGE,
-        ("type",),
-        _of(lambda said: _rows(said.nodes)),
+    *families(
+        "hw_causal_",
+        CONCLUSIONS,
+        Row(
+            "nodes",
+            "Components, processes and workloads in the causal graph.",
+            labels=("type",),
+        ),
+        Row(
+            "edges",
+            "Dependencies in the causal graph: consumes, waits_on, blocked_by.",
+            labels=("type",),
+        ),
     ),
-    Family(
-        "hw_causal_edges",
-        "Dependencies in the graph of causes: consumes, waits_on, blocked_by.",
-        Kind.GAUGE,
-        ("type",),
-        _of(lambda said: _rows(said.edges)),
+    *families(
+        "hw_exporter_",
+        CONCLUSIONS,
+        Row("rules_loaded", "Fault rules loaded."),
+        Row(
+            "rules_skipped",
+            "Rule files skipped (unreadable, syntax, invalid) and rules that failed (broken).",
+            labels=("reason",),
+        ),
     ),
-    Family(
-        "hw_exporter_rules_loaded",
-        "Fault rules in use.",
-        Kind.GAUGE,
-        (),
-        _of(lambda said: one(said.rules_loaded)),
-    ),
-    Family(
-        "hw_exporter_rules_skipped",
-        "Rule files with a mistake (unreadable, syntax, invalid) and rules that broke (broken).",
-        Kind.GAUGE,
-        ("reason",),
-        _of(lambda said: _rows(said.rules_skipped)),
-    ),
-    Family(
+    _family(
         "hw_exporter_rules_unjudged",
-        "Components for which at least one rule could not be judged: their health is not known.",
-        Kind.GAUGE,
-        (),
-        _of(lambda said: one(len(said.unknown))),
+        "Components with at least one rule that could not be evaluated: their health is unknown.",
+        lambda conclusions: [((), len(conclusions.unknown))],
     ),
-    Family(
-        "hw_exporter_rule_duration_seconds_total",
-        "Time spent judging.",
-        Kind.COUNTER,
-        (),
-        _of(lambda said: one(round(said.rule_seconds, 6))),
+    *families(
+        "hw_exporter_",
+        CONCLUSIONS,
+        Row(
+            "rule_duration_seconds_total",
+            "Time spent evaluating rules.",
+            "rule_seconds",
+            digits=6,
+        ),
     ),
 )

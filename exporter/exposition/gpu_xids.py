@@ -1,10 +1,10 @@
 """Families of Xids: what the kernel log and NVML both report is counted once."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from exporter.exposition.family import Family, Kind, Sample
 from exporter.exposition.gpu_labels import GPU_LABELS, gpu_label_values, states
+from exporter.exposition.rows import Items, Row, families
 from exporter.model.gpu import Gpus, GpuState
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
@@ -19,7 +19,7 @@ class Seen:
 
 
 def _seen(snapshot: Snapshot) -> dict[str, dict[int, Seen]]:
-    """Xids by GPU: by UUID those of NVML, by PCI address those of the kernel log."""
+    """Return Xids by GPU: by UUID those of NVML, by PCI address those of the kernel log."""
     seen: dict[str, dict[int, Seen]] = {}
     gpus, log = snapshot.reading(Gpus), snapshot.reading(KernelLog)
     for reported in gpus.xids if gpus else ():
@@ -30,7 +30,7 @@ def _seen(snapshot: Snapshot) -> dict[str, dict[int, Seen]]:
 
 
 def _of_gpu(state: GpuState, seen: dict[str, dict[int, Seen]]) -> Iterable[tuple[int, Seen]]:
-    """Both ways report the same errors; each may miss some, so the larger number is nearer."""
+    """Yield the larger count of both: they report the same errors, and each may miss some."""
     by_nvml = seen.get(state.gpu.uuid, {})
     by_log = seen.get(state.gpu.pci_bus_id or "", {})
     for code in sorted(by_nvml.keys() | by_log.keys()):
@@ -38,29 +38,20 @@ def _of_gpu(state: GpuState, seen: dict[str, dict[int, Seen]]) -> Iterable[tuple
         yield code, Seen(max(one.count for one in both), max(one.last_at for one in both))
 
 
-def _samples(value: Callable[[Seen], float]) -> Callable[[Snapshot], Iterable[Sample]]:
-    def samples(snapshot: Snapshot) -> Iterable[Sample]:
-        seen = _seen(snapshot)
-        for state in states(snapshot):
-            for code, xid in _of_gpu(state, seen):
-                yield (*gpu_label_values(state.gpu), str(code)), value(xid)
-
-    return samples
+def _xids(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Seen]]:
+    seen = _seen(snapshot)
+    for state in states(snapshot):
+        for code, xid in _of_gpu(state, seen):
+            yield (*gpu_label_values(state.gpu), str(code)), xid
 
 
-FAMILIES = (
-    Family(
-        "hw_gpu_xid_errors_total",
+FAMILIES = families(
+    "hw_gpu_xid_",
+    Items((*GPU_LABELS, "xid"), Seen, _xids),
+    Row(
+        "errors_total",
         "XID errors reported by the driver, in the kernel log or as NVML events.",
-        Kind.COUNTER,
-        (*GPU_LABELS, "xid"),
-        _samples(lambda xid: xid.count),
+        "count",
     ),
-    Family(
-        "hw_gpu_xid_last_timestamp_seconds",
-        "When this XID error was last reported.",
-        Kind.GAUGE,
-        (*GPU_LABELS, "xid"),
-        _samples(lambda xid: round(xid.last_at, 3)),
-    ),
+    Row("last_timestamp_seconds", "When this XID error was last reported.", "last_at", digits=3),
 )

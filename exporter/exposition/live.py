@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from exporter.exposition import gpu
-from exporter.exposition.family import Family, Kind, Sample, one
+from exporter.exposition.family import Family, MetricType, Sample, one
 from exporter.exposition.gpu_labels import GPU_LABELS
 from exporter.model.snapshot import Snapshot
 
@@ -31,19 +31,19 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class LiveFamily:
-    """A row whose samples depend on the moment too."""
+    """A family whose samples depend on the moment too."""
 
     name: str
     help: str
-    kind: Kind
+    type: MetricType
     labels: tuple[str, ...]
     samples: Callable[[Snapshot, Moment], Iterable[Sample]]
 
     def at(self, moment: Moment) -> Family:
-        """The same row for one moment."""
+        """Return the same family for one moment."""
         live = self.samples
         return Family(
-            self.name, self.help, self.kind, self.labels, lambda snapshot: live(snapshot, moment)
+            self.name, self.help, self.type, self.labels, lambda snapshot: live(snapshot, moment)
         )
 
 
@@ -56,21 +56,21 @@ LIVE_FAMILIES = (
     LiveFamily(
         "hw_gpu_data_age_seconds",
         "Seconds since this GPU was last read; what the cache serves keeps its age.",
-        Kind.GAUGE,
+        MetricType.GAUGE,
         GPU_LABELS,
         lambda snapshot, moment: gpu.ages(snapshot, moment.boottime),
     ),
     LiveFamily(
         "hw_exporter_build_info",
         "Version of the exporter and of Python; always 1.",
-        Kind.GAUGE,
+        MetricType.GAUGE,
         ("version", "python"),
         lambda _, moment: (((moment.version, moment.python), 1),),
     ),
     LiveFamily(
         "hw_exporter_snapshot_age_seconds",
-        "Seconds since the last complete collection began.",
-        Kind.GAUGE,
+        "Seconds since the last complete collection started.",
+        MetricType.GAUGE,
         (),
         lambda snapshot, moment: (
             ((), round(max(0.0, moment.boottime - snapshot.taken_boottime), 3)),
@@ -79,49 +79,49 @@ LIVE_FAMILIES = (
     LiveFamily(
         "hw_exporter_series",
         "Series on this page, without those that depend on the moment of the scrape.",
-        Kind.GAUGE,
+        MetricType.GAUGE,
         (),
         lambda _, moment: (((), moment.series),),
     ),
     LiveFamily(
         "hw_exporter_dropped_series_total",
-        "Series left off pages because a family had too many or one twice.",
-        Kind.COUNTER,
+        "Series dropped because a family had too many or duplicates.",
+        MetricType.COUNTER,
         ("family",),
         lambda _, moment: [((name,), count) for name, count in sorted(moment.dropped.items())],
     ),
     LiveFamily(
         "hw_exporter_http_requests_total",
-        "Requests answered.",
-        Kind.COUNTER,
+        "HTTP requests answered.",
+        MetricType.COUNTER,
         ("path", "code"),
         _requests,
     ),
     LiveFamily(
         "hw_exporter_http_connections_refused_total",
-        "Connections closed at once because too many were open.",
-        Kind.COUNTER,
+        "HTTP connections refused because too many were open.",
+        MetricType.COUNTER,
         (),
         lambda _, moment: (((), moment.refused_connections),),
     ),
     LiveFamily(
         "hw_exporter_http_tls_handshakes_failed_total",
-        "TLS handshakes that failed; absent while connections are not encrypted.",
-        Kind.COUNTER,
+        "TLS handshakes that failed; absent without TLS.",
+        MetricType.COUNTER,
         (),
         lambda _, moment: one(moment.failed_handshakes),
     ),
     LiveFamily(
         "hw_exporter_credentials_last_reload_successful",
-        "Whether the files of certificates and tokens could be read the last time; absent without.",
-        Kind.GAUGE,
+        "Whether the last reload of certificates and tokens succeeded; absent without any.",
+        MetricType.GAUGE,
         (),
         lambda _, moment: one(moment.last_reload_successful),
     ),
     LiveFamily(
         "hw_exporter_log_lines_dropped_total",
-        "Log lines left out: said too often, or standard error took no more.",
-        Kind.COUNTER,
+        "Log lines dropped: repeated too often, or standard error was blocked.",
+        MetricType.COUNTER,
         (),
         lambda _, moment: (((), moment.dropped_log_lines),),
     ),

@@ -1,10 +1,10 @@
 """Families of memory, beside those of the node itself."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from exporter.exposition.family import Family, Kind, Sample, one
-from exporter.exposition.samples import Samples, of, of_each
+from exporter.exposition.family import Sample, family, one
+from exporter.exposition.rows import Row, each, families, reading
 from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
 from exporter.model.node import Memory, NumaNode, NumaNodes, Paging
 from exporter.model.snapshot import Snapshot
@@ -13,20 +13,8 @@ MAX_DIMMS_SHOWN = 4
 """A node with more modules than this shows those that had errors, and the rest as a sum."""
 
 
-def _of_memory(name: str, help_text: str, value: Callable[[Memory], float | None]) -> Family:
-    return Family(f"hw_{name}_bytes", help_text, Kind.GAUGE, (), of(Memory, value))
-
-
-def _of_paging(name: str, help_text: str, value: Callable[[Paging], float | None]) -> Family:
-    return Family(f"hw_{name}_total", help_text, Kind.COUNTER, (), of(Paging, value))
-
-
-def _of_numa(value: Callable[[NumaNode], float | None]) -> Samples:
-    return of_each(NumaNodes, lambda found: found.nodes, lambda node: (node.numa_node,), value)
-
-
 def _errors(snapshot: Snapshot) -> Iterable[Sample]:
-    """Errors of the modules that are shown, and what the controllers know beside them.
+    """Yield the errors of the modules shown, and what the controllers counted beside them.
 
     That rest stands under the empty module, for each controller on a small node, and under the
     empty controller too on a large one.
@@ -51,7 +39,7 @@ def _has_errors(dimm: Dimm) -> bool:
 
 
 def _beside(controller: MemoryController, shown: list[Dimm]) -> Iterable[tuple[str, int]]:
-    """What a controller has counted beyond these modules."""
+    """Yield what a controller has counted beyond these modules."""
     corrected = sum(dimm.corrected_errors or 0 for dimm in shown)
     uncorrected = sum(dimm.uncorrected_errors or 0 for dimm in shown)
     if controller.corrected_errors is not None:
@@ -61,75 +49,47 @@ def _beside(controller: MemoryController, shown: list[Dimm]) -> Iterable[tuple[s
 
 
 FAMILIES = (
-    _of_memory("memory_free", "Main memory that nobody uses.", lambda memory: memory.free_bytes),
-    _of_memory(
-        "memory_buffers", "Main memory with blocks of disks.", lambda memory: memory.buffers_bytes
+    *families(
+        "hw_memory_",
+        reading(Memory),
+        Row("free_bytes", "Free memory (MemFree)."),
+        Row("buffers_bytes", "Buffer cache (Buffers)."),
+        Row("cached_bytes", "Page cache (Cached)."),
+        Row("dirty_bytes", "Dirty memory, waiting to be written to disk."),
+        Row("writeback_bytes", "Memory being written back to disk."),
+        Row(
+            "slab_unreclaimable_bytes", "Kernel slab memory that cannot be reclaimed (SUnreclaim)."
+        ),
+        Row("hugepages_total_bytes", "Memory reserved for huge pages of the default size."),
+        Row("hugepages_free_bytes", "Free huge pages of the default size."),
     ),
-    _of_memory(
-        "memory_cached", "Main memory with contents of files.", lambda memory: memory.cached_bytes
+    *families(
+        "hw_",
+        reading(Memory),
+        Row("swap_total_bytes", "Swap space."),
+        Row("swap_used_bytes", "Swap space in use."),
     ),
-    _of_memory(
-        "memory_dirty",
-        "Main memory that waits to be written to a disk.",
-        lambda memory: memory.dirty_bytes,
+    *families(
+        "hw_",
+        reading(Paging),
+        Row("swap_in_bytes_total", "Swapped in since boot."),
+        Row("swap_out_bytes_total", "Swapped out since boot."),
+        Row("memory_major_faults_total", "Major page faults since boot.", "major_faults"),
+        Row(
+            "memory_oom_kills_total", "Processes killed by the OOM killer since boot.", "oom_kills"
+        ),
     ),
-    _of_memory(
-        "memory_writeback",
-        "Main memory that is being written to a disk.",
-        lambda memory: memory.writeback_bytes,
+    *families(
+        "hw_memory_numa_",
+        each(NumaNodes, lambda found: found.nodes, NumaNode, "numa_node"),
+        Row("total_bytes", "Memory of the NUMA node."),
+        Row("free_bytes", "Free memory of the NUMA node."),
     ),
-    _of_memory(
-        "memory_slab_unreclaimable",
-        "Main memory of the kernel's own that it cannot give back.",
-        lambda memory: memory.slab_unreclaimable_bytes,
-    ),
-    _of_memory(
-        "memory_hugepages_total",
-        "Main memory set aside for huge pages of the default size.",
-        lambda memory: memory.hugepages_total_bytes,
-    ),
-    _of_memory(
-        "memory_hugepages_free",
-        "Huge pages of the default size that nobody uses.",
-        lambda memory: memory.hugepages_free_bytes,
-    ),
-    _of_memory("swap_total", "Swap space.", lambda memory: memory.swap_total_bytes),
-    _of_memory("swap_used", "Swap space in use.", lambda memory: memory.swap_used_bytes),
-    _of_paging(
-        "swap_in_bytes", "Read from swap space since boot.", lambda paging: paging.swap_in_bytes
-    ),
-    _of_paging(
-        "swap_out_bytes", "Written to swap space since boot.", lambda paging: paging.swap_out_bytes
-    ),
-    _of_paging(
-        "memory_major_faults",
-        "Pages that had to be read from a disk since boot.",
-        lambda paging: paging.major_faults,
-    ),
-    _of_paging(
-        "memory_oom_kills",
-        "Processes killed for lack of memory since boot.",
-        lambda paging: paging.oom_kills,
-    ),
-    Family(
-        "hw_memory_numa_total_bytes",
-        "Memory of the NUMA node.",
-        Kind.GAUGE,
-        ("numa_node",),
-        _of_numa(lambda node: node.total_bytes),
-    ),
-    Family(
-        "hw_memory_numa_free_bytes",
-        "Memory of the NUMA node that nobody uses.",
-        Kind.GAUGE,
-        ("numa_node",),
-        _of_numa(lambda node: node.free_bytes),
-    ),
-    Family(
+    family(
         "hw_memory_errors_total",
-        "Errors found by memory controllers; an empty name stands for all that are not shown.",
-        Kind.COUNTER,
-        ("controller", "dimm", "error_type"),
+        "EDAC memory errors, corrected and uncorrected; an empty name stands for all DIMMs not "
+        "shown.",
         _errors,
+        *("controller", "dimm", "error_type"),
     ),
 )

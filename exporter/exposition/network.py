@@ -1,126 +1,51 @@
 """Families of the network."""
 
-from collections.abc import Callable, Iterable
-
-from exporter.exposition.family import Family, Kind, Sample
-from exporter.exposition.samples import Samples, of_each, without_zeros
+from exporter.exposition.rows import Items, Row, each, families, info, reading
 from exporter.model.network import Interface, Network
-from exporter.model.snapshot import Snapshot
 
+MAX_WITH_ZEROS = 8
+"""With more interfaces than this only errors and drops that occurred are shown."""
 
-def _used(network: Network) -> Iterable[Interface]:
-    """The interfaces that have ever carried a packet, or could now."""
-    return (interface for interface in network.interfaces if not interface.is_unused)
-
-
-def _all(network: Network) -> Iterable[Interface]:
-    return network.interfaces
-
-
-def _label(interface: Interface) -> tuple[str, ...]:
-    return (interface.device,)
-
-
-def _of_used(value: Callable[[Interface], float | None]) -> Samples:
-    return of_each(Network, _used, _label, value)
-
-
-def _counter(
-    name: str, help_text: str, value: Callable[[Interface], float | None], *, is_trouble: bool
-) -> Family:
-    samples = _of_used(value)
-    return Family(
-        f"hw_network_{name}_total",
-        help_text,
-        Kind.COUNTER,
-        ("device",),
-        without_zeros(samples) if is_trouble else samples,
-    )
-
-
-def _info(snapshot: Snapshot) -> Iterable[Sample]:
-    network = snapshot.reading(Network)
-    for interface in network.interfaces if network else ():
-        words = (
-            interface.driver,
-            interface.pci_bus_id,
-            interface.numa_node,
-            interface.mtu,
-            interface.operstate,
-        )
-        yield (interface.device, *("" if word is None else str(word) for word in words)), 1
-
-
-def _namespace(snapshot: Snapshot) -> Iterable[Sample]:
-    network = snapshot.reading(Network)
-    return () if network is None else (((network.namespace,), 1),)
-
+ALL = each(Network, lambda network: network.interfaces, Interface, "device")
+USED: Items = each(
+    Network,
+    lambda network: (nic for nic in network.interfaces if not nic.is_unused),
+    Interface,
+    "device",
+)
+"""The interfaces that have ever carried a packet, or could now."""
 
 FAMILIES = (
-    _counter("receive_bytes", "Bytes received.", lambda nic: nic.receive_bytes, is_trouble=False),
-    _counter("transmit_bytes", "Bytes sent.", lambda nic: nic.transmit_bytes, is_trouble=False),
-    _counter(
-        "receive_packets", "Packets received.", lambda nic: nic.receive_packets, is_trouble=False
+    *families(
+        "hw_network_",
+        USED,
+        Row("receive_bytes_total", "Bytes received."),
+        Row("transmit_bytes_total", "Bytes transmitted."),
+        Row("receive_packets_total", "Packets received."),
+        Row("transmit_packets_total", "Packets transmitted."),
+        Row("receive_errors_total", "Receive errors.", max_with_zeros=MAX_WITH_ZEROS),
+        Row("transmit_errors_total", "Transmit errors.", max_with_zeros=MAX_WITH_ZEROS),
+        Row("receive_drops_total", "Received packets dropped.", max_with_zeros=MAX_WITH_ZEROS),
+        Row("transmit_drops_total", "Transmit packets dropped.", max_with_zeros=MAX_WITH_ZEROS),
     ),
-    _counter(
-        "transmit_packets", "Packets sent.", lambda nic: nic.transmit_packets, is_trouble=False
+    *families("hw_network_", ALL, Row("up", "Whether the link is up (operstate).")),
+    *families(
+        "hw_network_",
+        USED,
+        Row("speed_bytes_per_second", "Link speed in one direction; absent while it is unknown."),
+        Row("carrier_changes_total", "Carrier changes: how often the link went up or down."),
     ),
-    _counter(
-        "receive_errors",
-        "Damaged packets received.",
-        lambda nic: nic.receive_errors,
-        is_trouble=True,
-    ),
-    _counter(
-        "transmit_errors",
-        "Packets that could not be sent.",
-        lambda nic: nic.transmit_errors,
-        is_trouble=True,
-    ),
-    _counter(
-        "receive_drops",
-        "Packets received and dropped for lack of room.",
-        lambda nic: nic.receive_drops,
-        is_trouble=True,
-    ),
-    _counter(
-        "transmit_drops",
-        "Packets to send that were dropped.",
-        lambda nic: nic.transmit_drops,
-        is_trouble=True,
-    ),
-    Family(
-        "hw_network_up",
-        "Whether the interface can carry traffic.",
-        Kind.GAUGE,
-        ("device",),
-        of_each(Network, _all, _label, lambda nic: nic.up),
-    ),
-    Family(
-        "hw_network_speed_bytes_per_second",
-        "Speed of the link in one direction; absent while it is down or not said.",
-        Kind.GAUGE,
-        ("device",),
-        _of_used(lambda nic: nic.speed_bytes_per_second),
-    ),
-    _counter(
-        "carrier_changes",
-        "How often the link went up or down.",
-        lambda nic: nic.carrier_changes,
-        is_trouble=False,
-    ),
-    Family(
+    info(
         "hw_network_info",
-        "What the interface is; always 1.",
-        Kind.GAUGE,
-        ("device", "driver", "pci_bus_id", "numa_node", "mtu", "operstate"),
-        _info,
+        "Driver, PCI bus id, NUMA node, MTU and operstate of the interface; always 1.",
+        ALL,
+        ("driver", "pci_bus_id", "numa_node", "mtu", "operstate"),
     ),
-    Family(
+    info(
         "hw_exporter_network_namespace_info",
-        "Whose network is shown: host, or pod where only our own could be seen; always 1.",
-        Kind.GAUGE,
+        "Network namespace shown: host, or pod where only its own is visible; always 1.",
+        reading(Network),
         ("scope",),
-        _namespace,
+        ("namespace",),
     ),
 )

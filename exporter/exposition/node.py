@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from exporter.exposition.family import Family, Kind, Sample, one
-from exporter.exposition.samples import of
+from exporter.exposition.family import MetricType, Sample, family, one
+from exporter.exposition.rows import Row, families, reading
 from exporter.model.node import Cpu, Host, Memory
 from exporter.model.snapshot import Snapshot
 
@@ -12,79 +12,36 @@ def _node_info(snapshot: Snapshot) -> Iterable[Sample]:
     host = snapshot.reading(Host)
     if host is None:
         return ()
-    words = (host.os_name, host.os_version, host.kernel_version, host.cpu_model)
-    return one(1, *(word or "unknown" for word in words))
+    names = (host.os_name, host.os_version, host.kernel_version, host.cpu_model)
+    return one(1, *(name or "unknown" for name in names))
 
 
 FAMILIES = (
-    Family(
+    family(
         "hw_node_info",
-        "The node's operating system, kernel and processor; always 1.",
-        Kind.GAUGE,
-        ("os", "os_version", "kernel", "cpu_model"),
+        "Operating system, kernel and CPU model of the node; always 1.",
         _node_info,
+        *("os", "os_version", "kernel", "cpu_model"),
     ),
-    Family(
-        "hw_node_uptime_seconds",
-        "Seconds since the node was booted.",
-        Kind.COUNTER,
-        (),
-        of(Host, lambda host: host.uptime_secs),
+    *families(
+        "hw_node_",
+        reading(Host),
+        Row("uptime_seconds", "Uptime of the node.", "uptime_secs", type=MetricType.COUNTER),
     ),
-    Family(
-        "hw_cpu_cores",
-        "Physical cores online.",
-        Kind.GAUGE,
-        (),
-        of(Cpu, lambda cpu: cpu.cores),
+    *families(
+        "hw_cpu_",
+        reading(Cpu),
+        Row("cores", "Physical CPU cores online."),
+        Row("threads", "Logical CPUs (hardware threads) online."),
+        Row("usage_percent", "CPU usage over the last collection interval, 0 to 100."),
+        Row("used_cores", "Logical CPUs busy over the last collection interval."),
     ),
-    Family(
-        "hw_cpu_threads",
-        "Logical processors online.",
-        Kind.GAUGE,
-        (),
-        of(Cpu, lambda cpu: cpu.threads),
-    ),
-    Family(
-        "hw_cpu_usage_percent",
-        "Busy share of all processors over the last collection interval, 0 to 100.",
-        Kind.GAUGE,
-        (),
-        of(Cpu, lambda cpu: cpu.usage_percent),
-    ),
-    Family(
-        "hw_cpu_used_cores",
-        "Busy logical processors over the last collection interval.",
-        Kind.GAUGE,
-        (),
-        of(Cpu, lambda cpu: cpu.used_cores),
-    ),
-    Family(
-        "hw_memory_total_bytes",
-        "Main memory.",
-        Kind.GAUGE,
-        (),
-        of(Memory, lambda memory: memory.total_bytes),
-    ),
-    Family(
-        "hw_memory_used_bytes",
-        "Main memory that is not available: total minus available.",
-        Kind.GAUGE,
-        (),
-        of(Memory, lambda memory: memory.used_bytes),
-    ),
-    Family(
-        "hw_memory_available_bytes",
-        "Main memory that can be had without swapping.",
-        Kind.GAUGE,
-        (),
-        of(Memory, lambda memory: memory.available_bytes),
-    ),
-    Family(
-        "hw_memory_usage_percent",
-        "Used share of main memory, 0 to 100.",
-        Kind.GAUGE,
-        (),
-        of(Memory, lambda memory: memory.usage_percent),
+    *families(
+        "hw_memory_",
+        reading(Memory),
+        Row("total_bytes", "Total memory (MemTotal)."),
+        Row("used_bytes", "Used memory: total minus available."),
+        Row("available_bytes", "Memory available without swapping (MemAvailable)."),
+        Row("usage_percent", "Memory usage, 0 to 100."),
     ),
 )

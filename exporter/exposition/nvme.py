@@ -1,9 +1,9 @@
 """Families of NVMe disks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from exporter.exposition.family import Family, Kind, Sample
-from exporter.exposition.samples import of_each
+from exporter.exposition.family import Sample, family
+from exporter.exposition.rows import Row, each, families
 from exporter.model.nvme import NvmeControllers, NvmeHealth, NvmeHealths
 from exporter.model.snapshot import Snapshot
 
@@ -20,52 +20,28 @@ def _state(snapshot: Snapshot) -> Iterable[Sample]:
             yield (controller.device, controller.state), 1
 
 
-def _of(
-    name: str,
-    help_text: str,
-    value: Callable[[NvmeHealth], float | None],
-    kind: Kind = Kind.GAUGE,
-) -> Family:
-    samples = of_each(
-        NvmeHealths, lambda found: found.controllers, lambda health: (health.device,), value
-    )
-    return Family(f"hw_nvme_{name}", help_text, kind, ("device",), samples)
-
-
 FAMILIES = (
-    Family(
+    family(
         "hw_nvme_state",
-        "The state the controller is in, always 1; of many controllers those that are not live.",
-        Kind.GAUGE,
-        ("device", "state"),
+        "State of the controller, always 1; of many controllers only those that are not live.",
         _state,
+        *("device", "state"),
     ),
-    _of(
-        "percentage_used_ratio",
-        "Share of its promised life that is used up; may exceed 1.",
-        lambda health: health.percentage_used_ratio,
-    ),
-    _of(
-        "available_spare_ratio",
-        "Share of its spare blocks that is left.",
-        lambda health: health.available_spare_ratio,
-    ),
-    _of(
-        "media_errors_total",
-        "Data that the disk could not give back, since it was made.",
-        lambda health: health.media_errors,
-        Kind.COUNTER,
-    ),
-    _of(
-        "unsafe_shutdowns_total",
-        "How often it lost power without notice, since it was made.",
-        lambda health: health.unsafe_shutdowns,
-        Kind.COUNTER,
-    ),
-    _of("temperature_celsius", "Temperature.", lambda health: health.temperature_celsius),
-    _of(
-        "critical_warning",
-        "Warnings as bits: 1 spare, 2 temperature, 4 reliability, 8 read-only, 16 backup.",
-        lambda health: health.critical_warning,
+    *families(
+        "hw_nvme_",
+        each(NvmeHealths, lambda found: found.controllers, NvmeHealth, "device"),
+        Row(
+            "percentage_used_ratio",
+            "SMART percentage used: share of the rated endurance used up; may exceed 1.",
+        ),
+        Row("available_spare_ratio", "SMART available spare: share of spare blocks left."),
+        Row("media_errors_total", "SMART media errors: data the disk could not return."),
+        Row("unsafe_shutdowns_total", "SMART unsafe shutdowns: power lost without notice."),
+        Row("temperature_celsius", "SMART composite temperature."),
+        Row(
+            "critical_warning",
+            "SMART critical warning bits: 1 spare, 2 temperature, 4 reliability, 8 read-only, "
+            "16 backup.",
+        ),
     ),
 )

@@ -51,7 +51,7 @@ class Pages:
                 self._pack(form, fixed.body)
 
     def body(self, form: Format, *, gzipped: bool) -> bytes | None:
-        """The bytes of the page now; None before the first snapshot."""
+        """Return the bytes of the page now; None before the first snapshot."""
         if self._snapshot is None:
             return None
         now = self._boottime()

@@ -5,10 +5,10 @@ occurred and links that are reduced one by one, and the healthy rest as sums and
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from exporter.exposition.family import Family, Kind, Sample, one
-from exporter.exposition.samples import Samples
+from exporter.exposition.family import Sample, family
+from exporter.exposition.rows import Items, Row, families
 from exporter.model.pcie import Pcie, PcieDevice
 from exporter.model.snapshot import Snapshot
 
@@ -23,7 +23,7 @@ def _cards(snapshot: Snapshot) -> list[PcieDevice]:
 
 
 def _with_link(snapshot: Snapshot) -> Iterable[PcieDevice]:
-    """GPUs always, other cards where they are few or their link is reduced; ports above such."""
+    """Return GPUs, other cards that are few or reduced, and the ports above reduced ones."""
     cards = _cards(snapshot)
     is_small = len(cards) <= MAX_WITH_ALL_LINKS
     shown = {card.device for card in cards if is_small or card.kind == "gpu" or card.is_reduced}
@@ -32,12 +32,11 @@ def _with_link(snapshot: Snapshot) -> Iterable[PcieDevice]:
     return [device for device in pcie.devices if device.device in shown] if pcie else []
 
 
-def _link(value: Callable[[PcieDevice], float | None]) -> Samples:
-    def samples(snapshot: Snapshot) -> Iterable[Sample]:
-        for device in _with_link(snapshot):
-            yield from one(value(device), device.device)
-
-    return samples
+WITH_LINK = Items(
+    ("device",),
+    PcieDevice,
+    lambda snapshot: (((device.device,), device) for device in _with_link(snapshot)),
+)
 
 
 def _errors(snapshot: Snapshot) -> Iterable[Sample]:
@@ -62,7 +61,7 @@ def _links(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 def _info(snapshot: Snapshot) -> Iterable[Sample]:
-    """What is shown with its link or its errors; `/node` lists all devices."""
+    """Yield what is shown with its link or its errors; `/node` lists all devices."""
     pcie = snapshot.reading(Pcie)
     linked = {device.device for device in _with_link(snapshot)}
     for device in pcie.devices if pcie else ():
@@ -71,60 +70,42 @@ def _info(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 FAMILIES = (
-    Family(
+    family(
         "hw_pcie_errors_total",
-        "Errors of one device since boot, by the kernel's names; only those that occurred.",
-        Kind.COUNTER,
-        ("device", "severity", "error"),
+        "PCIe AER errors of one device since boot; only those that occurred.",
         _errors,
+        *("device", "severity", "error"),
     ),
-    Family(
+    family(
         "hw_pcie_all_errors_total",
-        "Errors of all watched devices together since boot; also there while it is zero.",
-        Kind.COUNTER,
-        ("severity",),
+        "PCIe AER errors of all devices together since boot, zeros included.",
         _all_errors,
+        "severity",
     ),
-    Family(
+    family(
         "hw_pcie_links",
-        "Cards by their link: full, reduced (below what both ends can), unknown.",
-        Kind.GAUGE,
-        ("state",),
+        "PCIe devices by link: full, reduced (below what both ends support), unknown.",
         _links,
+        "state",
     ),
-    Family(
-        "hw_pcie_link_speed_bytes_per_second",
-        "Speed of one lane in one direction now; GPUs slow down while they are idle.",
-        Kind.GAUGE,
-        ("device",),
-        _link(lambda device: device.speed_bytes_per_second),
+    *families(
+        "hw_pcie_link_",
+        WITH_LINK,
+        Row(
+            "speed_bytes_per_second",
+            "Current PCIe link speed of one lane in one direction; idle GPUs lower it.",
+        ),
+        Row(
+            "speed_max_bytes_per_second",
+            "Maximum PCIe link speed of one lane in one direction.",
+        ),
+        Row("width", "Current PCIe link width, in lanes."),
+        Row("width_max", "Maximum PCIe link width, in lanes."),
     ),
-    Family(
-        "hw_pcie_link_speed_max_bytes_per_second",
-        "Speed of one lane in one direction that the device can have.",
-        Kind.GAUGE,
-        ("device",),
-        _link(lambda device: device.speed_max_bytes_per_second),
-    ),
-    Family(
-        "hw_pcie_link_width",
-        "Lanes of the link now.",
-        Kind.GAUGE,
-        ("device",),
-        _link(lambda device: device.width),
-    ),
-    Family(
-        "hw_pcie_link_width_max",
-        "Lanes the device can have.",
-        Kind.GAUGE,
-        ("device",),
-        _link(lambda device: device.width_max),
-    ),
-    Family(
+    family(
         "hw_pcie_info",
-        "What the device is and the port right above it; always 1.",
-        Kind.GAUGE,
-        ("device", "parent", "class", "slot"),
+        "Class, slot and parent port of the PCIe device; always 1.",
         _info,
+        *("device", "parent", "class", "slot"),
     ),
 )

@@ -1,20 +1,13 @@
-"""Families of pressure."""
+"""Families of pressure stall information (PSI)."""
 
-from exporter.exposition.family import Family, Kind
-from exporter.exposition.samples import of_each
-from exporter.model.pressure import Pressures
+from exporter.exposition.rows import Row, each, families
+from exporter.model.pressure import Pressure, Pressures
 
-FAMILIES = (
-    Family(
-        "hw_pressure_seconds_total",
-        "Time in which some, or all (full), tasks waited for the resource.",
-        Kind.COUNTER,
-        ("resource", "kind"),
-        of_each(
-            Pressures,
-            lambda found: found.pressures,
-            lambda pressure: (pressure.resource, pressure.kind),
-            lambda pressure: pressure.seconds,
-        ),
+FAMILIES = families(
+    "hw_pressure_",
+    each(Pressures, lambda found: found.pressures, Pressure, "resource", "kind"),
+    Row(
+        "seconds_total",
+        "Pressure stall (PSI): time in which some, or all (full), tasks waited for the resource.",
     ),
 )

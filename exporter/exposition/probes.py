@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from exporter.exposition.family import Family, Kind, Sample
+from exporter.exposition.family import Family, MetricType, Sample, family
 from exporter.model.gpu import Gpus
 from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState
 from exporter.model.snapshot import Snapshot
@@ -15,14 +15,19 @@ def _states(snapshot: Snapshot) -> tuple[ProbeState, ...]:
 
 def _values(snapshot: Snapshot) -> Iterable[Sample]:
     for probe in _states(snapshot):
-        for said in probe.values:
-            yield (probe.name, said.event_type, said.entity), said.value
+        for record in probe.values:
+            yield (probe.name, record.event_type, record.entity), record.value
 
 
 def _lines(snapshot: Snapshot) -> Iterable[Sample]:
     for probe in _states(snapshot):
         for result, count in probe.lines:
             yield (probe.name, result), count
+
+
+def _up(snapshot: Snapshot) -> Iterable[Sample]:
+    for probe in _states(snapshot):
+        yield (probe.name,), probe.up
 
 
 def _restarts(snapshot: Snapshot) -> Iterable[Sample]:
@@ -34,39 +39,35 @@ def _restarts(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 FAMILIES = (
-    Family(
+    family(
         "hw_exporter_probe_up",
-        "Whether the external probe has spoken within its deadline.",
-        Kind.GAUGE,
-        ("probe",),
-        lambda snapshot: [((probe.name,), probe.up) for probe in _states(snapshot)],
+        "Whether the external probe has printed a line within its deadline.",
+        _up,
+        "probe",
     ),
-    Family(
+    family(
         "hw_exporter_probe_lines_total",
-        "Lines of the external probe by what became of them (good, bad, dropped).",
-        Kind.COUNTER,
-        ("probe", "result"),
+        "Lines of the external probe by result (good, bad, dropped).",
         _lines,
+        *("probe", "result"),
     ),
-    Family(
+    family(
         "hw_exporter_probe_restarts_total",
-        "How often the probe ended or had to be ended, and was started again.",
-        Kind.COUNTER,
-        ("probe",),
+        "Restarts of the probe.",
         _restarts,
+        "probe",
     ),
-    Family(
+    family(
         "hw_probe_value",
-        "The last number an external probe gave for this kind of event and entity.",
-        Kind.GAUGE,
-        ("probe", "event_type", "entity"),
+        "Last value of an external probe for this type of event and entity.",
         _values,
+        *("probe", "event_type", "entity"),
     ),
 )
 
 
 def named_by_probes(snapshot: Snapshot) -> tuple[Family, ...]:
-    """The families that external probes name themselves, in the order of their names.
+    """Return the families that external probes name themselves, in the order of their names.
 
     The first to name a family decides its type, help and labels; what differs is left out.
     """
@@ -80,7 +81,9 @@ def named_by_probes(snapshot: Snapshot) -> tuple[Family, ...]:
 def _family(leader: ProbeMetric) -> Family:
     labels = tuple(name for name, _ in leader.labels)
     help_text = leader.help or "Measured by an external probe."
-    return Family(leader.name, help_text, Kind(leader.kind), labels, _samples_like(leader, labels))
+    return Family(
+        leader.name, help_text, MetricType(leader.kind), labels, _samples_like(leader, labels)
+    )
 
 
 def _samples_like(

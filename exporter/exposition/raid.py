@@ -2,40 +2,33 @@
 
 from collections.abc import Iterable
 
-from exporter.exposition.family import Family, Kind, Sample
-from exporter.exposition.samples import of_each
-from exporter.model.raid import MdArrays
+from exporter.exposition.family import Sample, family, one
+from exporter.exposition.rows import Row, each, families
+from exporter.model.raid import MdArray, MdArrays
 from exporter.model.snapshot import Snapshot
+
+ARRAYS = each(MdArrays, lambda found: found.arrays, MdArray, "device")
 
 
 def _disks(snapshot: Snapshot) -> Iterable[Sample]:
-    found = snapshot.reading(MdArrays)
-    for array in found.arrays if found else ():
-        yield (array.device, "active"), array.active_disks
-        yield (array.device, "failed"), array.failed_disks
-        yield (array.device, "spare"), array.spare_disks
-        if array.missing_disks is not None:
-            yield (array.device, "missing"), array.missing_disks
+    for labels, array in ARRAYS.read(snapshot):
+        yield from one(array.active_disks, *labels, "active")
+        yield from one(array.failed_disks, *labels, "failed")
+        yield from one(array.spare_disks, *labels, "spare")
+        yield from one(array.missing_disks, *labels, "missing")
 
 
 FAMILIES = (
-    Family(
+    family(
         "hw_md_disks",
         "Disks of the array: active, failed, spare, missing.",
-        Kind.GAUGE,
-        ("device", "state"),
         _disks,
+        *("device", "state"),
     ),
-    Family(
-        "hw_md_degraded",
-        "How many disks the array is short of; 0 when it is whole.",
-        Kind.GAUGE,
-        ("device",),
-        of_each(
-            MdArrays,
-            lambda found: found.arrays,
-            lambda array: (array.device,),
-            lambda array: array.missing_disks,
-        ),
+    *families(
+        "hw_md_",
+        ARRAYS,
+        Row("degraded", "Disks the array is missing; 0 when it is complete.", "missing_disks"),
+        Row("resync_ratio", "Progress of a resync or rebuild, 0 to 1; absent without one."),
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from exporter.exposition.family import Family, Kind
+from exporter.exposition.family import Family, MetricType
 from exporter.model.snapshot import Snapshot
 
 MAX_FAMILY_SERIES = 2000
@@ -26,7 +26,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The bytes of some families, how many series they hold, and what had to be left out."""
+    """The bytes of some families, how many series they hold, and what was dropped."""
 
     body: bytes
     series: int
@@ -34,15 +34,15 @@ class Rendered:
 
 
 def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rendered:
-    """The families' samples of one snapshot as UTF-8 text; `node` is the first label of each."""
+    """Return the samples of one snapshot as UTF-8 text; `node` is the first label of each."""
     lines: list[str] = []
     dropped = []
     series = 0
     node = _escaped(snapshot.node)
     for family in families:
-        samples, left_out = _distinct(family, snapshot)
-        if left_out:
-            dropped.append((family.name, left_out))
+        samples, surplus = _distinct(family, snapshot)
+        if surplus:
+            dropped.append((family.name, surplus))
         if not samples:
             continue
         series += len(samples)
@@ -58,26 +58,26 @@ def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rend
 
 
 def _distinct(family: Family, snapshot: Snapshot) -> tuple[dict[tuple[str, ...], float], int]:
-    """The family's samples by their labels, and how many were one too many or there twice."""
+    """Return the samples by their labels, and how many were one too many or there twice."""
     samples: dict[tuple[str, ...], float] = {}
-    left_out = 0
+    surplus = 0
     for values, number in family.samples(snapshot):
         if values in samples or len(samples) >= MAX_FAMILY_SERIES:
-            left_out += 1
+            surplus += 1
         else:
             samples[values] = number
-    return samples, left_out
+    return samples, surplus
 
 
 def _heading(family: Family, form: Format) -> tuple[str, str]:
-    kind, name = family.kind, family.name
-    if form is Format.OPENMETRICS and kind is Kind.COUNTER:
+    metric_type, name = family.type, family.name
+    if form is Format.OPENMETRICS and metric_type is MetricType.COUNTER:
         if name.endswith("_total"):
             name = name.removesuffix("_total")
         else:
-            kind = Kind.GAUGE  # OpenMetrics has no counter without _total
+            metric_type = MetricType.GAUGE  # OpenMetrics has no counter without _total
     help_text = family.help.replace("\\", r"\\").replace("\n", r"\n")
-    return f"# HELP {name} {help_text}\n", f"# TYPE {name} {kind.value}\n"
+    return f"# HELP {name} {help_text}\n", f"# TYPE {name} {metric_type.value}\n"
 
 
 def _escaped(value: str) -> str:

@@ -6,13 +6,11 @@ no limits.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
-from exporter.exposition.family import Family, Kind, Sample
-from exporter.exposition.samples import Samples, of_each
-from exporter.model.sensors import EnergyMeters, Sensor, Sensors
-from exporter.model.snapshot import Snapshot
+from exporter.exposition.rows import Items, Row, each, families
+from exporter.model.sensors import EnergyMeter, EnergyMeters, Sensor, Sensors
 
 CORE = re.compile(r"Core [0-9]+")
 MAX_CORES_SHOWN = 4
@@ -25,7 +23,7 @@ def _of_kind(sensors: Sensors, kind: str) -> list[Sensor]:
 
 
 def _temperatures(sensors: Sensors) -> list[Sensor]:
-    """The temperatures that are shown."""
+    """Return the temperatures that are shown."""
     shown = _with_hottest_cores(_of_kind(sensors, "temperature"))
     if len(shown) <= MAX_TEMPERATURES_SHOWN:
         return shown
@@ -37,7 +35,7 @@ def _temperatures(sensors: Sensors) -> list[Sensor]:
 
 
 def _with_hottest_cores(temperatures: list[Sensor]) -> list[Sensor]:
-    """The temperatures, with one core instead of many of one processor."""
+    """Return the temperatures, with one core instead of many of one processor."""
     cores: dict[str, list[Sensor]] = {}
     for sensor in temperatures:
         if CORE.fullmatch(sensor.sensor):
@@ -48,55 +46,46 @@ def _with_hottest_cores(temperatures: list[Sensor]) -> list[Sensor]:
     return [*others, *(replace(core, sensor=HOTTEST_CORE) for core in hottest)]
 
 
-def _labels(sensor: Sensor) -> tuple[str, ...]:
-    return sensor.hw_id, sensor.hw_name, sensor.sensor
+def _sensors(select: Callable[[Sensors], list[Sensor]]) -> Items:
+    return each(Sensors, select, Sensor, "hw_id", "hw_name", "sensor")
 
 
-def _of(kind: str) -> Samples:
-    return of_each(
-        Sensors, lambda sensors: _of_kind(sensors, kind), _labels, lambda sensor: sensor.value
-    )
-
-
-def _family(name: str, help_text: str, kind: str) -> Family:
-    return Family(name, help_text, Kind.GAUGE, ("hw_id", "hw_name", "sensor"), _of(kind))
-
-
-def _limits(snapshot: Snapshot) -> Iterable[Sample]:
-    sensors = snapshot.reading(Sensors)
-    for sensor in _temperatures(sensors) if sensors else ():
-        for limit_type, limit in sensor.limits:
-            yield (*_labels(sensor), limit_type), limit
-
+TEMPERATURES = _sensors(_temperatures)
 
 FAMILIES = (
-    Family(
-        "hw_temperature_celsius",
-        "Temperature; a node with many sensors shows the main one of each device.",
-        Kind.GAUGE,
-        ("hw_id", "hw_name", "sensor"),
-        of_each(Sensors, _temperatures, _labels, lambda sensor: sensor.value),
-    ),
-    Family(
-        "hw_temperature_limit_celsius",
-        "Limit of the temperature: high.degraded or high.critical.",
-        Kind.GAUGE,
-        ("hw_id", "hw_name", "sensor", "hw_limit_type"),
-        _limits,
-    ),
-    _family("hw_fan_speed_rpm", "Turns of the fan in a minute.", "fan"),
-    _family("hw_voltage_volts", "Voltage.", "voltage"),
-    _family("hw_power_watts", "Power drawn.", "power"),
-    Family(
-        "hw_energy_joules_total",
-        "Energy used.",
-        Kind.COUNTER,
-        ("hw_type", "hw_id"),
-        of_each(
-            EnergyMeters,
-            lambda found: found.meters,
-            lambda meter: (meter.hw_type, meter.hw_id),
-            lambda meter: meter.energy_joules,
+    *families(
+        "hw_temperature_",
+        TEMPERATURES,
+        Row(
+            "celsius",
+            "Temperature; a node with many sensors shows the main one of each device.",
+            "value",
         ),
+        Row(
+            "limit_celsius",
+            "Temperature limit: high.degraded or high.critical.",
+            "limits",
+            ("hw_limit_type",),
+        ),
+    ),
+    *families(
+        "hw_",
+        _sensors(lambda found: _of_kind(found, "fan")),
+        Row("fan_speed_rpm", "Fan speed in revolutions per minute.", "value"),
+    ),
+    *families(
+        "hw_",
+        _sensors(lambda found: _of_kind(found, "voltage")),
+        Row("voltage_volts", "Voltage.", "value"),
+    ),
+    *families(
+        "hw_",
+        _sensors(lambda found: _of_kind(found, "power")),
+        Row("power_watts", "Power draw.", "value"),
+    ),
+    *families(
+        "hw_",
+        each(EnergyMeters, lambda found: found.meters, EnergyMeter, "hw_type", "hw_id"),
+        Row("energy_joules_total", "Energy consumption (RAPL)."),
     ),
 )

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
-from exporter.exposition.family import Family, Kind
+from exporter.exposition.family import Family, MetricType
 from exporter.exposition.live import LiveFamily
 
 ROWS: list[Family | LiveFamily] = [*FAMILIES, *LIVE_FAMILIES]
@@ -28,7 +28,7 @@ def test_a_row_follows_the_conventions(row: Family | LiveFamily) -> None:
     """Prefix, spelling, a sentence of help, and `_total` behind counters and nothing else."""
     assert re.fullmatch(r"hw_[a-z0-9]+(_[a-z0-9]+)*", row.name)
     assert re.fullmatch(r"[A-Z].*\.", row.help), "help is a sentence"
-    is_counter = row.kind is Kind.COUNTER
+    is_counter = row.type is MetricType.COUNTER
     assert row.name.endswith("_total") == (is_counter and row.name not in NOT_TOTAL)
 
 

@@ -1,8 +1,8 @@
-"""The family that counts devices beyond the number that is shown at most."""
+"""The family that counts devices beyond the configured maximum."""
 
 from collections.abc import Iterable
 
-from exporter.exposition.family import Family, Kind, Sample
+from exporter.exposition.family import Sample, family
 from exporter.model.disk import Disks
 from exporter.model.filesystem import Filesystems
 from exporter.model.infiniband import Infiniband
@@ -10,8 +10,7 @@ from exporter.model.network import Network
 from exporter.model.snapshot import Snapshot
 
 
-def _left_out(snapshot: Snapshot) -> Iterable[Sample]:
-    """A kind that is shown whole has no sample."""
+def _truncated(snapshot: Snapshot) -> Iterable[Sample]:
     for kind, reading in (
         ("interface", snapshot.reading(Network)),
         ("infiniband_port", snapshot.reading(Infiniband)),
@@ -23,11 +22,10 @@ def _left_out(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 FAMILIES = (
-    Family(
+    family(
         "hw_exporter_devices_truncated",
-        "Devices beyond devices.max_per_kind; only kinds that are not shown whole.",
-        Kind.GAUGE,
-        ("kind",),
-        _left_out,
+        "Devices not shown because there are more than devices.max_per_kind; absent without any.",
+        _truncated,
+        "kind",
     ),
 )

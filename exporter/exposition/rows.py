@@ -1,0 +1,135 @@
+"""Families as rows of a table: a metric is a name, a HELP text and the field it shows."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from exporter.exposition.family import Family, MetricType, Sample, type_of
+from exporter.model.snapshot import Snapshot
+
+R = TypeVar("R")
+I = TypeVar("I")  # noqa: E741 - an item of a reading
+
+Read = Callable[[Snapshot], Iterable[tuple[tuple[str, ...], Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What has samples of its own: the names of its labels, its class, and how to find all."""
+
+    labels: tuple[str, ...]
+    kind: type
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric of each item: its name behind the prefix, and the field of the item it shows.
+
+    The field has the name of the metric, or that without `_total`, unless it is given. One that
+    holds several numbers names their `labels`; one that holds a word is a state set over
+    `states`: 1 for what it is, 0 for the others. Where there are more samples than
+    `max_with_zeros`, zeros are left out.
+    """
+
+    name: str
+    help: str
+    field: str = ""
+    labels: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    digits: int | None = None
+    max_with_zeros: int | None = None
+    type: MetricType | None = None  # where the name does not tell
+
+    def family(self, prefix: str, items: Items) -> Family:
+        """Return the family of this row; raises AttributeError for a field that is not there."""
+        name = prefix + self.name
+        field = self.field or self.name
+        if not hasattr(items.kind, field):
+            field = field.removesuffix("_total")
+            getattr(items.kind, field)
+        return Family(
+            name,
+            self.help,
+            self.type or type_of(name),
+            (*items.labels, *self.labels),
+            self._samples(items.read, attrgetter(field)),
+        )
+
+    def _samples(
+        self, read: Read, value_of: Callable[[Any], Any]
+    ) -> Callable[[Snapshot], Iterable[Sample]]:
+        def samples(snapshot: Snapshot) -> Iterable[Sample]:
+            for labels, item in read(snapshot):
+                value = value_of(item)
+                if isinstance(value, str):
+                    value = _state_set(value, self.states)
+                if isinstance(value, tuple):
+                    for *more, number in value:
+                        yield (*labels, *more), number
+                elif value is not None:
+                    yield labels, value if self.digits is None else round(value, self.digits)
+
+        return samples if self.max_with_zeros is None else _sparing(samples, self.max_with_zeros)
+
+
+def families(prefix: str, items: Items, *rows: Row) -> tuple[Family, ...]:
+    """Return one family for each row, with a sample for each item that knows the value."""
+    return tuple(row.family(prefix, items) for row in rows)
+
+
+def reading(kind: type) -> Items:
+    """Return the reading of this class as the only item, without labels."""
+
+    def read(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Any]]:
+        value = snapshot.reading(kind)
+        return () if value is None else (((), value),)
+
+    return Items((), kind, read)
+
+
+def each(kind: type[R], items: Callable[[R], Iterable[I]], item: type[I], *labels: str) -> Items:
+    """Return the items of a reading; each label is the item's field of that name."""
+    getters = [attrgetter(label) for label in labels]
+
+    def read(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Any]]:
+        value = snapshot.reading(kind)
+        for one in () if value is None else items(value):
+            yield tuple(get(one) for get in getters), one
+
+    return Items(labels, item, read)
+
+
+def info(
+    name: str, help_text: str, items: Items, labels: tuple[str, ...], fields: tuple[str, ...] = ()
+) -> Family:
+    """Return a family that is always 1; its labels are fields of the item, empty if unknown."""
+    getters = [attrgetter(field) for field in fields or labels]
+
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        for own, item in items.read(snapshot):
+            yield (*own, *(_text(get(item)) for get in getters)), 1
+
+    return Family(name, help_text, MetricType.GAUGE, (*items.labels, *labels), samples)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - any field of an item
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _state_set(value: str, states: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    known = states if value in states else (*states, value)
+    return tuple((state, int(state == value)) for state in known)
+
+
+def _sparing(
+    samples: Callable[[Snapshot], Iterable[Sample]], allowed: int
+) -> Callable[[Snapshot], Iterable[Sample]]:
+    def sparing(snapshot: Snapshot) -> Iterable[Sample]:
+        every = list(samples(snapshot))
+        return every if len(every) <= allowed else [sample for sample in every if sample[1]]
+
+    return sparing
