@@ -31,7 +31,9 @@ from exporter.sources.interface import Releasable
 from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
 from exporter.web.guard import GuardedServer
+from exporter.web.installation import installation
 from exporter.web.listening import is_taken, listening_sockets
+from exporter.web.live import LivePages
 from exporter.web.places import Limits
 from exporter.web.routes import Routes
 from exporter.web.security import Security
@@ -92,6 +94,8 @@ class App:
         self._stop = asyncio.Event()
         self.needs_restart = False
         self._pages = Pages(boottime_now, self._moment)
+        here = installation(config, identity.container_variables)
+        self._live = LivePages(identity.version, here)
         self._routes = Routes(
             identity.version,
             self,
@@ -101,6 +105,7 @@ class App:
                 "/-/quiesce": self._release_hardware,
                 "/-/resume": self._resume_hardware,
             },
+            live=self._live,
         )
         self._server = GuardedServer(self._routes.handle, self._limits(), self._security.context)
         self._collector = self._build_collector()
@@ -229,6 +234,7 @@ class App:
     def _publish(self, snapshot: Snapshot) -> None:
         self._latest = snapshot
         self._pages.publish(snapshot)
+        self._live.publish(snapshot)
         asyncio.get_running_loop().call_soon(self._pages.warm)
         if self._late_driver.needs_restart(snapshot) and not self._stop.is_set():
             log.warning(RESTART)

@@ -1,6 +1,7 @@
 """The command line: from arguments and environment to an exit code."""
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -32,6 +33,9 @@ def _open_standard_streams() -> None:
     os.close(descriptor)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal of few characters is no error
+            stream.reconfigure(errors="replace")
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -8,6 +8,9 @@ from pathlib import Path
 from exporter.model.label import clean_text
 
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
+CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
+"""What Kubernetes and container engines set for the processes that they start."""
+
 KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 
 
@@ -19,6 +22,7 @@ class Identity:
     node: str
     hostname: str
     child_environment: Mapping[str, str]
+    container_variables: Mapping[str, str]
 
 
 def identify(environment: Mapping[str, str]) -> Identity:
@@ -29,6 +33,9 @@ def identify(environment: Mapping[str, str]) -> Identity:
         node=clean_text(environment.get("NODE_NAME", "")) or hostname,
         hostname=hostname,
         child_environment=child_environment(environment),
+        container_variables={
+            name: environment[name] for name in CONTAINER_VARIABLES if environment.get(name)
+        },
     )
 
 

@@ -25,6 +25,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run_commands(commands)
     _add_reading_commands(commands)
     _add_rules_command(commands)
+    _add_config_command(commands)
+    _add_other_commands(commands)
     _add_selfcheck_command(commands)
     return parser
 
@@ -115,6 +117,19 @@ def _add_run_commands(commands: Commands) -> None:
 
 
 def _add_reading_commands(commands: Commands) -> None:
+    _reading_command(
+        commands, "status", "status:status", "show the node on one screen: verdict, causes, GPUs"
+    )
+    _reading_command(commands, "ps", "status:ps", "list the processes on GPUs")
+    _reading_command(commands, "top", "top:top", "show the status live", has_json=False)
+    _reading_command(
+        commands,
+        "doctor",
+        "status:doctor",
+        "say what can be read here and what not, why, and the fix; exit code 0 all, 2 not all,"
+        " 3 unknown",
+    )
+    _add_why_command(commands)
     faults = _reading_command(
         commands,
         "faults",
@@ -139,6 +154,49 @@ def _add_reading_commands(commands: Commands) -> None:
         "print one reading as the page /metrics, then end",
         has_json=False,
     )
+
+
+def _add_why_command(commands: Commands) -> None:
+    why = _reading_command(
+        commands, "why", "why:why", "say why a process, component or pod is slow or broken"
+    )
+    why.add_argument(
+        "name", nargs="?", metavar="PID|COMPONENT|POD", help="without it the whole node"
+    )
+    why.add_argument("--all", action="store_true", help="name also what is well")
+    why.add_argument(
+        "--ask",
+        metavar="URL",
+        help="hand the redacted JSON to this OpenAI-compatible endpoint and print its answer;"
+        " the key is OPENAI_API_KEY",
+    )
+    why.add_argument("--model", default="default", help="the model that --ask names")
+    why.add_argument(
+        "--show-prompt", action="store_true", help="print what --ask would send, or sends"
+    )
+
+
+def _add_config_command(commands: Commands) -> None:
+    config = commands.add_parser("config", help="look at the configuration", allow_abbrev=False)
+    parts = config.add_subparsers(title="parts", metavar="PART", required=True)
+    for name, help_ in (
+        ("show", "print every key as it is in force, secrets left out"),
+        ("check", "check files, environment and flags"),
+    ):
+        part = _command(parts, name, f"config:{name}", help_)
+        _add_config_option(part, is_top=False)
+        part.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_other_commands(commands: Commands) -> None:
+    assets = _command(
+        commands, "assets", "assets:assets", "write out dashboards, alerts, runbooks, manifests"
+    )
+    assets.add_argument("directory", metavar="DIR", help="a folder; nothing in it is overwritten")
+    completion = _command(
+        commands, "completion", "completion:completion", "print completions for a shell"
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def _add_rules_command(commands: Commands) -> None:

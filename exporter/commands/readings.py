@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
@@ -198,5 +198,14 @@ def document_in(readings: Readings, path: str, response: Response) -> dict[str, 
         raise CommandError(f"{readings.origin}{path}: {error}", EXIT_UNKNOWN) from error
     if response.status != OK:
         sentence = document.get("error") or f"{path} answers {response.status}"
-        raise CommandError(str(sentence), EXIT_UNKNOWN)
-    return document
+        raise CommandError(_printable(str(sentence)), EXIT_UNKNOWN)
+    return cast("dict[str, Any]", _printable(document))
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can hold
+    """Replace what a terminal would obey: who answers may be anybody."""
+    if isinstance(value, str):
+        return "".join(char if char.isprintable() else "?" for char in value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(each) for key, each in value.items()}
+    return [_printable(each) for each in value] if isinstance(value, list) else value

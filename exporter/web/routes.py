@@ -13,11 +13,11 @@ from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.web import documents
-from exporter.web.answer import HTML_TYPE, Answer, PageRequest, error_answer, json_answer
+from exporter.web.answer import Answer, PageRequest, error_answer, json_answer
 from exporter.web.auth import Authenticator, AuthError, Client
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.guard import SERVER_HEADERS
-from exporter.web.landing import landing_page
+from exporter.web.live import LivePages
 from exporter.web.negotiation import wanted_format, wants_gzip
 from exporter.web.processes import processes
 from exporter.web.runbooks import PREFIX as RUNBOOKS
@@ -63,8 +63,11 @@ class Routes:
         status: Status,
         pages: Pages,
         authenticator: Authenticator | None = None,
+        *,
         actions: Mapping[str, Callable[[], None]] = MappingProxyType({}),
+        live: LivePages | None = None,
     ) -> None:
+        self._live = live or LivePages(version)
         self._actions = actions
         self._authenticator = authenticator or Authenticator()
         self._version = version
@@ -73,6 +76,8 @@ class Routes:
         self.requests: Counter[tuple[str, int]] = Counter()
         self._endpoints: dict[str, Endpoint] = {
             "/": self._landing,
+            "/status": self._status_page,
+            "/doctor": self._doctor,
             "/health": self._health,
             "/healthz": self._health,
             "/ready": self._ready,
@@ -177,8 +182,13 @@ class Routes:
         return json_answer(document(snapshot))
 
     def _landing(self, _: PageRequest) -> Answer:
-        page, policy = landing_page(self._version)
-        return Answer(page, HTML_TYPE, headers={"Content-Security-Policy": policy})
+        return self._live.landing(self._status.snapshot(), self._status.boottime())
+
+    def _status_page(self, request: PageRequest) -> Answer:
+        return self._live.status(request, self._status.snapshot(), self._status.boottime())
+
+    def _doctor(self, request: PageRequest) -> Answer:
+        return self._live.doctor(request, self._status.snapshot())
 
 
 def _list_header(request: BaseRequest, name: str) -> str:

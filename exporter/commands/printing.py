@@ -1,0 +1,54 @@
+"""Prints one page of an exporter: as JSON what HTTP answers, else drawn for this terminal."""
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from exporter.commands.invocation import Invocation
+from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.web.status_text import COLUMNS, Screen
+
+Query = Mapping[str, str]
+Draw = Callable[[dict[str, Any], Screen], str]
+
+
+def print_page(
+    invocation: Invocation, path: str, draw: Draw, query: Query | None = None
+) -> dict[str, Any]:
+    """Print the page and return its document; raise CommandError."""
+    readings = connect(invocation)
+    try:
+        with understood(readings):
+            return print_from(readings, invocation, path, draw, query)
+    finally:
+        readings.close()
+
+
+def print_from(
+    readings: Readings,
+    invocation: Invocation,
+    path: str,
+    draw: Draw,
+    query: Query | None = None,
+) -> dict[str, Any]:
+    """Print the page of these readings and return its document; raise CommandError."""
+    response = readings.get(path, query)
+    document = document_in(readings, path, response)
+    if invocation.options.json:
+        print(response.text)
+    else:
+        print(draw(document, screen_of(invocation)).rstrip("\n"))
+    return document
+
+
+def screen_of(invocation: Invocation) -> Screen:
+    """Find out what the terminal shows; NO_COLOR, TERM=dumb and a pipe mean no colour."""
+    environment = invocation.environment
+    is_terminal = sys.stdout.isatty()
+    wants_colour = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return Screen(
+        columns=shutil.get_terminal_size().columns if is_terminal else COLUMNS,
+        colour=is_terminal and wants_colour,
+        unicode=(sys.stdout.encoding or "").lower().replace("-", "") == "utf8",
+    )

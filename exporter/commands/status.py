@@ -1,0 +1,74 @@
+"""`hw-exporter status`, `doctor` and `ps`: one page each."""
+
+from typing import Any
+
+from exporter.commands.invocation import EXIT_OK, Invocation
+from exporter.commands.printing import print_page
+from exporter.web.doctor_text import doctor_text
+from exporter.web.status_text import Screen, status_text
+from exporter.web.units import UNKNOWN, duration, number, ranges, size
+
+EXIT_PROBLEMS = 2
+PS_HEADS = ("PID", "NAME", "USER", "GPUS", "MEMORY", "USE", "STATE", "WORKLOAD")
+PS_RIGHT = frozenset({"PID", "MEMORY", "USE"})
+FEWEST_LAST = 20
+
+
+def status(invocation: Invocation) -> int:
+    """Print the node on one screen; the exit code."""
+    print_page(invocation, "/status", status_text)
+    return EXIT_OK
+
+
+def doctor(invocation: Invocation) -> int:
+    """Print what can be read and what not; the exit code is 2 where something cannot be."""
+    document = print_page(invocation, "/doctor", lambda document, _: doctor_text(document))
+    states = [check["state"] for check in document["checks"]]
+    return EXIT_PROBLEMS if "problem" in states else EXIT_OK
+
+
+def ps(invocation: Invocation) -> int:
+    """Print the processes on GPUs; the exit code."""
+    print_page(invocation, "/processes", ps_text)
+    return EXIT_OK
+
+
+def ps_text(document: dict[str, Any], screen: Screen) -> str:
+    """Draw the table of processes on GPUs; a column in which nothing is known is left out."""
+    rows = [_process(row) for row in document["processes"]]
+    shown = [at for at in range(len(PS_HEADS)) if any(row[at] for row in rows)]
+    table = [[row[at] or UNKNOWN for at in shown] for row in [PS_HEADS, *rows]]
+    widths = [max(len(row[at]) for row in table) for at in range(len(shown))]
+    heads, *lines = [_line(row, table[0], widths, screen) for row in table]
+    lines = [screen.paint(heads, "bold"), *lines] if rows else ["no process is on a GPU"]
+    if document["attribution"] not in (None, "ok"):
+        lines.append(f"not all can be attributed: {document['attribution']} (see doctor)")
+    return "\n".join(screen.finish(lines))
+
+
+def _line(cells: list[str], heads: list[str], widths: list[int], screen: Screen) -> str:
+    *first, last = [
+        f"{cell:>{width}}" if head in PS_RIGHT else f"{cell:<{width}}"
+        for head, cell, width in zip(heads, cells, widths, strict=True)
+    ]
+    line = "  ".join([*first, ""])
+    return (line + screen.cut(last.rstrip(), max(FEWEST_LAST, screen.columns - len(line)))).rstrip()
+
+
+def _process(row: dict[str, Any]) -> tuple[str, ...]:
+    owner = (row["namespace"], row["pod"], row["container"])
+    workload = "/".join(part for part in owner if part)
+    state = row["state"] or ""
+    if row["waits_secs"]:
+        where = f" in {row['waits_in']}" if row["waits_in"] else ""
+        workload = f"{workload} (waits for {duration(row['waits_secs'])}{where})"
+    return (
+        str(row["pid"]),
+        row["name"] or "",
+        row["user"] or "",
+        ranges(row["gpus"]),
+        "" if row["memory"] is None else size(row["memory"]),
+        "" if row["utilization"] is None else number(row["utilization"], "%"),
+        "disk wait" if state == "uninterruptible" else state,
+        workload,
+    )

@@ -1,0 +1,141 @@
+"""`hw-exporter top`: the status, live; plain escape sequences, so that it works over any ssh."""
+
+import os
+import select
+import shutil
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, CommandError, Invocation
+from exporter.commands.printing import screen_of
+from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.web.incidents import incidents
+from exporter.web.status_text import Screen, status_lines, wrap
+
+REFRESH_SECS = 2.0
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+HOME, CLEAR_LINE, CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+KEYS = {"\x1b[A": "up", "k": "up", "\x1b[B": "down", "j": "down", "\x1b[5~": "back"}
+KEYS |= {"\x1b[6~": "on", " ": "on", "q": "quit", "\x03": "quit", "\x1b": "all", "0": "all"}
+HELP = "q quit  arrows scroll  1-9 one fault  0 all"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is looked at: lines scrolled away, and the number of one fault or 0 for all."""
+
+    offset: int = 0
+    fault: int = 0
+
+    def after(self, key: str, page: int) -> "View | None":
+        """Return the view after a key; None to quit."""
+        if key.isdigit() and key != "0":
+            return View(0, int(key))
+        move = {"up": -1, "down": 1, "back": -page, "on": page}
+        name = KEYS.get(key, "")
+        if name == "quit":
+            return None
+        if name == "all":
+            return View()
+        return replace(self, offset=max(0, self.offset + move.get(name, 0)))
+
+
+def top(invocation: Invocation) -> int:
+    """Show the status until q is pressed; the exit code."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise CommandError("top needs a terminal; `hw-exporter status` prints once", EXIT_FAILED)
+    readings = connect(invocation)
+    try:
+        with _terminal():
+            _loop(invocation, readings)
+    finally:
+        readings.close()
+    return EXIT_OK
+
+
+@contextmanager
+def _terminal() -> Iterator[None]:
+    """Take the screen and the keys, and give them back however this ends."""
+    before = termios.tcgetattr(sys.stdin)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGWINCH, lambda *_: None)  # wakes select, so that it is drawn anew
+    try:
+        tty.setcbreak(sys.stdin)
+        print(ENTER, end="", flush=True)
+        yield
+    except KeyboardInterrupt:
+        pass
+    finally:
+        print(LEAVE, end="", flush=True)
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _loop(invocation: Invocation, readings: Readings) -> None:
+    view: View | None = View()
+    while view is not None:
+        status, problem = _read(readings)
+        size = shutil.get_terminal_size()
+        _draw(draw(status, problem, view, screen_of(invocation), size.lines))
+        view = view.after(_key(), size.lines - 3)
+
+
+def _read(readings: Readings) -> tuple[dict[str, Any] | None, str]:
+    """Read the status; nothing old is shown when nobody answers."""
+    try:
+        readings.refresh()
+        with understood(readings):
+            return document_in(readings, "/status", readings.get("/status")), ""
+    except CommandError as error:
+        return None, str(error)
+
+
+def draw(
+    status: dict[str, Any] | None, problem: str, view: View, screen: Screen, rows: int
+) -> list[str]:
+    """Return one screen: the status, or the sentence why there is none, and the keys."""
+    foot = screen.paint(HELP, "muted")
+    if status is None:
+        return [
+            *(screen.paint(line, "critical") for line in wrap(problem, screen.columns)),
+            "",
+            foot,
+        ]
+    roots = incidents(status["faults"])
+    if view.fault:
+        chosen = roots[view.fault - 1 : view.fault]
+        status = {**status, "gpus": [], "workloads": [], "unread": [], "faults": _faults_of(chosen)}
+    lines = status_lines(status, screen)
+    if view.fault and view.fault > len(roots):
+        lines = screen.finish([f"there is no fault {view.fault}; there are {len(roots)}"])
+    room = max(1, rows - 1)
+    first = min(view.offset, max(0, len(lines) - room))
+    return [*lines[first : first + room], foot]
+
+
+def _faults_of(roots: list[Any]) -> list[dict[str, Any]]:
+    return [node.fault for root in roots for _, node in root.walk()]
+
+
+def _draw(lines: list[str]) -> None:
+    text = f"{CLEAR_LINE}\r\n".join(lines)
+    print(f"{HOME}{text}{CLEAR_LINE}{CLEAR_BELOW}", end="", flush=True)
+
+
+def _key() -> str:
+    """Wait for a key until it is time to read again."""
+    try:
+        ready, _, _ = select.select([sys.stdin], [], [], REFRESH_SECS)
+    except InterruptedError:
+        return ""
+    return os.read(sys.stdin.fileno(), 16).decode("ascii", "ignore") if ready else ""

@@ -1,0 +1,71 @@
+"""`hw-exporter why`: the causal path for a process, a component, a pod, or the whole node."""
+
+import re
+from typing import Any
+
+from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.printing import Query, print_from
+from exporter.commands.readings import OK, Readings, connect, document_in, understood
+from exporter.web.why_text import why_text
+
+NOT_FOUND = 404
+GPU_NUMBER = re.compile(r"gpu[ -]?(\d{1,3})", re.IGNORECASE)
+
+
+def why(invocation: Invocation) -> int:
+    """Print why something is slow or broken; the exit code."""
+    options = invocation.options
+    readings = connect(invocation)
+    try:
+        with understood(readings):
+            query = _query(readings, options.name)
+            if options.ask or options.show_prompt:
+                from exporter.commands.ask import ask_model  # noqa: PLC0415 - where it is asked for
+
+                document = document_in(readings, "/why", readings.get("/why", query))
+                return ask_model(invocation, document)
+            everything = {"all": "1"} if options.all else {}
+            print_from(
+                readings,
+                invocation,
+                "/why",
+                lambda document, _: why_text(document, everything=options.all),
+                {**query, **everything},
+            )
+    finally:
+        readings.close()
+    return EXIT_OK
+
+
+def _query(readings: Readings, name: str | None) -> Query:
+    """Turn a pid, the name or id of a component, or a pod into what /why understands."""
+    if name is None:
+        return {}
+    if name.isascii() and name.isdigit():
+        return {"pid": name}
+    gpu = GPU_NUMBER.fullmatch(name)
+    query = {"hw_id": f"GPU {gpu[1]}" if gpu else name}
+    if readings.get("/why", query).status != NOT_FOUND:
+        return query
+    workloads = _workloads(readings, name)
+    if not workloads:
+        raise CommandError(f"no process, component or pod {name!r} is known here", EXIT_UNKNOWN)
+    if len(workloads) > 1:
+        raise CommandError(f"{name} is one of: {', '.join(sorted(workloads))}", EXIT_UNKNOWN)
+    return {"hw_id": workloads.pop()}
+
+
+def _workloads(readings: Readings, name: str) -> set[str]:
+    """Return the ids of the workloads whose pod, or namespace and pod, has this name."""
+    response = readings.get("/processes")
+    if response.status != OK:
+        return set()
+    return {
+        "/".join(part for part in _owner(row) if part)
+        for row in document_in(readings, "/processes", response)["processes"]
+        if name in (row["pod"], f"{row['namespace']}/{row['pod']}", row["container"])
+    }
+
+
+def _owner(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["namespace"], row["pod"], row["container"]

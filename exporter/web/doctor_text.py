@@ -1,0 +1,25 @@
+"""`/doctor` in lines for people: what was looked at, what was found, and the fix."""
+
+from typing import Any
+
+MARKS = {"ok": "ok", "note": "note", "problem": "PROBLEM"}
+
+
+def doctor_text(document: dict[str, Any]) -> str:
+    """Return the checks, one line each with the fix below."""
+    width = max((len(check["name"]) for check in document["checks"]), default=0)
+    lines = []
+    for check in document["checks"]:
+        lines.append(f"{MARKS[check['state']]:<7}  {check['name']:<{width}}  {check['found']}")
+        if check["fix"]:
+            lines.append(f"{'':<7}  {'':<{width}}  fix: {check['fix']}")
+    problems = sum(check["state"] == "problem" for check in document["checks"])
+    lines.append("")
+    lines.append(f"{document['node']}: {_summary(problems)}")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(problems: int) -> str:
+    if not problems:
+        return "everything that is here can be read"
+    return f"{problems} thing{'s' if problems > 1 else ''} cannot be read"

@@ -1,0 +1,47 @@
+"""How this process was installed: in a container or on the host, and what it may look at."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from exporter.config import Config
+
+CONTAINER_SIGNS = ("/.dockerenv", "/run/.containerenv")
+MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys", "/": "/host"}
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What does not change while the process lives; `unmounted` are folders of the host."""
+
+    in_container: bool = False
+    in_kubernetes: bool = False
+    unmounted: tuple[str, ...] = ()
+    uid: int = 0
+    gpu_backend: str = "auto"
+    kernel_log_enabled: bool = True
+    kernel_log_path: str = "/dev/kmsg"
+    faults_enabled: bool = True
+    interval_secs: float = 15.0
+
+
+def installation(
+    config: Config,
+    container_variables: Mapping[str, str],
+    exists: Callable[[str], bool] = os.path.exists,
+) -> Installation:
+    """Look once; `config` has its roots resolved, the variables are those of a container engine."""
+    in_container = bool(container_variables) or any(map(exists, CONTAINER_SIGNS))
+    roots = (config.sources.proc_root, config.sources.sys_root, config.sources.host_root)
+    unmounted = [MOUNTS[root] for root in roots if root in MOUNTS]
+    return Installation(
+        in_container=in_container,
+        in_kubernetes="KUBERNETES_SERVICE_HOST" in container_variables,
+        unmounted=tuple(unmounted) if in_container else (),
+        uid=os.geteuid(),
+        gpu_backend=config.gpu.backend,
+        kernel_log_enabled=config.kernel_log.enabled and config.metrics.enabled.kernel_log,
+        kernel_log_path=config.kernel_log.path,
+        faults_enabled=config.faults.enabled,
+        interval_secs=config.metrics.collect_interval_secs,
+    )

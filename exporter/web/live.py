@@ -1,0 +1,128 @@
+"""Answers `/`, `/status` and `/doctor`: drawn once per snapshot, ages added at each request."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from exporter.model.snapshot import Snapshot
+from exporter.web.answer import (
+    HTML_TYPE,
+    JSON_TYPE,
+    NO_STORE,
+    PLAIN_TYPE,
+    Answer,
+    PageRequest,
+    error_answer,
+    json_answer,
+)
+from exporter.web.checks import doctor_document
+from exporter.web.documents import to_json
+from exporter.web.history import History
+from exporter.web.installation import Installation
+from exporter.web.negotiation import Form, wanted_form
+from exporter.web.parameters import MalformedQuery, parameters
+from exporter.web.status import status_document
+
+OLD_INTERVALS = 3
+OLD_SECS_AT_LEAST = 30.0
+NOT_YET = "the first collection has not ended yet"
+AGE_MARK = "\x00AGE\x00"
+"""Stands where the age of the reading is written at each request."""
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """One snapshot as it was drawn; the parts come when they are first asked for."""
+
+    snapshot: Snapshot
+    document: dict[str, Any]
+    json: bytes = b""
+    html: tuple[bytes, bytes] | None = None
+
+
+@dataclass(slots=True)
+class LivePages:
+    """Draws the node at a glance; `history` is fed with every snapshot that is published."""
+
+    version: str
+    here: Installation = field(default_factory=Installation)
+    history: History = field(default_factory=History)
+    _drawn: _Drawn | None = None
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Remember what the sparklines show."""
+        self.history.add(snapshot)
+
+    @property
+    def old_secs(self) -> float:
+        """Return the age in seconds from which a reading is marked as old."""
+        return max(OLD_INTERVALS * self.here.interval_secs, OLD_SECS_AT_LEAST)
+
+    def landing(self, snapshot: Snapshot | None, boottime: float) -> Answer:
+        """Answer with the page."""
+        from exporter.web.html import policy  # noqa: PLC0415 - memory that only a browser costs
+        from exporter.web.live_page import age_html, live_page, waiting_page  # noqa: PLC0415 - same
+
+        headers = {**NO_STORE, "Content-Security-Policy": policy(with_script=True)}
+        if snapshot is None or not snapshot.readings:
+            before, after = _split(waiting_page(snapshot.node if snapshot else "", self.version))
+            age = age_html(None, self.old_secs)
+        else:
+            drawn = self._draw(snapshot)
+            if drawn.html is None:
+                drawn.html = _split(live_page(drawn.document))
+            before, after = drawn.html
+            age = age_html(_age(snapshot, boottime), self.old_secs)
+        return Answer(before + age.encode() + after, HTML_TYPE, headers=headers)
+
+    def status(self, request: PageRequest, snapshot: Snapshot | None, boottime: float) -> Answer:
+        """Answer with the document, as JSON, as a page, or as text of 80 columns."""
+        try:
+            form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
+        except MalformedQuery as malformed:
+            return error_answer(400, str(malformed))
+        if form is Form.HTML:
+            return self.landing(snapshot, boottime)
+        if snapshot is None:
+            return error_answer(503, NOT_YET)
+        drawn = self._draw(snapshot)
+        age = round(_age(snapshot, boottime), 3)
+        if form is Form.TEXT:
+            from exporter.web.status_text import status_text  # noqa: PLC0415 - as for the page
+
+            text = status_text({"age_secs": age, **drawn.document})
+            return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+        drawn.json = drawn.json or to_json(drawn.document)
+        body = f'{{"age_secs": {age}, '.encode() + drawn.json[1:]
+        return Answer(body, JSON_TYPE, headers=NO_STORE)
+
+    def doctor(self, request: PageRequest, snapshot: Snapshot | None) -> Answer:
+        """Answer with what can be read and what not, as JSON or text."""
+        try:
+            form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
+        except MalformedQuery as malformed:
+            return error_answer(400, str(malformed))
+        if snapshot is None:
+            return error_answer(503, NOT_YET)
+        document = doctor_document(snapshot, self.here)
+        if form is Form.JSON:
+            return json_answer(document)
+        from exporter.web.doctor_text import doctor_text  # noqa: PLC0415 - as for the page
+
+        text = doctor_text(document)
+        return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+
+    def _draw(self, snapshot: Snapshot) -> _Drawn:
+        """Draw a snapshot once: every publication and every expiry of a value is another one."""
+        if self._drawn is None or self._drawn.snapshot is not snapshot:
+            document = status_document(snapshot, self.history, self.here, self.version)
+            self._drawn = _Drawn(snapshot, document)
+        return self._drawn
+
+
+def _age(snapshot: Snapshot, boottime: float) -> float:
+    return max(0.0, boottime - snapshot.taken_boottime)
+
+
+def _split(text: str) -> tuple[bytes, bytes]:
+    before, _, after = text.partition(AGE_MARK)
+    return before.encode("utf-8", "replace"), after.encode("utf-8", "replace")

@@ -1,0 +1,75 @@
+"""Numbers as people read them; what is not known is a dash."""
+
+import math
+import time
+
+UNKNOWN = "–"
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_DECIMAL = ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")
+_LARGE = 100
+_SMALL = 10
+_DAY_SECS = 86_400
+
+
+def number(value: float | None, unit: str = "", digits: int = 0) -> str:
+    """Write a number with its unit."""
+    return UNKNOWN if value is None else f"{value:.{digits}f}{unit}"
+
+
+def size(value: float | None) -> str:
+    """Write bytes in binary units: 71 GiB."""
+    return _scaled(value, 1024.0, _BINARY)
+
+
+def rate(value: float | None) -> str:
+    """Write bytes per second in decimal units, as links are sold: 12.5 GB/s."""
+    return _scaled(value, 1000.0, _DECIMAL)
+
+
+def _scaled(value: float | None, step: float, units: tuple[str, ...]) -> str:
+    if value is None:
+        return UNKNOWN
+    scaled, unit = float(value), 0
+    while scaled >= step and unit < len(units) - 1:
+        scaled /= step
+        unit += 1
+    digits = 0 if scaled >= _LARGE or not unit else 1
+    return f"{scaled:.{digits}f}".removesuffix(".0") + f" {units[unit]}"
+
+
+def used_of(used: float | None, total: float | None) -> str:
+    """Write a part of a whole in one unit: 71.2 / 80 GiB."""
+    if used is None or total is None:
+        return f"{size(used)} / {size(total)}"
+    unit = max(0, min(len(_BINARY) - 1, int(math.log(max(total, 1.0) / _SMALL, 1024.0))))
+    part, whole = used / 1024.0**unit, total / 1024.0**unit
+    digits = 1 if unit and whole < _LARGE else 0
+    return f"{part:.{digits}f} / {whole:.{digits}f} {_BINARY[unit]}"
+
+
+def duration(secs: float | None) -> str:
+    """Write a length of time roughly: 45 s, 12 min, 5 h, 12 days."""
+    if secs is None:
+        return UNKNOWN
+    for length, unit in ((172_800, "days"), (7_200, "h"), (120, "min")):
+        if secs >= length:
+            per = {"days": 86_400, "h": 3_600, "min": 60}[unit]
+            return f"{secs / per:.0f} {unit}"
+    return f"{max(0.0, secs):.0f} s"
+
+
+def ranges(numbers: list[int]) -> str:
+    """Write numbers shortly: 0–3, 5."""
+    runs: list[list[int]] = []
+    for each in sorted(numbers):
+        if runs and each == runs[-1][-1] + 1:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def moment(wall: float, now: float) -> str:
+    """Write when something was, in UTC: without the date where it was within a day."""
+    form = "%H:%M:%SZ" if 0 <= now - wall < _DAY_SECS else "%Y-%m-%d %H:%M:%SZ"
+    return time.strftime(form, time.gmtime(wall))

@@ -1,0 +1,242 @@
+"""The page at `/`, and `/status` and `/doctor`: what they show, and what they never show."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.model.kernel_log import KernelLog
+from exporter.model.node import Cpu, Host, Memory
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, FaultState, Subject
+from exporter.model.workload import Workload, Workloads, WorkloadUse
+from exporter.web.answer import PageRequest
+from exporter.web.history import MAX_SERIES, SLOT_SECS, SLOTS, History
+from exporter.web.html import asset
+from exporter.web.installation import Installation
+from exporter.web.live import LivePages
+from tests.web.serving import Node, serving, snapshot
+
+HOSTILE = "<script>alert(1)</script>\"'&\u202e"
+PORT = Subject("pcie_port", "pcie", "0000:60:01.0", "0000:60:01.0")
+GPU = Subject("gpu", "gpu", "GPU-1", "GPU 1")
+BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
+
+
+def _gpu(index: int, **values: Any) -> GpuState:
+    gpu = Gpu(
+        index,
+        f"GPU-{index}",
+        f"card {HOSTILE}",
+        utilization_percent=values.pop("use", 42.0),
+        temperature_celsius=66.0,
+        memory_total_bytes=80 * 2**30,
+        memory_used_bytes=71 * 2**30,
+        power_draw_watts=444.0,
+        power_limit_watts=700.0,
+        throttle_active=(("gpu_idle", 1), ("sw_power_cap", 1)),
+    )
+    return GpuState(gpu, read_boottime=990.0, **values)
+
+
+def _fault(rule: str, subject: Subject, summary: str, **more: Any) -> Fault:
+    return Fault(
+        rule,
+        subject,
+        "critical",
+        FaultState.ACTIVE,
+        since=1.8e9 - 60,
+        ended=None,
+        confidence=1.0,
+        summary=summary,
+        action="check_seating",
+        runbook=rule,
+        status="failed",
+        evidence=(Evidence("log", 1, "", 1.8e9, f"pciehp: Slot(6) {HOSTILE}"),),
+        **more,
+    )
+
+
+def _node() -> Snapshot:
+    cause = Cause("pcie_link_down", PORT, "below", "The link of slot 6 went down", 1.8e9 - 60)
+    faults = (
+        _fault("pcie_link_down", PORT, "The link of slot 6 went down"),
+        _fault("gpu_lost", GPU, "GPU 1 no longer answers", causes=(cause,), affected=(GPU,)),
+    )
+    workload = Workload("ml", HOSTILE, "trainer")
+    readings: dict[type, object] = {
+        Gpus: Gpus(
+            GpuBackend("nvml", "ok", "570.1"),
+            (
+                _gpu(0),
+                _gpu(1, up=False, reason="gpu_lost", use=13.5),
+                _gpu(2, stale=True, use=17.5),
+            ),
+        ),
+        Workloads: Workloads("no_host_pids", uses=(WorkloadUse("GPU-0", workload, 1, 2**30),)),
+        Host: Host("node-1", "Debian", "12", "6.1", "EPYC", 4e5),
+        Cpu: Cpu(32, 64, 29.5, 18.9, load1=21.4),
+        Memory: Memory(2**40, 2**39),
+        KernelLog: KernelLog("kmsg", "ok", 1, 0, 0),
+    }
+    reports = (SourceReport("disk", Outcome.FAILED, 0.1, "/proc/diskstats cannot be read: EIO"),)
+    return replace(
+        snapshot(readings=readings, reports=reports),
+        conclusions=Conclusions(faults=faults, subjects=(GPU, PORT)),
+    )
+
+
+def _page(pages: LivePages, latest: Snapshot | None, boottime: float = 1003.0) -> str:
+    return pages.landing(latest, boottime).body.decode()
+
+
+def test_the_page_says_what_is_broken_and_why() -> None:
+    """The verdict in a sentence, the root with what follows, evidence, action and runbook."""
+    page = _page(LivePages("1.2.3"), _node())
+    assert "1 critical: GPU 1 no longer answers, because the link of slot 6 went down" in page
+    assert page.index("root cause · pcie_link_down") < page.index("gpu_lost · since")
+    assert "Check seating" in page
+    assert 'href="/runbooks/pcie_link_down"' in page
+    assert "read 3 s ago" in page
+    assert "no_host_pids" in page
+    assert "/proc/diskstats cannot be read: EIO" in page
+
+
+def test_a_gpu_that_is_lost_or_stale_shows_no_numbers() -> None:
+    """Old values are neither in the page nor in the document; the reason is."""
+    pages = LivePages("1.2.3")
+    page, latest = _page(pages, _node()), _node()
+    tiles = re.findall(r'<li class="card gpu (\w+)">(.*?)</li>', page)
+    assert [state for state, _ in tiles] == ["ok", "lost", "stale"]
+    assert ">42<" in tiles[0][1]
+    for _, tile in tiles[1:]:
+        assert "No " in tile
+        assert not re.search(r"\d (?:°C|W|GiB)|>1[37]<", tile)
+    rows = json.loads(pages.status(PageRequest("/status"), latest, 1003.0).body)["gpus"]
+    assert [row["utilization_percent"] for row in rows] == [42.0, None, None]
+    assert rows[0]["throttled"] == ["sw_power_cap"]
+    assert [row["power_draw_watts"] for row in rows[1:]] == [None, None]
+
+
+def test_hostile_names_stay_text() -> None:
+    """Whatever a card, a pod or the kernel says is escaped, in content and in attributes."""
+    page = _page(LivePages("1.2.3"), _node())
+    assert "<script>alert" not in page
+    assert page.count("<script>") == 1
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_only_our_own_style_and_script_may_run() -> None:
+    """The policy names both by their hashes and allows nothing else; nothing is styled inline."""
+    answer = LivePages("1.2.3").landing(_node(), 1000.0)
+    policy = (answer.headers or {})["Content-Security-Policy"]
+    for name, directive in (("page.css", "style-src"), ("page.js", "script-src")):
+        digest = base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    page = answer.body.decode()
+    assert " style=" not in page
+    assert not re.search(r" on\w+=|(?:src|href)=\"(?:https?:)?//", page)
+
+
+def test_an_old_reading_is_marked_and_a_missing_one_is_said() -> None:
+    """Neither passes for a fresh one."""
+    pages = LivePages("1.2.3", Installation(interval_secs=15))
+    assert 'class="live old"' in _page(pages, _node(), 1000.0 + 46)
+    assert 'class="live"' in _page(pages, _node(), 1000.0 + 44)
+    assert "not read yet" in _page(pages, None)
+    assert "Nothing has been read yet, or not lately" in _page(pages, snapshot())
+
+
+async def test_the_form_is_negotiated() -> None:
+    """A browser gets the page, programs JSON, and text comes when it is asked for."""
+    async with serving(_node()) as node:
+        assert (await node.get("/")).headers["content-type"].startswith("text/html")
+        assert (
+            (await node.get("/status", Accept=BROWSER))
+            .headers["content-type"]
+            .startswith("text/html")
+        )
+        status = json.loads((await node.get("/status", Accept="*/*")).body)
+        assert status["verdict"]["state"] == "critical"
+        text = (await node.get("/status?format=text")).body.decode()
+        assert "do: Check seating" in text
+        assert max(len(line) for line in text.splitlines()) <= 80
+        assert b"fix: " in (await node.get("/doctor", Accept="text/plain")).body
+        assert (await node.get("/status?format=xml")).status == 400
+        assert (await node.get("/doctor?all=1")).status == 400
+
+
+async def test_nothing_is_shown_before_the_first_reading() -> None:
+    """Programs get 503, a browser a page that says so."""
+    async with serving(node=Node(None)) as node:
+        assert (await node.get("/")).status == 200
+        assert (await node.get("/status")).status == 503
+        assert (await node.get("/doctor")).status == 503
+
+
+def test_the_page_is_drawn_once_per_snapshot() -> None:
+    """A request between two collections costs the age alone."""
+    pages, latest = LivePages("1.2.3"), _node()
+    _page(pages, latest)
+    drawn = pages._drawn
+    assert _page(pages, latest, 1009.0) != _page(pages, latest, 1001.0)
+    assert pages._drawn is drawn
+    _page(pages, _node())
+    assert pages._drawn is not drawn
+
+
+def _at(boottime: float, use: float | None, gpus: int = 1) -> Snapshot:
+    states = tuple(
+        GpuState(Gpu(index, f"GPU-{index}", "card", utilization_percent=use), boottime)
+        for index in range(gpus)
+    )
+    reading = Gpus(GpuBackend("nvml", "ok"), states)
+    return replace(snapshot(readings={Gpus: reading}), taken_boottime=boottime)
+
+
+def test_a_sparkline_keeps_fifteen_minutes_with_their_gaps() -> None:
+    """What was not said is a gap, and what is older is gone."""
+    history = History()
+    for slot in range(100):
+        history.add(_at(slot * SLOT_SECS, None if slot == 95 else float(slot)))
+    points = history.points("GPU-0", "utilization")
+    assert points == [None if slot == 95 else float(slot) for slot in range(40, 100)]
+    history.add(_at(99 * SLOT_SECS + SLOTS * SLOT_SECS, None))
+    assert history.points("GPU-0", "utilization") == []
+
+
+def test_a_stale_value_is_no_point_of_a_sparkline() -> None:
+    """A GPU that is served from the cache draws a gap."""
+    history = History()
+    history.add(_at(0.0, 50.0))
+    stale = _at(SLOT_SECS, 50.0)
+    gpus = stale.reading(Gpus)
+    assert gpus is not None
+    states = tuple(replace(state, stale=True) for state in gpus.states)
+    history.add(replace(stale, readings={Gpus: replace(gpus, states=states)}))
+    assert history.points("GPU-0", "utilization")[-2:] == [50.0, None]
+
+
+def test_the_memory_of_sparklines_is_bounded() -> None:
+    """However many things there are, and however long it runs."""
+    history = History()
+    for turn in range(3):
+        history.add(_at(turn * SLOT_SECS, 1.0, gpus=2000))
+    assert len(history._rings) == MAX_SERIES
+    assert all(len(ring._values) == SLOTS for ring in history._rings.values())
+
+
+@pytest.mark.parametrize("boottime", [0.0, 5.0, 1e9])
+def test_time_may_jump(boottime: float) -> None:
+    """A clock that stands still or leaps breaks nothing."""
+    history = History()
+    for moment in (boottime, boottime, boottime + 1e7, boottime):
+        history.add(_at(moment, 3.0))
+    assert len(history.points("GPU-0", "utilization")) == SLOTS
