@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
@@ -28,6 +29,7 @@ from exporter.sources import chosen
 from exporter.sources.context import SourceContext
 from exporter.sources.host.roots import resolved
 from exporter.sources.interface import Releasable
+from exporter.sources.known_good import KnownGood
 from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
 from exporter.web.guard import GuardedServer
@@ -242,6 +244,7 @@ class App:
             self._stop.set()
 
     def _build_collector(self) -> Collector:
+        state_dir = self._config.state.dir
         ctx = SourceContext(
             config=self._config,
             hostname=self._identity.hostname,
@@ -254,6 +257,7 @@ class App:
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
             is_metric_taken=NAMES.__contains__,
+            known_good=KnownGood(Path(state_dir) if state_dir else None),
         )
         self._sources = [row.build(ctx) for row in chosen(self._config)]
         if self._config.faults.enabled:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Whether somebody keeps the clock in step, and how far off it may be."""
+    """How far the clock may be off, and whether a time service keeps it synchronized."""
 
     synchronized: bool
     offset_seconds: float  # still to be corrected
     error_seconds: float  # at most so far from true time, by the kernel's own bound
+    was_synchronized: bool | None = None  # now or ever before, as far as is remembered

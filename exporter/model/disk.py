@@ -34,6 +34,7 @@ class Disk:
     serial: str | None = None
     firmware: str | None = None
     rotational: bool | None = None
+    removable: bool | None = None  # its medium can be taken out
     transport: str | None = None  # nvme, sata, sas, usb, virtio, md, dm, …
 
 

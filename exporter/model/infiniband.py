@@ -21,6 +21,8 @@ class InfinibandPort:
     errors: Labeled = ()
     events: Labeled = ()  # what RDMA counted: out_of_sequence, np_cnp_sent, …
     pci_bus_id: str | None = None
+    link_was_up: bool | None = None  # now or ever before, as far as is remembered
+    peers_up: int | None = None  # other ports of the same link layer that are active
 
     @property
     def up(self) -> bool | None:

@@ -22,6 +22,7 @@ class MemoryController:
     corrected_errors: int | None = None
     uncorrected_errors: int | None = None
     dimms: tuple[Dimm, ...] = ()
+    unlocated: Dimm | None = None  # errors of which the hardware did not say the module
 
 
 @dataclass(frozen=True, slots=True)

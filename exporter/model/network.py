@@ -20,6 +20,9 @@ class Interface:
     admin_up: bool | None = None  # somebody wants it to
     speed_bytes_per_second: float | None = None  # one direction; absent while there is no link
     carrier_changes: int | None = None
+    carrier_up_count: int | None = None  # how often its link came up since it was made
+    link_was_up: bool | None = None  # now or ever before, as far as is remembered
+    peers_up: int | None = None  # other interfaces of the same driver that are up
     driver: str | None = None
     pci_bus_id: str | None = None
     numa_node: int | None = None

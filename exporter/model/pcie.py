@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+PASSTHROUGH_DRIVERS = frozenset(
+    {"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic"}
+)
+"""Drivers that hold a device for a virtual machine or a program: the node does not use it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PcieError:
@@ -31,6 +36,11 @@ class PcieDevice:
     width_reachable: int | None = None
     errors: tuple[PcieError, ...] = ()  # only those that occurred
     errors_by_severity: tuple[tuple[str, int], ...] = ()  # also there when zero
+
+    @property
+    def is_passed_through(self) -> bool:
+        """Whether it is given to a virtual machine or a program, away from the node's drivers."""
+        return self.driver in PASSTHROUGH_DRIVERS
 
     @property
     def is_port(self) -> bool:

@@ -109,7 +109,7 @@ SOURCES: tuple[SourceRow, ...] = (
         deadline_secs=SLOW_DEADLINE_SECS,
         by_default=False,
     ),
-    _files("clock", "clock", lambda _: ClockReader()),
+    _files("clock", "clock", lambda ctx: ClockReader(ctx.known_good)),
     _files("disk", "disk", lambda ctx: DiskReader(ctx.proc, ctx.sys, ctx.devices)),
     SourceRow(
         "filesystem",
@@ -125,10 +125,16 @@ SOURCES: tuple[SourceRow, ...] = (
         by_default=False,
     ),
     _files("md", "raid", lambda ctx: MdReader(ctx.proc)),
-    _files("network", "network", lambda ctx: NetworkReader(ctx.proc, ctx.sys, ctx.devices)),
+    _files(
+        "network",
+        "network",
+        lambda ctx: NetworkReader(ctx.proc, ctx.sys, ctx.devices, known_good=ctx.known_good),
+    ),
     _files("network_stack", "network", lambda ctx: NetworkStackReader(ctx.proc)),
     _files(
-        "infiniband", "infiniband", lambda ctx: InfinibandReader(ctx.sys, ctx.devices.max_per_kind)
+        "infiniband",
+        "infiniband",
+        lambda ctx: InfinibandReader(ctx.sys, ctx.devices.max_per_kind, ctx.known_good),
     ),
     _files("pcie", "pcie", lambda ctx: PcieReader(ctx.sys)),
     _files("hwmon", "sensors", lambda ctx: HwmonReader(ctx.sys)),

@@ -1,12 +1,13 @@
 """Everything that sources are built from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
 from exporter.config import Config, Devices
 from exporter.probes.child import Children
+from exporter.sources.known_good import KnownGood
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,8 @@ class SourceContext:
     """Everything sources are built from; nothing below looks anything up.
 
     `child_environment` is what child processes get; `wake` asks the collector to read the named
-    source again at once; `is_metric_taken` tells metric names that no probe may use.
+    source again at once; `is_metric_taken` tells metric names that no probe may use;
+    `known_good` what has worked before.
     """
 
     config: Config
@@ -28,6 +30,7 @@ class SourceContext:
     wake: Callable[[str], None]
     known_cpu_model: Callable[[], str | None]
     is_metric_taken: Callable[[str], bool]
+    known_good: KnownGood = field(default_factory=KnownGood)
 
     @property
     def devices(self) -> Devices:

@@ -38,7 +38,7 @@ _SENSOR_NAMES = names_of(Sensor) | {
 def _dimms(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(MemoryErrors)
     for controller in reading.controllers if reading else ():
-        for dimm in controller.dimms:
+        for dimm in (*controller.dimms, *filter(None, [controller.unlocated])):
             key = ("dimm", f"{controller.controller}/{dimm.dimm}")
             fields = FieldsOf(dimm, _DIMM_GETTERS)
             yield Entity(key, dimm.dimm, fields, (("memory", dimm.dimm),))

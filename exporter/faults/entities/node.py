@@ -51,10 +51,15 @@ def _backend(name: str) -> Getter:
     return value_of
 
 
-def _on_bus(kind: str) -> Getter:
+def _on_bus(kind: str, *, passed_through: bool = False) -> Getter:
+    """Count devices of a kind: those of the node's own drivers, or those given away from them."""
+
     def value_of(snapshot: object) -> Value:
         pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
-        return None if pcie is None else sum(device.kind == kind for device in pcie.devices)
+        if pcie is None:
+            return None
+        devices = (device for device in pcie.devices if device.kind == kind)
+        return sum(device.is_passed_through == passed_through for device in devices)
 
     return value_of
 
@@ -95,6 +100,7 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_nvml_up": _backend("nvml_up"),
     "gpu_up_count": _up_gpus,
     "gpu_pci_count": _on_bus("gpu"),
+    "gpu_passthrough_count": _on_bus("gpu", passed_through=True),
     "network_pci_count": _on_bus("network"),
     "nvme_pci_count": _on_bus("nvme"),
 }
@@ -111,6 +117,7 @@ _NAMES: Mapping[str, FieldType] = {
     "gpu_nvml_up": FieldType(Type.TRUTH),
     "gpu_up_count": FieldType(Type.NUMBER),
     "gpu_pci_count": FieldType(Type.NUMBER),
+    "gpu_passthrough_count": FieldType(Type.NUMBER),
     "network_pci_count": FieldType(Type.NUMBER),
     "nvme_pci_count": FieldType(Type.NUMBER),
 }

@@ -4,10 +4,12 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 from exporter.model.clock import Clock
 from exporter.model.reading import Reading
 from exporter.sources.interface import SourceFailed
+from exporter.sources.known_good import KnownGood
 
 TIME_ERROR = 5
 STA_UNSYNC = 0x0040
@@ -34,7 +36,10 @@ def read_timex() -> tuple[int, bytes]:
 class ClockReader:
     """Asks the kernel about its clock."""
 
-    def __init__(self, adjtimex: Adjtimex = read_timex) -> None:
+    def __init__(
+        self, known_good: KnownGood | None = None, adjtimex: Adjtimex = read_timex
+    ) -> None:
+        self._known_good = known_good or KnownGood()
         self._adjtimex = adjtimex
 
     def read(self) -> Reading[Clock]:
@@ -43,7 +48,9 @@ class ClockReader:
             state, raw = self._adjtimex()
         except OSError as error:
             raise SourceFailed(f"adjtimex is refused: {error.strerror}") from error
-        return Reading(parse_timex(state, raw))
+        clock = parse_timex(state, raw)
+        was_good = self._known_good.update("clock", is_good=clock.synchronized)
+        return Reading(replace(clock, was_synchronized=was_good))
 
 
 def parse_timex(state: int, raw: bytes) -> Clock:

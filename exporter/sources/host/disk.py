@@ -65,6 +65,7 @@ class DiskReader:
             if getattr(disk, field) is None:
                 fields.skip(f"{name} {field}", "not a counter")
         sectors = fields.count(f"{name} size", folder / "size")
+        removable = fields.count(f"{name} removable", folder / "removable")
         rotational = fields.count(f"{name} rotational", folder / "queue/rotational")
         return replace(
             disk,
@@ -75,6 +76,7 @@ class DiskReader:
             firmware=fields.label(f"{name} firmware", folder / "device/firmware_rev")
             or fields.label(f"{name} firmware", folder / "device/rev"),
             rotational=None if rotational is None else bool(rotational),
+            removable=None if removable is None else bool(removable),
             transport=transport_of(name, os.path.realpath(folder)),
         )
 

@@ -16,6 +16,7 @@ CONTROLLER = re.compile(r"mc[0-9]+")
 MODULE = re.compile(r"(?:dimm|rank)[0-9]+")
 ROW = re.compile(r"csrow[0-9]+")
 BYTES_PER_MEBIBYTE = 1024 * 1024
+UNLOCATED = "unknown module"
 
 
 class EdacReader:
@@ -45,6 +46,7 @@ class EdacReader:
             corrected_errors=fields.count(f"{name} ce_count", folder / "ce_count"),
             uncorrected_errors=fields.count(f"{name} ue_count", folder / "ue_count"),
             dimms=self._dimms(name, fields),
+            unlocated=_unlocated(name, folder, fields),
         )
 
     def _dimms(self, controller: str, fields: FieldReader) -> tuple[Dimm, ...]:
@@ -67,3 +69,12 @@ class EdacReader:
             )
             found[dimm.dimm] = dimm
         return tuple(found.values())
+
+
+def _unlocated(controller: str, folder: Path, fields: FieldReader) -> Dimm | None:
+    """Read what the controller counted without knowing the module; None where it does not say."""
+    corrected = fields.count(f"{controller} ce_noinfo", folder / "ce_noinfo_count")
+    uncorrected = fields.count(f"{controller} ue_noinfo", folder / "ue_noinfo_count")
+    if corrected is None and uncorrected is None:
+        return None
+    return Dimm(controller, UNLOCATED, corrected, uncorrected)

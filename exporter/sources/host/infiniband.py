@@ -6,6 +6,9 @@ refusal: a port that has refused once is not asked for counters again.
 """
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.model.infiniband import Infiniband, InfinibandPort
@@ -19,6 +22,7 @@ from exporter.sources.host.sysfs import (
     pci_address_of,
 )
 from exporter.sources.interface import SourceAbsent, SourceFailed
+from exporter.sources.known_good import KnownGood
 
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
 BYTES_PER_GIGABIT = 125_000_000
@@ -69,7 +73,8 @@ EVENTS = {
 class InfinibandReader:
     """Reads the ports of physical cards under a sys root, at most `limit` of them."""
 
-    def __init__(self, sys_root: Path, limit: int) -> None:
+    def __init__(self, sys_root: Path, limit: int, known_good: KnownGood | None = None) -> None:
+        self._known_good = known_good or KnownGood()
         self._folder = sys_root / "class/infiniband"
         self._limit = limit
         self._refused: set[Path] = set()
@@ -87,14 +92,14 @@ class InfinibandReader:
             raise SourceAbsent(f"{self._folder} holds no port")
         left_out = fields.truncated(self._limit, len(places), "ports")
         ports = (self._port(device, port, fields) for device, port in places[: self._limit])
-        return Reading(Infiniband(tuple(ports), left_out), fields.missing)
+        return Reading(Infiniband(with_peers(list(ports)), left_out), fields.missing)
 
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port
         known_as = f"{device}/{port}"
         counters = self._counters(folder / "counters", known_as, fields)
         events = self._counters(folder / "hw_counters", known_as, fields)
-        return InfinibandPort(
+        port_seen = InfinibandPort(
             device=device,
             port=port,
             state=parse_state(fields.label(f"{known_as} state", folder / "state")),
@@ -108,6 +113,8 @@ class InfinibandReader:
             events=_chosen(events, EVENTS),
             pci_bus_id=pci_address_of(self._folder / device / "device"),
         )
+        was_up = self._known_good.update(f"port {known_as}", is_good=port_seen.up)
+        return replace(port_seen, link_was_up=was_up)
 
     def _counters(self, folder: Path, known_as: str, fields: FieldReader) -> dict[str, int]:
         """The counters in a folder; empty for a port that has refused them."""
@@ -130,6 +137,15 @@ class InfinibandReader:
             else:
                 found[name] = number
         return found
+
+
+def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
+    """Count for each port the others of the same link layer that are active."""
+    up = Counter(port.link_layer for port in ports if port.up)
+    return tuple(
+        replace(it, peers_up=up[it.link_layer] - bool(it.up)) if it.link_layer else it
+        for it in ports
+    )
 
 
 def parse_state(text: str | None) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from exporter.model.node import Memory
-from exporter.model.reading import Reading
+from exporter.model.reading import Missing, Reading
 from exporter.sources.files import read_text
 from exporter.sources.host.sysfs import parse_counter
 from exporter.sources.interface import SourceFailed
@@ -18,11 +18,18 @@ class MemoryReader:
 
     def read(self) -> Reading[Memory]:
         """Memory now; raises SourceAbsent or SourceFailed."""
-        return Reading(parse_meminfo(read_text(self._path)))
+        text = read_text(self._path)
+        is_estimated = "MemAvailable:" not in text
+        reason = "not said by meminfo: estimated from MemFree and the caches"
+        missing = (Missing("available_bytes", reason),) if is_estimated else ()
+        return Reading(parse_meminfo(text), missing)
 
 
 def parse_meminfo(text: str) -> Memory:
-    """Memory in bytes; raises SourceFailed when total or available is not said."""
+    """Parse memory in bytes; raises SourceFailed when neither total nor free is said.
+
+    Kernels before 3.14, and some containers, leave MemAvailable out: it is then estimated.
+    """
     fields = {}
     for line in text.split("\n"):
         name, _, rest = line.partition(":")
@@ -30,8 +37,10 @@ def parse_meminfo(text: str) -> Memory:
         if number is not None:
             fields[name] = number
     total, available = _bytes(fields, "MemTotal"), _bytes(fields, "MemAvailable")
+    if available is None and "MemFree" in fields:
+        available = _estimated_available(fields)
     if total is None or available is None:
-        raise SourceFailed("meminfo does not say MemTotal and MemAvailable")
+        raise SourceFailed("meminfo does not say MemTotal and how much of it is available")
     return Memory(
         total_bytes=total,
         available_bytes=min(available, total),
@@ -46,6 +55,12 @@ def parse_meminfo(text: str) -> Memory:
         swap_total_bytes=_bytes(fields, "SwapTotal"),
         swap_free_bytes=_bytes(fields, "SwapFree"),
     )
+
+
+def _estimated_available(fields: Mapping[str, int]) -> int:
+    """Add up what is free and what the kernel can drop, in bytes; shared memory it cannot."""
+    droppable = sum(fields.get(name, 0) for name in ("Buffers", "Cached", "SReclaimable"))
+    return (fields["MemFree"] + max(0, droppable - fields.get("Shmem", 0))) * 1024
 
 
 def _bytes(fields: Mapping[str, int], name: str) -> int | None:

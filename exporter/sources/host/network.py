@@ -10,7 +10,8 @@ an interface with hardware behind it tells that the pod uses the node's network.
 https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from exporter.sources.host.sysfs import (
     pci_address_of,
 )
 from exporter.sources.interface import SourceFailed
+from exporter.sources.known_good import KnownGood
 
 ALL_COLUMNS = 16
 COUNTERS = tuple(
@@ -60,10 +62,19 @@ class NetworkReader:
     """Reads `net/dev` of process 1 and what sysfs says of the interfaces."""
 
     def __init__(
-        self, proc_root: Path, sys_root: Path, devices: Devices, own: OwnRoots = OWN_ROOTS
+        self,
+        proc_root: Path,
+        sys_root: Path,
+        devices: Devices,
+        *,
+        known_good: KnownGood | None = None,
+        own: OwnRoots = OWN_ROOTS,
+        read_file: Callable[[Path], str] = read_text,
     ) -> None:
         self._proc = proc_root
         self._own = own
+        self._known_good = known_good or KnownGood()
+        self._read_file = read_file
         self._sys = sys_root
         self._is_shown = shown(devices.network_exclude, devices.network_include)
         self._limit = devices.max_per_kind
@@ -72,12 +83,12 @@ class NetworkReader:
         """All interfaces now; raises SourceAbsent or SourceFailed."""
         fields = FieldReader()
         dev = net_folder(self._proc) / "dev"
-        counted = parse_dev(read_text(dev))
+        counted = parse_dev(self._read_file(dev))
         if not is_the_nodes(self._proc, counted, self._own):
             fields.skip("interfaces", "only a pod's own network can be seen")
             return Reading(Network(POD), fields.missing)
         has_attributes = self._is_same_namespace(counted) or self._is_same_namespace(
-            parse_dev(read_text(dev))  # one may have come or gone in between
+            parse_dev(self._read_file(dev))  # one may have come or gone in between
         )
         if not has_attributes:
             fields.skip("attributes", OTHER_NAMESPACE)
@@ -89,7 +100,7 @@ class NetworkReader:
                 if getattr(interface, field) is None:
                     fields.skip(f"{interface.device} {field}", "not a counter")
         if has_attributes:
-            interfaces = [self._described(interface, fields) for interface in interfaces]
+            interfaces = with_peers([self._described(it, fields) for it in interfaces])
         return Reading(Network(HOST, tuple(interfaces), left_out), fields.missing)
 
     def _is_same_namespace(self, names: Iterable[str]) -> bool:
@@ -108,6 +119,8 @@ class NetworkReader:
             admin_up=parse_admin_up(fields.text(f"{name} flags", folder / "flags")),
             speed_bytes_per_second=self._speed(folder) if is_up else None,
             carrier_changes=fields.count(f"{name} carrier_changes", folder / "carrier_changes"),
+            carrier_up_count=fields.count(f"{name} carrier_up_count", folder / "carrier_up_count"),
+            link_was_up=self._known_good.update(f"interface {name}", is_good=is_up),
             driver=link_name(folder / "device/driver"),
             pci_bus_id=pci_address_of(folder / "device"),
             numa_node=None if numa_node is None or numa_node < 0 else numa_node,
@@ -127,6 +140,14 @@ class NetworkReader:
         """Bytes per second; None for a driver that answers -1, or with an error, for unknown."""
         megabits = FieldReader().number("speed", folder / "speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
+
+
+def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:
+    """Count for each interface the others of the same driver that are up."""
+    up = Counter(interface.driver for interface in interfaces if interface.up)
+    return [
+        replace(it, peers_up=up[it.driver] - bool(it.up)) if it.driver else it for it in interfaces
+    ]
 
 
 def parse_dev(text: str) -> dict[str, Interface]:

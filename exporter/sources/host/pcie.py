@@ -14,7 +14,13 @@ from typing import TypeVar
 from exporter.model.pci import addresses_in, is_pci_address
 from exporter.model.pcie import Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
-from exporter.sources.host.sysfs import FieldReader, names_in, names_or_none, parse_counter
+from exporter.sources.host.sysfs import (
+    FieldReader,
+    link_name,
+    names_in,
+    names_or_none,
+    parse_counter,
+)
 from exporter.sources.interface import SourceAbsent
 
 N = TypeVar("N", int, float)
@@ -126,6 +132,7 @@ class PcieReader:
             kind=place.kind,
             parent=place.path[-2] if len(place.path) > 1 else None,
             slot=place.slot,
+            driver=link_name(folder / "driver"),
             numa_node=place.numa_node,
             errors=tuple(
                 PcieError(severity, error, count)

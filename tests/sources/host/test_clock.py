@@ -47,7 +47,7 @@ def test_a_call_that_is_forbidden_is_a_failure_with_its_reason() -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     with pytest.raises(SourceFailed, match="not permitted"):
-        ClockReader(refused).read()
+        ClockReader(adjtimex=refused).read()
 
 
 def test_the_real_kernel_answers() -> None:
@@ -56,3 +56,13 @@ def test_the_real_kernel_answers() -> None:
     clock = parse_timex(state, raw)
     assert 0 <= clock.error_seconds <= 16.0
     assert abs(clock.offset_seconds) < 1.0
+
+
+def test_a_clock_that_was_synchronized_once_is_told_from_one_that_never_was() -> None:
+    """A node without a time service has lost nothing."""
+    unsynchronized = timex(status=0x0040)
+    answers = iter((unsynchronized, timex(), unsynchronized))
+    reader = ClockReader(adjtimex=lambda: (0, next(answers)))
+    clocks = [reader.read().value for _ in range(3)]
+    assert [clock.synchronized for clock in clocks] == [False, True, False]
+    assert [clock.was_synchronized for clock in clocks] == [False, True, True]

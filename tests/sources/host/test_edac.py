@@ -70,3 +70,14 @@ def test_without_controllers_the_source_is_absent(node: SmallNode) -> None:
     node.write(f"{MC}/power/control", "auto\n")
     with pytest.raises(SourceAbsent, match="no memory controller"):
         EdacReader(node.sys).read()
+
+
+def test_errors_without_a_module_are_kept(node: SmallNode) -> None:
+    """What the hardware could not locate is no healthy memory."""
+    node.write_all(
+        f"{MC}/mc0", {"ce_count": 9, "ue_count": 1, "ce_noinfo_count": 2, "ue_noinfo_count": 1}
+    )
+    module(node, "dimm0", dimm_ce_count=7)
+    controller = only(node)
+    assert controller.unlocated == Dimm("mc0", "unknown module", 2, 1)
+    assert [dimm.dimm for dimm in controller.dimms] == ["CPU0_dimm0"]

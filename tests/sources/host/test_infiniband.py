@@ -150,3 +150,17 @@ def test_a_recorded_node_of_eight_cards_is_read(tmp_path: Path) -> None:
     assert first.receive_bytes == 230539874932483 * 4
     assert dict(first.errors)["excessive_buffer_overrun_errors"] == 15
     assert dict(first.events)["roce_adp_retrans"] == 3
+
+
+def test_a_port_that_was_active_is_told_from_one_that_never_was(node: SmallNode) -> None:
+    """A cable that was never there is no loss; peers tell whether the fabric is there."""
+    folder = port(node)
+    port(node, "mlx5_1", state="1: DOWN", phys_state="2: Polling")
+    reader = InfinibandReader(node.sys, 16)
+
+    def known() -> list[tuple[bool | None, int | None]]:
+        return [(it.link_was_up, it.peers_up) for it in reader.read().value.ports]
+
+    assert known() == [(True, 0), (False, 1)]
+    node.write(f"{folder}/state", "1: DOWN\n")
+    assert known() == [(True, 0), (False, 0)]

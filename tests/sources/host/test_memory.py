@@ -75,3 +75,21 @@ def test_a_field_that_is_not_there_is_not_said() -> None:
     memory = parse_meminfo("MemTotal: 10 kB\nMemAvailable: 5 kB\nHugePages_Total: 3\n")
     assert (memory.swap_used_bytes, memory.dirty_bytes) == (None, None)
     assert memory.hugepages_total_bytes is None
+
+
+def test_an_old_kernel_has_its_available_memory_estimated(tmp_path: Path) -> None:
+    """Free memory and the caches that can be dropped; memory that is shared cannot."""
+    (tmp_path / "meminfo").write_text(
+        "MemTotal: 1000 kB\nMemFree: 100 kB\nBuffers: 50 kB\nCached: 300 kB\n"
+        "Shmem: 80 kB\nSReclaimable: 30 kB\n"
+    )
+    reading = MemoryReader(tmp_path).read()
+    assert reading.value.available_bytes == 400 * 1024
+    assert [missing.field for missing in reading.missing] == ["available_bytes"]
+    assert "estimated" in reading.missing[0].reason
+
+
+def test_more_shared_than_cached_memory_takes_nothing_from_the_free() -> None:
+    """A table with few lines gives the lower bound: what is free."""
+    memory = parse_meminfo("MemTotal: 1000 kB\nMemFree: 100 kB\nShmem: 80 kB")
+    assert memory.available_bytes == 100 * 1024

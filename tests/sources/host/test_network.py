@@ -14,12 +14,18 @@ from exporter.sources.host.network import (
     parse_dev,
 )
 from exporter.sources.interface import SourceAbsent, SourceFailed
+from exporter.sources.known_good import KnownGood
 from tests.sources.small_node import NET_DEV_HEAD, SmallNode
 
 
 def look(node: SmallNode, *, limit: int = 16, own: OwnRoots = OWN_ROOTS) -> Reading[Network]:
     """The interfaces of the node, chosen as by default."""
-    return NetworkReader(node.proc, node.sys, Devices(max_per_kind=limit), own).read()
+    return NetworkReader(node.proc, node.sys, Devices(max_per_kind=limit), own=own).read()
+
+
+def named(reading: Reading[Network]) -> dict[str, Interface]:
+    """The interfaces of a reading by their names."""
+    return {interface.device: interface for interface in reading.value.interfaces}
 
 
 def only(node: SmallNode) -> Interface:
@@ -49,6 +55,8 @@ def test_an_interface_says_all_it_knows(node: SmallNode) -> None:
         pci_bus_id="0000:04:00.0",
         numa_node=1,
         mtu=1500,
+        link_was_up=True,
+        peers_up=0,
         operstate="up",
     )
 
@@ -190,3 +198,46 @@ def test_without_a_table_the_source_is_absent(node: SmallNode) -> None:
     """No net/dev is no network source."""
     with pytest.raises(SourceAbsent):
         look(node)
+
+
+def test_an_interface_that_comes_between_two_reads_hides_nothing(node: SmallNode) -> None:
+    """The table is read again where sysfs lists another set: then both agree."""
+    node.interface("eth0")
+    before = (node.proc / "1/net/dev").read_text()
+    node.interface("eth1")
+    answers = [before]
+    reader = NetworkReader(
+        node.proc,
+        node.sys,
+        Devices(),
+        read_file=lambda path: answers.pop() if answers else path.read_text(),
+    )
+    reading = reader.read()
+    assert (named(reading)["eth0"].up, reading.missing) == (True, ())
+
+
+def test_a_link_that_was_up_is_told_from_an_empty_cage(node: SmallNode) -> None:
+    """An interface that lost its link had one; a cage that was always empty never did."""
+    node.interface("eth0", carrier_up_count=1)
+    node.interface("eth1", operstate="down", carrier_up_count=0)
+    known_good = KnownGood()
+
+    def interfaces() -> dict[str, Interface]:
+        reader = NetworkReader(node.proc, node.sys, Devices(), known_good=known_good)
+        return named(reader.read())
+
+    assert (interfaces()["eth0"].link_was_up, interfaces()["eth1"].link_was_up) == (True, False)
+    node.write("sys/class/net/eth0/operstate", "down\n")
+    lost = interfaces()["eth0"]
+    assert (lost.up, lost.link_was_up, lost.carrier_up_count) == (False, True, 1)
+    assert interfaces()["eth1"].carrier_up_count == 0
+
+
+def test_peers_are_the_others_of_the_same_driver_that_are_up(node: SmallNode) -> None:
+    """The port that is down of a card with two has a peer; one without driver has none."""
+    node.interface("eth0", pci="0000:04:00.0")
+    node.interface("eth1", pci="0000:04:00.1", operstate="down")
+    node.interface("bond0")
+    found = named(look(node))
+    peers = [found[name].peers_up for name in ("eth0", "eth1", "bond0")]
+    assert peers == [0, 1, None]

@@ -199,3 +199,17 @@ def test_without_a_bus_the_source_is_absent(node: SmallNode) -> None:
     """Some machines have none."""
     with pytest.raises(SourceAbsent):
         look(node)
+
+
+@pytest.mark.parametrize(
+    ("driver", "is_passed_through"), [("nvidia", False), ("vfio-pci", True), (None, False)]
+)
+def test_a_card_given_to_a_virtual_machine_is_told_by_its_driver(
+    node: SmallNode, driver: str | None, *, is_passed_through: bool
+) -> None:
+    """A card without a driver is not given away: its driver may have failed."""
+    folder = card(node)
+    if driver is not None:
+        node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
+    device = look(node)[GPU]
+    assert (device.driver, device.is_passed_through) == (driver, is_passed_through)

@@ -1,0 +1,52 @@
+"""Which components have worked before: remembered over restarts and boots in the state directory.
+
+What is bad when the program starts is a fault only where it was ever meant to work.
+"""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exporter.state import StateFile, dump
+
+NAME = "known_good.json"
+VERSION = 1
+ANY_BOOT = "any"
+MAX_KEYS = 1000
+
+
+class KnownGood:
+    """Remembers keys that were seen good once; without a directory only while the program runs.
+
+    Called from threads that may block.
+    """
+
+    def __init__(self, folder: Path | None = None, max_keys: int = MAX_KEYS) -> None:
+        self._file = None if folder is None else StateFile(folder / NAME, ANY_BOOT, VERSION)
+        self._max_keys = max_keys
+        self._lock = threading.Lock()
+        self._keys: set[str] | None = None
+
+    def update(self, key: str, *, is_good: bool | None) -> bool:
+        """Note how this component is now; tell whether it is or ever was good."""
+        with self._lock:
+            if self._keys is None:
+                self._keys = self._load()
+            if is_good and key not in self._keys and len(self._keys) < self._max_keys:
+                self._keys.add(key)
+                self._save(self._keys)
+            return key in self._keys
+
+    def _load(self) -> set[str]:
+        return (self._file.load(self._decoded) if self._file else None) or set()
+
+    def _decoded(self, document: Mapping[str, Any]) -> set[str]:
+        keys = document["keys"]
+        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+            raise TypeError("its keys are no texts")
+        return set(keys[: self._max_keys])
+
+    def _save(self, keys: set[str]) -> None:
+        if self._file is not None:
+            self._file.save(dump({"keys": sorted(keys)}, ANY_BOOT, VERSION))
