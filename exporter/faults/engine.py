@@ -7,6 +7,7 @@ from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY, scene_of
 from exporter.faults.evaluate import Judge
 from exporter.faults.events.enrich import enriched
+from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.events.repairs import Repairs
 from exporter.faults.events.stream import Feed
 from exporter.faults.persistence import Kept, to_text
@@ -28,6 +29,7 @@ class Reasoner:
     ) -> None:
         self._judge = Judge(book, TRAITS, stopwatch)
         self._feed = Feed(is_resumed=kept is not None)
+        self._jobs = GpuJobs()
         self._repairs = Repairs()
         self._boot_id = boot_id
         self._last_text = ""
@@ -39,7 +41,9 @@ class Reasoner:
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
         catalogue = shipped_catalogue()
-        events = [enriched(event, catalogue) for event in self._feed.new_events(snapshot)]
+        self._jobs.see(snapshot)
+        told = self._feed.new_events(snapshot)
+        events = [self._jobs.named(enriched(event, catalogue)) for event in told]
         events += self._repairs.between(snapshot)
         scene = scene_of(snapshot, events, self._feed.heard(snapshot))
         return self._judge.judge(scene)

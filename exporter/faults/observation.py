@@ -12,9 +12,10 @@ from exporter.faults.entities.name_edges import links_by_name
 from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, owners, waits
 from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, heard_from
 from exporter.faults.events.store import EventMemory
-from exporter.faults.expr.syntax import Events, Name
+from exporter.faults.expr.syntax import MAX_WINDOW_SECS, Events, Name
 from exporter.faults.rules.rule import Rule
 from exporter.faults.timeseries import History
+from exporter.model.disk import whole_disk
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
 
@@ -28,6 +29,8 @@ AHEAD_SECS = 5.0
 
 LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
 """Xids about one NVLink of a GPU."""
+
+LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS, 0)
 
 NODE_ADDRESS: Address = ("node", "")
 
@@ -178,11 +181,15 @@ class Observer:
         return f"{gpu.name} link {link}" if gpu is not None and slash else key[1]
 
     def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
-        """A link that is known by its events is part of the GPU with the address in its name."""
+        """A link is part of the GPU whose address is in its name, a lost disk of its array."""
         for link in by_kind.get("nvlink", ()):
             gpu = self.naming.known_key(("gpu", link.key[1].partition("/")[0]))
             if gpu is not None:
                 yield Edge("part_of", link.key, gpu)
+        for array in by_kind.get("md_array", ()):
+            for event in self.events.matching(array.addresses, LOST_MEMBERS, self.now):
+                disk = whole_disk(event.fields.get("member", ""))
+                yield Edge("part_of", ("disk", disk), array.key)
 
     def _look_at_fields(self, entities: Iterable[Key], by_kind: Mapping[str, list[Entity]]) -> None:
         self.history.see(entities, self.now)

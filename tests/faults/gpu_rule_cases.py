@@ -170,8 +170,8 @@ GPU_CASES = {
 
 NODE_CASES = {
     "gpu_count_low": Case(
-        {"gpu_up_count": 7, "gpu_pci_count": 8, "gpu_nvml_up": True},
-        {"gpu_up_count": 8, "gpu_pci_count": 8, "gpu_nvml_up": True},
+        {"gpu_up_count": 7, "gpu_pci_count": 8, "gpu_backend": "nvml"},
+        {"gpu_up_count": 8, "gpu_pci_count": 8, "gpu_backend": "nvml"},
     ),
     "gpu_probe_failed": line("NVRM: The NVIDIA probe routine failed for 1 device(s)."),
     "driver_version_mismatch": Case(
@@ -188,7 +188,7 @@ NODE_CASES = {
     "gpu_suspect_hardware": Case(
         {"up": True},
         {"up": True},
-        tuple(f"{XID}13, pid={pid}, name=a, {AT_ONE_PLACE}" for pid in (7, 8, 9)),
+        tuple(f"{XID}13, pid={pid}, name=job{pid}, {AT_ONE_PLACE}" for pid in (7, 8)),
     ),
     "gpu_app_fault": line(
         f"{XID}13, pid=4711, name=python3, Graphics SM Warp Exception on (GPC 2, TPC 5, SM 1)",

@@ -98,6 +98,14 @@ POWER = Kind(
     "power_supply", "power_supply", _SENSOR_NAMES, _sensors("power", "power_supply"), Sensors
 )
 MD_ARRAY = Kind("md_array", "logical_disk", names_of(MdArray), _arrays, MdArrays)
-NFS_MOUNT = Kind("nfs_mount", "nfs_mount", {}, _servers, Filesystems, relate=_mounts)
+NFS_MOUNT = Kind(
+    "nfs_mount",
+    "nfs_mount",
+    {},
+    _servers,
+    Filesystems,
+    kin={"filesystem": "filesystem"},
+    relate=_mounts,
+)
 CPU = Kind("cpu", "cpu", {}, _nothing, Cpu)
 NVSWITCH = Kind("nvswitch", "nvswitch", {}, _nothing, Cpu)

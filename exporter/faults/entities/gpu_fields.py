@@ -11,6 +11,8 @@ MIN_SIBLINGS = 2
 
 DERIVED = (
     "links_down",
+    "links_up",
+    "links_down_of_siblings",
     "fans_stopped",
     "process_count",
     "clock_ratio_to_siblings",
@@ -29,7 +31,9 @@ def derived(
         return {}
     gpu = state.gpu
     return {
-        "links_down": _links_down(gpu),
+        "links_down": _links(gpu, up=False),
+        "links_up": _links(gpu, up=True),
+        "links_down_of_siblings": _links_of_siblings(state, states),
         "fans_stopped": _fans_stopped(gpu),
         "process_count": None if gpu.processes is None else len(gpu.processes),
         "clock_ratio_to_siblings": _clock_ratio(state, states),
@@ -37,10 +41,20 @@ def derived(
     }
 
 
-def _links_down(gpu: Gpu) -> float | None:
+def _links(gpu: Gpu, *, up: bool) -> float | None:
     if gpu.nvlink_up is None:
         return None
-    return sum(not is_up for link, is_up in gpu.nvlink_up if link != "all")
+    return sum(bool(is_up) is up for link, is_up in gpu.nvlink_up if link != "all")
+
+
+def _links_of_siblings(state: GpuState, states: Sequence[GpuState]) -> float | None:
+    """Return how many links are down of that GPU of the same name that has the fewest down."""
+    others = (
+        _links(other.gpu, up=False)
+        for other in states
+        if other is not state and other.up and other.gpu.name == state.gpu.name
+    )
+    return min((down for down in others if down is not None), default=None)
 
 
 def _fans_stopped(gpu: Gpu) -> float | None:

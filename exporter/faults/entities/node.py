@@ -7,6 +7,7 @@ from exporter.faults.entities.kind import Kind, getters_of, prefixed
 from exporter.faults.entities.vocabulary import FieldType, names_of
 from exporter.faults.expr.syntax import Type, Value
 from exporter.model.clock import Clock
+from exporter.model.disk import Disks
 from exporter.model.gpu import Gpus
 from exporter.model.kernel_log import KernelLog
 from exporter.model.network import NetworkStack
@@ -64,6 +65,11 @@ def _on_bus(kind: str, *, passed_through: bool = False) -> Getter:
     return value_of
 
 
+def _disks(snapshot: object) -> Value:
+    disks = snapshot.reading(Disks) if isinstance(snapshot, Snapshot) else None
+    return None if disks is None or disks.left_out else len(disks.disks)
+
+
 def _up_gpus(snapshot: object) -> Value:
     gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
     if gpus is None or any(state.stale and state.up for state in gpus.states):
@@ -103,6 +109,7 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_passthrough_count": _on_bus("gpu", passed_through=True),
     "network_pci_count": _on_bus("network"),
     "nvme_pci_count": _on_bus("nvme"),
+    "disk_count": _disks,
 }
 
 _NAMES: Mapping[str, FieldType] = {
@@ -120,6 +127,7 @@ _NAMES: Mapping[str, FieldType] = {
     "gpu_passthrough_count": FieldType(Type.NUMBER),
     "network_pci_count": FieldType(Type.NUMBER),
     "nvme_pci_count": FieldType(Type.NUMBER),
+    "disk_count": FieldType(Type.NUMBER),
 }
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from exporter.faults.events.nvlink5 import decode_nvlink5
 from exporter.faults.events.nvlink_registers import decode_registers
+from exporter.faults.events.store import ENDED
 from exporter.model.catalogue import UNKNOWN, Catalogue
 from exporter.model.disk import whole_disk
 from exporter.model.event import Event
@@ -35,6 +36,8 @@ def enriched(event: Event, catalogue: Catalogue) -> Event:
         added = dict(_sxid(event, int(code), catalogue))
     elif event.kind == "mce" and "status" in event.fields:
         added = {"uncorrected": "yes" if _is_uncorrected(event) else "no"}
+    elif event.kind == "gpu_recovery_action" and event.fields.get("action") == "none":
+        added = {ENDED: "yes"}
     elif event.kind == "segfault":
         library = event.fields.get("library", "")
         added = {"gpu_library": "yes" if _GPU_LIBRARY.search(library) else "no"}

@@ -255,7 +255,7 @@ def link_inactive_before_we_began_to_look(node: Story) -> None:
 @incident("net_link_down@eth1", lasts=("net_link_down@eth1",))
 def interface_down_before_we_began_to_look(node: Story) -> None:
     """An interface that carried packets since boot has no link at the first look."""
-    node.put("Network", "interfaces", eth1=nic("eth1", up=False, operstate="down"))
+    node.put("Network", "interfaces", eth1=nic("eth1", up=False, pci_bus_id="0000:5c:00.1"))
     node.wait(600, 30)
 
 

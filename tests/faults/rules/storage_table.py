@@ -38,6 +38,7 @@ ROWS = (
         about="nvme3",
         holds={"kernel": "nvme nvme3: Device not ready; aborting reset, CSTS=0x1"},
         holds_not={"nvme_state": "live"},
+        clears={"nvme_state": "live"},
         severity="critical",
     ),
     Row(

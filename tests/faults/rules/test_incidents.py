@@ -31,9 +31,9 @@ INCIDENTS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
     ),
     "an NVMe disk dies": (
         NVME_DIES,
-        "nvme_timeout nvme9",
+        "nvme_controller_failed nvme9",
         {
-            "nvme_controller_failed": "nvme9",
+            "nvme_timeout": "nvme9",
             "disk_io_errors": "nvme9n1",
             "filesystem_error": "nvme9n1p1",
             "filesystem_readonly": "nvme9n1p1",
@@ -42,7 +42,7 @@ INCIDENTS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
     ),
     "a GPU and a disk fail together": (
         (XID_79, *NVME_DIES),
-        "nvme_timeout nvme9",
+        "nvme_controller_failed nvme9",
         {"filesystem_readonly": "nvme9n1p1", "hung_task": "4242"},
     ),
     "an array loses a member": (

@@ -6,7 +6,14 @@ import pytest
 
 from exporter.model.verdict import FaultState
 from tests.faults.rules import board_table, bus_table, network_table, own_table, storage_table
-from tests.faults.rules.trials import Row, Trial, clearing, first_holding, shipped
+from tests.faults.rules.trials import (
+    LONGEST_SECS,
+    Row,
+    Trial,
+    clearing,
+    first_holding,
+    shipped,
+)
 
 ROWS: tuple[Row, ...] = (
     *bus_table.ROWS,
@@ -52,10 +59,30 @@ def test_it_cannot_tell(row: Row) -> None:
 
 @each_row
 def test_it_clears(row: Row) -> None:
-    """When the evidence is gone the fault ends as cleared, not as unjudged."""
+    """When the evidence is gone the fault ends as cleared, not as unjudged.
+
+    What only a repair ends stays for a day without one, and is gone at the look that sees it.
+    """
     trial = Trial(row)
     first_holding(trial, row.holds)
+    if trial.rule.until and trial.rule.clear is None:
+        assert all(map(trial.is_active, trial.look(row.clears, LONGEST_SECS)))
+        if trial.rule.until != ("boot",):
+            assert not trial.is_active(trial.after(trial.rule.until[0]))
+        return
     assert clearing(trial, row.clears) is FaultState.CLEARED
+
+
+def test_what_begins_with_an_event_names_its_end() -> None:
+    """A rule that events alone begin names the state or the event that ends it, or why time does.
+
+    An event that says that it is over (`ended=no`) is such an end.
+    """
+    for rule in shipped().rules:
+        counted = rule.when.looks_at_events()
+        says_its_end = any(("ended", ("no",)) in wanted.filters for wanted in counted)
+        if rule.needed and rule.clear is None and not says_its_end:
+            assert rule.until or rule.ends_by_time, rule.id
 
 
 def test_every_rule_is_on_the_table() -> None:

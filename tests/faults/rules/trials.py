@@ -1,16 +1,18 @@
 """One shipped rule tried on one component: fields that stay, rise or go, and kernel lines."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.entities.entity import Address, Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Judge
+from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.expr.syntax import Events, Value, Window, walk
 from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
 from exporter.faults.rules.rule import Rule
+from exporter.model.event import Event, EventType
 from exporter.model.verdict import Conclusions, FaultState
 
 START = 10_000.0
@@ -94,6 +96,12 @@ class Trial:
         ]
         return self.rule.for_secs + min(max(windows, default=0.0), LONG_SECS) + 4 * STEP_SECS
 
+    def after(self, repair: str) -> Conclusions:
+        """What is concluded at the look that sees this kind of repair."""
+        self._at += STEP_SECS
+        seen = self._scene("")
+        return self._judge.judge(replace(seen, events=(repaired(repair, self._at),)))
+
     def look(self, given: Given, secs: float) -> Iterator[Conclusions]:
         """What is concluded at each look, for so long; after some minutes looks become rare."""
         end, looks = self._at + secs, 0
@@ -133,9 +141,15 @@ class Trial:
         if self._row.kind == "node":
             aliases = (("node", ""),)
         entity = Entity(key, self._row.about, dict(self._fields), aliases)
-        events = tuple(self._lines.events(text, self._at)) if text else ()
+        told = self._lines.events(text, self._at) if text else ()
+        events = tuple(map(GpuJobs().named, told))
         kinds = frozenset(VOCABULARY.names)
         return Scene("n", self._at, WALL + self._at, (entity,), (), events, self._heard, kinds)
+
+
+def repaired(kind: str, at: float) -> Event:
+    """Return an event of this kind about the whole node."""
+    return Event(WALL + at, at, EventType.ACTION_EXEC, kind, "node", "", "looks")
 
 
 def first_holding(trial: Trial, given: Given) -> Conclusions:

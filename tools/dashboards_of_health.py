@@ -1,9 +1,8 @@
 """Faults and the exporter itself: the dashboards about health."""
 
-from tools.dashboards.document import Dashboard, Row
-from tools.dashboards.fault_panels import count_of, faults_over_time, root_causes, symptoms
-from tools.dashboards.panels import Column
-from tools.dashboards.parts import (
+from tools.dashboard_faults import count_of, faults_over_time, root_causes, symptoms
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
     BAD,
     CLUSTER_COLUMN,
     CLUSTERS,
@@ -19,6 +18,7 @@ from tools.dashboards.parts import (
     now,
     table,
 )
+from tools.dashboards import Dashboard, Row
 
 FAILING = f'hw_exporter_source_outcome{{{ON},outcome=~"failed|stuck"}}'
 

@@ -1,7 +1,6 @@
 """The dashboard of one node."""
 
-from tools.dashboards.document import Dashboard, Row
-from tools.dashboards.fault_panels import (
+from tools.dashboard_faults import (
     MARKS,
     count_of,
     faults_over_time,
@@ -9,8 +8,8 @@ from tools.dashboards.fault_panels import (
     root_causes,
     symptoms,
 )
-from tools.dashboards.panels import Column
-from tools.dashboards.parts import (
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
     BAD,
     CLUSTERS,
     FULL,
@@ -23,6 +22,7 @@ from tools.dashboards.parts import (
     now,
     table,
 )
+from tools.dashboards import Dashboard, Row
 
 NO_GPU = "no GPU on this node"
 BUSY = f'{ON},mode!~"idle|iowait"'

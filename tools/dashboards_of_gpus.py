@@ -1,9 +1,8 @@
 """The dashboard of the GPUs of one or a few nodes."""
 
-from tools.dashboards.document import Dashboard, Row
-from tools.dashboards.fault_panels import MARKS, gpus_table, root_causes
-from tools.dashboards.panels import Column, Panel, Query
-from tools.dashboards.parts import (
+from tools.dashboard_faults import MARKS, gpus_table, root_causes
+from tools.dashboard_panels import Column, Panel, Query
+from tools.dashboard_parts import (
     BAD,
     CLUSTER_COLUMN,
     CLUSTERS,
@@ -23,6 +22,7 @@ from tools.dashboards.parts import (
     now,
     table,
 )
+from tools.dashboards import Dashboard, Row
 
 NAME = "{{node}} GPU {{gpu_index}}"
 NO_GPU = "no GPU, or none is chosen"

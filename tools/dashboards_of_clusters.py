@@ -1,14 +1,13 @@
 """The dashboard of all nodes."""
 
-from tools.dashboards.document import Dashboard, Row
-from tools.dashboards.fault_panels import (
+from tools.dashboard_faults import (
     NO_MARKS,
     count_of,
     root_causes,
     symptoms,
 )
-from tools.dashboards.panels import Column
-from tools.dashboards.parts import (
+from tools.dashboard_panels import Column
+from tools.dashboard_parts import (
     BAD,
     CLUSTER_COLUMN,
     CLUSTERS,
@@ -24,6 +23,7 @@ from tools.dashboards.parts import (
     now,
     table,
 )
+from tools.dashboards import Dashboard, Row
 
 HEALTHY = ((1, "yes", "green"), (0, "NO", "red"))
 SPREAD = ((0.5, "median"), (0.95, "95 of 100 nodes are below"))

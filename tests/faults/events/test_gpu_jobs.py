@@ -1,0 +1,43 @@
+"""Whose process an Xid or a crash names."""
+
+from types import MappingProxyType
+
+from exporter.faults.events.gpu_jobs import GpuJobs
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import GpuClient, Workload, Workloads
+from tests.faults.scenes import event
+
+PROCESS = ("process", "7")
+
+
+def jobs(*clients: GpuClient) -> GpuJobs:
+    """Return what is remembered after one look at these processes and one at none."""
+    known = GpuJobs()
+    for number, found in enumerate((clients, ())):
+        readings: dict[type, object] = {Workloads: Workloads("ok", clients=found)}
+        seen = MappingProxyType(readings)
+        known.see(Snapshot("n", number, 1e9, float(number), 0.0, seen, ()))
+    return known
+
+
+def test_a_job_stays_the_same_under_new_pids() -> None:
+    """Two processes of one container are one job, also after their end."""
+    job = Workload("ml", "trainer-0", "main")
+    known = jobs(GpuClient(7, (), workload=job), GpuClient(8, (), workload=job))
+    named = [known.named(event("xid", 0, code="31", pid=pid)).fields["job"] for pid in ("7", "8")]
+    assert named == ["ml/trainer-0/main"] * 2
+
+
+def test_without_a_workload_the_program_is_the_job() -> None:
+    """On a node without containers it is the name that stays; nothing is made up without one."""
+    assert jobs().named(event("xid", 0, code="31", pid="7", name="train")).fields["job"] == "train"
+    assert "job" not in jobs().named(event("xid", 0, code="31", pid="7")).fields
+
+
+def test_a_crash_is_one_on_a_gpu_or_is_not() -> None:
+    """A process that used a GPU is known by its pid, one that crashed in CUDA by the library."""
+    crash = event("segfault", 0, PROCESS, pid="7")
+    assert jobs(GpuClient(7, ())).named(crash).fields["on_gpu"] == "yes"
+    assert jobs(GpuClient(8, ())).named(crash).fields["on_gpu"] == "no"
+    in_cuda = event("segfault", 0, PROCESS, pid="7", gpu_library="yes")
+    assert jobs().named(in_cuda).fields["on_gpu"] == "yes"
