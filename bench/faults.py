@@ -11,7 +11,7 @@ import sys
 import time
 
 from bench.figures import Figure, table
-from exporter.faults.engine import Reasoner, rule_book
+from exporter.faults.engine import RuleEngine, rule_book
 from tests.corpus.cases import BATCHES
 from tests.corpus.large_node import snapshots
 from tests.corpus.scoring import Score, score
@@ -65,7 +65,7 @@ def _times() -> list[Figure]:
 
 
 def _median(*, ill: bool) -> float:
-    reasoner = Reasoner(rule_book(), time.perf_counter, boot_id="")
+    reasoner = RuleEngine(rule_book(), time.perf_counter, boot_id="")
     spent = []
     moments = list(snapshots(ROUNDS + WARM_UP, GPUS, PROCESSES, ill=ill))
     gc.collect()

@@ -9,7 +9,7 @@ from pathlib import Path
 from exporter.blocking import CallBlocking
 from exporter.config import Config
 from exporter.faults import persistence
-from exporter.faults.engine import Reasoner, rule_book
+from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
@@ -39,7 +39,7 @@ class Judging:
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
         kept = self._file.load(persistence.decode) if self._file else None
-        self._reasoner = Reasoner(loaded_rules(config), stopwatch, boot_id, kept)
+        self._reasoner = RuleEngine(loaded_rules(config), stopwatch, boot_id, kept)
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
@@ -57,7 +57,7 @@ class Judging:
             await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
 
     def _judge(self, snapshot: Snapshot) -> Judged:
-        return self._reasoner.conclude(snapshot), self._reasoner.news_to_keep()
+        return self._reasoner.conclude(snapshot), self._reasoner.pending_state()
 
     def _take(self, judged: "asyncio.Future[Judged]") -> None:
         """Write the news of a judgement, also when nobody waits for its conclusions any more."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, Invocation
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.engine import Reasoner, rule_book
+from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.entities.entity import Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.faults.replay.recording import START_WALL, BadRecording, Reader
 from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
 from exporter.faults.rules.loader import RuleBook
@@ -85,13 +85,13 @@ def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conc
     """What is concluded at each moment, in seconds from the beginning; raises BadRecording."""
     rows = list(lines)
     if holds_snapshots(rows):
-        reasoner = Reasoner(book, time.perf_counter, boot_id="")
+        reasoner = RuleEngine(book, time.perf_counter, boot_id="")
         for snapshot in SnapshotReader(KernelLines().events).snapshots(rows):
             yield snapshot.taken_at - START_WALL, reasoner.conclude(snapshot)
         return
-    judge = Judge(book, TRAITS, time.perf_counter)
+    judge = Evaluator(book, TRAITS, time.perf_counter)
     for scene in recorded_scenes(rows):
-        yield scene.wall - START_WALL, judge.judge(scene)
+        yield scene.wall - START_WALL, judge.evaluate(scene)
 
 
 def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:

@@ -1,12 +1,22 @@
-"""The state of one rule about one entity from judgement to judgement."""
+"""The state of one rule about one component from judgement to judgement."""
 
 from dataclasses import dataclass, field
 from enum import Enum
 
-from exporter.model.verdict import Evidence, Key
+from exporter.model.verdict import Cause, Evidence, Key
 
 UNKNOWN_ENDS_SECS = 300.0
 """A fault that could not be judged for so long is no longer shown as one: the cache's life."""
+
+
+class AlertState(Enum):
+    """Where an alert stands: all but the first two are shown as an active fault."""
+
+    INACTIVE = "inactive"
+    PENDING = "pending"  # `when` holds, but not yet for as long as `for` says
+    ACTIVE = "active"
+    CLEARING = "clearing"  # its end is in sight, but not yet for as long as `clear_for` says
+    UNKNOWN = "unknown"  # active, but nothing can be said of it at the moment
 
 
 class Change(Enum):
@@ -19,102 +29,91 @@ class Change(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """What a binding belongs to: a rule, an entity, and the partner it is bound to, if any."""
+class AlertKey:
+    """What an alert belongs to: a rule and a component."""
 
     rule: str
     key: Key
-    partner: Key | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """What the conditions of a rule said; None is unknown."""
-
-    when: bool | None
-    clear: bool | None
 
 
 @dataclass(slots=True)
-class Binding:
-    """One rule about one entity (and one partner, where the rule binds one).
+class Alert:
+    """One rule about one component; times are boot times in seconds.
 
-    Times are boot times in seconds. `held_secs` counts only time between two judgements that
-    both held: what nobody saw does not count.
+    `held_secs` counts only time between two judgements that both held: what nobody saw does not
+    count. `causes` are those that were known last: they outlive the cause itself.
     """
 
-    onset: float
+    active_since: float
     seen: float
+    state: AlertState = AlertState.PENDING
+    entered: float = 0.0  # when it came into this state
     held_secs: float = 0.0
-    is_active: bool = False
-    is_clearing: bool = False
-    cleared_secs: float = 0.0
-    unknown_since: float | None = None
+    unknown_since: float | None = None  # while it is pending
     is_escalated: bool = False
     confidence: float = 1.0
     summary: str = ""
+    advice: str = ""
     last_evidence: float = 0.0
     described: tuple[float, int] = (0.0, 0)  # the last event, and how many, when it was described
     evidence: tuple[Evidence, ...] = field(default_factory=tuple)
+    causes: tuple[Cause, ...] = ()
 
     @property
-    def is_told(self) -> bool:
-        """Whether events are among what it was found by, whoever told of them."""
+    def is_active(self) -> bool:
+        """Whether it is shown as a fault."""
+        return self.state not in (AlertState.INACTIVE, AlertState.PENDING)
+
+    @property
+    def end_seen(self) -> float:
+        """When its end was seen first; when it was judged last while none was."""
+        return self.entered if self.state is AlertState.CLEARING else self.seen
+
+    @property
+    def has_events(self) -> bool:
+        """Whether events are among what it was found by, whichever source reported them."""
         return self.described[1] > 0 or any(piece.raw for piece in self.evidence)
 
-    def judge(
-        self, verdicts: Verdicts, now: float, for_secs: float, clear_for_secs: float
+    def step(
+        self,
+        when: bool | None,  # noqa: FBT001 - one of three values
+        clear: bool | None,  # noqa: FBT001 - as above
+        now: float,
+        for_secs: float,
+        clear_for_secs: float,
     ) -> Change:
-        """Take in one judgement at this boot time."""
+        """Take in what the conditions of the rule are at this boot time; None is unknown."""
         passed = max(0.0, now - self.seen)
-        if not self.is_active:
-            return self._wait(verdicts.when, passed, now, for_secs)
         self.seen = now
-        if verdicts.when:
-            self.is_clearing, self.unknown_since = False, None
+        if not self.is_active:
+            return self._wait(when, passed, now, for_secs)
+        if when or clear is False:
+            self._enter(AlertState.ACTIVE, now)
             return Change.NONE
-        if verdicts.clear is None:
-            return self._doubt(now)
-        self.unknown_since = None
-        return self._clear(passed, clear_for_secs) if verdicts.clear else self._persist()
+        if clear is None:
+            self._enter(AlertState.UNKNOWN, now)
+            return Change.UNJUDGED if now - self.entered > UNKNOWN_ENDS_SECS else Change.NONE
+        self._enter(AlertState.CLEARING, now)
+        return Change.CLEARED if now - self.entered >= clear_for_secs else Change.NONE
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether it neither holds nor is on the way to."""
-        return not self.is_active and self.unknown_since is None and self.held_secs < 0
-
-    def _wait(self, holds: bool | None, passed: float, now: float, for_secs: float) -> Change:  # noqa: FBT001 - one of three values
-        if holds is None:
+    def _wait(self, when: bool | None, passed: float, now: float, for_secs: float) -> Change:  # noqa: FBT001 - as above
+        if when is None:
             if self.unknown_since is None:
-                self.unknown_since = self.seen
-            self.seen = now
+                self.unknown_since = now - passed
             if now - self.unknown_since > UNKNOWN_ENDS_SECS:
-                self.held_secs = -1.0
-                self.unknown_since = None
+                self.state = AlertState.INACTIVE
             return Change.NONE
-        if not holds:
-            self.held_secs, self.unknown_since = -1.0, None
+        if not when:
+            self.state = AlertState.INACTIVE
             return Change.NONE
         if self.unknown_since is None:
             self.held_secs += passed
         self.unknown_since = None
-        self.seen = now
         if self.held_secs < for_secs:
             return Change.NONE
-        self.is_active = True
+        self._enter(AlertState.ACTIVE, now)
         return Change.ACTIVE
 
-    def _doubt(self, now: float) -> Change:
-        if self.unknown_since is None:
-            self.unknown_since = now
-        self.is_clearing = False
-        return Change.UNJUDGED if now - self.unknown_since > UNKNOWN_ENDS_SECS else Change.NONE
-
-    def _persist(self) -> Change:
-        self.is_clearing = False
-        return Change.NONE
-
-    def _clear(self, passed: float, clear_for_secs: float) -> Change:
-        self.cleared_secs = self.cleared_secs + passed if self.is_clearing else 0.0
-        self.is_clearing = True
-        return Change.CLEARED if self.cleared_secs >= clear_for_secs else Change.NONE
+    def _enter(self, state: AlertState, now: float) -> None:
+        if self.state is not state:
+            self.state, self.entered = state, now

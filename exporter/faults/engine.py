@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from exporter.faults.alert_state import AlertKey
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY, scene_of
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.enrich import enriched
 from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.events.repairs import Repairs
@@ -21,22 +22,22 @@ def rule_book(further: tuple[str, ...] = ()) -> RuleBook:
     return load_rules([SHIPPED, *map(Path, further)], VOCABULARY)
 
 
-class Reasoner:
+class RuleEngine:
     """Judges snapshots by a book of rules; `kept` is what the process before left behind."""
 
     def __init__(
         self, book: RuleBook, stopwatch: Callable[[], float], boot_id: str, kept: Kept | None = None
     ) -> None:
-        self._judge = Judge(book, TRAITS, stopwatch)
+        self._evaluator = Evaluator(book, TRAITS, stopwatch)
         self._feed = Feed(is_resumed=kept is not None)
         self._jobs = GpuJobs()
         self._repairs = Repairs()
         self._boot_id = boot_id
-        self._last_text = ""
+        self._last_mark: tuple[int, float, frozenset[AlertKey]] = (0, 0.0, frozenset())
         if kept is not None:
-            self._judge.recall(kept.bindings)
+            self._evaluator.recall(kept.alerts, kept.ended)
             for event in kept.events:
-                self._judge.observer.events.take(event)
+                self._evaluator.observer.events.take(event)
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
@@ -46,18 +47,17 @@ class Reasoner:
         events = [self._jobs.named(enriched(event, catalogue)) for event in told]
         events += self._repairs.between(snapshot)
         scene = scene_of(snapshot, events, self._feed.heard(snapshot))
-        return self._judge.judge(scene)
+        return self._evaluator.evaluate(scene)
 
-    def news_to_keep(self) -> str | None:
+    def pending_state(self) -> str | None:
         """What a restart should take over, as text; None when that has not changed."""
         if not self._boot_id:
             return None
-        events = tuple(self._judge.observer.events.all())
-        kept = self._judge.kept()
-        mark = (
-            f"{len(events)} {sorted(map(str, kept))} {max((e.boottime for e in events), default=0)}"
-        )
-        if mark == self._last_text:
+        events = tuple(self._evaluator.observer.events.all())
+        kept = self._evaluator.kept()
+        latest = max((event.boottime for event in events), default=0.0)
+        mark = (len(events), latest, frozenset(kept))
+        if mark == self._last_mark:
             return None
-        self._last_text = mark
-        return to_text(Kept(self._boot_id, kept, events))
+        self._last_mark = mark
+        return to_text(Kept(self._boot_id, kept, events, self._evaluator.ended))

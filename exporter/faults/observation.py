@@ -35,13 +35,12 @@ LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS, 0)
 NODE_ADDRESS: Address = ("node", "")
 
 MAX_KEPT_EDGES = 5_000
-MAX_TOLD = 10_000
+MAX_CACHED = 10_000
 
-Found: TypeAlias = tuple[list[Event], tuple[Address, ...] | None, float]
-Told: TypeAlias = dict[tuple[Key, int], Found]
-"""The events found for an entity and a part of a rule, by its names, and until when it is all."""
+MatchCache: TypeAlias = dict[tuple[tuple[Address, ...] | None, Events], tuple[list[Event], float]]
+"""The events of these addresses that a rule asks for, and until when these are all."""
 
-NOT_TOLD: Found = ([], (), -math.inf)
+NOT_CACHED: tuple[list[Event], float] = ([], -math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +54,24 @@ class View:
     graph: Graph  # as it is now
     past_graph: Graph  # with what processes that ended had used
     memory: EventMemory
-    told: Told
+    cache: MatchCache
 
-    def of(self, entity: Entity, wanted: Events) -> list[Event] | None:
-        """The wanted events of the entity; None when nobody listened and none is known."""
-        place = (entity.key, id(wanted))  # a part of a rule, which lives as long as the rule
+    def matching_events(self, entity: Entity, wanted: Events, after: float) -> list[Event] | None:
+        """Find the events of the entity after this boot time.
+
+        None when no source would report them and none is known.
+        """
         addresses = None if entity.kind == NODE_KIND else entity.addresses
-        found, names, until = self.told.get(place, NOT_TOLD)
-        if until < self.now or names != addresses:
-            after = self.ended_at(entity, wanted.until)
-            found = self.memory.matching(addresses, wanted, self.now, after)
-            until = found[0].boottime + wanted.within_secs if found else math.inf
-            self.told[place] = (found, addresses, until)
-        return found if found or self.is_heard(wanted) else None
+        after = max(after, math.nextafter(self.ended_at(entity, wanted.until), -math.inf))
+        if after > self.now - wanted.within_secs:
+            events = self.memory.matching(addresses, wanted, self.now, after)
+        else:
+            events, until = self.cache.get((addresses, wanted), NOT_CACHED)
+            if until < self.now:
+                events = self.memory.matching(addresses, wanted, self.now)
+                until = events[0].boottime + wanted.within_secs if events else math.inf
+                self.cache[addresses, wanted] = (events, until)
+        return events if events or self.is_heard(wanted) else None
 
     def ended_at(self, entity: Entity, kinds: Sequence[str]) -> float:
         """When an event of these kinds last was about the entity or about the whole node.
@@ -81,7 +85,7 @@ class View:
         return self.memory.last_of(about, kinds)
 
     def is_heard(self, wanted: Events) -> bool:
-        """Whether a source that would tell of such events works."""
+        """Whether a source that would report such events works."""
         sources = heard_from(wanted.what)
         return not sources or not self.scene.heard.isdisjoint(sources)
 
@@ -91,12 +95,12 @@ class Observer:
     """Takes in one scene after the other."""
 
     rules: Iterable[Rule]
-    kin: Mapping[str, Mapping[str, str]]
+    related: Mapping[str, Mapping[str, str]]
     naming: Naming
     history: History = field(default_factory=History)
     events: EventMemory = field(default_factory=EventMemory)
     now: float = 0.0
-    _told: Told = field(default_factory=dict)
+    _cache: MatchCache = field(default_factory=dict)
     _living: list[Edge] = field(default_factory=list)
     _ended: dict[tuple[str, Key, Key], tuple[Edge, float]] = field(default_factory=dict)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
@@ -116,8 +120,8 @@ class Observer:
         for address, key in scene.names:
             self.naming.call(address, key)
         events = [_not_after(event, scene.now + AHEAD_SECS) for event in scene.events]
-        if events or len(self._told) > MAX_TOLD:
-            self._told.clear()
+        if events or len(self._cache) > MAX_CACHED:
+            self._cache.clear()
         for event in events:
             self._take(event, scene)
         latest = max((event.boottime for event in events), default=0.0)
@@ -135,13 +139,13 @@ class Observer:
         graph = Graph(entities, scene.edges)
         ended = self._edges_of_ended(scene)
         past = Graph(entities, [*scene.edges, *ended]) if ended else graph
-        return View(scene, self.now, entities, by_kind, graph, past, self.events, self._told)
+        return View(scene, self.now, entities, by_kind, graph, past, self.events, self._cache)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
         self._tracked.setdefault(kind, set()).add((name, secs))
 
     def _owner(self, kind: str, name: Name) -> str:
-        return self.kin.get(kind, {}).get(name.kin, kind) if name.kin else kind
+        return self.related.get(kind, {}).get(name.related, kind) if name.related else kind
 
     def _take(self, event: Event, scene: Scene) -> None:
         twice = self._told_by_another(event) if event.kind == "xid" else []
@@ -192,7 +196,7 @@ class Observer:
                 yield Edge("part_of", ("disk", disk), array.key)
 
     def _look_at_fields(self, entities: Iterable[Key], by_kind: Mapping[str, list[Entity]]) -> None:
-        self.history.see(entities, self.now)
+        self.history.keep_only(entities)
         for kind, fields in self._tracked.items():
             for entity in by_kind.get(kind, ()):
                 for name, secs in fields:

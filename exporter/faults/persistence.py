@@ -1,13 +1,14 @@
 """What survives a restart within the same boot: faults whose evidence were events, and these."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from exporter.faults.alert_state import Binding, Slot
+from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.model.event import Event, EventType
-from exporter.model.verdict import Evidence
+from exporter.model.verdict import Cause, Evidence, Key, Subject
 from exporter.state import StateFile, dump
 
 NAME = "faults.json"
@@ -19,19 +20,21 @@ MAX_RAW_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Faults and events to take over, of the boot with this id."""
+    """Faults and events to take over, of the boot with this id, and when faults had ended."""
 
     boot_id: str
-    bindings: Mapping[Slot, Binding]
+    alerts: Mapping[AlertKey, Alert]
     events: tuple[Event, ...] = ()
+    ended: Mapping[AlertKey, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def to_text(kept: Kept) -> str:
     """Write the latest events and the faults as the text of the file."""
     events = sorted(kept.events, key=lambda event: event.boottime)[-MAX_EVENTS:]
-    faults = list(kept.bindings.items())[:MAX_FAULTS]
+    ended = list(kept.ended.items())[-MAX_FAULTS:]
     content = {
-        "faults": [_fault_row(slot, binding) for slot, binding in faults],
+        "faults": [_fault_row(key, alert) for key, alert in [*kept.alerts.items()][:MAX_FAULTS]],
+        "ended": [[key.rule, key.key, at] for key, at in ended],
         "events": [_event_row(event) for event in events],
     }
     return dump(content, kept.boot_id, VERSION)
@@ -40,7 +43,10 @@ def to_text(kept: Kept) -> str:
 def decode(document: Mapping[str, Any]) -> Kept:
     """Take apart what the file holds; raises one of MISFITS."""
     faults = dict(map(_fault, document["faults"]))
-    return Kept(str(document["boot_id"]), faults, tuple(map(_event, document["events"])))
+    ended = {
+        AlertKey(str(rule), _key(key)): float(at) for rule, key, at in document.get("ended", ())
+    }
+    return Kept(str(document["boot_id"]), faults, tuple(map(_event, document["events"])), ended)
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:
@@ -48,38 +54,56 @@ def state_file(folder: Path, boot_id: str) -> StateFile:
     return StateFile(folder / NAME, boot_id, VERSION)
 
 
-def _fault_row(slot: Slot, binding: Binding) -> dict[str, Any]:
+def _key(row: Iterable[Any]) -> Key:
+    kind, entity_id = map(str, row)
+    return kind, entity_id
+
+
+def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
     return {
-        "rule": slot.rule,
-        "key": slot.key,
-        "partner": slot.partner,
-        "onset": binding.onset,
-        "seen": binding.seen,
-        "escalated": binding.is_escalated,
-        "confidence": binding.confidence,
-        "summary": binding.summary,
-        "last_evidence": binding.last_evidence,
+        "rule": key.rule,
+        "key": key.key,
+        "onset": alert.active_since,
+        "seen": alert.seen,
+        "escalated": alert.is_escalated,
+        "confidence": alert.confidence,
+        "summary": alert.summary,
+        "advice": alert.advice,
+        "last_evidence": alert.last_evidence,
         "evidence": [
             [piece.name, piece.value, piece.threshold, piece.at, piece.raw[:MAX_RAW_CHARS]]
-            for piece in binding.evidence
+            for piece in alert.evidence
+        ],
+        "causes": [
+            [cause.rule, list(astuple(cause.subject)), cause.via, cause.summary, cause.since]
+            for cause in alert.causes
         ],
     }
 
 
-def _fault(row: Mapping[str, Any]) -> tuple[Slot, Binding]:
-    kind, entity_id = map(str, row["key"])
-    partner = row["partner"] and (str(row["partner"][0]), str(row["partner"][1]))
-    binding = Binding(
-        onset=float(row["onset"]),
+def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
+    alert = Alert(
+        active_since=float(row["onset"]),
         seen=float(row["seen"]),
-        is_active=True,
+        state=AlertState.ACTIVE,
+        entered=float(row["seen"]),
         is_escalated=bool(row["escalated"]),
         confidence=float(row["confidence"]),
         summary=str(row["summary"]),
+        advice=str(row.get("advice", "")),
         last_evidence=float(row["last_evidence"]),
-        evidence=tuple(_evidence(piece) for piece in row["evidence"]),
+        evidence=tuple(map(_evidence, row["evidence"])),
+        causes=tuple(map(_cause, row.get("causes", ()))),
     )
-    return Slot(str(row["rule"]), (kind, entity_id), partner or None), binding
+    return AlertKey(str(row["rule"]), _key(row["key"])), alert
+
+
+def _cause(row: Iterable[Any]) -> Cause:
+    rule, (kind, hw_type, hw_id, hw_name), via, summary, since = row
+    subject = Subject(str(kind), str(hw_type), str(hw_id), str(hw_name))
+    return Cause(
+        str(rule), subject, str(via), str(summary), None if since is None else float(since)
+    )
 
 
 def _evidence(row: Iterable[Any]) -> Evidence:

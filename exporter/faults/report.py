@@ -1,4 +1,4 @@
-"""From the bindings that hold to conclusions: causes, texts, counts, and what ended lately."""
+"""From the alerts that hold to conclusions: causes, texts, counts, and what ended lately."""
 
 import logging
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from exporter.faults.alert_state import Binding, Change, Slot
+from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.events.event_kinds import KERNEL_LOG, LOOKS
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Standing, Step, find_causes, path_to_root
@@ -38,7 +38,7 @@ LIVING_EDGES = ("consumes", "waits_on")
 log = logging.getLogger("exporter.faults")
 
 
-class Saying:
+class ReportBuilder:
     """Makes conclusions, and remembers what was said before to tell what is new."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Saying:
     def conclude(
         self,
         view: View,
-        active: Sequence[tuple[Slot, Binding]],
+        active: Sequence[tuple[AlertKey, Alert]],
         unknown: Mapping[Key, list[str]],
     ) -> Conclusions:
         """Everything that is to be said after one judgement."""
@@ -132,18 +132,18 @@ class Saying:
         return found or Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], key[1])
 
     def _one_of_each(
-        self, active: Iterable[tuple[Slot, Binding]]
-    ) -> dict[tuple[str, Key], Binding]:
-        """Of each rule and entity the binding that has held for longest."""
-        chosen: dict[tuple[str, Key], Binding] = {}
-        for slot, binding in active:
-            place = (slot.rule, slot.key)
-            if place not in chosen or binding.onset < chosen[place].onset:
-                chosen[place] = binding
+        self, active: Iterable[tuple[AlertKey, Alert]]
+    ) -> dict[tuple[str, Key], Alert]:
+        """Of each rule and entity the alert that has held for longest."""
+        chosen: dict[tuple[str, Key], Alert] = {}
+        for key, alert in active:
+            place = (key.rule, key.key)
+            if place not in chosen or alert.active_since < chosen[place].active_since:
+                chosen[place] = alert
         return chosen
 
     def _faults(
-        self, chosen: Mapping[tuple[str, Key], Binding], view: View
+        self, chosen: Mapping[tuple[str, Key], Alert], view: View
     ) -> dict[tuple[str, Key], Fault]:
         """The active faults, with their causes, the most severe first."""
         places = list(chosen)
@@ -151,9 +151,9 @@ class Saying:
         steps = find_causes(standings, view.past_graph)
         affected = {key: self._affected(key, view) for key in {key: None for _, key in places}}
         faults = {}
-        for index, (place, binding) in enumerate(chosen.items()):
+        for index, (place, alert) in enumerate(chosen.items()):
             causes = self._causes(path_to_root(index, steps), standings, chosen, view)
-            faults[place] = self._fault(place, binding, causes, affected[place[1]], view)
+            faults[place] = self._fault(place, alert, causes, affected[place[1]], view)
         for place, severity in _raised(faults).items():
             faults[place] = replace(
                 faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
@@ -164,26 +164,26 @@ class Saying:
         )
         return dict(ranked)
 
-    def _standing(self, name: str, key: Key, binding: Binding) -> Standing:
+    def _standing(self, name: str, key: Key, alert: Alert) -> Standing:
         rule = self._rules[name]
         return Standing(
             rule,
             key,
-            binding.onset,
-            binding.last_evidence,
-            binding.is_told or rule.needed is not None,
+            alert.active_since,
+            alert.last_evidence,
+            alert.has_events or rule.needed is not None,
         )
 
     def _fault(
         self,
         place: tuple[str, Key],
-        binding: Binding,
+        alert: Alert,
         causes: tuple[Cause, ...],
         affected: tuple[Subject, ...],
         view: View,
     ) -> Fault:
         rule, key = self._rules[place[0]], place[1]
-        severity = "critical" if binding.is_escalated else rule.severity
+        severity = "critical" if alert.is_escalated else rule.severity
         if rule.symptom and not causes:
             severity = "info"
         return Fault(
@@ -191,14 +191,15 @@ class Saying:
             subject=self._subject(key),
             severity=severity,
             state=FaultState.ACTIVE,
-            since=_wall(binding.onset, view),
+            since=_wall(alert.active_since, view),
             ended=None,
-            confidence=round(binding.confidence, 3),
-            summary=binding.summary,
+            confidence=round(alert.confidence, 3),
+            summary=alert.summary,
             action=rule.action,
+            advice=alert.advice,
             runbook=rule.runbook,
             status=rule.status if severity == rule.severity else STATUS_OF_SEVERITY[severity],
-            evidence=binding.evidence,
+            evidence=alert.evidence,
             causes=causes,
             affected=affected,
         )
@@ -207,16 +208,16 @@ class Saying:
         self,
         path: Sequence[Step],
         standings: Sequence[Standing],
-        chosen: Mapping[tuple[str, Key], Binding],
+        chosen: Mapping[tuple[str, Key], Alert],
         view: View,
     ) -> tuple[Cause, ...]:
         causes = []
         for step in path:
             standing = standings[step.cause]
-            binding = chosen[standing.rule.id, standing.key]
+            alert = chosen[standing.rule.id, standing.key]
             subject = self._subject(standing.key)
-            since = _wall(binding.onset, view)
-            causes.append(Cause(standing.rule.id, subject, step.via, binding.summary, since))
+            since = _wall(alert.active_since, view)
+            causes.append(Cause(standing.rule.id, subject, step.via, alert.summary, since))
         return tuple(causes)
 
     def _affected(self, key: Key, view: View) -> tuple[Subject, ...]:

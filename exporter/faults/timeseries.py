@@ -13,13 +13,11 @@ MAX_SERIES = 20_000
 
 
 # What is remembered of the samples of one step; the sums count from the beginning of the series.
-CELLS = 9
+CELLS = 7
 (
     BEGAN,
     ENDED,
     HIGHEST,
-    TOTAL,
-    COUNT,
     FIRST_RISEN,  # what had risen and changed at its first sample
     FIRST_CHANGES,
     LAST_RISEN,  # the same at its last
@@ -34,7 +32,7 @@ class Series:
     many processes, and an object each would cost six times as much.
     """
 
-    __slots__ = ("_cells", "_changes", "_last", "_risen", "_since", "_window_secs")
+    __slots__ = ("_cells", "_changes", "_last", "_risen", "_window_secs")
 
     def __init__(self, window_secs: float) -> None:
         self._window_secs = window_secs
@@ -42,16 +40,12 @@ class Series:
         self._risen = 0.0
         self._changes = 0
         self._last: Value = None
-        self._since = 0.0
 
     def take(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
         """Add the value at this boot time in seconds."""
         number = float(value) if not isinstance(value, str) else 0.0
-        if self._last is None:
-            self._since = now
-        elif value != self._last:
+        if self._last is not None and value != self._last:
             self._changes += 1
-            self._since = now
             if not isinstance(value, str) and not isinstance(self._last, str):
                 self._risen += max(0.0, number - float(self._last))  # a fall is a reset
         self._last = value
@@ -62,23 +56,17 @@ class Series:
         if cells and now - cells[BEGAN - CELLS] < self._window_secs / BUCKETS:
             cells[ENDED - CELLS] = now
             cells[HIGHEST - CELLS] = max(cells[HIGHEST - CELLS], number)
-            cells[TOTAL - CELLS] += number
-            cells[COUNT - CELLS] += 1
             cells[LAST_RISEN - CELLS] = self._risen
             cells[LAST_CHANGES - CELLS] = self._changes
             return
         sums = (self._risen, self._changes)
-        cells.extend((now, now, number, number, 1, *sums, *sums))
+        cells.extend((now, now, number, *sums, *sums))
         if len(cells) > CELLS * (BUCKETS + 2):
             del cells[:CELLS]
 
     def is_of(self, now: float) -> bool:
         """Whether the last sample was taken now: anything else is not fresh."""
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
-
-    def age(self, now: float) -> float | None:
-        """Seconds the field has had its value."""
-        return now - self._since if self.is_of(now) else None
 
     def over(self, function: str, secs: float, now: float) -> float | None:
         """A function of the last seconds; None when it cannot be said."""
@@ -88,8 +76,6 @@ class Series:
         inside = [at for at in self._steps() if cells[at + ENDED] >= now - secs]
         if function == "max_over":
             return max(cells[at + HIGHEST] for at in inside)
-        if function == "avg_over":
-            return sum(cells[at + TOTAL] for at in inside) / sum(cells[at + COUNT] for at in inside)
         return self._difference(function, now - secs, now)
 
     def _difference(self, function: str, since: float, now: float) -> float | None:
@@ -119,11 +105,12 @@ class Series:
 
 
 class History:
-    """All series that rules look back on."""
+    """All series that rules look back on, at most `max_series` of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_series: int = MAX_SERIES) -> None:
+        self._max_series = max_series
         self._series: dict[tuple[Key, str, float], Series] = {}
-        self._first_seen: dict[Key, float] = {}
+        self._present: frozenset[Key] = frozenset()
 
     def take(self, key: Key, name: str, window_secs: float, now: float, value: Value) -> None:
         """Add one sample of one field, for looking back over this window; none of an unknown."""
@@ -131,22 +118,18 @@ class History:
             return
         series = self._series.get((key, name, window_secs))
         if series is None:
-            if len(self._series) >= MAX_SERIES:
+            if len(self._series) >= self._max_series:
                 return
             series = self._series[key, name, window_secs] = Series(window_secs)
         series.take(now, value)
 
-    def see(self, keys: Iterable[Key], now: float) -> None:
-        """Remember since when each of these entities is known, and forget all others."""
-        present = {key: self._first_seen.get(key, now) for key in keys}
-        if present.keys() != self._first_seen.keys():
+    def keep_only(self, keys: Iterable[Key]) -> None:
+        """Forget the series of everything else."""
+        present = frozenset(keys)
+        if present != self._present:
             self._series = {k: v for k, v in self._series.items() if k[0] in present}
-        self._first_seen = present
+        self._present = present
 
     def series(self, key: Key, name: str, window_secs: float) -> Series | None:
-        """The series of one field over this window, if it is remembered."""
+        """Return the series of one field over this window, if it is remembered."""
         return self._series.get((key, name, window_secs))
-
-    def first_seen(self, key: Key) -> float | None:
-        """The boot time in seconds since when the entity is known."""
-        return self._first_seen.get(key)

@@ -73,7 +73,8 @@ class Fault:
     """One fault of one component.
 
     `since` and `ended` count seconds since the epoch; `confidence` is 0 to 1; `causes` lead from
-    the nearest cause to the root and are empty for a root; `affected` are processes and workloads
+    the nearest cause to the root and are empty for a root; `action` is a slug for programs,
+    `advice` the same as a sentence; `affected` are processes and workloads
     that use what is broken.
     """
 
@@ -91,6 +92,7 @@ class Fault:
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[Cause, ...] = ()
     affected: tuple[Subject, ...] = ()
+    advice: str = ""
 
     @property
     def is_active(self) -> bool:
@@ -107,8 +109,8 @@ class Fault:
 class Edge:
     """How one component hangs together with another.
 
-    `relation` is consumes, waits_on or runs_in (something that goes on), or part_of, below, near,
-    peer (how the hardware is built). `evidence` says how that is known.
+    `relation` is consumes, waits_on or runs_in (something that goes on), or part_of, below, peer
+    (how the hardware is built). `evidence` says how that is known.
     """
 
     relation: str

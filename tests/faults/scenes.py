@@ -5,7 +5,7 @@ from pathlib import Path
 
 from exporter.faults.entities.entity import Address, Entity, Scene
 from exporter.faults.entities.vocabulary import FieldType, Vocabulary
-from exporter.faults.evaluate import Judge, KindTraits
+from exporter.faults.evaluate import Evaluator, KindTraits
 from exporter.faults.expr.syntax import Type, Value
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.model.event import Event, EventType
@@ -29,9 +29,9 @@ VOCABULARY = Vocabulary(
         "pcie": {"errors": NUMBER},
         "node": {"pressure": NUMBER},
     },
-    kin={
-        "gpu": {"node": "node", "process": "process", "pcie": "pcie"},
-        "process": {"gpu": "gpu", "node": "node"},
+    related={
+        "gpu": {"node": "node", "pcie": "pcie"},
+        "process": {"node": "node"},
     },
     event_words=frozenset({"xid", "gpu_lost", "segfault", "error.hw", "io_error", "hung_task"}),
 )
@@ -44,7 +44,7 @@ TRAITS = KindTraits(
         "pcie": "pcie",
         "node": "node",
     },
-    kin=VOCABULARY.kin,
+    related=VOCABULARY.related,
     ending=frozenset({"process"}),
 )
 
@@ -119,11 +119,11 @@ def book(folder: Path, text: str) -> RuleBook:
     return load_rules([path], VOCABULARY)
 
 
-def judge(folder: Path, text: str) -> Judge:
+def judge(folder: Path, text: str) -> Evaluator:
     """A judge by the rules of this TOML text, which must be without a mistake."""
     rules = book(folder, text)
     assert not rules.mistakes, [str(mistake) for mistake in rules.mistakes]
-    return Judge(rules, TRAITS, stopwatch=lambda: 0.0)
+    return Evaluator(rules, TRAITS, stopwatch=lambda: 0.0)
 
 
 def rule(name: str, entity: str, when: str, **more: object) -> str:

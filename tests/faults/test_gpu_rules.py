@@ -12,7 +12,7 @@ from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.engine import rule_book
 from exporter.faults.entities.entity import Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
 from exporter.faults.rules.loader import RuleBook
@@ -43,7 +43,7 @@ class Run:
     def __init__(self, rule: Rule, case: Case) -> None:
         self.rule = rule
         self.case = case
-        self.judge = Judge(RuleBook((rule,)), TRAITS, stopwatch=lambda: 0.0)
+        self.judge = Evaluator(RuleBook((rule,)), TRAITS, stopwatch=lambda: 0.0)
         self.kernel = KernelLines()
         self.now = START_BOOTTIME
         self.counters: dict[str, float] = {}
@@ -62,13 +62,13 @@ class Run:
         seen = self.scene(fields, lines)
         if repair:
             seen = replace(seen, events=(*seen.events, repaired(repair, self.now)))
-        said = self.judge.judge(seen)
+        said = self.judge.evaluate(seen)
         return any(fault.rule == self.rule.id for fault in said.active)
 
     def said(self, fields: dict[str, Any]) -> Conclusions:
         """One judgement with all that is concluded."""
         self.now += STEP
-        return self.judge.judge(self.scene(fields, ()))
+        return self.judge.evaluate(self.scene(fields, ()))
 
     def scene(self, fields: dict[str, Any], lines: tuple[str, ...]) -> Scene:
         """What is seen at this moment."""
@@ -101,10 +101,10 @@ class Run:
                 yield name, value
 
     def until_it_holds(self) -> bool:
-        """The bad state for as long as the rule waits."""
+        """The bad state until the rule holds, for as long as it may wait."""
         holds = self.step(self.case.bad, self.case.lines)
         for _ in range(int(self.rule.for_secs / STEP) + 8):
-            holds = self.step(self.case.bad) or holds
+            holds = holds or self.step(self.case.bad)
         return holds
 
 
@@ -134,7 +134,7 @@ def test_every_rule_is_tested_here() -> None:
 def test_it_holds_and_says_why(run: Run) -> None:
     """In the bad state the rule holds, with a sentence and evidence."""
     assert run.until_it_holds()
-    (fault,) = (binding for binding in run.judge.bindings.values() if binding.is_active)
+    (fault,) = (alert for alert in run.judge.alerts.values() if alert.is_active)
     assert fault.summary
     assert fault.evidence
     assert 0 < fault.confidence <= 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.faults.persistence import Kept, decode, state_file, to_text
 from tests.faults.scenes import active, fault, gpu, judge, rule, scene, xid
 
@@ -15,19 +15,19 @@ LOST = rule("lost", "gpu", "events(xid, code=79, within=60s) > 0", clear="up") +
 )
 
 
-def kept_by(judging: Judge) -> str:
+def kept_by(judging: Evaluator) -> str:
     """What a process leaves behind."""
     return to_text(Kept("boot", judging.kept(), tuple(judging.observer.events.all())))
 
 
-def restarted(folder: Path, text: str, boot_id: str = "boot") -> Judge | None:
+def restarted(folder: Path, text: str, boot_id: str = "boot") -> Evaluator | None:
     """The process after it, if it takes over anything."""
     (folder / "faults.json").write_text(text)
     kept = state_file(folder, boot_id).load(decode)
     if kept is None:
         return None
     again = judge(folder, LOST)
-    again.recall(kept.bindings)
+    again.recall(kept.alerts, kept.ended)
     for event in kept.events:
         again.observer.events.take(event)
     return again
@@ -36,28 +36,28 @@ def restarted(folder: Path, text: str, boot_id: str = "boot") -> Judge | None:
 def test_a_fault_from_events_survives_a_restart(tmp_path: Path) -> None:
     """It is the same fault with the same beginning, and ends by its own condition."""
     before = judge(tmp_path, LOST)
-    said = before.judge(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
+    said = before.evaluate(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
     after = restarted(tmp_path, kept_by(before))
     assert after is not None
-    again = after.judge(scene(1000, gpu(up=False)))
+    again = after.evaluate(scene(1000, gpu(up=False)))
     assert fault(again, "lost").since == fault(said, "lost").since
     assert fault(again, "lost").evidence[0].raw == "xid {'code': '79'}"
-    assert active(after.judge(scene(1015, gpu(up=True)))) == []
+    assert active(after.evaluate(scene(1015, gpu(up=True)))) == []
 
 
 def test_events_before_the_restart_count_with_those_after_it(tmp_path: Path) -> None:
     """One of two events may be told to each process."""
     before = judge(tmp_path, LOST)
-    before.judge(scene(100, gpu(), events=[xid(13, 99.0)]))
+    before.evaluate(scene(100, gpu(), events=[xid(13, 99.0)]))
     after = restarted(tmp_path, kept_by(before))
     assert after is not None
-    assert active(after.judge(scene(200, gpu(), events=[xid(13, 199.0)]))) == ["often"]
+    assert active(after.evaluate(scene(200, gpu(), events=[xid(13, 199.0)]))) == ["often"]
 
 
 def test_another_boot_begins_anew(tmp_path: Path) -> None:
     """A reboot ends what a reboot repairs."""
     before = judge(tmp_path, LOST)
-    before.judge(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
+    before.evaluate(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
     assert restarted(tmp_path, kept_by(before), "another boot") is None
     assert restarted(tmp_path, kept_by(before), "") is None
 

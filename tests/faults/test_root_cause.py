@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.faults.entities.entity import Entity
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.model.event import Event
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid
@@ -25,7 +25,7 @@ def test_a_cause_on_the_same_component_explains(tmp_path: Path) -> None:
     text = rule("hot", "gpu", "heat > 85") + explained(
         "slow", "gpu", "clock[sm] < 5", {"rule": "hot", "via": "same"}
     )
-    said = judge(tmp_path, text).judge(scene(0, gpu(heat=90.0, **{"clock[sm]": 1.0})))
+    said = judge(tmp_path, text).evaluate(scene(0, gpu(heat=90.0, **{"clock[sm]": 1.0})))
     assert path(said, "slow") == [("hot", "u0", "same")]
     assert fault(said, "hot").is_root
 
@@ -54,7 +54,7 @@ def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
         edge("below", ("pcie", "switch"), ("pcie", "root")),
         edge("consumes", ("process", "7"), ("gpu", "u0")),
     ]
-    said = judge(tmp_path, text).judge(scene(0, *things, edges=edges))
+    said = judge(tmp_path, text).evaluate(scene(0, *things, edges=edges))
     assert path(said, "died") == [("lost", "u0", "consumes"), ("aer", "root", "upstream_of")]
     assert [fault(said, name).severity for name in ("aer", "lost", "died")] == [
         *("critical", "critical", "warning")
@@ -68,7 +68,7 @@ def test_another_component_without_the_relation_does_not_explain(tmp_path: Path)
     text = rule("hot", "gpu", "heat > 85") + explained(
         "slow", "gpu", "errors > 0", {"rule": "hot", "via": "same"}
     )
-    said = judge(tmp_path, text).judge(scene(0, gpu(0, errors=1.0), gpu(1, heat=90.0)))
+    said = judge(tmp_path, text).evaluate(scene(0, gpu(0, errors=1.0), gpu(1, heat=90.0)))
     assert fault(said, "slow").is_root
 
 
@@ -82,12 +82,12 @@ def test_what_is_near_explains_before_what_is_elsewhere(tmp_path: Path) -> None:
         + explained("slow", "gpu", "errors > 0", *causes),
     )
     node = Entity(("node", "n"), "n", {"pressure": 9.0})
-    judging.judge(scene(0, node, gpu(heat=20.0, errors=0.0)))
-    said = judging.judge(scene(15, node, gpu(heat=90.0, errors=1.0)))
+    judging.evaluate(scene(0, node, gpu(heat=20.0, errors=0.0)))
+    said = judging.evaluate(scene(15, node, gpu(heat=90.0, errors=1.0)))
     assert path(said, "slow") == [("hot", "u0", "same")]
 
 
-def circle(folder: Path) -> Judge:
+def circle(folder: Path) -> Evaluator:
     """Three rules that explain each other in a circle."""
     return judge(
         folder,
@@ -99,7 +99,7 @@ def circle(folder: Path) -> Judge:
 
 def test_a_circle_has_one_root_always_the_same(tmp_path: Path) -> None:
     """Of faults that explain each other at the same moment the lowest layer is the root."""
-    said = circle(tmp_path).judge(scene(0, gpu(heat=2.0, errors=2.0, up=False)))
+    said = circle(tmp_path).evaluate(scene(0, gpu(heat=2.0, errors=2.0, up=False)))
     assert [name for name in "abc" if fault(said, name).is_root] == ["b"]
     assert path(said, "a") == [("c", "u0", "same"), ("b", "u0", "same")]
 
@@ -107,8 +107,8 @@ def test_a_circle_has_one_root_always_the_same(tmp_path: Path) -> None:
 def test_in_a_circle_the_earlier_wins(tmp_path: Path) -> None:
     """What was there first is the root, whatever its layer."""
     judging = circle(tmp_path)
-    judging.judge(scene(0, gpu(heat=2.0, errors=0.0, up=True)))
-    said = judging.judge(scene(15, gpu(heat=2.0, errors=2.0, up=False)))
+    judging.evaluate(scene(0, gpu(heat=2.0, errors=0.0, up=True)))
+    said = judging.evaluate(scene(15, gpu(heat=2.0, errors=2.0, up=False)))
     assert [name for name in "abc" if fault(said, name).is_root] == ["a"]
 
 
@@ -121,8 +121,8 @@ def test_an_event_is_a_stronger_cause_than_a_threshold(tmp_path: Path) -> None:
         + rule("told", "gpu", "events(xid, within=1h) > 0")
         + explained("slow", "gpu", "errors > 0", *causes),
     )
-    judging.judge(scene(0, gpu(heat=90.0, errors=0.0)))
-    said = judging.judge(scene(30, gpu(heat=90.0, errors=1.0), events=[xid(48, 20)]))
+    judging.evaluate(scene(0, gpu(heat=90.0, errors=0.0)))
+    said = judging.evaluate(scene(30, gpu(heat=90.0, errors=1.0), events=[xid(48, 20)]))
     assert path(said, "slow") == [("told", "u0", "same")]
 
 
@@ -132,10 +132,10 @@ def test_a_cause_that_came_after_its_effect_does_not_explain(tmp_path: Path) -> 
         "then", "gpu", "events(io_error, within=1h) > 0", {"rule": "first", "via": "same"}
     )
     late = [event("io_error", 10.0), xid(48, 20.0)]
-    said = judge(tmp_path, text).judge(scene(30, gpu(), events=late))
+    said = judge(tmp_path, text).evaluate(scene(30, gpu(), events=late))
     assert fault(said, "then").is_root
     close = [event("io_error", 10.0), xid(48, 11.5)]
-    said = judge(tmp_path, text).judge(scene(30, gpu(), events=close))
+    said = judge(tmp_path, text).evaluate(scene(30, gpu(), events=close))
     assert path(said, "then") == [("first", "u0", "same")]
 
 
@@ -146,9 +146,9 @@ def test_a_cause_outside_its_window_does_not_explain(tmp_path: Path) -> None:
         "then", "gpu", "events(io_error, within=1h) > 0", cause
     )
     old = [xid(48, 10.0), event("io_error", 100.0)]
-    assert fault(judge(tmp_path, text).judge(scene(110, gpu(), events=old)), "then").is_root
+    assert fault(judge(tmp_path, text).evaluate(scene(110, gpu(), events=old)), "then").is_root
     near = [xid(48, 50.0), event("io_error", 100.0)]
-    said = judge(tmp_path, text).judge(scene(110, gpu(), events=near))
+    said = judge(tmp_path, text).evaluate(scene(110, gpu(), events=near))
     assert path(said, "then") == [("first", "u0", "same")]
 
 
@@ -162,9 +162,9 @@ def test_a_process_that_has_ended_is_still_explained_by_what_it_used(tmp_path: P
     )
     judging = judge(tmp_path, text)
     edges = [edge("consumes", ("process", "7"), ("gpu", "u0"))]
-    judging.judge(scene(0, gpu(up=True), thing("process", "7"), edges=edges))
+    judging.evaluate(scene(0, gpu(up=True), thing("process", "7"), edges=edges))
     crash = event("segfault", 10.0, ("process", "7"))
-    said = judging.judge(scene(15, gpu(up=False), events=[crash]))
+    said = judging.evaluate(scene(15, gpu(up=False), events=[crash]))
     assert path(said, "crashed") == [("lost", "u0", "consumes")]
     assert dict(said.edges)["consumes"] == 0
 
@@ -175,8 +175,10 @@ def test_a_symptom_without_a_cause_is_only_information(tmp_path: Path) -> None:
         "idle", "gpu", "errors > 0", {"rule": "hot", "via": "same"}, symptom=True
     )
     judging = judge(tmp_path, text)
-    assert fault(judging.judge(scene(0, gpu(errors=1.0, heat=1.0))), "idle").severity == "info"
-    assert fault(judging.judge(scene(15, gpu(errors=1.0, heat=90.0))), "idle").severity == "warning"
+    assert fault(judging.evaluate(scene(0, gpu(errors=1.0, heat=1.0))), "idle").severity == "info"
+    assert (
+        fault(judging.evaluate(scene(15, gpu(errors=1.0, heat=90.0))), "idle").severity == "warning"
+    )
 
 
 def sleeper(secs: float) -> Entity:
@@ -195,7 +197,7 @@ def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> Non
             "queue_time_seconds": now,
             "io_in_flight": in_flight,
         }
-        said = judging.judge(scene(now, sleeper(secs), thing("disk", "sda", **moving)))
+        said = judging.evaluate(scene(now, sleeper(secs), thing("disk", "sda", **moving)))
         return [edge for edge in said.graph if edge.relation == "waits_on"]
 
     assert look(0, 100, 0, 0) == []
@@ -218,13 +220,13 @@ def test_what_is_only_plausible_explains_only_where_nothing_else_does(tmp_path: 
         + rule("repaired", "gpu", "not up", explained_by=causes)
     )
     judging = judge(tmp_path, text)
-    judging.judge(scene(0, gpu(errors=20.0, up=True)))
-    worn = judging.judge(scene(15, gpu(errors=20.0, up=False)))
+    judging.evaluate(scene(0, gpu(errors=20.0, up=True)))
+    worn = judging.evaluate(scene(15, gpu(errors=20.0, up=False)))
     assert path(worn, "repaired") == [("trend", "u0", "same")]
     under = replace(
         scene(30), entities=(thing("node", "n", pressure=9.0), gpu(errors=20, up=False))
     )
-    assert path(judging.judge(under), "repaired") == [("broken", "n", "node")]
+    assert path(judging.evaluate(under), "repaired") == [("broken", "n", "node")]
 
 
 def test_what_nvml_tells_is_an_event_like_what_the_log_tells(tmp_path: Path) -> None:
@@ -236,9 +238,9 @@ def test_what_nvml_tells_is_an_event_like_what_the_log_tells(tmp_path: Path) -> 
         + explained("slow", "gpu", "not up", *causes)
     )
     judging = judge(tmp_path, text)
-    judging.judge(scene(0, gpu(heat=70.0, errors=0.0, up=True)))
+    judging.evaluate(scene(0, gpu(heat=70.0, errors=0.0, up=True)))
     quiet = replace(xid(48, 15, source="nvml"), raw="")
-    said = judging.judge(scene(15, gpu(heat=70.0, errors=0.0, up=False), events=[quiet]))
+    said = judging.evaluate(scene(15, gpu(heat=70.0, errors=0.0, up=False), events=[quiet]))
     assert path(said, "slow") == [("told", "u0", "same")]
 
 
@@ -262,7 +264,7 @@ def test_a_process_that_wants_a_lock_waits_for_its_owner(tmp_path: Path) -> None
         *hung("7", 9),
         *hung("8", 9, owner="trainer", owner_pid="7"),
     ]
-    said = judging.judge(scene(10, thing("disk", "sda"), events=told))
+    said = judging.evaluate(scene(10, thing("disk", "sda"), events=told))
     waits = {(edge.source[1], edge.target[1]) for edge in said.graph}
     assert waits == {("7", "sda"), ("8", "7")}
     roots = {each.subject.hw_id: each.causes[-1].rule for each in said.active if each.causes}
@@ -273,7 +275,7 @@ def test_the_owner_of_a_lock_is_known_by_the_name_the_kernel_gives(tmp_path: Pat
     """Also one that no reading tells of; one that would wait for itself is not believed."""
     judging = judge(tmp_path, rule("any", "node", "pressure > 1"))
     told = [*hung("8", 9, owner="trainer", owner_pid="7"), *hung("9", 9, owner="x", owner_pid="9")]
-    said = judging.judge(scene(10, events=told))
+    said = judging.evaluate(scene(10, events=told))
     assert "trainer (7)" in {subject.hw_name for subject in said.subjects}
     assert [(edge.source[1], edge.target[1]) for edge in said.graph] == [("8", "7")]
 
@@ -282,5 +284,5 @@ def test_two_that_wait_for_each_other_have_one_root(tmp_path: Path) -> None:
     """A deadlock is led back to the one that hung first."""
     text = explained("hangs", "process", HANGS, {"rule": "hangs", "via": "waits_on"})
     told = [*hung("7", 8, owner="b", owner_pid="8"), *hung("8", 9, owner="a", owner_pid="7")]
-    said = judge(tmp_path, text).judge(scene(10, events=told))
+    said = judge(tmp_path, text).evaluate(scene(10, events=told))
     assert [each.subject.hw_id for each in said.active if each.is_root] == ["7"]

@@ -33,7 +33,6 @@ def test_a_value_that_was_not_said_now_makes_the_window_unknown() -> None:
     """Old samples alone do not speak for the present."""
     stale = series((0.0, 1.0), (15.0, 2.0))
     assert stale.over("increase", 60.0, 30.0) is None
-    assert stale.age(30.0) is None
 
 
 def test_a_rise_during_a_gap_is_seen_after_it() -> None:
@@ -51,14 +50,22 @@ def test_a_long_window_keeps_its_sums_with_few_steps() -> None:
 
 
 def test_what_has_gone_is_forgotten() -> None:
-    """Series end with their entity; when it comes back it starts anew."""
+    """Series end with their entity, also where another one has come in its place."""
     history = History()
-    history.see([KEY], 0.0)
+    history.keep_only([KEY])
     history.take(KEY, "errors", 60.0, 0.0, 5.0)
-    history.see([], 15.0)
+    history.keep_only([("gpu", "another")])
     assert history.series(KEY, "errors", 60.0) is None
-    history.see([KEY], 30.0)
-    assert history.first_seen(KEY) == 30.0
+
+
+def test_no_more_series_are_kept_than_there_is_room_for() -> None:
+    """Where there is no room a field has no series, and those that have one go on."""
+    history = History(max_series=2)
+    for name in ("first", "second", "third"):
+        history.take(KEY, name, 60.0, 0.0, 1.0)
+        history.take(KEY, name, 60.0, 15.0, 2.0)
+    found = [history.series(KEY, name, 60.0) for name in ("first", "second", "third")]
+    assert [each and each.over("increase", 60.0, 15.0) for each in found] == [1.0, 1.0, None]
 
 
 def test_what_is_unknown_is_no_sample() -> None:

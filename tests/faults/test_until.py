@@ -15,41 +15,41 @@ HOUR = 3600.0
 def test_time_alone_does_not_end_it(tmp_path: Path) -> None:
     """Two days after the line, with nothing repaired, the fault is as active as before."""
     judging = judge(tmp_path, DEAD)
-    judging.judge(scene(0, gpu(), events=[xid(119, 0)]))
-    said = [judging.judge(scene(hour * HOUR, gpu())) for hour in range(1, 49)]
+    judging.evaluate(scene(0, gpu(), events=[xid(119, 0)]))
+    said = [judging.evaluate(scene(hour * HOUR, gpu())) for hour in range(1, 49)]
     assert all(active(each) == ["dead"] for each in said)
 
 
 def test_a_repair_ends_it_at_once(tmp_path: Path) -> None:
     """The look that hears of the repair is the one at which the fault is over."""
     judging = judge(tmp_path, DEAD)
-    judging.judge(scene(0, gpu(), events=[xid(119, 0)]))
-    assert active(judging.judge(scene(60, gpu(), events=[event("gpu_lost", 60)]))) == []
-    assert active(judging.judge(scene(75, gpu()))) == []
+    judging.evaluate(scene(0, gpu(), events=[xid(119, 0)]))
+    assert active(judging.evaluate(scene(60, gpu(), events=[event("gpu_lost", 60)]))) == []
+    assert active(judging.evaluate(scene(75, gpu()))) == []
 
 
 def test_a_repair_of_the_whole_node_ends_it_too(tmp_path: Path) -> None:
     """An event about the node, such as a driver load, is about each of its components."""
     judging = judge(tmp_path, DEAD)
-    judging.judge(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
+    judging.evaluate(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
     ended = event("gpu_lost", 60, about=("node", ""))
-    assert active(judging.judge(scene(60, gpu(), gpu(1), events=[ended]))) == []
+    assert active(judging.evaluate(scene(60, gpu(), gpu(1), events=[ended]))) == []
 
 
 def test_what_comes_after_a_repair_begins_anew(tmp_path: Path) -> None:
     """A line after the repair is a fault of its own; one before it is not heard again."""
     judging = judge(tmp_path, DEAD)
-    judging.judge(scene(0, gpu(), events=[xid(119, 0), event("gpu_lost", 30)]))
-    assert active(judging.judge(scene(45, gpu()))) == []
-    assert active(judging.judge(scene(60, gpu(), events=[xid(119, 60)]))) == ["dead"]
+    judging.evaluate(scene(0, gpu(), events=[xid(119, 0), event("gpu_lost", 30)]))
+    assert active(judging.evaluate(scene(45, gpu()))) == []
+    assert active(judging.evaluate(scene(60, gpu(), events=[xid(119, 60)]))) == ["dead"]
 
 
 def test_a_repair_of_another_component_is_none_of_this(tmp_path: Path) -> None:
     """A reset of one GPU leaves the fault of its neighbour where it is."""
     judging = judge(tmp_path, DEAD)
-    judging.judge(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
+    judging.evaluate(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
     ended = event("gpu_lost", 60, about=("gpu", "u1"))
-    assert active(judging.judge(scene(60, gpu(), gpu(1), events=[ended]))) == ["dead"]
+    assert active(judging.evaluate(scene(60, gpu(), gpu(1), events=[ended]))) == ["dead"]
 
 
 def test_a_symptom_may_show_before_its_cause(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_symptom_may_show_before_its_cause(tmp_path: Path) -> None:
 
     def root_after(secs: float) -> Conclusions:
         judging = judge(tmp_path, FIRST + LATER)
-        judging.judge(scene(0, gpu(), events=[xid(109, 0)]))
-        return judging.judge(scene(secs, gpu(), events=[xid(119, secs)]))
+        judging.evaluate(scene(0, gpu(), events=[xid(109, 0)]))
+        return judging.evaluate(scene(secs, gpu(), events=[xid(119, secs)]))
 
     def is_explained(secs: float) -> bool:
         return any(fault.causes for fault in root_after(secs).active if fault.rule == "first")

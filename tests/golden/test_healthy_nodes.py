@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.engine import Reasoner, rule_book
+from exporter.faults.engine import RuleEngine, rule_book
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.fakes.nvml_library import NvmlLibrary
@@ -24,7 +24,7 @@ RECORDED_DEFECTS = {
 
 def found_in_an_hour(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     """Rule, severity and summary of each fault, when nothing changes for an hour."""
-    reasoner = Reasoner(rule_book(), time.perf_counter, "boot")
+    reasoner = RuleEngine(rule_book(), time.perf_counter, "boot")
     faults: dict[str, Fault] = {}
     for passed in range(0, HOUR_SECS, STEP_SECS):
         later = replace(

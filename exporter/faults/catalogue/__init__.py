@@ -1,9 +1,23 @@
 """The tables of codes that ship with the program, loaded once."""
 
+import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from exporter.model.catalogue import Catalogue, parse_nvlink5, parse_sxids, parse_xids
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@cache
+def shipped_actions() -> Mapping[str, str]:
+    """Load what each action asks of a person, as a sentence with `{name}` for the component."""
+    text = (Path(__file__).parent / "actions.toml").read_text(encoding="utf-8")
+    return {slug: str(sentence) for slug, sentence in tomllib.loads(text).items()}
 
 
 @cache

@@ -104,7 +104,7 @@ NFS_MOUNT = Kind(
     {},
     _servers,
     Filesystems,
-    kin={"filesystem": "filesystem"},
+    related={"filesystem": "filesystem"},
     relate=_mounts,
 )
 CPU = Kind("cpu", "cpu", {}, _nothing, Cpu)

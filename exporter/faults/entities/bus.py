@@ -108,6 +108,6 @@ IB_PORT = Kind(
     _PORT_NAMES,
     _ports,
     Infiniband,
-    kin={"node": "node", "pcie": "pcie"},
+    related={"node": "node", "pcie": "pcie"},
     relate=_carried,
 )

@@ -87,7 +87,15 @@ def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
         yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
 
 
-NVLINK = Kind("nvlink", "nvlink", {"up": FieldType(Type.TRUTH)}, _links, Gpus, relate=_neighbours)
+NVLINK = Kind(
+    "nvlink",
+    "nvlink",
+    {"up": FieldType(Type.TRUTH)},
+    _links,
+    Gpus,
+    related={"node": "node", "gpu": "gpu"},
+    relate=_neighbours,
+)
 GPU = Kind(
     "gpu",
     "gpu",
@@ -96,5 +104,5 @@ GPU = Kind(
     | {"up": FieldType(Type.TRUTH), "reason": FieldType(Type.TEXT)},
     _gpus,
     Gpus,
-    kin={"node": "node", "pcie": "pcie", "process": "process"},
+    related={"node": "node", "pcie": "pcie"},
 )

@@ -7,7 +7,7 @@ from exporter.model.verdict import Edge, Key
 SAME = "same"
 NODE_WIDE = ("node", "hosts")
 LIVING = ("consumes", "waits_on", "runs_in")
-"""Relations of what goes on; those of how the hardware is built are part_of, below, near, peer."""
+"""Relations of what goes on; those of how the hardware is built are part_of, below, peer."""
 
 MAX_DEPTH = 16
 
@@ -157,7 +157,6 @@ RELATIONS: Mapping[str, Related] = {
     "upstream_of": Graph.above,
     "port_shared": Graph.beside,
     "link_peer": lambda graph, key: graph.around("peer", key),
-    "numa_near": lambda graph, key: graph.around("near", key),
     "consumes": Graph.used,
     "waits_on": Graph.waited_for,
     "runs_in": Graph.working_with,

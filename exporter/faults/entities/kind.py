@@ -20,7 +20,7 @@ def no_edges(_: Snapshot) -> Iterable[Edge]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One sort of entity: its name in rules, its type in labels, its fields and its kin.
+    """One sort of entity: its name in rules, its type in labels, its fields and related ones.
 
     `reading` is what it is built from; where that was read and an entity is not in it, the entity
     is gone, and with `ends` its faults are over.
@@ -31,7 +31,7 @@ class Kind:
     names: Names
     build: Callable[[Snapshot], Iterable[Entity]]
     reading: type
-    kin: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"node": "node"}))
+    related: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"node": "node"}))
     relate: Callable[[Snapshot], Iterable[Edge]] = no_edges
     ends: bool = False
 

@@ -39,13 +39,13 @@ KINDS: tuple[Kind, ...] = (
 
 VOCABULARY = Vocabulary(
     names=MappingProxyType({kind.name: kind.names for kind in KINDS}),
-    kin=MappingProxyType({kind.name: kind.kin for kind in KINDS}),
+    related=MappingProxyType({kind.name: kind.related for kind in KINDS}),
     event_words=EVENT_WORDS,
 )
 
 TRAITS = KindTraits(
     hw_types=MappingProxyType({kind.name: kind.hw_type for kind in KINDS}),
-    kin=VOCABULARY.kin,
+    related=VOCABULARY.related,
     ending=frozenset(kind.name for kind in KINDS if kind.ends),
 )
 

@@ -45,5 +45,5 @@ NIC = Kind(
     names_of(Interface),
     _interfaces,
     Network,
-    kin={"node": "node", "pcie": "pcie"},
+    related={"node": "node", "pcie": "pcie"},
 )

@@ -182,7 +182,7 @@ _SOURCE_GETTERS = getters_of(SourceReport) | {
     "absent": _is(Outcome.ABSENT),
 }
 
-NODE = Kind("node", "node", _NAMES, _node, Host, kin={})
+NODE = Kind("node", "node", _NAMES, _node, Host, related={})
 SOURCE = Kind(
     "source",
     "exporter",

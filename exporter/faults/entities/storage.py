@@ -85,7 +85,7 @@ DISK = Kind(
     {**names_of(Disk), **NVME_NAMES},
     _disks,
     Disks,
-    kin={"node": "node", "pcie": "pcie"},
+    related={"node": "node", "pcie": "pcie"},
     relate=_sits_in,
 )
 FILESYSTEM = Kind(
@@ -94,7 +94,7 @@ FILESYSTEM = Kind(
     names_of(Filesystem),
     _filesystems,
     Filesystems,
-    kin={"node": "node", "disk": "disk"},
+    related={"node": "node", "disk": "disk"},
     relate=_lies_on,
     ends=True,
 )

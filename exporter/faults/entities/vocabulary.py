@@ -1,4 +1,4 @@
-"""The words that rules may use: kinds of entities, their fields, their kin, and kinds of events."""
+"""The words that rules may use: kinds of entities, their fields, related ones, and events."""
 
 import dataclasses
 import types
@@ -32,10 +32,10 @@ Names = Mapping[str, FieldType]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """All words by kind of entity; `kin` leads from a word in front of the dot to a kind."""
+    """All words by kind of entity; `related` leads from a word in front of the dot to a kind."""
 
     names: Mapping[str, Names]
-    kin: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    related: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     event_words: frozenset[str] = frozenset()
 
 

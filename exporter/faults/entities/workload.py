@@ -96,7 +96,7 @@ PROCESS = Kind(
     names_of(GpuClient) | {"waiting_secs": FieldType(Type.NUMBER)},
     _processes,
     Workloads,
-    kin={"node": "node", "gpu": "gpu", "workload": "workload"},
+    related={"node": "node", "workload": "workload"},
     relate=_uses,
     ends=True,
 )

@@ -73,10 +73,7 @@ class EventMemory:
         now: float,
         after: float = -math.inf,
     ) -> list[Event]:
-        """The events of these addresses (of all for None) that are wanted, oldest first.
-
-        Only those after a moment count.
-        """
+        """Find the wanted events of these addresses (of all for None), oldest first."""
         places = self._by_kind.get(wanted.what)
         if not places:
             return []
@@ -85,7 +82,9 @@ class EventMemory:
         found = []
         for address in chosen:
             kept = [
-                event for event in self._of(address, wanted) if event.boottime >= max(since, after)
+                event
+                for event in self._of(address, wanted)
+                if event.boottime >= since and event.boottime > after
             ]
             found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
         found = list({id(event): event for event in found}.values())  # one may have two addresses

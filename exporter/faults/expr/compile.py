@@ -1,19 +1,17 @@
-"""What an expression says about one entity: three-valued, and never an exception.
+"""From the tree of an expression to a function of a component: three-valued, never an exception.
 
-A tree is turned into functions once, when the rules are loaded; a judgement only calls them.
+A tree is compiled once, when the rules are loaded; a judgement only calls the functions.
 """
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from exporter.faults.entities.entity import Entity
 from exporter.faults.events.store import number_of
 from exporter.faults.expr.syntax import (
-    AGE_WINDOW_SECS,
-    Age,
     Arithmetic,
     Compare,
     Events,
@@ -29,36 +27,55 @@ from exporter.faults.expr.syntax import (
 from exporter.faults.timeseries import History, Series
 from exporter.model.event import Event
 
+COUNTING = ("increase", "changes")
+"""Functions that say how much was added: they can leave out what came before a moment."""
 
-class Happenings(Protocol):
+
+class EventLookup(Protocol):
     """Where events are looked up."""
 
-    def of(self, entity: Entity, wanted: Events) -> "list[Event] | None":
-        """The wanted events of the entity; None when nobody listened and none is known."""
+    def matching_events(self, entity: Entity, wanted: Events, after: float) -> "list[Event] | None":
+        """Find the events of the entity after this boot time.
+
+        None when no source would report them and none is known.
+        """
         ...
 
 
 @dataclass(slots=True)
-class Situation:
-    """One entity at one moment; used again and again for the next entity."""
+class EvalContext:
+    """One component at one moment; used again and again for the next component.
+
+    Events up to `after` do not count, nor does what counters added until then.
+    """
 
     now: float
     history: History
-    happenings: Happenings
+    events: EventLookup
     entity: Entity
-    kin: Mapping[str, Entity]
+    related: Mapping[str, Entity]
+    after: float = -math.inf
 
-    def whose(self, kin: str) -> Entity | None:
-        """The entity itself, or its kin of that name."""
-        return self.kin.get(kin) if kin else self.entity
+    def look_at(self, entity: Entity, related: Mapping[str, Entity]) -> None:
+        """Go on to another component, of which everything counts."""
+        self.entity, self.related = entity, related
+        self.after = -math.inf
+
+    def entity_for(self, word: str) -> Entity | None:
+        """Return the related component of that word; the component itself for none."""
+        return self.related.get(word) if word else self.entity
 
     def series(self, name: Name, secs: float) -> Series | None:
-        """What is remembered of the field over so many seconds."""
-        owner = self.whose(name.kin)
+        """Return what is remembered of the field over so many seconds."""
+        owner = self.entity_for(name.related)
         return None if owner is None else self.history.series(owner.key, name.key, secs)
 
+    def matching_events(self, wanted: Events) -> list[Event] | None:
+        """Find the events that an expression asks for."""
+        return self.events.matching_events(self.entity, wanted, self.after)
 
-Meaning: TypeAlias = Callable[[Situation], Value]
+
+Compiled: TypeAlias = Callable[[EvalContext], Value]
 
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -76,8 +93,8 @@ _ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
 }
 
 
-def meaning_of(node: Node) -> Meaning:
-    """The function that says what the node says; the tree must have been checked."""
+def compile_expr(node: Node) -> Compiled:
+    """Make the function that says what the node says; the tree must have been checked."""
     if isinstance(node, Literal):
         value = node.value
         return lambda _: value
@@ -92,90 +109,67 @@ def meaning_of(node: Node) -> Meaning:
     return _function(node)
 
 
-def _logic(node: Not | Junction) -> Meaning:
-    if isinstance(node, Not):
-        return _not(meaning_of(node.part))
-    parts = tuple(meaning_of(part) for part in node.parts)
-    return _all(parts) if node.word == "and" else _any(parts)
-
-
-def _function(node: Known | Window | Events | Age) -> Meaning:
+def _function(node: Known | Window | Events) -> Compiled:
     if isinstance(node, Known):
         name = _name(node.name)
-        return lambda situation: name(situation) is not None
-    if isinstance(node, Window):
-        return _window(node)
-    if isinstance(node, Events):
-        return _events(node)
-    return _age(node)
+        return lambda ctx: name(ctx) is not None
+    return _window(node) if isinstance(node, Window) else _events(node)
 
 
-def _name(node: Name) -> Meaning:
-    key, kin = node.key, node.kin
-    if not kin:
-        return lambda situation: situation.entity.fields.get(key)
+def _name(node: Name) -> Compiled:
+    key, word = node.key, node.related
+    if not word:
+        return lambda ctx: ctx.entity.fields.get(key)
 
-    def of_kin(situation: Situation) -> Value:
-        owner = situation.kin.get(kin)
+    def of_related(ctx: EvalContext) -> Value:
+        owner = ctx.related.get(word)
         return None if owner is None else owner.fields.get(key)
 
-    return of_kin
+    return of_related
 
 
-def _not(part: Meaning) -> Meaning:
-    def opposite(situation: Situation) -> Value:
-        value = part(situation)
+def _not(part: Compiled) -> Compiled:
+    def opposite(ctx: EvalContext) -> Value:
+        value = part(ctx)
         return None if value is None else not value
 
     return opposite
 
 
-def _all(parts: Iterable[Meaning]) -> Meaning:
-    fixed = tuple(parts)
+def _logic(node: Not | Junction) -> Compiled:
+    """Join by `or` (one that is true decides) or `and` (one that is false decides)."""
+    if isinstance(node, Not):
+        return _not(compile_expr(node.part))
+    parts = tuple(map(compile_expr, node.parts))
+    decisive = node.word == "or"
 
-    def conjunction(situation: Situation) -> Value:
-        result: Value = True
-        for part in fixed:
-            value = part(situation)
+    def junction(ctx: EvalContext) -> Value:
+        result: Value = not decisive
+        for part in parts:
+            value = part(ctx)
             if value is None:
                 result = None
-            elif not value:
-                return False
+            elif bool(value) is decisive:
+                return decisive
         return result
 
-    return conjunction
+    return junction
 
 
-def _any(parts: Iterable[Meaning]) -> Meaning:
-    fixed = tuple(parts)
-
-    def disjunction(situation: Situation) -> Value:
-        result: Value = False
-        for part in fixed:
-            value = part(situation)
-            if value is None:
-                result = None
-            elif value:
-                return True
-        return result
-
-    return disjunction
-
-
-def _compare(node: Compare) -> Meaning:
-    left, right = meaning_of(node.left), meaning_of(node.right)
+def _compare(node: Compare) -> Compiled:
+    left, right = compile_expr(node.left), compile_expr(node.right)
     compare = _COMPARISONS[node.operator]
     if isinstance(node.right, Literal):
         limit = node.right.value  # most comparisons are with a number: one call less
 
-        def comparison_with_limit(situation: Situation) -> Value:
-            first = left(situation)
+        def comparison_with_limit(ctx: EvalContext) -> Value:
+            first = left(ctx)
             return None if first is None else compare(first, limit)  # type: ignore[arg-type]  # as below
 
         return comparison_with_limit
 
-    def comparison(situation: Situation) -> Value:
-        first, second = left(situation), right(situation)
+    def comparison(ctx: EvalContext) -> Value:
+        first, second = left(ctx), right(ctx)
         if first is None or second is None:
             return None
         return compare(first, second)  # type: ignore[arg-type]  # like was set beside like when checked
@@ -183,12 +177,12 @@ def _compare(node: Compare) -> Meaning:
     return comparison
 
 
-def _arithmetic(node: Arithmetic) -> Meaning:
-    left, right = meaning_of(node.left), meaning_of(node.right)
+def _arithmetic(node: Arithmetic) -> Compiled:
+    left, right = compile_expr(node.left), compile_expr(node.right)
     combine = _ARITHMETIC[node.operator]
 
-    def combination(situation: Situation) -> Value:
-        first, second = left(situation), right(situation)
+    def combination(ctx: EvalContext) -> Value:
+        first, second = left(ctx), right(ctx)
         if first is None or second is None:
             return None
         try:
@@ -200,36 +194,22 @@ def _arithmetic(node: Arithmetic) -> Meaning:
     return combination
 
 
-def _window(node: Window) -> Meaning:
+def _window(node: Window) -> Compiled:
     name, function, secs = node.name, node.function, node.secs
 
-    def window(situation: Situation) -> Value:
-        series = situation.series(name, secs)
-        return None if series is None else series.over(function, secs, situation.now)
+    def window(ctx: EvalContext) -> Value:
+        series = ctx.series(name, secs)
+        if series is None:
+            return None
+        span = min(secs, ctx.now - ctx.after) if function in COUNTING else secs
+        return series.over(function, span, ctx.now)
 
     return window
 
 
-def _events(node: Events) -> Meaning:
-    def count(situation: Situation) -> Value:
-        found = situation.happenings.of(situation.entity, node)
-        return None if found is None else number_of(found, node)
+def _events(node: Events) -> Compiled:
+    def count(ctx: EvalContext) -> Value:
+        events = ctx.matching_events(node)
+        return None if events is None else number_of(events, node)
 
     return count
-
-
-def _age(node: Age) -> Meaning:
-    name = node.name
-    if name is None:
-
-        def known_for(situation: Situation) -> Value:
-            first = situation.history.first_seen(situation.entity.key)
-            return None if first is None else situation.now - first
-
-        return known_for
-
-    def unchanged_for(situation: Situation) -> Value:
-        series = situation.series(name, AGE_WINDOW_SECS)
-        return None if series is None else series.age(situation.now)
-
-    return unchanged_for

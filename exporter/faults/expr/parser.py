@@ -1,13 +1,19 @@
-"""From the words of an expression to its tree."""
+"""From the text of an expression to its tree: Python's parser, and a list of what is let through.
 
+Nothing is ever executed: the tree of Python is read, and what a rule may not say is refused.
+"""
+
+import ast
 import math
+import re
+from collections.abc import Callable, Iterator, Mapping
 
 from exporter.durations import ALLOWED, parse_duration
 from exporter.faults.expr.syntax import (
     MAX_COST,
     MAX_DEPTH,
+    MAX_LENGTH,
     MAX_WINDOW_SECS,
-    Age,
     Arithmetic,
     Compare,
     Events,
@@ -21,244 +27,243 @@ from exporter.faults.expr.syntax import (
     Window,
     walk,
 )
-from exporter.faults.expr.tokens import END, Token, tokens
 
-WINDOW_FUNCTIONS = ("rate", "increase", "max_over", "avg_over", "changes")
-FUNCTIONS = ("known", *WINDOW_FUNCTIONS, "events", "age")
-RESERVED = frozenset({"and", "or", "not", "true", "false", *FUNCTIONS})
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+WINDOW_FUNCTIONS = ("rate", "increase", "max_over", "changes")
+FUNCTIONS = ("known", *WINDOW_FUNCTIONS, "events")
 MAX_LISTED = 200
 
-_COSTS: dict[type, int] = {Window: 5, Events: 10, Age: 5}
+_COSTS: Mapping[type, int] = {Window: 5, Events: 10}
+_OPERATORS: Mapping[type, str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+_WORDS = re.compile(
+    r"""
+      (?P<duration>\d+(?:\.\d+)?(?:ms|[smhd])\b)
+    | \d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_])
+    | "[^"\\\n]*" | '[^'\\\n]*'
+    | [A-Za-z_][A-Za-z0-9_]*
+    | [-+*/<>()\[\],.=] | != | \s
+    """,
+    re.VERBOSE | re.ASCII,
+)
 
 
 def parse_expression(source: str) -> Node:
-    """The tree of an expression; raises ExpressionError."""
-    parser = _Parser(tokens(source))
-    tree = parser.whole()
+    """Parse an expression; raises ExpressionError."""
+    if len(source) > MAX_LENGTH:
+        raise ExpressionError(1, f"is longer than {MAX_LENGTH} characters")
+    tree = _Reader(source).whole()
     cost = sum(_COSTS.get(type(node), 1) for node in walk(tree))
     if cost > MAX_COST:
         raise ExpressionError(1, f"costs {cost}, but may cost at most {MAX_COST}")
     return tree
 
 
-class _Parser:
-    """Reads words from left to right; each method reads one kind of phrase."""
+class _Reader:
+    """Reads one expression; a duration stands in Python's tree as a name of underscores."""
 
-    def __init__(self, words: list[Token]) -> None:
-        self._words = words
-        self._place = 0
+    def __init__(self, source: str) -> None:
+        self._source = source.strip()
+        self._durations: dict[int, str] = {}
         self._depth = 0
 
     def whole(self) -> Node:
-        tree = self._either()
-        if self._next.kind != END:
-            raise self._unexpected("and, or, a comparison or the end")
-        return tree
+        """Read all of it."""
+        text = "".join(self._words())
+        try:
+            return self._node(ast.parse(text, mode="eval").body)
+        except SyntaxError as error:
+            position = error.offset if error.lineno and error.offset else len(text) + 1
+            raise ExpressionError(position, self._reason(error, position)) from None
+        except (RecursionError, MemoryError, ValueError):
+            raise ExpressionError(1, f"is nested deeper than {MAX_DEPTH}") from None
 
-    @property
-    def _next(self) -> Token:
-        return self._words[self._place]
+    def _reason(self, error: SyntaxError, position: int) -> str:
+        if error.msg and "invalid syntax" not in error.msg:
+            return error.msg.partition(". ")[0]
+        match = _WORDS.match(self._source, position - 1)
+        word = match[0] if match and match[0].strip() else "the end"
+        return f"found {word[:40]}, which cannot stand here"
 
-    def _take(self) -> Token:
-        token = self._next
-        self._place += token.kind != END
-        return token
+    def _words(self) -> Iterator[str]:
+        """Spell the words for Python, each in its place, on one line."""
+        place = 0
+        while place < len(self._source):
+            match = _WORDS.match(self._source, place)
+            if match is None:
+                raise ExpressionError(place + 1, f"{self._source[place]!r} means nothing here")
+            word = match[0]
+            if match["duration"]:
+                self._durations[place] = word
+                word = "_" * len(word)
+            yield " " if word.isspace() else word
+            place = match.end()
 
-    def _takes(self, *texts: str) -> Token | None:
-        if self._next.kind in ("word", "sign") and self._next.text in texts:
-            return self._take()
-        return None
-
-    def _expect(self, sign: str) -> None:
-        if self._takes(sign) is None:
-            raise self._unexpected(repr(sign))
-
-    def _unexpected(self, wanted: str) -> ExpressionError:
-        return ExpressionError(
-            self._next.position, f"found {self._next.text[:40]}, but {wanted} is wanted"
-        )
-
-    def _deeper(self) -> None:
+    def _node(self, node: ast.expr) -> Node:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ExpressionError(self._next.position, f"is nested deeper than {MAX_DEPTH}")
-
-    def _either(self) -> Node:
-        return self._junction("or")
-
-    def _junction(self, word: str) -> Node:
-        position = self._next.position
-        parts = [self._junction("and") if word == "or" else self._negation()]
-        while self._takes(word):
-            parts.append(self._junction("and") if word == "or" else self._negation())
-        return parts[0] if len(parts) == 1 else Junction(word, tuple(parts), position)
-
-    def _negation(self) -> Node:
-        token = self._takes("not")
-        if token is None:
-            return self._comparison()
-        self._deeper()
-        part = self._negation()
+            raise self._wrong(node, f"is nested deeper than {MAX_DEPTH}")
+        read = _READERS.get(type(node))
+        if read is None:
+            raise self._wrong(node, "cannot stand in a rule")
+        result = read(self, node)
         self._depth -= 1
-        return Not(part, token.position)
+        return result
 
-    def _comparison(self) -> Node:
-        left = self._sum()
-        operator = self._takes(*COMPARISONS)
-        if operator is None:
-            return left
-        right = self._sum()
-        if self._next.text in COMPARISONS:
-            raise ExpressionError(self._next.position, "comparisons cannot be chained; use and")
-        return Compare(operator.text, left, right, operator.position)
+    def _wrong(self, node: ast.AST, sentence: str) -> ExpressionError:
+        position = getattr(node, "col_offset", 0) + 1
+        return ExpressionError(position, f"{self._text(node)[:40]} {sentence}")
 
-    def _sum(self) -> Node:
-        left = self._product()
-        while operator := self._takes("+", "-"):
-            left = Arithmetic(operator.text, left, self._product(), operator.position)
-        return left
+    def _text(self, node: ast.AST) -> str:
+        """The part of an expression as it is written."""
+        start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0)
+        return self._source[start:end]
 
-    def _product(self) -> Node:
-        left = self._factor()
-        while operator := self._takes("*", "/"):
-            left = Arithmetic(operator.text, left, self._factor(), operator.position)
-        return left
+    def junction(self, node: ast.BoolOp) -> Node:
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        return Junction(word, tuple(map(self._node, node.values)), node.col_offset + 1)
 
-    def _factor(self) -> Node:
-        minus = self._takes("-")
-        if minus is None:
-            return self._atom()
-        self._deeper()
-        part = self._factor()
-        self._depth -= 1
-        return Arithmetic("-", Literal(0.0, minus.position), part, minus.position)
+    def unary(self, node: ast.UnaryOp) -> Node:
+        position = node.col_offset + 1
+        if isinstance(node.op, ast.Not):
+            return Not(self._node(node.operand), position)
+        if isinstance(node.op, ast.USub):
+            return Arithmetic("-", Literal(0.0, position), self._node(node.operand), position)
+        raise self._wrong(node, "cannot stand in a rule")
 
-    def _atom(self) -> Node:
-        token = self._next
-        if self._takes("("):
-            self._deeper()
-            tree = self._either()
-            self._depth -= 1
-            self._expect(")")
-            return tree
-        if token.kind == "number":
-            return Literal(_number(self._take()), token.position)
-        if token.kind == "text":
-            return Literal(self._take().text[1:-1], token.position)
-        if token.kind == "word":
-            return self._word()
-        raise self._unexpected("a name, a number or a condition")
-
-    def _word(self) -> Node:
-        token = self._next
-        if token.text in ("true", "false"):
-            self._take()
-            return Literal(token.text == "true", token.position)
-        following = self._words[self._place + 1]
-        if following.text == "(" and following.kind == "sign":
-            return self._call()
-        return self._name()
-
-    def _name(self) -> Name:
-        token = self._next
-        following = self._words[self._place + (token.kind != END)]
-        is_field = token.text in FUNCTIONS and following.text == "["  # `events` of an RDMA port
-        if token.kind != "word" or (token.text in RESERVED and not is_field):
-            raise self._unexpected("the name of a field")
-        kin, field = "", self._take().text
-        if self._takes("."):
-            kin, field = field, self._plain_word()
-        label = ""
-        if self._takes("["):
-            label = self._choice()
-            while self._takes(","):
-                label = f"{label},{self._choice()}"
-            self._expect("]")
-        return Name(kin, field, label, token.position)
-
-    def _plain_word(self) -> str:
-        if self._next.kind == "word":
-            return self._take().text
-        if self._next.kind == "text":
-            return self._take().text[1:-1]
-        raise self._unexpected("a word")
-
-    def _call(self) -> Node:
-        token = self._take()
-        if token.text not in FUNCTIONS:
+    def compare(self, node: ast.Compare) -> Node:
+        right = node.comparators[0]
+        between = self._source[node.left.end_col_offset : right.col_offset]
+        position = (node.left.end_col_offset or 0) + len(re.split("[<>=!]", between)[0]) + 1
+        if len(node.ops) > 1:
             raise ExpressionError(
-                token.position,
-                f"there is no function {token.text}; there are {', '.join(FUNCTIONS)}",
+                node.comparators[1].col_offset + 1, "comparisons cannot be chained; use and"
             )
-        self._expect("(")
-        node = self._arguments(token)
-        self._expect(")")
-        return node
+        operator = self._operator(node.ops[0], node)
+        return Compare(operator, self._node(node.left), self._node(right), position)
 
-    def _arguments(self, function: Token) -> Node:
-        if function.text == "known":
-            return Known(self._name(), function.position)
-        if function.text == "age":
-            name = None if self._next.text == ")" else self._name()
-            return Age(name, function.position)
-        if function.text == "events":
-            return self._events(function)
-        name = self._name()
-        self._expect(",")
-        return Window(function.text, name, self._window(), function.position)
+    def arithmetic(self, node: ast.BinOp) -> Node:
+        operator = self._operator(node.op, node)
+        left, right = self._node(node.left), self._node(node.right)
+        return Arithmetic(operator, left, right, node.col_offset + 1)
 
-    def _window(self) -> float:
-        token = self._next
-        text = token.text.strip("\"'")
-        secs = parse_duration(text) if token.kind in ("duration", "text") else None
+    def _operator(self, operator: ast.AST, node: ast.expr) -> str:
+        text = _OPERATORS.get(type(operator))
+        if text is None:
+            raise self._wrong(
+                node, f"has an operator that is none of {' '.join(_OPERATORS.values())}"
+            )
+        return text
+
+    def literal(self, node: ast.Constant) -> Node:
+        value = node.value
+        if isinstance(value, str):
+            return Literal(value, node.col_offset + 1)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._wrong(node, "cannot stand in a rule")
+        number = float(value)
+        if not math.isfinite(number):
+            raise self._wrong(node, "is too large")
+        return Literal(number, node.col_offset + 1)
+
+    def word(self, node: ast.expr) -> Node:
+        if isinstance(node, ast.Name) and node.id in ("true", "false"):
+            return Literal(node.id == "true", node.col_offset + 1)
+        return self._name(node)
+
+    def _name(self, node: ast.expr) -> Name:
+        label, owner, field = "", "", ""
+        whole = node
+        if isinstance(node, ast.Subscript):
+            label = ",".join(self._choices(node.slice))
+            node = node.value
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner, field = node.value.id, node.attr
+        elif isinstance(node, ast.Name) and node.col_offset not in self._durations:
+            field = node.id
+        if not field or field in FUNCTIONS:
+            raise self._wrong(whole, "is found, but the name of a field is wanted")
+        return Name(owner, field, label, whole.col_offset + 1)
+
+    def call(self, node: ast.Call) -> Node:
+        name = node.func.id if isinstance(node.func, ast.Name) else self._text(node.func)
+        if name not in FUNCTIONS:
+            functions = ", ".join(FUNCTIONS)
+            raise ExpressionError(
+                node.col_offset + 1, f"there is no function {name[:40]}; there are {functions}"
+            )
+        position = node.col_offset + 1
+        if name == "events":
+            return self._events(node)
+        wanted = 1 if name == "known" else 2
+        if node.keywords or len(node.args) != wanted:
+            shape = "the name of a field" + (" and a duration" if wanted > 1 else "")
+            raise ExpressionError(position, f"{name} takes {shape}")
+        field = self._name(node.args[0])
+        if name == "known":
+            return Known(field, position)
+        return Window(name, field, self._window(node.args[1]), position)
+
+    def _window(self, node: ast.expr) -> float:
+        text = self._durations.get(node.col_offset, self._text(node).strip("\"'"))
+        secs = parse_duration(text)
         if secs is None:
-            raise self._unexpected(f"a duration ({ALLOWED})")
+            raise self._wrong(node, f"is found, but a duration is wanted: {ALLOWED}")
         if not 1.0 <= secs <= MAX_WINDOW_SECS:
-            raise ExpressionError(token.position, "a window is from 1s to 24h long")
-        self._take()
+            raise ExpressionError(node.col_offset + 1, "a window is from 1s to 24h long")
         return secs
 
-    def _events(self, function: Token) -> Node:
-        what = self._plain_word()
-        if self._takes("."):
-            what = f"{what}.{self._plain_word()}"
+    def _events(self, node: ast.Call) -> Node:
+        position = node.col_offset + 1
+        if len(node.args) != 1 or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
+            raise ExpressionError(position, "events takes one kind of events, then key=value")
         lists: dict[str, tuple[str, ...]] = {}
         within = None
-        while self._takes(","):
-            key = self._next
-            name = self._plain_word()
-            self._expect("=")
-            if name in lists or (name == "within" and within is not None):
-                raise ExpressionError(key.position, f"{name} is given twice")
-            if name == "within":
-                within = self._window()
-            else:
-                lists[name] = self._choices()
+        for keyword in node.keywords:
+            if keyword.arg in lists or (keyword.arg == "within" and within is not None):
+                raise ExpressionError(keyword.col_offset + 1, f"{keyword.arg} is given twice")
+            if keyword.arg == "within":
+                within = self._window(keyword.value)
+            elif keyword.arg is not None:
+                lists[keyword.arg] = self._choices(keyword.value)
         if within is None:
-            raise ExpressionError(function.position, "events needs within=, such as within=10m")
+            raise ExpressionError(position, "events needs within=, such as within=10m")
         alike, differ = lists.pop("alike", ()), lists.pop("differ", ())
-        return Events(what, tuple(lists.items()), within, function.position, alike, differ)
+        what = self._text(node.args[0])
+        return Events(what, tuple(lists.items()), within, position, alike, differ)
 
-    def _choices(self) -> tuple[str, ...]:
-        if self._takes("[") is None:
-            return (self._choice(),)
-        choices = [self._choice()]
-        while self._takes(","):
-            choices.append(self._choice())
-            if len(choices) > MAX_LISTED:
-                raise ExpressionError(self._next.position, f"more than {MAX_LISTED} in a list")
-        self._expect("]")
-        return tuple(choices)
-
-    def _choice(self) -> str:
-        if self._next.kind not in ("number", "word", "text"):
-            raise self._unexpected("a number or a word")
-        return self._take().text.strip("\"'")
+    def _choices(self, node: ast.expr) -> tuple[str, ...]:
+        """Read one word or number, or several in brackets."""
+        items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+        if not 1 <= len(items) <= MAX_LISTED:
+            raise self._wrong(node, f"is found, but a list has 1 to {MAX_LISTED} words or numbers")
+        for item in items:
+            is_word = isinstance(item, ast.Name) and item.col_offset not in self._durations
+            if not is_word and not (
+                isinstance(item, ast.Constant) and isinstance(item.value, (str, int, float))
+            ):
+                raise self._wrong(item, "is found, but a number or a word is wanted")
+        return tuple(self._text(item).strip("\"'") for item in items)
 
 
-def _number(token: Token) -> float:
-    value = float(token.text)
-    if not math.isfinite(value):
-        raise ExpressionError(token.position, f"{token.text[:20]} is too large")
-    return value
+_READERS: Mapping[type, Callable[..., Node]] = {
+    ast.BoolOp: _Reader.junction,
+    ast.UnaryOp: _Reader.unary,
+    ast.Compare: _Reader.compare,
+    ast.BinOp: _Reader.arithmetic,
+    ast.Constant: _Reader.literal,
+    ast.Name: _Reader.word,
+    ast.Attribute: _Reader.word,
+    ast.Subscript: _Reader.word,
+    ast.Call: _Reader.call,
+}
+"""What may stand in an expression; everything else is refused."""

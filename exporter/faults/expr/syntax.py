@@ -12,9 +12,6 @@ MAX_COST = 400
 
 MAX_WINDOW_SECS = 86_400.0
 
-AGE_WINDOW_SECS = 1.0
-"""The window under which the age of a value is remembered: it needs no samples but the last."""
-
 Value: TypeAlias = float | bool | str | None
 """What a part of an expression says; None is unknown."""
 
@@ -46,9 +43,9 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A field of the entity, or of its kin: `node.memory_available_bytes`, `clock[sm]`."""
+    """A field of the component, or of a related one: `node.memory_used_bytes`, `clock[sm]`."""
 
-    kin: str  # empty for the entity itself
+    related: str  # empty for the component itself
     field: str
     label: str
     position: int
@@ -61,7 +58,7 @@ class Name:
     @property
     def text(self) -> str:
         """The name as it is written."""
-        return f"{self.kin}.{self.key}" if self.kin else self.key
+        return f"{self.related}.{self.key}" if self.related else self.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A field over the last seconds: rate, increase, max_over, avg_over, changes."""
+    """A field over the last seconds: rate, increase, max_over, changes."""
 
     function: str
     name: Name
@@ -138,17 +135,7 @@ class Events:
     until: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Age:
-    """Seconds the field has had its value, or without a name the entity has been known."""
-
-    name: Name | None
-    position: int
-
-
-Node: TypeAlias = (
-    Literal | Name | Not | Junction | Compare | Arithmetic | Known | Window | Events | Age
-)
+Node: TypeAlias = Literal | Name | Not | Junction | Compare | Arithmetic | Known | Window | Events
 
 
 def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
@@ -174,8 +161,6 @@ def children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, (Compare, Arithmetic)):
         return (node.left, node.right)
     if isinstance(node, (Known, Window)):
-        return (node.name,)
-    if isinstance(node, Age) and node.name is not None:
         return (node.name,)
     return ()
 

@@ -2,7 +2,6 @@
 
 from exporter.faults.entities.vocabulary import FieldType, Vocabulary, did_you_mean
 from exporter.faults.expr.syntax import (
-    Age,
     Arithmetic,
     Compare,
     Events,
@@ -15,12 +14,9 @@ from exporter.faults.expr.syntax import (
     Not,
     Type,
     Window,
-    walk,
 )
 
 EQUALITIES = ("==", "!=")
-MANY_KIN = frozenset({"process", "gpu"})
-"""Kin of which an entity may have several: a rule speaks of one of them at a time."""
 
 
 def check_condition(tree: Node, kind: str, vocabulary: Vocabulary) -> None:
@@ -28,22 +24,13 @@ def check_condition(tree: Node, kind: str, vocabulary: Vocabulary) -> None:
     found = type_of(tree, kind, vocabulary)
     if found is not Type.TRUTH:
         raise ExpressionError(tree.position, f"is {found.value}, but must be a condition")
-    bound_kin(tree)
-
-
-def bound_kin(tree: Node) -> str:
-    """The one kin of which there may be several that the tree speaks of; empty when none."""
-    used = {node.kin for node in walk(tree) if isinstance(node, Name)} & MANY_KIN
-    if len(used) > 1:
-        raise ExpressionError(tree.position, f"may speak of one of {' and '.join(sorted(used))}")
-    return next(iter(used), "")
 
 
 def type_of(node: Node, kind: str, vocabulary: Vocabulary) -> Type:
     """The type of a part; raises ExpressionError for anything in it that makes no sense."""
     if isinstance(node, (Literal, Name)):
         return _leaf_type(node, kind, vocabulary)
-    if isinstance(node, (Known, Window, Age)):
+    if isinstance(node, (Known, Window)):
         return _function_type(node, kind, vocabulary)
     if isinstance(node, Events):
         _check_events(node, vocabulary)
@@ -61,13 +48,7 @@ def type_of(node: Node, kind: str, vocabulary: Vocabulary) -> Type:
 
 def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
     """The field a name means; raises ExpressionError with the names that exist."""
-    owner = kind
-    if name.kin:
-        kin = vocabulary.kin.get(kind, {})
-        if name.kin not in kin:
-            hint = did_you_mean(name.kin, kin)
-            raise ExpressionError(name.position, f"{kind} has no kin {name.kin}; {hint}")
-        owner = kin[name.kin]
+    owner = _owner(name.related, name.position, kind, vocabulary)
     names = vocabulary.names[owner]
     if name.field not in names:
         hint = did_you_mean(name.field, names)
@@ -82,6 +63,17 @@ def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
     return found
 
 
+def _owner(word: str, position: int, kind: str, vocabulary: Vocabulary) -> str:
+    """The kind of the related component of this word; the kind itself for none."""
+    if not word:
+        return kind
+    related = vocabulary.related.get(kind, {})
+    if word not in related:
+        hint = did_you_mean(word, related)
+        raise ExpressionError(position, f"{kind} has no related {word}; {hint}")
+    return related[word]
+
+
 def _leaf_type(node: Literal | Name, kind: str, vocabulary: Vocabulary) -> Type:
     if isinstance(node, Name):
         return field_of(node, kind, vocabulary).type
@@ -90,9 +82,7 @@ def _leaf_type(node: Literal | Name, kind: str, vocabulary: Vocabulary) -> Type:
     return Type.TEXT if isinstance(node.value, str) else Type.NUMBER
 
 
-def _function_type(node: Known | Window | Age, kind: str, vocabulary: Vocabulary) -> Type:
-    if node.name is None:
-        return Type.NUMBER
+def _function_type(node: Known | Window, kind: str, vocabulary: Vocabulary) -> Type:
     found = field_of(node.name, kind, vocabulary)
     if isinstance(node, Window) and node.function != "changes" and found.type is Type.TEXT:
         raise ExpressionError(node.name.position, f"{node.function} needs a number, not a text")

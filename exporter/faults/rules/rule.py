@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from exporter.faults.expr.compile import Meaning, meaning_of
+from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.syntax import (
-    AGE_WINDOW_SECS,
-    Age,
     Compare,
     Events,
     Junction,
@@ -18,7 +16,6 @@ from exporter.faults.expr.syntax import (
     Window,
     walk,
 )
-from exporter.faults.expr.typecheck import MANY_KIN
 from exporter.faults.rules.templates import Template
 
 LAYERS = (
@@ -35,7 +32,7 @@ LAYERS = (
 """From the lowest to the highest: the lower explains the higher."""
 
 
-DISTANCES = {"consumes": 1, "runs_in": 1, "numa_near": 1, "depends_on": 2, "node": 3, "hosts": 3}
+DISTANCES = {"consumes": 1, "runs_in": 1, "depends_on": 2, "node": 3, "hosts": 3}
 """How far away a cause by a relation is; 0 for all others."""
 
 
@@ -68,9 +65,9 @@ class Leaf:
     """
 
     tree: Node
-    meaning: Meaning
+    evaluate: Compiled
     wanted: bool
-    sides: tuple[tuple[str, Meaning], ...] = ()
+    sides: tuple[tuple[str, Compiled], ...] = ()
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -79,7 +76,7 @@ class Condition:
 
     source: str
     tree: Node
-    meaning: Meaning
+    evaluate: Compiled
 
     def names(self) -> tuple[Name, ...]:
         """The fields it speaks of."""
@@ -109,8 +106,8 @@ def _leaves(tree: Node) -> Iterator[Leaf]:
             waiting.append((node.part, not wanted))
         else:
             both = (node.left, node.right) if isinstance(node, Compare) else ()
-            sides = tuple((_written(side), meaning_of(side)) for side in both)
-            yield Leaf(node, meaning_of(node), wanted, sides)
+            sides = tuple((_written(side), compile_expr(side)) for side in both)
+            yield Leaf(node, compile_expr(node), wanted, sides)
 
 
 def _written(node: Node) -> str:
@@ -127,7 +124,8 @@ class Rule:
     `until` are kinds of events that end it: a reset, a driver load, a link that is up again.
     `ends_by_time` says why time alone ends a fault that began with an event.
     `layer` orders causes, `status` is what it makes of the component while it holds, and a
-    `symptom` is nobody's cause. `external` names the probe that must run for it to see anything.
+    `symptom` is nobody's cause.
+    `action` is a slug for programs, `advice` the sentence for people.
     """
 
     id: str
@@ -141,7 +139,7 @@ class Rule:
     clear_for_secs: float = 0.0
     only_if: Condition | None = None
     escalate: Condition | None = None
-    lasts: Meaning | None = None
+    lasts: Compiled | None = None
     until: tuple[str, ...] = ()
     ends_by_time: str = ""
     explained_by: tuple[Explanation, ...] = ()
@@ -150,7 +148,7 @@ class Rule:
     layer: str = "process"
     status: str = "degraded"
     symptom: bool = False
-    external: str = ""
+    advice: Template = field(default_factory=lambda: Template(()))
     file: str = field(default="", compare=False)
 
     @cached_property
@@ -160,19 +158,11 @@ class Rule:
         return tuple(condition for condition in found if condition is not None)
 
     @cached_property
-    def bound_kin(self) -> str:
-        """The kin of which it speaks of one at a time; empty when it speaks of none."""
-        for condition in self.conditions:
-            for name in condition.names():
-                if name.kin in MANY_KIN:
-                    return name.kin
-        return ""
-
-    @cached_property
-    def kin(self) -> frozenset[str]:
-        """What it speaks of beside the entity itself."""
+    def related(self) -> frozenset[str]:
+        """The words for what it speaks of beside the component itself."""
         names = [name for condition in self.conditions for name in condition.names()]
-        return frozenset(name.kin for name in (*names, *self.summary.names()) if name.kin)
+        texts = (*self.summary.names(), *self.advice.names())
+        return frozenset(name.related for name in (*names, *texts) if name.related)
 
     @cached_property
     def near_causes_first(self) -> tuple[Explanation, ...]:
@@ -181,14 +171,12 @@ class Rule:
 
     def looks_back(self) -> list[tuple[Name, float]]:
         """The fields it needs the history of, and over how many seconds."""
-        found = []
-        for condition in self.conditions:
-            for node in walk(condition.tree):
-                if isinstance(node, Window):
-                    found.append((node.name, node.secs))
-                elif isinstance(node, Age) and node.name is not None:
-                    found.append((node.name, AGE_WINDOW_SECS))
-        return found
+        return [
+            (node.name, node.secs)
+            for condition in self.conditions
+            for node in walk(condition.tree)
+            if isinstance(node, Window)
+        ]
 
     @cached_property
     def needed(self) -> tuple[Events, ...] | None:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from exporter.durations import ALLOWED, parse_duration
+from exporter.faults.catalogue import shipped_actions
 from exporter.faults.entities.graph import RELATIONS
 from exporter.faults.entities.vocabulary import Vocabulary, did_you_mean
-from exporter.faults.expr.compile import Meaning, meaning_of
+from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import ExpressionError, counted_until
 from exporter.faults.expr.typecheck import check_condition
@@ -19,7 +20,7 @@ REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
 KEYS = (
     *REQUIRED,
     *("for", "clear", "clear_for", "until", "ends_by_time", "only_if", "escalate", "lasts"),
-    *("explained_by", "runbook", "confidence", "layer", "status", "symptom", "external"),
+    *("explained_by", "runbook", "confidence", "layer", "status", "symptom", "advice"),
 )
 EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead"}
 MAX_FOR_SECS = 86_400.0
@@ -104,8 +105,14 @@ class RuleReader:
             layer=self._get("layer", _one_of(LAYERS), "process"),
             status=self._get("status", _one_of(STATUSES), _status_of(self._table)),
             symptom=self._get("symptom", _truth, False),  # noqa: FBT003 - the default, as above
-            external=self._get("external", _identifier, ""),
+            advice=self._get("advice", self._template, self._usual_advice()),
         )
+
+    def _usual_advice(self) -> Template:
+        """Find the sentence for the action; the action in words where there is none."""
+        action = str(self._table.get("action", ""))
+        sentence = shipped_actions().get(action) or f"{action.replace('_', ' ').capitalize()}."
+        return self._template(sentence)
 
     def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
         """The value of the key as `read` understands it; the default when it is absent or wrong."""
@@ -133,7 +140,7 @@ class RuleReader:
         source = _text(found)
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
-        return Condition(source, tree, meaning_of(tree))
+        return Condition(source, tree, compile_expr(tree))
 
     def _beginning(self, found: Any) -> Condition | None:  # noqa: ANN401 - TOML may hold anything
         """Read a condition that counts nothing from before what ends the fault."""
@@ -141,7 +148,7 @@ class RuleReader:
         if condition is None or not self._until:
             return condition
         tree = counted_until(condition.tree, self._until)
-        return Condition(condition.source, tree, meaning_of(tree))
+        return Condition(condition.source, tree, compile_expr(tree))
 
     def _event_kinds(self, found: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML may hold anything
         if not isinstance(found, list) or not found:
@@ -154,10 +161,10 @@ class RuleReader:
                 )
         return tuple(found)
 
-    def _number(self, found: Any) -> Meaning:  # noqa: ANN401 - TOML may hold anything
+    def _number(self, found: Any) -> Compiled:  # noqa: ANN401 - TOML may hold anything
         source = _text(found)
         check_condition(parse_expression(f"({source}) >= 0"), self._kind, self._vocabulary)
-        return meaning_of(parse_expression(source))
+        return compile_expr(parse_expression(source))
 
     def _template(self, found: Any) -> Template:  # noqa: ANN401 - TOML may hold anything
         return parse_template(_text(found), self._kind, self._vocabulary)

@@ -45,7 +45,7 @@ class Template:
     def names(self) -> tuple[Name, ...]:
         """The fields that stand in it, those of events left out."""
         places = (part.name for part in self.parts if isinstance(part, _Place))
-        return tuple(name for name in places if name.kin != EVENT)
+        return tuple(name for name in places if name.related != EVENT)
 
     def fill(self, value_of: Callable[[Name], Value]) -> str:
         """The sentence with what is known; «unknown» where nothing is."""
@@ -83,9 +83,9 @@ def _plain(text: str, offset: int) -> str:
 
 
 def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Place:
-    kin, _, field = match["name"].rpartition(".")
-    name = Name(kin, field, match["label"] or "", match.start() + 1)
-    if kin != EVENT and match["name"] != NAME:
+    word, _, field = match["name"].rpartition(".")
+    name = Name(word, field, match["label"] or "", match.start() + 1)
+    if word != EVENT and match["name"] != NAME:
         field_of(name, kind, vocabulary)
     digits = match["digits"]
     return _Place(name, None if digits is None else int(digits), match["style"] == "%")

@@ -13,7 +13,7 @@ def causes(folder: Path, text: str, *told: tuple[str, str, str]) -> list[tuple[s
     events = [
         event(kind, 99 + n / 10, (hw_type, name)) for n, (kind, hw_type, name) in enumerate(told)
     ]
-    said = judge(folder, text).judge(scene(100, events=events))
+    said = judge(folder, text).evaluate(scene(100, events=events))
     return [(cause.rule, cause.subject.hw_id, cause.via) for cause in fault(said, "then").causes]
 
 
@@ -52,7 +52,7 @@ def test_what_has_ended_is_over_for_its_own_component_only(tmp_path: Path) -> No
 
     def look(now: float, *told: tuple[str, dict[str, str]]) -> list[str]:
         events = [event("io_error", now - 1, ("physical_disk", n), **more) for n, more in told]
-        said = judging.judge(scene(now, *disks, events=events))
+        said = judging.evaluate(scene(now, *disks, events=events))
         return sorted(each.subject.hw_id for each in said.active)
 
     assert look(100, ("a", {}), ("b", {})) == ["a", "b"]
@@ -69,7 +69,7 @@ def test_a_process_that_hangs_waits_for_the_disk_that_is_in_trouble(tmp_path: Pa
         event("segfault", 99, ("process", "8")),
         event("block_io_error", 98, ("physical_disk", "nvme3n1")),
     ]
-    said = judging.judge(scene(100, hung, events=told))
+    said = judging.evaluate(scene(100, hung, events=told))
     waits = [(edge.source[1], edge.target[1]) for edge in said.graph]
     assert waits == [("7", "nvme3n1")]
     assert active(said) == ["any"]

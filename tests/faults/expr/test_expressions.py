@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from exporter.faults.entities.aliases import Naming
-from exporter.faults.entities.entity import Entity
-from exporter.faults.expr.compile import Situation, meaning_of
+from exporter.faults.expr.compile import EvalContext, compile_expr
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import MAX_LENGTH, ExpressionError, Value
 from exporter.faults.expr.typecheck import check_condition, type_of
@@ -20,14 +19,14 @@ HEARD = frozenset({"kernel_log"})
 
 def say(source: str, fields: Mapping[str, Value], heard: frozenset[str] = HEARD) -> Value:
     """What the expression says of a GPU with these fields."""
-    observer = Observer((), VOCABULARY.kin, Naming({}))
+    observer = Observer((), VOCABULARY.related, Naming({}))
     events = [xid(79, 90.0), xid(13, 95.0), xid(13, 99.0)] if heard else []
     card = gpu(**fields)
     view = observer.observe(scene(100.0, card, events=events, heard=heard))
     tree = parse_expression(source)
     type_of(tree, "gpu", VOCABULARY)
-    kin = {"node": thing("node", "n", pressure=7.0)}
-    return meaning_of(tree)(Situation(100.0, observer.history, view, card, kin))
+    related = {"node": thing("node", "n", pressure=7.0)}
+    return compile_expr(tree)(EvalContext(100.0, observer.history, view, card, related))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ def say(source: str, fields: Mapping[str, Value], heard: frozenset[str] = HEARD)
     ],
 )
 def test_an_expression_means_what_it_reads_like(source: str, expected: Value) -> None:
-    """Comparison, logic, arithmetic, labels, kin and events give the value one expects."""
+    """Comparison, logic, arithmetic, labels and events give the value one expects."""
     fields: dict[str, Value] = {"heat": 90.0, "up": True, "state": "bad", "clock[sm]": 1e9}
     assert say(source, fields) is expected
 
@@ -71,7 +70,6 @@ def test_an_expression_means_what_it_reads_like(source: str, expected: Value) ->
         ("heat + 1 == 2", None),
         ("errors / 0 > 1", None),
         ("clock[sm] > 1", None),
-        ("process.share > 1", None),
         ("rate(errors, 5m) > 0", None),
         ("known(heat)", False),
     ],
@@ -89,20 +87,22 @@ def test_events_that_nobody_would_have_told_of_are_unknown() -> None:
 @pytest.mark.parametrize(
     ("source", "position", "words"),
     [
-        ("", 1, "is wanted"),
-        ("heat >", 7, "is wanted"),
-        ("heat > 80 up", 11, "is wanted"),
+        ("", 1, "found the end"),
+        ("heat >", 7, "found the end"),
+        ("heat > 80 up", 11, "found up"),
+        ("(heat > 80", 1, "never closed"),
         ("heet > 80", 1, "did you mean heat?"),
         ("up and heat", 8, "must be a condition"),
         ("heat", 1, "must be a condition"),
         ("state > 'a'", 7, "== and !="),
         ("state == 3", 7, "a text with something that is none"),
         ("state + 1 > 2", 1, "must be a number"),
-        ("1 < heat < 3", 10, "cannot be chained"),
+        ("1 < heat < 3", 12, "cannot be chained"),
         ("clock > 1", 1, "one value per label"),
         ("heat[sm] > 1", 1, "has no labels"),
-        ("disk.delay > 1", 1, "no kin disk"),
-        ("rate(heat) > 1", 10, "',' is wanted"),
+        ("disk.delay > 1", 1, "no related disk"),
+        ("rate(heat) > 1", 1, "a field and a duration"),
+        ("known(heat, up)", 1, "known takes the name of a field"),
         ("rate(heat, 5) > 1", 12, "a duration"),
         ("rate(heat, 2d) > 1", 12, "from 1s to 24h"),
         ("rate(state, 5m) > 1", 6, "needs a number"),
@@ -114,8 +114,9 @@ def test_events_that_nobody_would_have_told_of_are_unknown() -> None:
         ("heat > 1e999", 8, "too large"),
         ("heat > 5x", 8, "means nothing here"),
         ("'abc > 1", 1, "means nothing here"),
-        ("and > 1", 1, "is wanted"),
-        ("heat = 5", 6, "is wanted"),
+        ("and > 1", 1, "found and"),
+        ("heat = 5", 6, "found ="),
+        ("heat ** 2 > 1", 1, "none of < <= >"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(source: str, position: int, words: str) -> None:
@@ -165,7 +166,7 @@ def test_nothing_of_python_can_be_reached(source: str) -> None:
         "(" * 900 + "up" + ")" * 900,
         "not " * 400 + "up",
         "-" * 1000 + "1 > 0",
-        " or ".join(["up"] * 300) + " " * 2000,
+        "up " + " " * 2000,
         " or ".join(["events(xid, within=1h) > 0"] * 50),
         "heat > " + "9" * 3000,
         "events(xid, code=[" + ", ".join(["1"] * 300) + "], within=5m) > 0",
@@ -181,32 +182,27 @@ def test_what_is_too_large_is_refused_at_once(source: str) -> None:
 
 
 def test_a_window_looks_back() -> None:
-    """rate, increase, max_over, avg_over and changes speak of the last seconds only."""
+    """rate, increase, max_over and changes speak of the last seconds only."""
     history = History()
     card = gpu()
     for step in range(41):
         for secs in (1.0, 60.0, 300.0):
             history.take(card.key, "errors", secs, step * 15.0, 10.0 * step)
-    observer = Observer((), VOCABULARY.kin, Naming({}))
+    observer = Observer((), VOCABULARY.related, Naming({}))
     view = observer.observe(scene(600.0, card))
-    situation = Situation(600.0, history, view, card, {})
+    ctx = EvalContext(600.0, history, view, card, {})
 
     def over(source: str) -> Value:
-        return meaning_of(parse_expression(source))(situation)
+        return compile_expr(parse_expression(source))(ctx)
 
     assert over("increase(errors, 60s)") == 40.0
     assert over("rate(errors, 5m)") == pytest.approx(10 / 15)
     assert over("max_over(errors, 5m)") == 400.0
-    assert over("avg_over(errors, 60s)") == pytest.approx(380.0, abs=6)
     assert over("changes(errors, 60s)") == 4.0
-    assert over("age(errors)") == 0.0
 
 
-def test_age_without_a_name_is_since_the_entity_is_known() -> None:
-    """A component that has just appeared is zero seconds old."""
-    observer = Observer((), VOCABULARY.kin, Naming({}))
-    card: Entity = gpu()
-    observer.observe(scene(100.0, card))
-    view = observer.observe(scene(160.0, card))
-    situation = Situation(160.0, observer.history, view, card, {})
-    assert meaning_of(parse_expression("age() > 59"))(situation) is True
+def test_brackets_side_by_side_are_not_deep() -> None:
+    """Thirty pairs of brackets in a row are one level, and numbers without bound are unknown."""
+    assert say(" or ".join(["(heat > 99)"] * 30), {"heat": 90.0}) is False
+    assert say("1e308 * 10 > 0", {}) is None
+    assert say("1e308 * 10 < 0 or up", {"up": True}) is True

@@ -5,7 +5,7 @@ import pytest
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.entities.entity import Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.rules.board_table import NODE_OOM, POD_OOM
 from tests.faults.rules.bus_table import CARD, CORRECTED, FATAL, PORT
@@ -91,7 +91,7 @@ INCIDENTS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
 
 def conclude(*texts: str) -> Conclusions:
     """What is said of these texts a second apart, on a node of which nothing else is known."""
-    judge = Judge(shipped(), TRAITS, stopwatch=lambda: 0.0)
+    judge = Evaluator(shipped(), TRAITS, stopwatch=lambda: 0.0)
     lines = KernelLines()
     told = [e for n, text in enumerate(texts) for e in lines.events(text, START + n)]
     node = Entity(("node", "n"), "n", addresses=(("node", ""),))
@@ -102,7 +102,7 @@ def conclude(*texts: str) -> Conclusions:
         Scene("n", now, WALL + now, (node,), edges, tuple(told), HEARD, kinds),
         Scene("n", now + 40, WALL + now + 40, (node,), edges, (), HEARD, kinds),
     )
-    said = [judge.judge(scene) for scene in scenes]
+    said = [judge.evaluate(scene) for scene in scenes]
     return said[-1]
 
 

@@ -84,7 +84,7 @@ def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
         ("explained_by", [{"rule": "good", "via": "magic"}], "is no relation"),
         ("explained_by", [{"rule": "good", "via": "same", "weak": 1}], "true or false"),
         ("explained_by", [{"rule": "gone", "via": "same"}], "there is no rule gone"),
-        ("summary", "{name.__class__}", "no kin name"),
+        ("summary", "{name.__class__}", "no related name"),
         ("summary", "{name!r}", "braces hold the name of a field"),
         ("summary", "{0}", "braces hold the name of a field"),
         ("summary", "x" * 501, "longer than 500"),

@@ -7,7 +7,7 @@ from functools import cache
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.entities.entity import Address, Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
-from exporter.faults.evaluate import Judge
+from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.expr.syntax import Events, Value, Window, walk
 from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
@@ -81,7 +81,7 @@ class Trial:
         self.rule = shipped_rule(row.rule)
         self._row = row
         self._heard = HEARD if is_heard else frozenset()
-        self._judge = Judge(RuleBook((self.rule,)), TRAITS, stopwatch=lambda: 0.0)
+        self._judge = Evaluator(RuleBook((self.rule,)), TRAITS, stopwatch=lambda: 0.0)
         self._lines = KernelLines()
         self._fields: dict[str, Value] = {}
         self._at = START
@@ -100,7 +100,7 @@ class Trial:
         """What is concluded at the look that sees this kind of repair."""
         self._at += STEP_SECS
         seen = self._scene("")
-        return self._judge.judge(replace(seen, events=(repaired(repair, self._at),)))
+        return self._judge.evaluate(replace(seen, events=(repaired(repair, self._at),)))
 
     def look(self, given: Given, secs: float) -> Iterator[Conclusions]:
         """What is concluded at each look, for so long; after some minutes looks become rare."""
@@ -113,7 +113,7 @@ class Trial:
             looks += 1
             self._update(given, step, looks)
             text = str(kernel) if kernel and looks == 1 else ""
-            yield self._judge.judge(self._scene(text))
+            yield self._judge.evaluate(self._scene(text))
 
     def is_active(self, said: Conclusions) -> bool:
         """Whether the rule holds for the component."""
