@@ -6,8 +6,8 @@ from pathlib import Path
 from exporter.probes.nvml.known_gpu import TOO_SLOW
 from exporter.probes.nvml.library import REASONS
 from exporter.sources.gpu.cache import NOT_LISTED
-from exporter.sources.gpu.smi_failures import EXIT_CODES, SENTENCES
 from exporter.sources.gpu.smi_fields import ABSENT
+from exporter.sources.gpu.smi_output import EXIT_CODES, SENTENCES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/troubleshooting.md"
 SAID_IN_PASSING = {

@@ -125,6 +125,7 @@ class Gpu:
     retired_pages_total: Labeled | None = None  # by cause
     retired_pages_pending: bool | None = None
     recovery_action: str | None = None
+    inforom_valid: bool | None = None
     # -- moving: links -------------------------------------------------------------------------
     pcie_link_generation: int | None = None
     pcie_link_width: int | None = None

@@ -209,14 +209,20 @@ class Finished:
 
 
 async def run_once(
-    children: Children, command: Command, *, timeout_secs: float, limit_bytes: int
+    children: Children,
+    command: Command,
+    *,
+    timeout_secs: float,
+    limit_bytes: int,
+    sink: OnBytes | None = None,
 ) -> Finished:
     """Run a child to its end, or end it at the timeout or the output limit.
 
-    Raises OSError when the program cannot be run. What it printed until then is kept.
+    Raises OSError when the program cannot be run. What it printed until then is kept, or given
+    to the sink while it comes.
     """
     flooded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    output, errors = _Capped(limit_bytes, flooded), _Capped(limit_bytes, flooded)
+    output, errors = _Capped(limit_bytes, flooded, sink), _Capped(limit_bytes, flooded)
     child = children.start(command, output.add, errors.add)
     ends: set[asyncio.Future[Any]] = {child.exited, flooded}
     try:
@@ -233,18 +239,20 @@ async def run_once(
 
 
 class _Capped:
-    """Bytes up to a limit; sets `full` when more came."""
+    """Bytes up to a limit, kept or handed on; sets `full` when more came."""
 
-    def __init__(self, limit: int, full: asyncio.Future[None]) -> None:
+    def __init__(self, limit: int, full: asyncio.Future[None], sink: OnBytes | None = None) -> None:
         self._chunks: list[bytes] = []
         self._room = limit
         self._full = full
+        self._sink = sink or self._chunks.append
 
     def add(self, chunk: bytes) -> None:
         if len(chunk) > self._room and not self._full.done():
             self._full.set_result(None)
-        self._chunks.append(chunk[: self._room])
-        self._room -= len(self._chunks[-1])
+        part = chunk[: self._room]
+        self._room -= len(part)
+        self._sink(part)
 
     @property
     def data(self) -> bytes:

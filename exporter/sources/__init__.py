@@ -83,6 +83,7 @@ def _gpu(ctx: SourceContext) -> Source:
         wall=ctx.wall,
         boottime=ctx.boottime,
         wake=lambda: ctx.wake("gpu"),
+        interval_secs=ctx.config.metrics.collect_interval_secs,
         demo=ctx.config.demo,
         sys_root=ctx.sys,
     )

@@ -14,8 +14,8 @@ from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import RequestProbe
 from exporter.sources.gpu.backend import GpuAnswer
-from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend
 from exporter.sources.gpu.nvml import NvmlBackend
+from tests.sources.gpu.smi_backend import smi_backend
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
 MIB = 2**20
@@ -23,7 +23,9 @@ SAME = (
     "name",
     "pci_bus_id",
     "serial",
-    "compute_capability",
+    "architecture",
+    "board_part_number",
+    "minor_number",
     "vbios_version",
     "power_limit_watts",
     "pcie_link_generation_max",
@@ -77,7 +79,7 @@ async def _by_smi(children: Children) -> GpuAnswer:
     path = shutil.which("nvidia-smi")
     if path is None:
         pytest.skip("nvidia-smi is not installed on this machine")
-    return await NvidiaSmiBackend(children, (Path(path),), child_environment(os.environ), 30).ask()
+    return await smi_backend(children, Path(path), 30).ask()
 
 
 async def test_identity_modes_and_limits_agree(probe: RequestProbe, children: Children) -> None:

@@ -1,42 +1,78 @@
-"""GPUs by nvidia-smi: runs it under a deadline; what it prints is read elsewhere.
+"""GPUs by nvidia-smi: runs `nvidia-smi -q -x` under a deadline; reading it is done elsewhere.
 
 Texts: https://docs.nvidia.com/deploy/nvidia-smi/
 """
 
 import asyncio
-import logging
 import os
+import re
 import stat
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.config import Gpu as GpuConfig
+from exporter.model.gpu import Gpu
 from exporter.model.label import clean_text
+from exporter.model.pci import pci_address
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
-from exporter.sources.gpu.backend import BackendError, GpuAnswer
-from exporter.sources.gpu.smi_failures import UNKNOWN_FIELD, WARNING_CODE, reason_of_failure
-from exporter.sources.gpu.smi_fields import COLUMNS
+from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
 from exporter.sources.gpu.smi_output import (
-    APP_FIELDS,
-    IDENTITY,
-    NAME,
-    parse_apps,
-    parse_gpus,
-    with_processes,
+    WARNING_CODE,
+    MigNamesByPlace,
+    failed_handles,
+    needs_names,
+    parse_document,
+    parse_list,
+    reason_of_failure,
 )
+from exporter.sources.gpu.smi_xml import SmiDocument
 
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
-READ_FOR_SENTENCES_BYTES = 65536
+LIST_LIMIT_BYTES = 256 * 1024
+_INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-fA-F:.]{7,20})", re.IGNORECASE)
+MAX_RETRIES = 16
+"""So many GPUs that cannot be opened are left out in one pass, one run for each."""
 
-log = logging.getLogger("exporter.sources.gpu.source")
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of `nvidia-smi -q -x`: how it ended, and the document it printed."""
+
+    finished: Finished
+    document: SmiDocument
+
+    @property
+    def text(self) -> str:
+        """What it printed beside its document."""
+        errors = self.finished.errors.decode("utf-8", "replace")
+        return "\n".join((*self.document.sentences, errors))
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed, in one word; None for a good run."""
+        return self.finished.problem or reason_of_failure(self.finished.code, self.text)
+
+
+class Deadline:
+    """The seconds a run may take: those configured, more for a program that needs more."""
+
+    def __init__(self, configured_secs: float, longest_secs: float) -> None:
+        self._configured = configured_secs
+        self._longest = max(configured_secs, longest_secs)
+        self.secs = configured_secs
+
+    def took(self, secs: float) -> None:
+        """Allow twice as much the next time, as far as the interval of collections allows."""
+        self.secs = max(self._configured, min(self._longest, 2 * secs))
 
 
 class NvidiaSmiBackend:
-    """Runs nvidia-smi twice for each pass, for GPUs and for processes, under one deadline.
+    """Runs `nvidia-smi -q -x` once for each pass.
 
-    Remembers fields that this version does not know.
+    Where a GPU cannot be opened nvidia-smi prints none: the others are asked for by address.
+    `bound_gpus` lists the GPUs that the driver is bound to.
     """
 
     def __init__(
@@ -44,73 +80,127 @@ class NvidiaSmiBackend:
         children: Children,
         paths: tuple[Path, ...],
         environment: Mapping[str, str],
-        timeout_secs: float,
+        deadline: Deadline,
+        bound_gpus: Callable[[], Awaitable[tuple[str, ...]]],
     ) -> None:
         self._children = children
         self._paths = paths
         self._environment = {**environment, "LC_ALL": "C"}
-        self._timeout_secs = timeout_secs
-        self._unknown: set[str] = set()
+        self._deadline = deadline
+        self._bound_gpus = bound_gpus
+        self._known: dict[str, int] = {}
+        self._mig_names: MigNamesByPlace = {}
 
     async def ask(self) -> GpuAnswer:
-        """One pass over all GPUs; raises BackendError."""
+        """Read all GPUs in one pass; raises BackendError."""
         program = next((path for path in self._paths if is_trustworthy(path)), None)
         if program is None:
             raise BackendError("no_program", "nvidia-smi is not at any of gpu.smi_paths")
-        deadline = asyncio.get_running_loop().time() + self._timeout_secs
-        answer = await self._ask_for_gpus(program, deadline)
-        if answer.is_partial:
-            return answer
-        return await self._add_processes(program, answer, deadline)
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            answer = await self._ask(program, started + self._deadline.secs)
+        except BackendError as error:
+            if error.reason == "timeout":
+                self._deadline.took(loop.time() - started)
+            raise
+        self._deadline.took(loop.time() - started)
+        return answer
+
+    @property
+    def deadline_secs(self) -> float:
+        """The seconds that the next pass may take."""
+        return self._deadline.secs
 
     async def close(self) -> None:
-        """Nothing runs between two passes."""
+        """End nothing: nothing runs between two passes."""
 
-    async def _ask_for_gpus(self, program: Path, deadline: float) -> GpuAnswer:
-        while True:
-            fields = self._fields()
-            finished = await self._run(program, "gpu", fields, deadline)
-            unknown = UNKNOWN_FIELD.search(_all_text(finished))
-            if unknown is None or unknown[1] not in fields or unknown[1] in (*IDENTITY, NAME):
-                return parse_finished(finished, fields)
-            log.debug("nvidia-smi does not know %s", unknown[1])
-            self._unknown.add(unknown[1])
+    async def _ask(self, program: Path, deadline: float) -> GpuAnswer:
+        run = await self._query(program, (), deadline)
+        problems = tuple(failed_handles(run.text)) if run.reason else ()
+        if problems and not run.document.gpus:
+            return await self._ask_others(program, problems, deadline)
+        answer = await self._answer(program, run, deadline)
+        if not answer.is_partial:
+            self._known = {gpu.pci_bus_id: gpu.index for gpu in answer.gpus if gpu.pci_bus_id}
+        return answer
 
-    def _fields(self) -> tuple[str, ...]:
-        """All that this version may know; a column under its older name where it has one."""
-        asked = []
-        for column in COLUMNS:
-            if column.query not in self._unknown:
-                asked.append(column.query)
-            elif column.older is not None and column.older not in self._unknown:
-                asked.append(column.older)
-        return (*IDENTITY, *asked, NAME)
+    async def _ask_others(
+        self, program: Path, problems: tuple[GpuProblem, ...], deadline: float
+    ) -> GpuAnswer:
+        """Ask for all GPUs but those that cannot be opened, until the rest can."""
+        bound = () if self._known else await self._bound_gpus()
+        indexes = self._known or {address: index for index, address in enumerate(bound)}
+        for _ in range(MAX_RETRIES):
+            failed = {problem.pci_bus_id or problem.index for problem in problems}
+            others = [a for a, index in indexes.items() if not failed & {a, index}]
+            if not others:
+                return GpuAnswer((), _placed(problems, indexes), is_partial=not indexes)
+            run = await self._query(program, (f"--id={','.join(others)}",), deadline)
+            if run.document.gpus or not run.reason:
+                answer = await self._answer(program, run, deadline, indexes)
+                placed = _placed(problems, indexes)
+                return replace(answer, problems=(*answer.problems, *placed))
+            more = tuple(failed_handles(run.text))
+            if not more or {p.pci_bus_id or p.index for p in more} <= failed:
+                break
+            problems = (*problems, *more)
+        return GpuAnswer((), _placed(problems, indexes), is_partial=True)
 
-    async def _add_processes(self, program: Path, answer: GpuAnswer, deadline: float) -> GpuAnswer:
-        """The answer with processes; without, where they cannot be had."""
+    async def _answer(
+        self,
+        program: Path,
+        run: Run,
+        deadline: float,
+        indexes: Mapping[str, int] | None = None,
+    ) -> GpuAnswer:
+        """The GPUs of a run, those of a failed run included; raises BackendError without any."""
+        if needs_names(run.document, self._mig_names):
+            self._mig_names = await self._list(program, deadline)
+        answer = parse_document(run.document, indexes, self._mig_names)
+        reason = run.reason
+        is_useless = not (answer.gpus or answer.problems)
+        if run.finished.problem in ("flood", "stuck") or is_useless:
+            reason = reason or "garbage"
+            raise BackendError(reason, f"nvidia-smi: {reason}{_first_words(run)}")
+        if run.finished.code == WARNING_CODE:
+            answer = _with_damaged_inforom(answer, run.text)
+        return replace(answer, is_partial=answer.is_partial or reason is not None)
+
+    async def _query(self, program: Path, chosen: tuple[str, ...], deadline: float) -> Run:
+        document = SmiDocument()
+        finished = await self._run(
+            program, ("-q", "-x", *chosen), deadline, OUTPUT_LIMIT_BYTES, document.feed
+        )
+        document.close()
+        return Run(finished, document)
+
+    async def _list(self, program: Path, deadline: float) -> MigNamesByPlace:
+        """The names of MIG devices; those known before where they cannot be had."""
         try:
-            finished = await self._run(program, "compute-apps", APP_FIELDS, deadline)
+            finished = await self._run(program, ("-L",), deadline, LIST_LIMIT_BYTES)
         except BackendError:
-            return answer
-        text = finished.output.decode("utf-8", "replace")
-        if finished.problem is not None or reason_of_failure(finished.code, text) is not None:
-            return answer
-        return replace(answer, gpus=with_processes(answer.gpus, parse_apps(text)))
+            return self._mig_names
+        return parse_list(finished.output.decode("utf-8", "replace")) or self._mig_names
 
     async def _run(
-        self, program: Path, what: str, fields: tuple[str, ...], deadline: float
+        self,
+        program: Path,
+        arguments: tuple[str, ...],
+        deadline: float,
+        limit_bytes: int,
+        sink: Callable[[bytes], None] | None = None,
     ) -> Finished:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:
-            raise BackendError("timeout", "nvidia-smi takes too long to learn what it knows")
-        query = f"--query-{what}={','.join(fields)}"
-        argv = (str(program), query, "--format=csv,noheader,nounits")
+            raise BackendError("timeout", "nvidia-smi takes too long")
         try:
             return await run_once(
                 self._children,
-                Command(argv, self._environment),
+                Command((str(program), *arguments), self._environment),
                 timeout_secs=left,
-                limit_bytes=OUTPUT_LIMIT_BYTES,
+                limit_bytes=limit_bytes,
+                sink=sink,
             )
         except OSError as error:
             raise BackendError("no_program", f"{program}: {error.strerror}") from error
@@ -133,25 +223,30 @@ def is_trustworthy(program: Path) -> bool:
     )
 
 
-def parse_finished(finished: Finished, fields: tuple[str, ...]) -> GpuAnswer:
-    """The GPUs of a run, good rows of a failed run included; raises BackendError without any."""
-    answer = parse_gpus(finished.output.decode("utf-8", "replace"), fields)
-    problem = finished.problem or reason_of_failure(finished.code, _all_text(finished))
-    if finished.problem in ("flood", "stuck") or not (answer.gpus or answer.problems):
-        reason = problem or "garbage"
-        raise BackendError(reason, f"nvidia-smi: {reason}{_first_words(finished)}")
-    if finished.code == WARNING_CODE:
-        answer = replace(answer, missing=(*answer.missing, Missing("inforom", "corrupted_inforom")))
-    return replace(answer, is_partial=problem is not None)
+def _placed(problems: tuple[GpuProblem, ...], indexes: Mapping[str, int]) -> tuple[GpuProblem, ...]:
+    """The problems with the place of each GPU, where its address tells it."""
+    return tuple(
+        problem
+        if problem.index is not None
+        else replace(problem, index=indexes.get(problem.pci_bus_id or ""))
+        for problem in problems
+    )
 
 
-def _all_text(finished: Finished) -> str:
-    parts = (finished.output[:READ_FOR_SENTENCES_BYTES], finished.errors[:READ_FOR_SENTENCES_BYTES])
-    return b"\n".join(parts).decode("utf-8", "replace")
+def _with_damaged_inforom(answer: GpuAnswer, text: str) -> GpuAnswer:
+    """Mark the GPUs whose infoROM is named as corrupted; the only one where none is named."""
+    named = {pci_address(bus) for bus in _INFOROM.findall(text)}
+
+    def marked(gpu: Gpu) -> Gpu:
+        is_it = gpu.pci_bus_id in named or (not named and len(answer.gpus) == 1)
+        return replace(gpu, inforom_valid=False) if is_it else gpu
+
+    missing = (*answer.missing, Missing("inforom", "corrupted_inforom"))
+    return replace(answer, gpus=tuple(map(marked, answer.gpus)), missing=missing)
 
 
-def _first_words(finished: Finished) -> str:
-    words = clean_text(finished.errors[:200] or finished.output[:200])
+def _first_words(run: Run) -> str:
+    words = clean_text(run.text[:200]) or run.document.problem
     return f" ({words})" if words else ""
 
 

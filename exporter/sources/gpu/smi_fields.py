@@ -1,6 +1,6 @@
-"""What nvidia-smi is asked for: one row for each column, and the field of a GPU it becomes.
+"""What `nvidia-smi -q -x` reports of a GPU: one row for each element, and the field it becomes.
 
-Names of columns: `nvidia-smi --help-query-gpu`.
+Elements as drivers 390 to 615 write them; where one was renamed, the newer name comes first.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
-from exporter.model.throttle import active_reasons
+from exporter.model.throttle import REASON_BITS
 
 MIB = 1024 * 1024
 MEGAHERTZ = 1_000_000
@@ -34,8 +34,10 @@ ABSENT = {
 }
 """What nvidia-smi writes where it has no value, without brackets, in lower case; and the reason."""
 
-_NUMBER = re.compile(r"(-?[0-9]{1,20}(?:[.,][0-9]{1,9})?)(?: ?[A-Za-z%]{1,8})?")
+_NUMBER = re.compile(r"(-?[0-9]{1,20}(?:[.,][0-9]{1,9})?)(?: ?[A-Za-z%()]{1,8})?")
+_BOARD_PART = re.compile(r"[0-9]{3}-[0-9A-Z]{4,8}-[0-9A-Z-]{1,16}")
 _YES = {"enabled": True, "disabled": False, "yes": True, "no": False, "1": True, "0": False}
+_ACTIVE = {"active": 1, "not active": 0}
 _RECOVERY = {
     "none": "none",
     "reset": "reset",
@@ -45,6 +47,7 @@ _RECOVERY = {
     "drain p2p": "drain_p2p",
     "drain and reset": "drain_and_reset",
     "recover imex domain": "recover_imex",
+    "recover imex": "recover_imex",
     "bus reset": "bus_reset",
     "system reboot": "reboot",
 }
@@ -55,37 +58,45 @@ _COMPUTE_MODES = {
     "exclusive_process": "exclusive_process",
     "prohibited": "prohibited",
 }
+_ARCHITECTURES = {"Ada Lovelace": "Ada"}
 
 Convert = Callable[[str], Any]
-"""The value of a cell that has one; None for what it cannot be."""
+"""Gives the value of a cell that has one; None for what it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One column: what is asked for, the field it becomes, and how.
+class Cell:
+    """One field, or with `labels` one number of it: the paths it may stand at, newest first."""
 
-    With `labels` the field has several numbers, of which this column is one. `older` is the
-    name the column had before.
-    """
-
-    query: str
     field: str
+    paths: tuple[str, ...]
     convert: Convert
     labels: tuple[str, ...] = ()
-    older: str | None = None
 
 
 def absence(cell: str) -> str | None:
-    """Why the cell says nothing, in one word; None for a cell with a value."""
+    """Name the reason why a cell has no value, in one word; None for a cell with a value."""
     return ABSENT.get(clean_text(cell).strip("[]").strip().lower())
 
 
 def number(cell: str) -> float | None:
-    """The number of a cell, decimal comma and unit tolerated; None for everything else."""
+    """Read the number of a cell, decimal comma and unit tolerated; None for everything else."""
     if absence(cell) is not None:
         return None
     match = _NUMBER.fullmatch(cell.strip())
     return float(match[1].replace(",", ".")) if match else None
+
+
+def whole(cell: str) -> int | None:
+    """Read the whole number of a cell."""
+    found = number(cell)
+    return None if found is None else round(found)
+
+
+def mib(cell: str) -> int | None:
+    """Read the bytes of a cell in MiB."""
+    found = number(cell)
+    return None if found is None else round(found * MIB)
 
 
 def _scaled(times: int = 1, per: int = 1) -> Convert:
@@ -98,121 +109,197 @@ def _scaled(times: int = 1, per: int = 1) -> Convert:
     return convert
 
 
-def whole(cell: str) -> int | None:
-    """The whole number of a cell."""
-    found = number(cell)
-    return None if found is None else round(found)
-
-
-def _mib(cell: str) -> int | None:
-    found = number(cell)
-    return None if found is None else round(found * MIB)
-
-
 def _yes(cell: str) -> bool | None:
     return _YES.get(cell.lower())
 
 
-def _word(words: dict[str, str]) -> Convert:
+def _word(words: dict[str, Any]) -> Convert:
     return lambda cell: words.get(cell.lower())
 
 
-def _limits(cell: str) -> tuple[tuple[str, int], ...] | None:
-    try:
-        mask = int(cell, 16)
-    except ValueError:
-        return None
-    return active_reasons(mask)
+def _architecture(cell: str) -> str:
+    name = clean_text(cell)
+    return _ARCHITECTURES.get(name, name)
 
 
 def _performance_state(cell: str) -> int | None:
     return whole(cell[1:]) if cell[:1] in ("P", "p") else None
 
 
-COLUMNS = (
-    Column("pci.bus_id", "pci_bus_id", pci_address),
-    Column("serial", "serial", clean_text),
-    Column("compute_cap", "compute_capability", clean_text),
-    Column("vbios_version", "vbios_version", clean_text),
-    Column("memory.total", "memory_total_bytes", _mib),
-    Column("memory.used", "memory_used_bytes", _mib),
-    Column("memory.free", "memory_free_bytes", _mib),
-    Column("memory.reserved", "memory_reserved_bytes", _mib),
-    Column("utilization.gpu", "utilization_percent", number),
-    Column("utilization.memory", "memory_controller_utilization_percent", number),
-    Column("utilization.encoder", "encoder_utilization_percent", number),
-    Column("utilization.decoder", "decoder_utilization_percent", number),
-    Column("utilization.jpeg", "jpeg_utilization_percent", number),
-    Column("utilization.ofa", "ofa_utilization_percent", number),
-    Column("temperature.gpu", "temperature_celsius", number),
-    Column("temperature.memory", "memory_temperature_celsius", number),
-    Column("temperature.gpu.tlimit", "thermal_margin_celsius", number),
-    Column("fan.speed", "fan_speed_percent", number, ("0",)),
-    Column("power.draw", "power_draw_watts", number),
-    Column("power.draw.average", "power_average_watts", number),
-    Column("enforced.power.limit", "power_limit_watts", number),
-    Column("power.min_limit", "power_limit_range_watts", number, ("min",)),
-    Column("power.max_limit", "power_limit_range_watts", number, ("max",)),
-    Column("power.default_limit", "power_limit_range_watts", number, ("default",)),
-    Column("power.limit", "power_limit_range_watts", number, ("requested",)),
+def _board_part(cell: str) -> str | None:
+    """Older drivers print the part number of the board where newer ones print the chip's."""
+    return clean_text(cell) if _BOARD_PART.fullmatch(cell) else None
+
+
+def _firmware(cell: str) -> bool:
+    """A version of GSP firmware is printed only where it runs."""
+    return bool(cell)
+
+
+_PRINTED_REASONS = tuple(
+    (reason, {"display_clock_setting": "display_clocks_setting"}.get(reason, reason))
+    for reason in REASON_BITS
+)
+"""Throttle reasons as NVML names them, and as nvidia-smi does."""
+
+_POWER = ("gpu_power_readings", "power_readings")
+_LINK = "pci/pci_gpu_link_info"
+
+
+def _power(*names: str) -> tuple[str, ...]:
+    return tuple(f"{group}/{name}" for name in names for group in _POWER)
+
+
+CELLS = (
+    Cell("pci_bus_id", ("pci/pci_bus_id",), pci_address),
+    Cell("serial", ("serial",), clean_text),
+    Cell("architecture", ("product_architecture",), _architecture),
+    Cell("vbios_version", ("vbios_version",), clean_text),
+    Cell("board_part_number", ("board_part_number", "gpu_part_number"), _board_part),
+    Cell("minor_number", ("minor_number",), whole),
+    Cell("memory_total_bytes", ("fb_memory_usage/total",), mib),
+    Cell("memory_used_bytes", ("fb_memory_usage/used",), mib),
+    Cell("memory_free_bytes", ("fb_memory_usage/free",), mib),
+    Cell("memory_reserved_bytes", ("fb_memory_usage/reserved",), mib),
+    Cell("bar1_memory_total_bytes", ("bar1_memory_usage/total",), mib),
+    Cell("bar1_memory_used_bytes", ("bar1_memory_usage/used",), mib),
+    Cell("utilization_percent", ("utilization/gpu_util",), number),
+    Cell("memory_controller_utilization_percent", ("utilization/memory_util",), number),
     *(
-        Column(f"clocks.current.{clock}", "clock_hertz", _scaled(MEGAHERTZ), (clock,))
-        for clock in ("graphics", "sm", "memory", "video")
+        Cell(f"{engine}_utilization_percent", (f"utilization/{engine}_util",), number)
+        for engine in ("encoder", "decoder", "jpeg", "ofa")
+    ),
+    Cell("temperature_celsius", ("temperature/gpu_temp",), number),
+    Cell("memory_temperature_celsius", ("temperature/memory_temp",), number),
+    Cell("thermal_margin_celsius", ("temperature/gpu_temp_tlimit",), number),
+    *(
+        Cell("temperature_threshold_celsius", (f"temperature/{name}",), number, (threshold,))
+        for threshold, name in (
+            ("shutdown", "gpu_temp_max_threshold"),
+            ("slowdown", "gpu_temp_slow_threshold"),
+            ("max_operating", "gpu_temp_max_gpu_threshold"),
+            ("memory_max", "gpu_temp_max_mem_threshold"),
+            ("target", "gpu_target_temperature"),
+        )
+    ),
+    Cell("fan_speed_percent", ("fan_speed",), number, ("0",)),
+    # Like NVML: the average over a second where the board measures it, else the last sample.
+    Cell(
+        "power_draw_watts", _power("power_draw", "average_power_draw", "instant_power_draw"), number
+    ),
+    Cell("power_average_watts", _power("average_power_draw"), number),
+    Cell("power_limit_watts", _power("current_power_limit", "enforced_power_limit"), number),
+    Cell("power_limit_range_watts", _power("min_power_limit"), number, ("min",)),
+    Cell("power_limit_range_watts", _power("max_power_limit"), number, ("max",)),
+    Cell("power_limit_range_watts", _power("default_power_limit"), number, ("default",)),
+    Cell(
+        "power_limit_range_watts",
+        ("gpu_power_readings/requested_power_limit", "power_readings/power_limit"),
+        number,
+        ("requested",),
     ),
     *(
-        Column(f"clocks.max.{clock}", "clock_max_hertz", _scaled(MEGAHERTZ), (clock,))
-        for clock in ("graphics", "sm", "memory")
+        Cell(field, (f"{group}/{name}_clock",), _scaled(MEGAHERTZ), (clock,))
+        for field, group in (("clock_hertz", "clocks"), ("clock_max_hertz", "max_clocks"))
+        for clock, name in (
+            ("graphics", "graphics"),
+            ("sm", "sm"),
+            ("memory", "mem"),
+            ("video", "video"),
+        )
     ),
-    Column("pstate", "performance_state", _performance_state),
-    Column(
-        "clocks_event_reasons.active",
-        "throttle_active",
-        _limits,
-        older="clocks_throttle_reasons.active",
+    Cell("performance_state", ("performance_state",), _performance_state),
+    *(
+        Cell(
+            "throttle_active",
+            (
+                f"clocks_event_reasons/clocks_event_reason_{name}",
+                f"clocks_throttle_reasons/clocks_throttle_reason_{name}",
+            ),
+            _word(_ACTIVE),
+            (reason,),
+        )
+        for reason, name in _PRINTED_REASONS
     ),
     *(
-        Column(
-            f"clocks_event_reasons_counters.{reason}",
+        Cell(
             "throttle_seconds_total",
+            (f"clocks_event_reasons_counters/clocks_event_reasons_counters_{name}",),
             _scaled(per=MICROSECONDS_PER_SECOND),
             (reason,),
         )
-        for reason in (
-            "sw_power_cap",
-            "sync_boost",
-            "sw_thermal_slowdown",
-            "hw_thermal_slowdown",
-            "hw_power_brake_slowdown",
+        for reason, name in (
+            ("sw_power_cap", "sw_power_cap"),
+            ("sync_boost", "sync_boost"),
+            ("sw_thermal_slowdown", "sw_therm_slowdown"),
+            ("hw_thermal_slowdown", "hw_therm_slowdown"),
+            ("hw_power_brake_slowdown", "hw_power_brake"),
         )
     ),
-    Column("ecc.mode.current", "ecc_enabled", _yes),
+    Cell("ecc_enabled", ("ecc_mode/current_ecc",), _yes),
+    Cell("sram_threshold_exceeded", ("ecc_errors/aggregate/sram_threshold_exceeded",), _yes),
+    Cell("remapped_rows_total", ("remapped_rows/remapped_row_corr",), whole, ("corrected",)),
+    Cell("remapped_rows_total", ("remapped_rows/remapped_row_unc",), whole, ("uncorrected",)),
+    Cell("row_remap_pending", ("remapped_rows/remapped_row_pending",), _yes),
+    Cell("row_remap_failed", ("remapped_rows/remapped_row_failure",), _yes),
     *(
-        Column(f"ecc.errors.{kind}.{counter}.total", "ecc_errors_total", whole, (kind, counter))
-        for counter in ("volatile", "aggregate")
-        for kind in ("corrected", "uncorrected")
-    ),
-    Column(
-        "ecc.errors.uncorrected.aggregate.sram.thresholdExceeded", "sram_threshold_exceeded", _yes
-    ),
-    Column("remapped_rows.correctable", "remapped_rows_total", whole, ("corrected",)),
-    Column("remapped_rows.uncorrectable", "remapped_rows_total", whole, ("uncorrected",)),
-    Column("remapped_rows.pending", "row_remap_pending", _yes),
-    Column("remapped_rows.failure", "row_remap_failed", _yes),
-    *(
-        Column(f"remapped_rows.histogram.{word}", "row_remap_banks", whole, (word,))
+        Cell(
+            "row_remap_banks",
+            (f"remapped_rows/row_remapper_histogram/row_remapper_histogram_{word}",),
+            whole,
+            (word,),
+        )
         for word in ("max", "high", "partial", "low", "none")
     ),
-    Column("retired_pages.single_bit_ecc.count", "retired_pages_total", whole, ("single_bit",)),
-    Column("retired_pages.double_bit.count", "retired_pages_total", whole, ("double_bit",)),
-    Column("retired_pages.pending", "retired_pages_pending", _yes),
-    Column("gpu_recovery_action", "recovery_action", _word(_RECOVERY)),
-    Column("pcie.link.gen.current", "pcie_link_generation", whole),
-    Column("pcie.link.gen.max", "pcie_link_generation_max", whole),
-    Column("pcie.link.width.current", "pcie_link_width", whole),
-    Column("pcie.link.width.max", "pcie_link_width_max", whole),
-    Column("fabric.state", "fabric_state", _word(_FABRIC)),
-    Column("mig.mode.current", "mig_enabled", _yes),
-    Column("persistence_mode", "persistence_mode", _yes),
-    Column("compute_mode", "compute_mode", _word(_COMPUTE_MODES)),
-    Column("gsp.mode.current", "gsp_enabled", _yes),
+    Cell(
+        "retired_pages_total",
+        ("retired_pages/multiple_single_bit_retirement/retired_count",),
+        whole,
+        ("single_bit",),
+    ),
+    Cell(
+        "retired_pages_total",
+        ("retired_pages/double_bit_retirement/retired_count",),
+        whole,
+        ("double_bit",),
+    ),
+    Cell(
+        "retired_pages_pending",
+        ("retired_pages/pending_retirement", "retired_pages/pending_blacklist"),
+        _yes,
+    ),
+    Cell("recovery_action", ("gpu_recovery_action",), _word(_RECOVERY)),
+    Cell("pcie_link_generation", (f"{_LINK}/pcie_gen/current_link_gen",), whole),
+    Cell("pcie_link_generation_max", (f"{_LINK}/pcie_gen/max_link_gen",), whole),
+    Cell("pcie_link_width", (f"{_LINK}/link_widths/current_link_width",), whole),
+    Cell("pcie_link_width_max", (f"{_LINK}/link_widths/max_link_width",), whole),
+    Cell("pcie_replays_total", ("pci/replay_counter",), whole),
+    Cell("fabric_state", ("fabric/state",), _word(_FABRIC)),
+    Cell("mig_enabled", ("mig_mode/current_mig",), _yes),
+    Cell("persistence_mode", ("persistence_mode",), _yes),
+    Cell("compute_mode", ("compute_mode",), _word(_COMPUTE_MODES)),
+    Cell("gsp_enabled", ("gsp_firmware_version",), _firmware),
 )
+
+ECC_SUMS = tuple(
+    (
+        (error_type, counter),
+        tuple(
+            tuple(f"ecc_errors/{counter}/{name}" for name in names)
+            for names in (*newer, (f"{older}/total",))
+        ),
+    )
+    for counter in ("volatile", "aggregate")
+    for error_type, older, newer in (
+        ("corrected", "single_bit", (("sram_correctable", "dram_correctable"),)),
+        (
+            "uncorrected",
+            "double_bit",
+            (
+                ("sram_uncorrectable_parity", "sram_uncorrectable_secded", "dram_uncorrectable"),
+                ("sram_uncorrectable", "dram_uncorrectable"),
+            ),
+        ),
+    )
+)
+"""By error type and counter: the sets of elements whose sum is the total, newest first."""

@@ -1,168 +1,319 @@
-"""From the text of nvidia-smi to GPUs and the processes on them."""
+"""From what nvidia-smi printed to GPUs, the processes on them, and what is wrong with the rest."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from exporter.model.gpu import Gpu, GpuProcess
+from exporter.model.gpu import Gpu, GpuProcess, MigInstance
 from exporter.model.label import clean_text
+from exporter.model.pci import pci_address
 from exporter.model.reading import Missing
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
-from exporter.sources.gpu.smi_failures import lost_gpus
-from exporter.sources.gpu.smi_fields import COLUMNS, MIB, Column, absence, number
+from exporter.sources.gpu.smi_fields import CELLS, ECC_SUMS, Cell, absence, mib, number, whole
+from exporter.sources.gpu.smi_xml import Cells, GpuElement, SmiDocument
 from exporter.sources.gpu.validation import drop_implausible
 
-IDENTITY = ("index", "uuid", "driver_version")
-NAME = "name"
-"""Asked for last: a name may hold commas, and nvidia-smi does not quote."""
+SENTENCES = (
+    (r"driver/library version mismatch", "version_mismatch"),
+    (r"no devices were found", "no_devices"),
+    (r"couldn't communicate with the nvidia driver|driver not loaded", "driver_not_loaded"),
+    (r"couldn't find libnvidia-ml|libnvidia-ml.*not found", "no_library"),
+    (r"insufficient (external )?power|power cables", "insufficient_power"),
+    (r"requires reset|reset required", "reset_required"),
+    (r"gpu is lost|reboot the system", "gpu_lost"),
+    (r"insufficient permissions|permission denied", "no_permission"),
+    (r"interrupt|\birq\b", "irq_issue"),
+    (r"blocked by the operating system|operation not permitted", "blocked_by_system"),
+)
+_SENTENCES = tuple((re.compile(pattern, re.IGNORECASE), word) for pattern, word in SENTENCES)
 
-APP_FIELDS = ("gpu_uuid", "pid", "used_gpu_memory")
-ARCHITECTURES = {
-    "3": "Kepler",
-    "5": "Maxwell",
-    "6": "Pascal",
-    "7": "Volta",
-    "7.5": "Turing",
-    "8": "Ampere",
-    "8.9": "Ada",
-    "9": "Hopper",
-    "10": "Blackwell",
-    "12": "Blackwell",
+WARNING_CODE = 14
+"""The infoROM is damaged: a warning, the data are whole."""
+
+EXIT_CODES = {
+    2: "invalid_argument",
+    3: "not_supported",
+    4: "no_permission",
+    6: "no_devices",
+    8: "insufficient_power",
+    9: "driver_not_loaded",
+    10: "timeout",
+    11: "irq_issue",
+    12: "no_library",
+    13: "old_driver",
+    15: "gpu_lost",
+    16: "reset_required",
+    17: "blocked_by_system",
+    18: "version_mismatch",
+    126: "no_program",
+    127: "no_program",
 }
-"""By compute capability, the whole of it before the number in front of the point."""
+"""Exit codes of nvidia-smi (`man nvidia-smi`, return value) and of what starts programs."""
+
+_BUS = r"(?P<bus>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)"
+_HANDLES = tuple(
+    re.compile(rf"device handle for gpu ?{gpu}:? *(?P<why>.*)", re.IGNORECASE)
+    for gpu in (_BUS, rf"(?P<index>\d{{1,3}})[:\s]+{_BUS}", r"(?P<index>\d{1,3})(?=[:\s])")
+)
+_LOST = re.compile(rf"gpu ?{_BUS}:? *(?P<why>.*)", re.IGNORECASE)
+_MIG_LINE = re.compile(
+    r"  MIG (?P<profile>\S{1,40}) +Device +(?P<index>\d{1,3}): \(UUID: (?P<uuid>MIG-[^)]{1,100})\)"
+)
+_GPU_LINE = re.compile(r"GPU \d{1,3}: .* \(UUID: (?P<uuid>GPU-[^)]{1,60})\)")
+
+CORE_FIELDS = ("temperature_celsius", "memory_total_bytes", "utilization_percent")
+"""What every GPU reports; one that answers «Unknown Error» to one of them does not work."""
 
 FATAL = ("gpu_lost", "reset_required")
+"""Reasons after which nothing else of a GPU is taken, in whichever field they stand."""
+
+KINDS = (("M", "mps"), ("C", "compute"), ("G", "graphics"))
+"""Kind of a process by a letter of its type (`C`, `G`, `C+G`, `M+C`), the telling one first."""
+
+MAX_PROCESSES = 100_000
 
 
-def parse_gpus(text: str, fields: Sequence[str]) -> GpuAnswer:
-    """The GPUs of `--format=csv,noheader,nounits` with these fields, the name being the last.
+def reason_of_failure(code: int | None, text: str) -> str | None:
+    """Name why a run failed, in one word; None for a good one."""
+    if code in (0, WARNING_CODE):
+        return None
+    reason = _reason_in(text)
+    if reason is None and code is not None and code < 0:
+        return "crashed"
+    return reason or EXIT_CODES.get(code or 0, "unknown_error")
 
-    A line that was cut off is left out; sentences among the rows name lost GPUs.
+
+def _reason_in(text: str) -> str | None:
+    return next((reason for pattern, reason in _SENTENCES if pattern.search(text)), None)
+
+
+def failed_handles(text: str) -> Iterator[GpuProblem]:
+    """Yield the GPUs that sentences name, by place, bus address or both, with their own reason."""
+    for line in text.splitlines():
+        match = next(filter(None, (pattern.search(line) for pattern in (*_HANDLES, _LOST))), None)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        index, bus = parts.get("index"), parts.get("bus")
+        yield GpuProblem(
+            reason=_reason_in(parts["why"]) or "unknown_error",
+            index=int(index) if index else None,
+            pci_bus_id=pci_address(bus) if bus else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MigNames:
+    """What `nvidia-smi -L` tells of a MIG device and `-q -x` may not."""
+
+    uuid: str
+    profile: str
+
+
+MigNamesByPlace = Mapping[tuple[str, int], MigNames]
+"""By the UUID of the GPU and the number of the MIG device on it."""
+
+
+def parse_list(text: str) -> MigNamesByPlace:
+    """Read the MIG devices of `nvidia-smi -L`."""
+    found: dict[tuple[str, int], MigNames] = {}
+    gpu = ""
+    for line in text.splitlines():
+        if match := _GPU_LINE.match(line):
+            gpu = clean_text(match["uuid"])
+        elif match := _MIG_LINE.match(line):
+            names = MigNames(clean_text(match["uuid"]), clean_text(match["profile"]))
+            found[gpu, int(match["index"])] = names
+    return found
+
+
+def parse_document(
+    document: SmiDocument,
+    indexes: Mapping[str, int] | None = None,
+    names: MigNamesByPlace | None = None,
+) -> GpuAnswer:
+    """Give the GPUs of a document that was read, half of a GPU at its end left out.
+
+    `indexes` tells the place of a GPU by its bus address; without it they stand in order.
     """
-    collected = _Collected()
-    for line in _lines(text):
-        cells = line.split(", ", len(fields) - 1)
-        if len(cells) == len(fields):
-            collected.add(dict(zip(fields, (cell.strip() for cell in cells), strict=True)))
-        else:
-            collected.problems += lost_gpus(line)
+    answer = _Answer(names or {})
+    for place, element in enumerate(document.gpus):
+        address = pci_address(element.bus_id) or element.bus_id
+        answer.add(element, place if indexes is None else indexes.get(address, place))
     return GpuAnswer(
-        gpus=tuple(collected.gpus),
-        problems=tuple(collected.problems),
-        driver_version=collected.driver_version,
-        missing=tuple(collected.missing),
-        rejected=dict(collected.rejected),
+        gpus=tuple(answer.gpus),
+        problems=tuple(answer.problems),
+        driver_version=_said(document.cells, "driver_version"),
+        cuda_version=_said(document.cells, "cuda_version"),
+        missing=tuple(answer.missing),
+        rejected=dict(answer.rejected),
+        is_partial=not document.is_whole,
     )
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Whole lines: what follows the last newline was cut off."""
-    *lines, _ = text.replace("\r\n", "\n").replace("\0", "").split("\n")
-    return (line for line in lines if line.strip())
+class _Answer:
+    """The parts of an answer while a document is taken apart."""
 
-
-class _Collected:
-    """The parts of an answer while it is taken apart."""
-
-    def __init__(self) -> None:
+    def __init__(self, names: MigNamesByPlace) -> None:
+        self._names = names
         self.gpus: list[Gpu] = []
         self.problems: list[GpuProblem] = []
         self.missing: list[Missing] = []
         self.rejected: Counter[str] = Counter()
-        self.driver_version: str | None = None
 
-    def add(self, cells: Mapping[str, str]) -> None:
-        """One row; what is not the row of a GPU is left out."""
-        index, uuid = cells["index"], clean_text(cells["uuid"])
-        if not (index.isascii() and index.isdigit() and len(index) < 4):  # noqa: PLR2004 - digits
-            return
-        if not uuid.startswith(("GPU-", "MIG-")):
-            return
-        gpu, reasons = _gpu(int(index), uuid, cells)
-        problem = next((word for word in FATAL if word in reasons.values()), None)
+    def add(self, element: GpuElement, index: int) -> None:
+        """Add one GPU, or the problem it has."""
+        address = pci_address(element.bus_id)
+        uuid = _said(element.cells, "uuid") or ""
+        gpu, reasons = _gpu(element, index, uuid, self._names)
+        problem = _problem_of(reasons)
+        if problem is None and not uuid.startswith(("GPU-", "MIG-")):
+            self.rejected["identity"] += 1
+            problem, uuid = "no_identity", ""
         if problem is None and any(gpu.uuid == other.uuid for other in self.gpus):
             self.rejected["uuid"] += 1
             problem, uuid = "duplicate_uuid", ""
         if problem is not None:
-            self.problems.append(GpuProblem(problem, uuid or None, gpu.index))
+            self.problems.append(GpuProblem(problem, uuid or None, index, address))
             return
-        gpu, impossible = drop_implausible(gpu)
+        gpu, implausible = drop_implausible(gpu)
         self.gpus.append(gpu)
-        self.rejected.update(impossible)
-        self.missing += [Missing(f"gpu{gpu.index}.{k}", why) for k, why in reasons.items()]
-        if absence(cells["driver_version"]) is None:
-            self.driver_version = clean_text(cells["driver_version"])
+        self.rejected.update(implausible)
+        self.missing += [Missing(f"gpu{index}.{name}", why) for name, why in reasons.items()]
 
 
-def _gpu(index: int, uuid: str, cells: Mapping[str, str]) -> tuple[Gpu, dict[str, str]]:
-    """One row as a GPU, and why the fields it does not say are absent."""
+def _problem_of(reasons: Mapping[str, str]) -> str | None:
+    """The reason why a GPU is not up, among the reasons of fields without value."""
+    fatal = next((reason for reason in reasons.values() if reason in FATAL), None)
+    if fatal is None and any(reasons.get(name) == "unknown_error" for name in CORE_FIELDS):
+        return "unknown_error"
+    return fatal
+
+
+def _gpu(
+    element: GpuElement, index: int, uuid: str, names: MigNamesByPlace
+) -> tuple[Gpu, dict[str, str]]:
+    """One element as a GPU, and why the fields it does not report are absent."""
     values: dict[str, Any] = {}
     reasons: dict[str, str] = {}
-    for column in COLUMNS:
-        value, reason = _value(column, cells)
+    for cell in CELLS:
+        value, reason = _value(cell, element.cells)
         if reason is not None:
-            reasons.setdefault(column.field, reason)
-        elif column.labels:
-            values[column.field] = (*values.get(column.field, ()), (*column.labels, value))
+            reasons.setdefault(cell.field, reason)
+        elif cell.labels:
+            values[cell.field] = (*values.get(cell.field, ()), (*cell.labels, value))
         else:
-            values[column.field] = value
+            values[cell.field] = value
+    _add_ecc(element.cells, values, reasons)
     if values.get("mig_enabled"):  # the use of the whole is nobody's, whatever is printed
         values.pop("utilization_percent", None)
         values.pop("memory_controller_utilization_percent", None)
-    values["architecture"] = architecture_of(values.get("compute_capability", ""))
-    if values["architecture"] is None:
-        reasons["architecture"] = reasons.get("compute_capability", "not_said")
-    unsaid = {field: why for field, why in reasons.items() if values.get(field) is None}
-    name = clean_text(cells[NAME]) or "unknown"
-    return Gpu(index=index, uuid=uuid, name=name, **values), unsaid
+    if values.get("mig_enabled") is not None:
+        values["mig_instances"] = tuple(_mig_instances(element, uuid, names))
+    values["processes"] = _processes(element)
+    if values["processes"] is None:
+        reasons["processes"] = absence(element.cells.get("processes", "")) or "not_said"
+    absent = {name: why for name, why in reasons.items() if values.get(name) is None}
+    name = _said(element.cells, "product_name") or "unknown"
+    return Gpu(index=index, uuid=uuid, name=name, **values), absent
 
 
-def architecture_of(compute_capability: str) -> str | None:
-    """The generation of a chip, which nvidia-smi does not name, by its compute capability."""
-    major = compute_capability.partition(".")[0]
-    return ARCHITECTURES.get(compute_capability, ARCHITECTURES.get(major))
+def _said(cells: Cells, path: str) -> str | None:
+    """The text at this path; None where it says that there is none."""
+    text = cells.get(path, "")
+    return None if absence(text) is not None else clean_text(text)
 
 
-def _value(column: Column, cells: Mapping[str, str]) -> tuple[Any, str | None]:
-    """The value of a column, or the reason why it has none."""
-    cell = cells.get(column.query)
-    if cell is None and column.older is not None:
-        cell = cells.get(column.older)
-    if cell is None:
-        return None, "old_driver"
-    reason = absence(cell)
-    if reason is not None:
-        return None, reason
-    value = column.convert(cell)
-    return value, "garbage" if value is None else None
+def _value(cell: Cell, cells: Cells) -> tuple[Any, str | None]:
+    """The first value among the paths of a cell, or the reason why there is none."""
+    reasons = []
+    for path in cell.paths:
+        reason = _absence_at(path, cells)
+        if reason is None:
+            value = cell.convert(cells[path])
+            if value is not None:
+                return value, None
+            reason = "garbage"
+        reasons.append(reason)
+    return None, next((reason for reason in reasons if reason != "old_driver"), "old_driver")
 
 
-def parse_apps(text: str) -> Mapping[str, tuple[GpuProcess, ...] | None]:
-    """Compute processes by UUID; None for a GPU whose processes may not be seen."""
-    found: dict[str, tuple[GpuProcess, ...] | None] = {}
-    for line in _lines(text):
-        cells = [cell.strip() for cell in line.split(", ")]
-        if len(cells) != len(APP_FIELDS) or not cells[0].startswith(("GPU-", "MIG-")):
+def _absence_at(path: str, cells: Cells) -> str | None:
+    """Why there is no value at this path: it, or what it is part of, says so, or is not there."""
+    while path not in cells:
+        path, _, _ = path.rpartition("/")
+        if not path:
+            return "old_driver"
+        if path in cells:  # a group that says «N/A» for all that it holds
+            return absence(cells[path]) or "old_driver"
+    return absence(cells[path])
+
+
+def _add_ecc(cells: Cells, values: dict[str, Any], reasons: dict[str, str]) -> None:
+    """The totals of ECC errors, which newer drivers print by place: only whole sums count."""
+    rows = []
+    for labels, sums in ECC_SUMS:
+        for paths in sums:
+            counts = [whole(cells.get(path, "")) for path in paths]
+            if None not in counts:
+                rows.append((*labels, float(sum(count for count in counts if count is not None))))
+                break
+    if rows:
+        values["ecc_errors_total"] = tuple(rows)
+    else:
+        reasons["ecc_errors_total"] = _absence_at(ECC_SUMS[0][1][0][0], cells) or "not_said"
+
+
+def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> Iterator[MigInstance]:
+    """The MIG devices of a GPU; one that nothing names is left out."""
+    for cells in element.mig_devices:
+        places = [whole(cells.get(name, "")) for name in ("gpu_instance_id", "compute_instance_id")]
+        index = whole(cells.get("index", ""))
+        known = names.get((uuid, -1 if index is None else index))
+        mig_uuid = _said(cells, "uuid") or (known.uuid if known else None)
+        if places[0] is None or places[1] is None or mig_uuid is None:
             continue
-        uuid, pid = clean_text(cells[0]), number(cells[1])
+        yield MigInstance(
+            gpu_instance=places[0],
+            compute_instance=places[1],
+            mig_uuid=mig_uuid,
+            profile=known.profile if known else "unknown",
+            memory_total_bytes=mib(cells.get("fb_memory_usage/total", "")),
+            memory_used_bytes=mib(cells.get("fb_memory_usage/used", "")),
+        )
+
+
+def needs_names(document: SmiDocument, names: MigNamesByPlace) -> bool:
+    """Tell whether there is a MIG device that `nvidia-smi -L` has not named yet."""
+    return any(
+        (_said(element.cells, "uuid") or "", whole(cells.get("index", "")) or 0) not in names
+        for element in document.gpus
+        for cells in element.mig_devices
+    )
+
+
+def _processes(element: GpuElement) -> tuple[GpuProcess, ...] | None:
+    """The processes on a GPU; None where they may not be seen."""
+    if absence(element.cells.get("processes", "listed")) is not None:
+        return None
+    found = []
+    for cells in element.processes[:MAX_PROCESSES]:
+        pid = number(cells.get("pid", ""))
         if pid is None or pid < 1:
-            found[uuid] = None
-            continue
-        before = found.get(uuid, ())
-        if before is not None:
-            found[uuid] = (*before, GpuProcess(int(pid), "compute", _bytes(cells[2])))
-    return found
+            return None
+        found.append(
+            GpuProcess(
+                pid=int(pid),
+                kind=_kind(cells.get("type", "C")),
+                used_memory_bytes=mib(cells.get("used_memory", "")),
+                gpu_instance=whole(cells.get("gpu_instance_id", "")),
+                compute_instance=whole(cells.get("compute_instance_id", "")),
+            )
+        )
+    return tuple(found)
 
 
-def _bytes(cell: str) -> int | None:
-    said = number(cell)
-    return None if said is None else round(said * MIB)
-
-
-def with_processes(
-    gpus: Iterable[Gpu], apps: Mapping[str, tuple[GpuProcess, ...] | None]
-) -> tuple[Gpu, ...]:
-    """The GPUs with their processes; one that is not listed has none."""
-    joined = (replace(gpu, processes=apps.get(gpu.uuid, ())) for gpu in gpus)
-    return tuple(drop_implausible(gpu)[0] for gpu in joined)
+def _kind(letters: str) -> str:
+    return next((kind for letter, kind in KINDS if letter in letters), "compute")

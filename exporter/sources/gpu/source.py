@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from exporter.config import Gpu as GpuConfig
 from exporter.model.gpu import GpuBackend, Gpus
 from exporter.model.reading import Missing, Reading
 from exporter.probes.child import Children
-from exporter.sources.gpu.backend import Backend, BackendError, GpuAnswer
+from exporter.sources.gpu.backend import Backend, BackendError, GpuAnswer, GpuProblem
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
-from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend, program_paths
+from exporter.sources.gpu.driver import Driver, bound_gpus
+from exporter.sources.gpu.nvidia_smi import Deadline, NvidiaSmiBackend, program_paths
 from exporter.sources.gpu.nvml import NvmlBackend, build_nvml_probe
 from exporter.sources.gpu.xid_events import GpuEvents
 
@@ -23,13 +24,17 @@ PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""
 
 MIN_PASS_INTERVAL_SECS = 1.0
+TOLERANCE_SECS = 0.2
+"""A pass is due a little earlier: a collection each second must not find each second one early."""
+
+DUE_SECS = MIN_PASS_INTERVAL_SECS - TOLERANCE_SECS
 LOOK_FOR_UNLOAD_SECS = 1.0
 """A driver that is unloaded is let go of within two seconds."""
 
 DEADLINE_SECS = 5.0
 
+NO_DEVICES = "no_devices"
 NO_DRIVER = GpuBackend("none", "no_driver")
-STARTING = GpuBackend("none", "pending", nvml_up=False)
 
 log = logging.getLogger("exporter.sources.gpu.source")
 
@@ -47,15 +52,6 @@ class Backends:
     is_stuck: Callable[[], bool]
     restarts: Callable[[], int | None] = lambda: None
     first: str = "nvml"
-
-
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """How the driver is noticed: one of the marker paths exists; how long it may be let go of."""
-
-    markers: tuple[Path, ...]
-    redetect_secs: float
-    release_secs: float = 300.0
 
 
 class GpuSource:
@@ -79,7 +75,9 @@ class GpuSource:
         call: CallBlocking,
         boottime: Callable[[], float],
         wake: Callable[[], None],
+        bound_gpus: Callable[[], Awaitable[tuple[str, ...]]],
     ) -> None:
+        self._bound_gpus = bound_gpus
         self._backends = backends
         self._driver = driver
         self._cache = cache
@@ -159,13 +157,12 @@ class GpuSource:
             await self._look_for_driver()
 
     async def _look_for_driver(self) -> None:
-        markers = self._driver.markers
-        is_there = await self._call(lambda: any(marker.exists() for marker in markers))
+        is_there = await self._call(self._driver.is_there)
         was_there = self._backend is not NO_DRIVER
         if is_there == was_there:
             return
         log.info("a GPU driver appeared" if is_there else "the GPU driver is gone")
-        self._backend = STARTING if is_there else NO_DRIVER
+        self._backend = self._starting() if is_there else NO_DRIVER
         if not is_there:
             await self._forget()
         self._wake()
@@ -187,7 +184,7 @@ class GpuSource:
         """Start a pass unless one runs or has just run, and wait for it, but not long."""
         now = self._boottime()
         if self._pass is None:
-            if self._pass_started is not None and now - self._pass_started < MIN_PASS_INTERVAL_SECS:
+            if self._pass_started is not None and now - self._pass_started < DUE_SECS:
                 return
             self._pass_started = now
             self._pass = asyncio.ensure_future(self._run_pass())
@@ -237,6 +234,7 @@ class GpuSource:
                 nvml_reason = failed.reason
                 self._note_failure(failed)
             else:
+                answer = await self._with_losses(answer)
                 return answer, _backend(self._backends.first, "ok", answer, nvml_up=True)
         if self._backends.smi is None or self._backends.is_stuck():
             return None, self._from_cache(nvml_reason)
@@ -244,10 +242,32 @@ class GpuSource:
             answer = await self._backends.smi.ask()
         except BackendError as failed:
             log.debug("nvidia-smi: %s", failed)
+            lost = await self._with_losses(GpuAnswer(()))
             reason = failed.reason if self._backends.nvml is None else nvml_reason
-            return None, self._from_cache(reason)
-        backend = _backend("nvidia-smi", nvml_reason, answer, nvml_up=False)
+            if failed.reason != NO_DEVICES or not lost.problems:
+                return None, self._from_cache(reason)
+            answer = replace(lost, driver_version=self._backend.driver_version)
+        backend = _backend("nvidia-smi", nvml_reason, answer, nvml_up=self._nvml_down)
         return answer, self._with_known_cuda_version(backend)
+
+    async def _with_losses(self, answer: GpuAnswer) -> GpuAnswer:
+        """An answer without GPUs is a loss where some were, or are bound to the driver."""
+        if answer.gpus or answer.problems or answer.is_partial:
+            return answer
+        known = [state.gpu for state in self._cache.states(self._boottime())]
+        problems = tuple(GpuProblem(NO_DEVICES, gpu.uuid or None, gpu.index) for gpu in known)
+        if not known:
+            bound = enumerate(await self._bound_gpus())
+            problems = tuple(GpuProblem(NO_DEVICES, None, place, bus) for place, bus in bound)
+        return replace(answer, problems=problems)
+
+    @property
+    def _nvml_down(self) -> bool | None:
+        """What is shown of NVML while it gives nothing: nothing where it is switched off."""
+        return None if self._backends.nvml is None else False
+
+    def _starting(self) -> GpuBackend:
+        return GpuBackend("none", "pending", nvml_up=self._nvml_down)
 
     def _note_failure(self, failed: BackendError) -> None:
         """Say why NVML fails when it begins to, before another backend is asked."""
@@ -260,8 +280,9 @@ class GpuSource:
             self._publish()
 
     def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
-        """What NVML said before of the same driver still holds: nvidia-smi does not say it."""
-        if backend.driver_version != self._backend.driver_version:
+        """What was reported before of the same driver still holds: old nvidia-smi lack it."""
+        before = self._backend.driver_version
+        if backend.cuda_version is not None or backend.driver_version != before:
             return backend
         return replace(backend, cuda_version=self._backend.cuda_version)
 
@@ -269,11 +290,11 @@ class GpuSource:
         """Nothing answered: the versions said before still hold for what the cache shows."""
         before = self._backend
         return GpuBackend(
-            "cache", reason, before.driver_version, before.cuda_version, nvml_up=False
+            "cache", reason, before.driver_version, before.cuda_version, nvml_up=self._nvml_down
         )
 
 
-def _backend(name: str, reason: str, answer: GpuAnswer, *, nvml_up: bool) -> GpuBackend:
+def _backend(name: str, reason: str, answer: GpuAnswer, *, nvml_up: bool | None) -> GpuBackend:
     return GpuBackend(name, reason, answer.driver_version, answer.cuda_version, nvml_up=nvml_up)
 
 
@@ -286,6 +307,7 @@ def build_gpu(
     wall: Callable[[], float],
     boottime: Callable[[], float],
     wake: Callable[[], None],
+    interval_secs: float = 0.0,
     demo: Demo | None = None,
     sys_root: Path = Path("/sys"),
 ) -> GpuSource:
@@ -297,9 +319,17 @@ def build_gpu(
     )
     if probe is not None:
         nvml = NvmlBackend(probe, config.timeout_secs)
+
+    async def on_bus() -> tuple[str, ...]:
+        return await call(lambda: bound_gpus(sys_root))
+
     if config.backend in ("auto", "nvidia-smi"):
         smi = NvidiaSmiBackend(
-            children, program_paths(config, environment), environment, config.timeout_secs
+            children,
+            program_paths(config, environment),
+            environment,
+            Deadline(config.timeout_secs, interval_secs),
+            on_bus,
         )
     return GpuSource(
         Backends(
@@ -315,6 +345,7 @@ def build_gpu(
         call=call,
         boottime=boottime,
         wake=wake,
+        bound_gpus=on_bus,
     )
 
 

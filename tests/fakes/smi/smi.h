@@ -73,5 +73,6 @@ int say_unknown_field(FILE *out, const char *field);
 int query_gpu(FILE *out, const struct query *query);
 int query_compute_apps(FILE *out, const struct query *query);
 int list_gpus(FILE *out);
+int query_xml(FILE *out, const char *chosen);
 
 #endif

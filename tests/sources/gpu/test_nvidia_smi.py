@@ -4,14 +4,16 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exporter.probes.child import Children
 from exporter.sources.gpu.backend import BackendError
 from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend, is_trustworthy
-from exporter.sources.gpu.smi_fields import COLUMNS
 from tests.fakes.smi_program import NvidiaSmi
+from tests.sources.gpu.smi_backend import smi_backend
+from tests.sources.gpu.smi_documents import gpu_xml, log_xml
 
 CARDS = (
     "count = 2",
@@ -28,7 +30,7 @@ CARDS = (
     "device.1.compute_processes = 4242:1073741824 4243:na",
 )
 
-MakeWay = Callable[..., NvidiaSmiBackend]
+MakeBackend = Callable[..., NvidiaSmiBackend]
 
 
 @pytest.fixture
@@ -40,12 +42,14 @@ async def children() -> AsyncIterator[Children]:
 
 
 @pytest.fixture
-def make(nvidia_smi: NvidiaSmi, children: Children) -> MakeWay:
-    """Builds the way over the fake program; two healthy cards until a test says otherwise."""
+def make(nvidia_smi: NvidiaSmi, children: Children) -> MakeBackend:
+    """Builds the backend over the fake program; two healthy cards until a test says otherwise."""
     nvidia_smi.say(*CARDS)
 
-    def build(timeout_secs: float = 20.0, path: Path = nvidia_smi.path) -> NvidiaSmiBackend:
-        return NvidiaSmiBackend(children, (path,), {"PATH": "/usr/bin"}, timeout_secs)
+    def build(
+        timeout_secs: float = 20.0, path: Path = nvidia_smi.path, **options: Any
+    ) -> NvidiaSmiBackend:
+        return smi_backend(children, path, timeout_secs, **options)
 
     return build
 
@@ -57,7 +61,7 @@ async def reason(way: NvidiaSmiBackend) -> str:
     return caught.value.reason
 
 
-async def test_a_pass(make: MakeWay) -> None:
+async def test_a_pass(make: MakeBackend) -> None:
     """Every GPU with its values and its processes."""
     answer = await make().ask()
     assert answer.driver_version == "550.1"
@@ -71,18 +75,16 @@ async def test_a_pass(make: MakeWay) -> None:
 
 
 async def test_it_is_run_without_a_shell_and_without_our_surroundings(
-    nvidia_smi: NvidiaSmi, make: MakeWay
+    nvidia_smi: NvidiaSmi, make: MakeBackend
 ) -> None:
     """A fixed argument vector, the language of programs, and nothing on the loader's path."""
     await make().ask()
-    gpus, apps = nvidia_smi.runs()
-    assert gpus.arguments[2] == apps.arguments[2] == "--format=csv,noheader,nounits"
-    assert gpus.arguments[1].startswith("--query-gpu=index,uuid,")
-    assert gpus.arguments[1].endswith(",name")
-    assert apps.arguments[1].startswith("--query-compute-apps=")
-    assert gpus.environment == {"PATH": "/usr/bin", "LC_ALL": "C"}
+    (run,) = nvidia_smi.runs()
+    assert run.arguments[1:] == ("-q", "-x")
+    assert run.environment == {"PATH": "/usr/bin", "LC_ALL": "C"}
 
 
+<<<<<<< HEAD
 async def test_fields_that_an_old_one_does_not_know(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
     """Dropped one by one and remembered; a column that has an older name is asked for by it."""
     unknown = "gsp.*,fabric.*,utilization.jpeg,clocks_event_reasons.*,gpu_recovery_action"
@@ -95,15 +97,34 @@ async def test_fields_that_an_old_one_does_not_know(nvidia_smi: NvidiaSmi, make:
     runs = len(nvidia_smi.runs())
     await way.ask()
     assert len(nvidia_smi.runs()) == runs + 2
+=======
+async def test_the_first_run_gives_everything(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+    """A program that takes two seconds has been asked once when there is data."""
+    nvidia_smi.say(*CARDS, "smi = sleep 2")
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    assert len((await make(timeout_secs=10).ask()).gpus) == 2
+    assert len(nvidia_smi.runs()) == 1
+    assert loop.time() - started < 6
+>>>>>>> a3ca5a9 (Read GPUs by one nvidia-smi -q -x; ask for the others by address when one cannot be opened)
 
 
-async def test_one_that_knows_next_to_nothing(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
-    """Its GPUs are there with the little that is known."""
-    unknown = ",".join(column.query for column in COLUMNS if column.query != "temperature.gpu")
-    nvidia_smi.say(*CARDS, f"smi.unknown_fields = {unknown},clocks_throttle_reasons.active")
-    gpu = (await make().ask()).gpus[0]
-    assert (gpu.name, gpu.temperature_celsius) == ("NVIDIA H100", 40)
-    assert gpu.memory_total_bytes is None
+async def test_a_slow_program_gets_more_time_as_far_as_the_interval_allows(
+    nvidia_smi: NvidiaSmi, make: MakeBackend
+) -> None:
+    """The deadline doubles when it is missed, and falls back when it is not needed."""
+    nvidia_smi.say(*CARDS, "smi = sleep 0.9")
+    backend = make(timeout_secs=0.5, longest_secs=3.0)
+    assert await reason(backend) == "timeout"
+    assert backend.deadline_secs == pytest.approx(1.0, abs=0.3)
+    assert len((await backend.ask()).gpus) == 2
+    nvidia_smi.say(*CARDS)
+    await backend.ask()
+    assert backend.deadline_secs == 0.5
+    nvidia_smi.say(*CARDS, "smi = hang")
+    for _ in range(4):
+        assert await reason(backend) == "timeout"
+    assert backend.deadline_secs == 3.0
 
 
 INIT_ERRORS = {
@@ -117,7 +138,7 @@ INIT_ERRORS = {
 
 @pytest.mark.parametrize(("code", "word"), INIT_ERRORS.items())
 async def test_failures_of_the_driver(
-    nvidia_smi: NvidiaSmi, make: MakeWay, code: int, word: str
+    nvidia_smi: NvidiaSmi, make: MakeBackend, code: int, word: str
 ) -> None:
     """Each has the same word as under NVML, and the next pass may be well."""
     nvidia_smi.say(*CARDS, f"init = error {code}")
@@ -127,23 +148,84 @@ async def test_failures_of_the_driver(
     assert len((await way.ask()).gpus) == 2
 
 
-async def test_no_gpu_is_no_failure_to_read(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
+async def test_no_gpu_is_no_failure_to_read(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
     """A driver without a GPU says so."""
     nvidia_smi.say("count = 0")
     assert await reason(make()) == "no_devices"
 
 
-async def test_a_lost_gpu_after_good_rows(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
-    """The good rows are used, the lost one is named, and nothing is concluded of the others."""
-    nvidia_smi.say("count = 4", *CARDS[1:], "device.2.any = error 15")
+FOUR = ("count = 4", *CARDS[1:])
+BOUND = tuple(f"0000:0{place}:00.0" for place in range(4))
+HANDLE_ERRORS = {
+    15: "gpu_lost",
+    16: "reset_required",
+    8: "insufficient_power",
+    4: "no_permission",
+    999: "unknown_error",
+}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(("code", "word"), HANDLE_ERRORS.items())
+async def test_a_gpu_that_cannot_be_opened_costs_itself_only(
+    nvidia_smi: NvidiaSmi, make: MakeBackend, code: int, word: str, *, is_known: bool
+) -> None:
+    """The others are asked for by address, from the first pass on; it has the driver's reason."""
+    backend = make(bound=BOUND)
+    if is_known:
+        nvidia_smi.say(*FOUR)
+        await backend.ask()
+    nvidia_smi.say(*FOUR, f"device.2.handle = error {code}")
+    for _ in range(2):
+        answer = await backend.ask()
+        assert [(gpu.index, gpu.uuid) for gpu in answer.gpus] == [
+            (0, "GPU-0"),
+            (1, "GPU-1"),
+            (3, "GPU-3"),
+        ]
+        told = [(p.index, p.pci_bus_id, p.reason) for p in answer.problems]
+        assert told == [(2, "0000:02:00.0", word)]
+        assert not answer.is_partial
+
+
+async def test_several_gpus_that_cannot_be_opened(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+    """One after the other is named and left out; with none left each has its problem."""
+    lost = [f"device.{place}.handle = error 15" for place in range(4)]
+    nvidia_smi.say(*FOUR, *lost[1:3])
+    answer = await make(bound=BOUND).ask()
+    assert [gpu.index for gpu in answer.gpus] == [0, 3]
+    assert sorted(p.index for p in answer.problems if p.index is not None) == [1, 2]
+    nvidia_smi.say(*FOUR, *lost)
+    answer = await make(bound=BOUND).ask()
+    assert (len(answer.gpus), len(answer.problems)) == (0, 4)
+
+
+async def test_a_gpu_that_cannot_be_opened_where_no_other_is_known(
+    nvidia_smi: NvidiaSmi, make: MakeBackend
+) -> None:
+    """It is named, and nothing is concluded of the others."""
+    nvidia_smi.say(*FOUR, "device.2.handle = error 15")
     answer = await make().ask()
-    assert [gpu.index for gpu in answer.gpus] == [0, 1]
-    assert [(p.index, p.pci_bus_id) for p in answer.problems] == [(2, "0000:02:00.0")]
+    assert not answer.gpus
+    assert [(p.index, p.reason) for p in answer.problems] == [(2, "gpu_lost")]
     assert answer.is_partial
 
 
+async def test_mig_devices_are_named_once(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+    """`nvidia-smi -L` is run when there is a MIG device that has no name yet."""
+    nvidia_smi.say(capture="a100_mig.scenario")
+    backend = make()
+    for _ in range(2):
+        first, second = (await backend.ask()).gpus
+        told = [(m.profile, m.gpu_instance, m.mig_uuid[-1]) for m in first.mig_instances or ()]
+        assert told == [("3g.20gb", 1, "1"), ("2g.10gb", 5, "2"), ("1g.5gb", 13, "3")]
+        assert second.mig_instances == ()
+        assert [(p.pid, p.gpu_instance) for p in first.processes or ()] == [(5151, 1)]
+    assert [run.arguments[1] for run in nvidia_smi.runs()] == ["-q", "-L", "-q"]
+
+
 async def test_a_hang_ends_at_the_deadline(
-    nvidia_smi: NvidiaSmi, make: MakeWay, children: Children
+    nvidia_smi: NvidiaSmi, make: MakeBackend, children: Children
 ) -> None:
     """With nothing printed the reason is `timeout`, and no child is left."""
     nvidia_smi.say(*CARDS, "smi = hang")
@@ -152,7 +234,7 @@ async def test_a_hang_ends_at_the_deadline(
 
 
 async def test_a_drip_does_not_extend_the_deadline(
-    nvidia_smi: NvidiaSmi, make: MakeWay, children: Children
+    nvidia_smi: NvidiaSmi, make: MakeBackend, children: Children
 ) -> None:
     """One byte now and then is no answer: it ends when a hang would."""
     nvidia_smi.say(*CARDS, "smi.drip = 50")
@@ -163,23 +245,23 @@ async def test_a_drip_does_not_extend_the_deadline(
     assert not children.pids
 
 
-async def test_rows_before_a_hang_are_used(
-    nvidia_smi: NvidiaSmi, make: MakeWay, tmp_path: Path
+async def test_gpus_before_a_hang_are_used(
+    nvidia_smi: NvidiaSmi, make: MakeBackend, tmp_path: Path
 ) -> None:
-    """Whole rows are good however the run ended."""
-    fields = make()._fields()
-    cells = {"index": "0", "uuid": "GPU-0", "driver_version": "1", "temperature.gpu": "40"}
-    row = ", ".join(cells.get(name, "[N/A]") for name in fields)
-    (tmp_path / "rows").write_text(f"{row}\n1, GPU-1, 1")
-    nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'rows'}", "smi.2 = hang")
+    """Whole GPUs are good however the run ended."""
+    text = log_xml(gpu_xml(0, temperature__gpu_temp="40 C"), gpu_xml(1))
+    (tmp_path / "half").write_text(text[: text.index("GPU-1")])
+    nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'half'}", "smi.2 = hang")
     answer = await make(timeout_secs=0.5).ask()
     assert [(gpu.uuid, gpu.temperature_celsius) for gpu in answer.gpus] == [("GPU-0", 40)]
     assert answer.is_partial
 
 
 @pytest.mark.parametrize("fault", ["flood 1", "flood_line 1", "flood 2", "flood_line 2"])
-async def test_a_flood_ends_at_the_limit(nvidia_smi: NvidiaSmi, make: MakeWay, fault: str) -> None:
-    """Four MiB are enough: no more is kept, and the deadline is not waited for."""
+async def test_a_flood_ends_at_the_limit(
+    nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str
+) -> None:
+    """Four MiB are enough: nothing of them is kept, the deadline is not waited for."""
     nvidia_smi.say(*CARDS, f"smi = {fault}")
     loop = asyncio.get_running_loop()
     started = loop.time()
@@ -189,7 +271,7 @@ async def test_a_flood_ends_at_the_limit(nvidia_smi: NvidiaSmi, make: MakeWay, f
 
 @pytest.mark.parametrize("fault", ["child 1000", "detached 1000"])
 async def test_a_child_that_keeps_the_pipe_open_is_not_waited_for(
-    nvidia_smi: NvidiaSmi, make: MakeWay, fault: str
+    nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str
 ) -> None:
     """The program has ended: what its own child holds open does not matter."""
     nvidia_smi.say(*CARDS, f"smi = {fault}")
@@ -201,7 +283,7 @@ async def test_a_child_that_keeps_the_pipe_open_is_not_waited_for(
 
 @pytest.mark.parametrize("fault", ["child 1000", "detached 2"])
 async def test_children_of_many_runs_do_not_pile_up(
-    nvidia_smi: NvidiaSmi, make: MakeWay, fault: str
+    nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str
 ) -> None:
     """Run after run leaves a child behind: no zombie and no descriptor stays with us."""
     nvidia_smi.say(*CARDS, f"smi = {fault}")
@@ -249,48 +331,33 @@ def _state(pid: int) -> str:
         return ""  # it has ended meanwhile
 
 
-async def test_a_warning_after_all_rows(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
-    """With status 14 the data is whole and is used; what it warns of is told."""
-    nvidia_smi.say(*CARDS, "smi.trailer = WARNING: infoROM is corrupted", "smi.exit = 14")
+async def test_a_warning_after_the_document(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+    """With status 14 the data is whole and is used; the GPU it warns of is marked."""
+    warning = "WARNING: infoROM is corrupted at gpu 00000000:01:00.0"
+    nvidia_smi.say(*CARDS, f"smi.trailer = {warning}", "smi.exit = 14")
     answer = await make().ask()
     assert [gpu.temperature_celsius for gpu in answer.gpus] == [40, 40]
+    assert [gpu.inforom_valid for gpu in answer.gpus] == [None, False]
     assert not answer.is_partial
     assert ("inforom", "corrupted_inforom") in {(m.field, m.reason) for m in answer.missing}
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>',
-        '<!DOCTYPE nvidia_smi_log SYSTEM "http://192.0.2.1/evil.dtd"><nvidia_smi_log/>',
-        "[" * 100_000,
-    ],
-)
-async def test_another_language_is_garbage(
-    nvidia_smi: NvidiaSmi, make: MakeWay, tmp_path: Path, document: str
-) -> None:
-    """What expands or fetches things elsewhere is text of no meaning here."""
-    (tmp_path / "document").write_text(document)
-    nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'document'}", "smi.2 = exit 0")
-    assert await reason(make()) == "garbage"
-
-
 @pytest.mark.parametrize("fault", ["segv", "abort"])
-async def test_a_crash(nvidia_smi: NvidiaSmi, make: MakeWay, fault: str) -> None:
+async def test_a_crash(nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str) -> None:
     """A signal is told apart from an exit code."""
     nvidia_smi.say(*CARDS, f"smi = {fault}")
     assert await reason(make()) == "crashed"
 
 
-async def test_garbage(nvidia_smi: NvidiaSmi, make: MakeWay, tmp_path: Path) -> None:
-    """What is no row of a GPU gives no GPU."""
-    (tmp_path / "garbage").write_bytes(os.urandom(65536) + b"\n, , , \n0, 1, 2\n")
+async def test_garbage(nvidia_smi: NvidiaSmi, make: MakeBackend, tmp_path: Path) -> None:
+    """What is no document gives no GPU."""
+    (tmp_path / "garbage").write_bytes(os.urandom(65536) + b"\n, , , \n<gpu>1</gpu>\n")
     nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'garbage'}", "smi.2 = exit 0")
     assert await reason(make()) == "garbage"
 
 
 async def test_processes_that_cannot_be_asked_for_cost_only_themselves(
-    nvidia_smi: NvidiaSmi, make: MakeWay
+    nvidia_smi: NvidiaSmi, make: MakeBackend
 ) -> None:
     """GPUs are there, their processes unknown: not none."""
     nvidia_smi.say(*CARDS, "compute_processes = error 4")
@@ -299,25 +366,24 @@ async def test_processes_that_cannot_be_asked_for_cost_only_themselves(
     assert second.processes is None
 
 
-async def test_names_and_lines_of_all_kinds(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
-    """CR LF, commas in names, decimal commas and bytes that are no UTF-8."""
+async def test_names_and_numbers_of_all_kinds(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+    """Tags in names, decimal commas and bytes that are no UTF-8."""
     nvidia_smi.say(
         *CARDS,
-        "smi.crlf = 1",
-        "device.0.name = hex 41ff2c2042",
+        "device.0.name = hex 41ff2c203c62",
         "smi.power.draw = 71,25 W",
         "smi.serial = [Unknown Error]",
     )
     gpu = (await make().ask()).gpus[0]
-    assert (gpu.name, gpu.power_draw_watts, gpu.serial) == ("A\ufffd, B", 71.25, None)
+    assert (gpu.name, gpu.power_draw_watts, gpu.serial) == ("A\ufffd, <b", 71.25, None)
 
 
-async def test_a_program_that_is_not_there(make: MakeWay, tmp_path: Path) -> None:
+async def test_a_program_that_is_not_there(make: MakeBackend, tmp_path: Path) -> None:
     """No path of the list leads to it."""
     assert await reason(make(path=tmp_path / "nowhere")) == "no_program"
 
 
-async def test_a_program_of_another_machine(make: MakeWay, tmp_path: Path) -> None:
+async def test_a_program_of_another_machine(make: MakeBackend, tmp_path: Path) -> None:
     """A file that cannot be executed is as good as none."""
     program = tmp_path / "nvidia-smi"
     program.write_bytes(b"\x7fELF\xff")

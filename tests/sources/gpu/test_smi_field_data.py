@@ -2,17 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from exporter.model.gpu import Gpu
-from exporter.sources.gpu.smi_failures import reason_of_failure
-from exporter.sources.gpu.smi_fields import COLUMNS, Column, absence
-from exporter.sources.gpu.smi_output import APP_FIELDS, IDENTITY, NAME, parse_apps, parse_gpus
+from exporter.sources.gpu.smi_fields import absence, number
+from exporter.sources.gpu.smi_output import parse_document, parse_list, reason_of_failure
+from tests.sources.gpu.smi_documents import read
+from tests.sources.gpu.smi_log import xml_of_log
 
-FIELDS = (*IDENTITY, *(column.query for column in COLUMNS), NAME)
 KINDS = ("smi_captures", "smi_csv", "smi_errors", "smi_q", "smi_table", "smi_xml")
 REASONS = {
     "driver_not_loaded": "driver_not_loaded",
@@ -21,6 +20,30 @@ REASONS = {
     "version_mismatch": "version_mismatch",
 }
 CUTS = 200
+MIB = 1024 * 1024
+QUERIED = {
+    "memory.total": ("memory_total_bytes", MIB),
+    "memory.used": ("memory_used_bytes", MIB),
+    "memory.free": ("memory_free_bytes", MIB),
+    "memory.reserved": ("memory_reserved_bytes", MIB),
+    "temperature.gpu": ("temperature_celsius", 1),
+    "temperature.memory": ("memory_temperature_celsius", 1),
+    "temperature.gpu.tlimit": ("thermal_margin_celsius", 1),
+    "enforced.power.limit": ("power_limit_watts", 1),
+    "pcie.link.gen.current": ("pcie_link_generation", 1),
+    "pcie.link.width.max": ("pcie_link_width_max", 1),
+}
+"""Columns of the recorded queries, and the field each must be."""
+
+MOVING = {
+    "memory.used": 2**34,
+    "memory.free": 2**34,
+    "temperature.gpu": 8,
+    "temperature.memory": 8,
+    "temperature.gpu.tlimit": 8,
+    "pcie.link.gen.current": 4,
+}
+"""How far a value may have moved between two programs of one recording."""
 
 
 @pytest.fixture(scope="module")
@@ -35,81 +58,93 @@ def recordings() -> list[Path]:
     return found
 
 
-def _sections(text: str, query: str) -> Iterator[list[dict[str, str]]]:
-    """The rows of each recorded query, by column name."""
-    for section in re.findall(rf"--query-{query}=\S+ --format=csv\n#+\n(.*?)\n\n", text, re.DOTALL):
-        heading, *rows = section.splitlines()
-        names = [re.sub(r" \[.*\]$", "", name) for name in heading.split(", ")]
-        yield [dict(zip(names, row.split(", "), strict=True)) for row in rows if row]
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", "replace")
 
 
-def _as_asked(rows: list[dict[str, str]], fields: tuple[str, ...]) -> str:
-    """What the recorded nvidia-smi would have printed for our query."""
-    lines = (", ".join(row.get(field, "[N/A]") for field in fields) for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+def _documents(path: Path) -> list[str]:
+    """The documents of a recording; those recorded as text written as the document they were."""
+    text = _text(path)
+    if path.suffix == ".xml":
+        return [text]
+    logs = re.findall(r"=+NVSMI LOG=+\n(.*?)(?:\n#####|\Z)", text, re.DOTALL)
+    return [xml_of_log(log) for log in logs]
 
 
-def _said(gpu: Gpu, column: Column) -> object:
-    value = getattr(gpu, column.field)
-    if column.labels and isinstance(value, tuple):
-        return {(*row[:-1],): row[-1] for row in value}.get(column.labels)
-    return value
+def _queries(path: Path) -> list[dict[str, str]]:
+    """The first row of each recorded query of GPUs, by column name."""
+    found = re.findall(r"--query-gpu=\S+ --format=csv\n#+\n(.*?)\n(.*?)\n", _text(path))
+    headings = (
+        [re.sub(r" \[.*\]$", "", name) for name in heading.split(", ")] for heading, _ in found
+    )
+    return [
+        dict(zip(names, row.split(", "), strict=True))
+        for names, (_, row) in zip(headings, found, strict=True)
+    ]  # fmt: skip
 
 
-def test_recorded_queries_say_what_was_recorded(recordings: list[Path]) -> None:
-    """Every cell with a value is that value, every cell without is absent: never 0."""
-    cells = 0
-    for path in recordings:
-        for rows in _sections(path.read_text("utf-8", "replace"), "gpu"):
-            (gpu,) = parse_gpus(_as_asked(rows, FIELDS), FIELDS).gpus
-            assert (gpu.name, gpu.uuid) == (rows[0]["name"], rows[0]["uuid"])
-            for column in COLUMNS:
-                cell, said = rows[0].get(column.query, "[N/A]"), _said(gpu, column)
-                if absence(cell) is not None:
-                    assert said is None, (path.name, column.query)
-                elif column.field not in (
-                    "utilization_percent",
-                    "memory_controller_utilization_percent",
-                ):
-                    assert said is not None, (path.name, column.query, cell)
-                    cells += 1
-    assert cells > 100
-
-
-def test_recorded_processes(recordings: list[Path]) -> None:
-    """Each recorded process is there with its memory."""
+def test_recorded_documents_are_read(recordings: list[Path]) -> None:
+    """Every document gives GPUs with the values that every board reports."""
     found = 0
     for path in recordings:
-        for rows in _sections(path.read_text("utf-8", "replace"), "compute-apps"):
-            for processes in parse_apps(_as_asked(rows, APP_FIELDS)).values():
-                assert [str(p.pid) for p in processes or ()] == [row["pid"] for row in rows]
-                assert all(process.used_memory_bytes for process in processes or ())
-                found += len(processes or ())
-    assert found
+        for text in _documents(path):
+            document = read(text)
+            assert document.is_whole, (path.name, document.problem)
+            answer = parse_document(document, names=parse_list(_text(path)))
+            assert answer.gpus, path.name
+            assert not answer.rejected, (path.name, answer.rejected)
+            assert not answer.problems, path.name
+            assert answer.driver_version
+            for gpu in answer.gpus:
+                _assert_core(gpu, path)
+                found += 1
+    assert found >= 9
+
+
+def _assert_core(gpu: Gpu, path: Path) -> None:
+    core = (gpu.architecture, gpu.pci_bus_id, gpu.memory_total_bytes, gpu.temperature_celsius)
+    assert None not in core, path.name
+    assert gpu.processes is not None, path.name
+    assert gpu.clock_limit_active is not None, path.name
+    assert len(gpu.clock_limit_active) == 9, path.name
+    garbage = [name for name in Gpu.__dataclass_fields__ if getattr(gpu, name) == ()]
+    assert set(garbage) <= {"processes", "mig_instances"}, path.name
+
+
+def test_recorded_queries_agree_with_the_documents(recordings: list[Path]) -> None:
+    """What the same nvidia-smi printed as columns is what we read of its document."""
+    compared = 0
+    for path in recordings:
+        rows = _queries(path)
+        for row, text in zip(rows, _documents(path), strict=bool(rows)):
+            (gpu,) = parse_document(read(text)).gpus
+            for column, (field, unit) in QUERIED.items():
+                told, ours = number(row[column]), getattr(gpu, field)
+                if absence(row[column]) is not None:
+                    assert ours is None, (path.name, column)
+                    continue
+                assert told is not None
+                assert ours is not None, (path.name, column)
+                assert abs(told * unit - ours) <= MOVING.get(column, 0), (path.name, column)
+                compared += 1
+    assert compared > 40
 
 
 def test_errors_have_their_words(recordings: list[Path]) -> None:
     """Sentences that were recorded are told apart."""
+    told = 0
     for path in recordings:
         for beginning, reason in REASONS.items():
             if path.name.startswith(beginning):
-                assert reason_of_failure(255, path.read_text("utf-8", "replace")) == reason
+                assert reason_of_failure(255, _text(path)) == reason
+                told += 1
+    assert told == len(REASONS)
 
 
-def test_no_text_is_a_gpu_that_it_does_not_name(recordings: list[Path]) -> None:
-    """Tables, logs, XML, errors, other queries, whole and cut off: no GPU, no error."""
+def test_recordings_cut_anywhere_invent_nothing(recordings: list[Path]) -> None:
+    """Tables, logs, errors, documents, whole and cut off: whole GPUs or none, and no error."""
     for path in recordings:
-        text = path.read_bytes()[:40_000].decode("utf-8", "replace")
-        for place in range(0, len(text), max(1, len(text) // CUTS)):
-            assert not parse_gpus(text[: place + 1], FIELDS).gpus
-            parse_apps(text[: place + 1])
-
-
-def test_recorded_answers_cut_anywhere_invent_nothing(recordings: list[Path]) -> None:
-    """An answer that breaks off gives whole GPUs or none."""
-    for path in recordings:
-        for rows in _sections(path.read_text("utf-8", "replace"), "gpu"):
-            text = _as_asked(rows, FIELDS)
-            whole = parse_gpus(text, FIELDS).gpus
+        for text in _documents(path) or [_text(path)[:40_000]]:
+            gpus = parse_document(read(text)).gpus
             for place in range(0, len(text), max(1, len(text) // CUTS)):
-                assert parse_gpus(text[:place], FIELDS).gpus in ((), whole)
+                assert parse_document(read(text[:place])).gpus in ((), gpus)

@@ -2,12 +2,18 @@
 
 import pytest
 
-from exporter.sources.gpu.smi_failures import lost_gpus, reason_of_failure
-from exporter.sources.gpu.smi_fields import COLUMNS, absence, number, whole
-from exporter.sources.gpu.smi_output import IDENTITY, NAME, architecture_of, parse_apps, parse_gpus
+from exporter.model.gpu import Gpu, MigInstance
+from exporter.sources.gpu.backend import GpuAnswer
+from exporter.sources.gpu.smi_fields import CELLS, Cell, absence, number, whole
+from exporter.sources.gpu.smi_output import (
+    failed_handles,
+    needs_names,
+    parse_document,
+    parse_list,
+    reason_of_failure,
+)
+from tests.sources.gpu.smi_documents import gpu_xml, log_xml, read
 
-FIELDS = (*IDENTITY, "temperature.gpu", "power.draw", "memory.used", NAME)
-ROW = "0, GPU-a, 550.1, 41, 71.25, 512, NVIDIA H100\n"
 SPELLINGS = (
     "[N/A]",
     "N/A",
@@ -16,33 +22,63 @@ SPELLINGS = (
     "[Insufficient Permissions]",
     "ERR!",
     "Unknown Error",
-    "[Requested functionality has been deprecated]",
+    "Requested functionality has been deprecated",
     "[No data]",
     "[Not Found]",
-    "",
 )
 
 
-def test_a_row_becomes_a_gpu() -> None:
+def parsed(*gpus: str) -> GpuAnswer:
+    """The answer that a whole document of these GPUs gives."""
+    return parse_document(read(log_xml(*gpus)))
+
+
+def one(**cells: str) -> Gpu:
+    """The GPU of a document of one."""
+    (gpu,) = parsed(gpu_xml(0, **cells)).gpus
+    return gpu
+
+
+def test_an_element_becomes_a_gpu() -> None:
     """Numbers in base units, the name as it is."""
-    (gpu,) = parse_gpus(ROW, FIELDS).gpus
-    assert (gpu.index, gpu.uuid, gpu.name) == (0, "GPU-a", "NVIDIA H100")
+    gpu = one(
+        temperature__gpu_temp="41 C",
+        fb_memory_usage__used="512 MiB",
+        gpu_power_readings__average_power_draw="71.25 W",
+        clocks__sm_clock="1980 MHz",
+        pci__pci_gpu_link_info__link_widths__current_link_width="16x",
+        performance_state="P8",
+    )
+    assert (gpu.index, gpu.uuid, gpu.name) == (0, "GPU-0", "NVIDIA H100")
     assert (gpu.temperature_celsius, gpu.power_draw_watts) == (41, 71.25)
     assert gpu.memory_used_bytes == 512 * 1024 * 1024
+    assert gpu.clock_hertz == (("sm", 1.98e9),)
+    assert (gpu.pcie_link_width, gpu.performance_state) == (16, 8)
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.query))
-def test_no_spelling_of_absence_is_a_value(column: object, spelling: str) -> None:
-    """Whatever column it stands in: never 0, never a shift, always a reason."""
-    fields = (*IDENTITY, *(each.query for each in COLUMNS), NAME)
-    cells = {"index": "0", "uuid": "GPU-a", "driver_version": "550.1", NAME: "H100"}
-    row = ", ".join(cells.get(name, spelling) for name in fields)
-    answer = parse_gpus(row + "\n", fields)
+CASES = [
+    (cell, path, spelling)
+    for cell in CELLS
+    for path in cell.paths
+    for spelling in SPELLINGS
+    if "rror" not in spelling and spelling != "ERR!"
+]
+
+
+def test_every_cell_is_tried_with_every_spelling() -> None:
+    """The table of cases is as long as the table of cells makes it."""
+    assert len({(cell.field, cell.labels) for cell, _, _ in CASES}) == len(CELLS)
+    assert len(CELLS) > 80
+
+
+@pytest.mark.parametrize(("cell", "path", "spelling"), CASES)
+def test_no_spelling_of_absence_is_a_value(cell: Cell, path: str, spelling: str) -> None:
+    """Whatever element it stands in: never 0, always a reason."""
+    answer = parsed(gpu_xml(0, **{path.replace("/", "__"): spelling}))
     (gpu,) = answer.gpus
-    field = column.field  # type: ignore[attr-defined] # parametrised with columns
-    assert getattr(gpu, field) is None
-    assert f"gpu0.{field}" in {missing.field for missing in answer.missing}
+    assert getattr(gpu, cell.field) is None
+    reasons = {missing.field: missing.reason for missing in answer.missing}
+    assert reasons[f"gpu0.{cell.field}"] in {absence(spelling), "old_driver"}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +88,9 @@ def test_no_spelling_of_absence_is_a_value(column: object, spelling: str) -> Non
         ("71,25", 71.25),
         ("71.25 W", 71.25),
         ("100 %", 100),
-        ("-3", -3),
+        ("16x", 16),
+        ("96 bank(s)", 96),
+        ("-3 C", -3),
         ("0", 0),
         ("1e400", None),
         ("nan", None),
@@ -66,80 +104,208 @@ def test_numbers_of_cells(cell: str, value: float | None) -> None:
     assert number(cell) == value
 
 
-def test_a_decimal_comma_moves_no_column() -> None:
-    """Columns are parted by a comma and a blank."""
-    (gpu,) = parse_gpus(ROW.replace("71.25", "71,25"), FIELDS).gpus
-    assert (gpu.power_draw_watts, gpu.name) == (71.25, "NVIDIA H100")
+def test_a_group_that_is_not_supported_says_so_for_what_it_holds() -> None:
+    """`<remapped_rows>N/A</remapped_rows>` is the reason of each field in it."""
+    answer = parsed(gpu_xml(0, remapped_rows="N/A"))
+    reasons = {missing.field: missing.reason for missing in answer.missing}
+    assert reasons["gpu0.row_remap_pending"] == "not_supported"
+    assert reasons["gpu0.serial"] == "old_driver"
 
 
-@pytest.mark.parametrize("name", ["A, B, C", 'say "hi"', "x" * 10000, "caf\ufffd", "a\0b"])
-def test_a_hostile_name_moves_no_column(name: str) -> None:
-    """The name is asked for last, so that whatever it holds shifts nothing."""
-    (gpu,) = parse_gpus(ROW.replace("NVIDIA H100", name), FIELDS).gpus
-    assert gpu.temperature_celsius == 41
-    assert gpu.name == name.replace("\0", "")[:256]
+def test_older_names_of_elements() -> None:
+    """What drivers 390 to 525 call differently."""
+    gpu = one(
+        power_readings__power_draw="26.78 W",
+        power_readings__power_limit="70.00 W",
+        power_readings__enforced_power_limit="69.00 W",
+        clocks_throttle_reasons__clocks_throttle_reason_sw_power_cap="Active",
+        gpu_part_number="900-2G183-0000-001",
+        retired_pages__pending_blacklist="Yes",
+        ecc_errors__volatile__single_bit__total="3",
+    )
+    assert gpu.power_draw_watts == 26.78
+    assert gpu.power_limit_watts == 69
+    assert gpu.power_limit_range_watts == (("requested", 70.0),)
+    assert dict(gpu.clock_limit_active or ()) == {"sw_power_cap": 1}
+    assert gpu.board_part_number == "900-2G183-0000-001"
+    assert gpu.retired_pages_pending is True
+    assert gpu.ecc_errors_total == (("corrected", "volatile", 3.0),)
 
 
-def test_line_ends_of_windows() -> None:
-    """CR LF is read as a line end."""
-    assert parse_gpus(ROW.replace("\n", "\r\n"), FIELDS).gpus[0].name == "NVIDIA H100"
+def test_the_part_number_of_a_chip_is_not_that_of_a_board() -> None:
+    """Newer drivers print both under names of their own."""
+    assert one(board_part_number="N/A", gpu_part_number="2860-775-A1").board_part_number is None
 
 
-def test_a_line_that_was_cut_off_is_no_gpu() -> None:
-    """Wherever the output ends, no GPU has half a name or another's value."""
-    text = ROW + ROW.replace("0, GPU-a", "1, GPU-b")
-    whole_gpus = {gpu.uuid: gpu for gpu in parse_gpus(text, FIELDS).gpus}
-    for end in range(len(text)):
-        for gpu in parse_gpus(text[:end], FIELDS).gpus:
-            assert gpu == whole_gpus[gpu.uuid]
+def test_power_is_the_average_where_there_is_one() -> None:
+    """As NVML reports it: else it is the last sample."""
+    names = ("average_power_draw", "instant_power_draw")
+    for said, watts in ((("71.2 W", "80 W"), 71.2), (("N/A", "39.32 W"), 39.32)):
+        cells = {
+            f"gpu_power_readings__{name}": text for name, text in zip(names, said, strict=True)
+        }
+        assert one(**cells).power_draw_watts == watts
+
+
+def test_ecc_errors_are_summed_over_places() -> None:
+    """Parity and SEC-DED of SRAM, and DRAM; a sum that lacks a part is no sum."""
+    volatile = "<dram_uncorrectable>4</dram_uncorrectable>"
+    both = f"{volatile}<sram_uncorrectable_parity>1</sram_uncorrectable_parity>"
+    newer = f"{both}<sram_uncorrectable_secded>2</sram_uncorrectable_secded>"
+    older = f"{volatile}<sram_uncorrectable>5</sram_uncorrectable>"
+    assert one(ecc_errors__volatile=newer).ecc_errors_total == (("uncorrected", "volatile", 7.0),)
+    assert one(ecc_errors__volatile=older).ecc_errors_total == (("uncorrected", "volatile", 9.0),)
+    assert one(ecc_errors__volatile=both).ecc_errors_total is None
+
+
+MIG = (
+    "<mig_device><index>1</index><gpu_instance_id>3</gpu_instance_id>"
+    "<compute_instance_id>1</compute_instance_id><fb_memory_usage><total>20 MiB</total>"
+    "<used>17 MiB</used></fb_memory_usage></mig_device>"
+)
+LIST = (
+    "GPU 0: NVIDIA H100 (UUID: GPU-0)\n"
+    "  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
+    "  MIG 2g.20gb     Device  1: (UUID: MIG-b)\n"
+)
+
+
+def test_mig_devices_are_named_by_the_list() -> None:
+    """The document has their ids and memory, `nvidia-smi -L` their UUIDs and profiles."""
+    document = read(log_xml(gpu_xml(0, mig_mode__current_mig="Enabled", mig_devices=MIG)))
+    names = parse_list(LIST)
+    assert needs_names(document, {})
+    assert not needs_names(document, names)
+    (gpu,) = parse_document(document, names=names).gpus
+    mebibyte = 1024 * 1024
+    assert gpu.mig_instances == (
+        MigInstance(3, 1, "MIG-b", "2g.20gb", 20 * mebibyte, 17 * mebibyte),
+    )
+    (unnamed,) = parse_document(document).gpus
+    assert unnamed.mig_instances == ()
+
+
+def test_the_use_of_a_gpu_in_mig_mode_is_nobodys() -> None:
+    """Whatever is printed: utilization of the whole is absent, not 0."""
+    cells = {"utilization__gpu_util": "0 %", "utilization__memory_util": "0 %"}
+    gpu = one(mig_mode__current_mig="Enabled", **cells)
+    assert gpu.utilization_percent is None
+    assert gpu.memory_controller_utilization_percent is None
+    assert one(mig_mode__current_mig="Disabled", **cells).utilization_percent == 0
+
+
+def processes_of(*listed: str) -> Gpu:
+    """A GPU with these processes, each as its elements."""
+    return one(processes="".join(f"<process_info>{text}</process_info>" for text in listed))
+
+
+def test_processes_of_a_gpu() -> None:
+    """Kind by letters, unknown memory is unknown, instances where there are some."""
+    gpu = processes_of(
+        "<pid>100</pid><type>C</type><used_memory>512 MiB</used_memory>",
+        "<pid>101</pid><type>M+C</type><used_memory>N/A</used_memory>",
+        "<pid>102</pid><type>C+G</type>",
+        "<pid>103</pid><type>G</type><gpu_instance_id>3</gpu_instance_id>"
+        "<compute_instance_id>1</compute_instance_id>",
+    )
+    told = [(p.pid, p.kind, p.used_memory_bytes) for p in gpu.processes or ()]
+    assert told == [
+        (100, "compute", 512 * 1024 * 1024),
+        (101, "mps", None),
+        (102, "compute", None),
+        (103, "graphics", None),
+    ]
+    last = (gpu.processes or ())[-1]
+    assert (last.gpu_instance, last.compute_instance) == (3, 1)
+
+
+@pytest.mark.parametrize("pid", ["0", "-1", "[Insufficient Permissions]", ""])
+def test_a_process_without_a_pid_means_that_they_cannot_be_seen(pid: str) -> None:
+    """The list is not known: neither empty nor of a process 0."""
+    assert processes_of(f"<pid>{pid}</pid>", "<pid>7</pid>").processes is None
+
+
+def test_processes_that_may_not_be_seen_are_not_none() -> None:
+    """A word in place of the list is no empty list."""
+    assert one(processes="Insufficient Permissions").processes is None
+    assert one(processes="\n").processes == ()
 
 
 LOST = "Unable to determine the device handle for GPU"
-SENTENCES: list[tuple[str, int | None, str | None]] = [
-    ("1: 0000:0A:00.0: GPU is lost.  Reboot the system to recover it", 1, "0000:0a:00.0"),
-    (" 0000:0A:00.0: Unknown Error", None, "0000:0a:00.0"),
-    ("3: Unknown Error", 3, None),
-    (" 00000000:CA:00.0: GPU is lost.", None, "0000:ca:00.0"),
-]
+SENTENCES: list[tuple[str, int | None, str | None, str]] = [
+    ("1: 0000:0A:00.0: GPU is lost.  Reboot the system", 1, "0000:0a:00.0", "gpu_lost"),
+    (" 0000:0A:00.0: Unknown Error", None, "0000:0a:00.0", "unknown_error"),
+    ("3: Unknown Error", 3, None, "unknown_error"),
+    ("0000:CA:00.0: GPU is lost.", None, "0000:ca:00.0", "gpu_lost"),
+    ("2: 0000:0B:00.0: Insufficient External Power", 2, "0000:0b:00.0", "insufficient_power"),
+    ("2: 0000:0B:00.0: Insufficient Permissions", 2, "0000:0b:00.0", "no_permission"),
+    ("2: 0000:0B:00.0: GPU requires reset", 2, "0000:0b:00.0", "reset_required"),
+    ("2: 0000:0B:00.0: Interrupt request issue", 2, "0000:0b:00.0", "irq_issue"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "index", "bus"), SENTENCES)
-def test_a_lost_gpu_is_named_by_a_sentence(line: str, index: int | None, bus: str | None) -> None:
-    """Rows before it are good; the lost one is told apart by place or address."""
-    answer = parse_gpus(f"{ROW}{LOST}{line}\n", FIELDS)
-    assert [gpu.uuid for gpu in answer.gpus] == ["GPU-a"]
-    assert [(p.index, p.pci_bus_id, p.reason) for p in answer.problems] == [
-        (index, bus, "gpu_lost")
-    ]
+@pytest.mark.parametrize(("line", "index", "bus", "reason"), SENTENCES)
+def test_a_gpu_that_cannot_be_opened_is_named_with_the_drivers_reason(
+    line: str, index: int | None, bus: str | None, reason: str
+) -> None:
+    """By place or address; not every failing handle is a lost GPU."""
+    told = [(p.index, p.pci_bus_id, p.reason) for p in failed_handles(f"x\n{LOST}{line}\n")]
+    assert told == [(index, bus, reason)]
 
 
 def test_sentences_without_a_gpu_name_nobody() -> None:
     """No GPU is invented from the text of an error."""
     for line in ("No devices were found", "GPU access blocked", "Unable to determine", "GPU", ""):
-        assert list(lost_gpus(line)) == []
-        assert not parse_gpus(line + "\n", FIELDS).gpus
+        assert list(failed_handles(line)) == []
 
 
-def test_a_gpu_that_requires_a_reset_is_a_problem() -> None:
-    """As it is for NVML; its zeros are not believed."""
-    answer = parse_gpus("0, GPU-a, 550.1, [GPU requires reset], [N/A], 0, H100\n", FIELDS)
+@pytest.mark.parametrize(
+    ("element", "text", "reason"),
+    [
+        ("temperature__gpu_temp", "GPU requires reset", "reset_required"),
+        ("serial", "[GPU is lost]", "gpu_lost"),
+        ("temperature__gpu_temp", "[Unknown Error]", "unknown_error"),
+        ("fb_memory_usage__total", "Unknown Error", "unknown_error"),
+        ("utilization__gpu_util", "ERR!", "unknown_error"),
+    ],
+)
+def test_a_gpu_that_does_not_work_is_a_problem(element: str, text: str, reason: str) -> None:
+    """As it is for NVML; what else it printed is not taken."""
+    answer = parsed(gpu_xml(0, **{element: text}))
     assert not answer.gpus
-    assert [(p.uuid, p.reason) for p in answer.problems] == [("GPU-a", "reset_required")]
+    assert [(p.uuid, p.pci_bus_id, p.reason) for p in answer.problems] == [
+        ("GPU-0", "0000:00:00.0", reason)
+    ]
 
 
-def test_two_rows_of_the_same_uuid() -> None:
-    """The second is a problem, and counted."""
-    answer = parse_gpus(ROW + ROW.replace("0, ", "1, ", 1), FIELDS)
+def test_an_error_of_a_lesser_value_costs_that_value() -> None:
+    """A fan that answers «Unknown Error» does not take the GPU with it."""
+    assert one(fan_speed="[Unknown Error]").fan_speed_percent is None
+
+
+def test_two_gpus_of_the_same_uuid() -> None:
+    """The second is a problem, and counted; one without UUID belongs to nobody."""
+    answer = parsed(gpu_xml(0), gpu_xml(1, uuid="GPU-0"), gpu_xml(2, uuid="N/A"))
     assert len(answer.gpus) == 1
-    assert [(p.index, p.reason) for p in answer.problems] == [(1, "duplicate_uuid")]
-    assert answer.rejected == {"uuid": 1}
+    assert [(p.index, p.reason) for p in answer.problems] == [
+        (1, "duplicate_uuid"),
+        (2, "no_identity"),
+    ]
+    assert answer.rejected == {"uuid": 1, "identity": 1}
 
 
-def test_impossible_values_are_left_out_and_counted() -> None:
+def test_implausible_values_are_left_out_and_counted() -> None:
     """A terawatt is no power."""
-    answer = parse_gpus(ROW.replace("71.25", "4294967.29"), FIELDS)
+    answer = parsed(gpu_xml(0, gpu_power_readings__power_draw="4294967.29 W"))
     assert answer.gpus[0].power_draw_watts is None
     assert answer.rejected == {"power_draw_watts": 1}
+
+
+def test_places_of_gpus_that_were_chosen_by_address() -> None:
+    """A GPU keeps its index when another is left out."""
+    document = read(log_xml(gpu_xml(2), gpu_xml(5)))
+    indexes = {"0000:02:00.0": 1, "0000:05:00.0": 7}
+    assert [gpu.index for gpu in parse_document(document, indexes).gpus] == [1, 7]
 
 
 REASONS = [
@@ -168,22 +334,6 @@ REASONS = [
 def test_failures_are_told_apart(code: int, text: str, reason: str | None) -> None:
     """By their sentence first, by their exit code where there is none."""
     assert reason_of_failure(code, text) == reason
-
-
-def test_processes_by_gpu() -> None:
-    """Unknown memory is unknown; a GPU whose processes may not be seen is not an idle one."""
-    denied = ", ".join(["[Insufficient Permissions]"] * 2)
-    apps = parse_apps(f"GPU-a, 100, 512\nGPU-a, 101, [N/A]\nGPU-b, {denied}\nrubbish\nGPU-c, 7")
-    assert apps["GPU-b"] is None
-    assert apps.keys() == {"GPU-a", "GPU-b"}
-    said = [(p.pid, p.kind, p.used_memory_bytes) for p in apps["GPU-a"] or ()]
-    assert said == [(100, "compute", 512 * 1024 * 1024), (101, "compute", None)]
-
-
-def test_architectures_by_capability() -> None:
-    """The generation of a chip, or nothing for one that is not known yet."""
-    said = [architecture_of(text) for text in ("9.0", "8.9", "8.6", "7.5", "7.0", "99.1", "")]
-    assert said == ["Hopper", "Ada", "Ampere", "Turing", "Volta", None, None]
 
 
 def test_whole_numbers_and_absence() -> None:

@@ -10,7 +10,8 @@ import pytest
 from exporter.model.gpu import Gpu, GpuBackend, Gpus
 from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
-from exporter.sources.gpu.source import Backends, Driver, GpuSource
+from exporter.sources.gpu.driver import Driver
+from exporter.sources.gpu.source import Backends, GpuSource
 from exporter.sources.gpu.xid_events import GpuEvents
 from tests.fakes.virtual_time import run_virtually
 
@@ -24,12 +25,18 @@ def card(index: int, temperature: float = 50.0) -> Gpu:
     return Gpu(index=index, uuid=f"GPU-{index}", name="H100", temperature_celsius=temperature)
 
 
-def answers(*gpus: Gpu, problems: tuple[GpuProblem, ...] = (), after_secs: float = 0) -> Step:
+def answers(
+    *gpus: Gpu,
+    problems: tuple[GpuProblem, ...] = (),
+    after_secs: float = 0,
+    driver_version: str = "550.1",
+    cuda_version: str | None = "12.4",
+) -> Step:
     """A pass that succeeds."""
 
     async def step() -> GpuAnswer:
         await asyncio.sleep(after_secs)
-        return GpuAnswer(gpus, problems, driver_version="550.1", cuda_version="12.4")
+        return GpuAnswer(gpus, problems, driver_version, cuda_version)
 
     return step
 
@@ -44,8 +51,8 @@ def fails(reason: str, after_secs: float = 0) -> Step:
     return step
 
 
-class ScriptedWay:
-    """A way that does what its script says, pass by pass; the last step is repeated."""
+class ScriptedBackend:
+    """A backend that does what its script says, pass by pass; the last step is repeated."""
 
     def __init__(self, *script: Step) -> None:
         self.passes = 0
@@ -68,8 +75,11 @@ async def call_here(function: Callable[[], T]) -> T:
 class Node:
     """A GPU source on a node whose driver marker is a file of the test."""
 
-    def __init__(self, nvml: ScriptedWay | None, smi: ScriptedWay | None, marker: Path) -> None:
+    def __init__(
+        self, nvml: ScriptedBackend | None, smi: ScriptedBackend | None, marker: Path
+    ) -> None:
         self.is_stuck = False
+        self.bound: tuple[str, ...] = ()
         self.wakes: list[float] = []
         loop = asyncio.get_running_loop()
         self.source = GpuSource(
@@ -80,7 +90,11 @@ class Node:
             call=call_here,
             boottime=loop.time,
             wake=lambda: self.wakes.append(loop.time()),
+            bound_gpus=self._bound_gpus,
         )
+
+    async def _bound_gpus(self) -> tuple[str, ...]:
+        return self.bound
 
     async def read(self) -> Gpus:
         value = (await self.source.read()).value
@@ -104,8 +118,8 @@ def test_nvml_is_asked_first(marker: Path) -> None:
     """A good answer of NVML is fresh, and nvidia-smi is not run."""
 
     async def scenario() -> tuple[Gpus, int]:
-        smi = ScriptedWay(answers(card(0)))
-        gpus = await Node(ScriptedWay(answers(card(0), card(1))), smi, marker).read()
+        smi = ScriptedBackend(answers(card(0)))
+        gpus = await Node(ScriptedBackend(answers(card(0), card(1))), smi, marker).read()
         return gpus, smi.passes
 
     gpus, smi_passes = run_virtually(scenario())
@@ -118,7 +132,7 @@ def test_nvidia_smi_speaks_when_nvml_fails_and_says_why(marker: Path) -> None:
     """The reason names why NVML was not used."""
 
     async def scenario() -> Gpus:
-        nvml, smi = ScriptedWay(fails("version_mismatch")), ScriptedWay(answers(card(0)))
+        nvml, smi = ScriptedBackend(fails("version_mismatch")), ScriptedBackend(answers(card(0)))
         return await Node(nvml, smi, marker).read()
 
     backend = run_virtually(scenario()).backend
@@ -133,8 +147,8 @@ def test_the_cache_serves_the_last_good_reading_and_no_longer(marker: Path) -> N
     """Marked stale from the first failure on, gone to the second at the end of its life."""
 
     async def scenario() -> list[Gpus]:
-        nvml = ScriptedWay(answers(card(0)), fails("timeout"))
-        node = Node(nvml, ScriptedWay(fails("timeout")), marker)
+        nvml = ScriptedBackend(answers(card(0)), fails("timeout"))
+        node = Node(nvml, ScriptedBackend(fails("timeout")), marker)
         return [await node.read(), *[await node.read_at(t) for t in (15, 299.9, 300)]]
 
     fresh, cached, still, gone = run_virtually(scenario())
@@ -155,7 +169,7 @@ def test_one_lost_gpu_costs_that_gpu(marker: Path) -> None:
 
     async def scenario() -> list[Gpus]:
         lost = GpuProblem("gpu_lost", uuid="GPU-3", index=3)
-        nvml = ScriptedWay(
+        nvml = ScriptedBackend(
             answers(*all_eight),
             answers(*(c for c in all_eight if c.index != 3), problems=(lost,)),
             answers(*all_eight),
@@ -175,7 +189,7 @@ def test_a_gpu_that_is_no_longer_listed_is_not_forgotten(marker: Path) -> None:
     """It is down until it returns, not gone as if it had never been there."""
 
     async def scenario() -> Gpus:
-        nvml = ScriptedWay(answers(card(0), card(1)), answers(card(0)))
+        nvml = ScriptedBackend(answers(card(0), card(1)), answers(card(0)))
         node = Node(nvml, None, marker)
         await node.read()
         return await node.read_at(15)
@@ -189,7 +203,7 @@ def test_values_stay_with_their_uuid_when_the_order_changes(marker: Path) -> Non
 
     async def scenario() -> Gpus:
         swapped = Gpu(index=0, uuid="GPU-1", name="H100", temperature_celsius=71.0)
-        nvml = ScriptedWay(answers(card(0, 40.0), card(1, 70.0)), answers(swapped))
+        nvml = ScriptedBackend(answers(card(0, 40.0), card(1, 70.0)), answers(swapped))
         node = Node(nvml, None, marker)
         await node.read()
         return await node.read_at(15)
@@ -202,7 +216,7 @@ def test_a_hanging_pass_delays_nobody_and_is_not_repeated(marker: Path) -> None:
     """Each read comes back within its patience; one pass runs; its end is published at once."""
 
     async def scenario() -> tuple[list[float], int, list[float], Gpus]:
-        nvml = ScriptedWay(answers(card(0)), answers(card(0, 60.0), after_secs=40))
+        nvml = ScriptedBackend(answers(card(0)), answers(card(0, 60.0), after_secs=40))
         node = Node(nvml, None, marker)
         loop = asyncio.get_running_loop()
         took = []
@@ -226,7 +240,7 @@ def test_nothing_is_asked_while_a_killed_child_still_lives(marker: Path) -> None
     """The circuit is open: no NVML, no nvidia-smi, the cache says `stuck`; then it closes."""
 
     async def scenario() -> tuple[Gpus, int, int, Gpus]:
-        nvml, smi = ScriptedWay(answers(card(0))), ScriptedWay(answers(card(0)))
+        nvml, smi = ScriptedBackend(answers(card(0))), ScriptedBackend(answers(card(0)))
         node = Node(nvml, smi, marker)
         await node.read()
         node.is_stuck = True
@@ -245,8 +259,8 @@ def test_nvidia_smi_is_not_tried_beside_a_stuck_nvml_child(marker: Path) -> None
     """It would hang in the kernel as well."""
 
     async def scenario() -> tuple[Gpus, int]:
-        smi = ScriptedWay(answers(card(0)))
-        nvml = ScriptedWay(answers(card(0)), fails("stuck"))
+        smi = ScriptedBackend(answers(card(0)))
+        nvml = ScriptedBackend(answers(card(0)), fails("stuck"))
         node = Node(nvml, smi, marker)
         await node.read()
 
@@ -265,9 +279,9 @@ def test_reads_in_quick_succession_share_one_pass(marker: Path) -> None:
     """The driver is asked at most once a second, however often somebody wants to know."""
 
     async def scenario() -> int:
-        nvml = ScriptedWay(answers(card(0)))
+        nvml = ScriptedBackend(answers(card(0)))
         node = Node(nvml, None, marker)
-        for _ in range(100):
+        for _ in range(75):
             await node.read()
             await asyncio.sleep(0.01)
         return nvml.passes
@@ -279,7 +293,7 @@ def test_without_a_driver_nothing_is_asked(tmp_path: Path) -> None:
     """A CPU node says `no_driver`, has no `nvml_up`, and runs no child."""
 
     async def scenario() -> tuple[Gpus, int]:
-        nvml = ScriptedWay(answers(card(0)))
+        nvml = ScriptedBackend(answers(card(0)))
         gpus = await Node(nvml, None, tmp_path / "not there").read()
         return gpus, nvml.passes
 
@@ -293,7 +307,7 @@ def test_a_driver_that_appears_and_goes_is_noticed_by_itself(tmp_path: Path) -> 
     path = tmp_path / "version"
 
     async def scenario() -> tuple[list[float], Gpus, Gpus, bool]:
-        nvml = ScriptedWay(answers(card(0)))
+        nvml = ScriptedBackend(answers(card(0)))
         node = Node(nvml, None, path)
         await node.read()
         await asyncio.sleep(12)
@@ -317,7 +331,7 @@ def test_a_bug_in_a_pass_is_the_failure_of_this_source(marker: Path) -> None:
         raise ZeroDivisionError
 
     async def scenario() -> None:
-        await Node(ScriptedWay(broken), None, marker).read()
+        await Node(ScriptedBackend(broken), None, marker).read()
 
     with pytest.raises(ZeroDivisionError):
         run_virtually(scenario())
@@ -330,7 +344,7 @@ def test_impossible_values_are_counted_over_passes(marker: Path) -> None:
         async def step() -> GpuAnswer:
             return GpuAnswer((card(0),), rejected={"power_draw_watts": 2})
 
-        node = Node(ScriptedWay(step), None, marker)
+        node = Node(ScriptedBackend(step), None, marker)
         await node.read()
         await asyncio.sleep(15)
         return (await node.source.read()).rejected
@@ -342,8 +356,8 @@ def test_a_failure_is_shown_before_the_other_way_has_answered(marker: Path) -> N
     """While nvidia-smi takes its time, the page says already why NVML is not used."""
 
     async def scenario() -> list[GpuBackend]:
-        nvml = ScriptedWay(answers(card(0)), fails("timeout", after_secs=5))
-        smi = ScriptedWay(answers(card(0), after_secs=4))
+        nvml = ScriptedBackend(answers(card(0)), fails("timeout", after_secs=5))
+        smi = ScriptedBackend(answers(card(0), after_secs=4))
         node = Node(nvml, smi, marker)
         await node.read()
         await node.read_at(15)
@@ -359,7 +373,7 @@ def test_gpus_are_let_go_of_and_taken_up_again(marker: Path) -> None:
     """No way is asked meanwhile, the children are ended, and the cache serves what is known."""
 
     async def scenario() -> tuple[list[Gpus], list[int], bool]:
-        nvml = ScriptedWay(answers(card(0)))
+        nvml = ScriptedBackend(answers(card(0)))
         node = Node(nvml, None, marker)
         found, passes = [await node.read()], [nvml.passes]
         node.source.release()
@@ -384,7 +398,7 @@ def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
     """Who had the driver unloaded has it loaded again: nobody has to ask for the GPUs."""
 
     async def scenario() -> Gpus:
-        node = Node(ScriptedWay(answers(card(0))), None, marker)
+        node = Node(ScriptedBackend(answers(card(0))), None, marker)
         await node.read()
         node.source.release()
         await call_here(marker.unlink)
@@ -393,3 +407,86 @@ def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
         return await node.read_at(20)
 
     assert run_virtually(scenario()).backend.reason == "ok"
+
+
+def test_a_collection_each_second_reads_each_second(marker: Path) -> None:
+    """A timer that fires a little early does not make every other read an old one."""
+
+    async def scenario() -> int:
+        nvml = ScriptedBackend(answers(card(0)))
+        node = Node(nvml, None, marker)
+        for second in range(20):
+            await node.read_at(second + (0.03 if second % 2 else 0.0))
+        return nvml.passes
+
+    assert run_virtually(scenario()) == 20
+
+
+def test_a_chosen_nvidia_smi_is_no_failure_of_nvml(marker: Path) -> None:
+    """Where NVML is switched off it is shown neither as up nor as down."""
+
+    async def scenario() -> list[tuple[str, bool | None]]:
+        smi = ScriptedBackend(answers(card(0)), fails("timeout"), answers(card(0)))
+        node = Node(None, smi, marker)
+        seen = [await node.read_at(second) for second in (0, 2, 4)]
+        return [(gpus.backend.backend, gpus.backend.nvml_up) for gpus in seen]
+
+    assert run_virtually(scenario()) == [
+        ("nvidia-smi", None),
+        ("cache", None),
+        ("nvidia-smi", None),
+    ]
+
+
+@pytest.mark.parametrize("how", ["known", "bound"])
+def test_no_devices_is_a_loss_where_there_were_some(marker: Path, how: str) -> None:
+    """«No devices were found» on a node whose GPUs were seen, or are bound to the driver."""
+
+    async def scenario() -> list[tuple[bool, str | None, str | None]]:
+        steps = [answers(card(0)), fails("no_devices")] if how == "known" else [fails("no_devices")]
+        node = Node(None, ScriptedBackend(*steps), marker)
+        node.bound = ("0000:01:00.0",) if how == "bound" else ()
+        for second in range(len(steps)):
+            gpus = await node.read_at(2.0 * second)
+        return [(state.up, state.reason, state.gpu.pci_bus_id) for state in gpus.states]
+
+    ((up, reason, bus),) = run_virtually(scenario())
+    assert (up, reason) == (False, "no_devices")
+    assert bus == ("0000:01:00.0" if how == "bound" else card(0).pci_bus_id)
+
+
+def test_no_devices_on_a_node_without_any_is_none(marker: Path) -> None:
+    """A driver without a GPU: no GPU is invented."""
+
+    async def scenario() -> Gpus:
+        return await Node(None, ScriptedBackend(fails("no_devices")), marker).read()
+
+    gpus = run_virtually(scenario())
+    assert (gpus.states, gpus.backend.reason) == ((), "no_devices")
+
+
+def test_the_cuda_version_of_another_driver_is_not_shown(marker: Path) -> None:
+    """What NVML said of an older driver is not told of the one that nvidia-smi names."""
+
+    def answer(driver: str, cuda: str | None = None) -> Step:
+        return answers(card(0), driver_version=driver, cuda_version=cuda)
+
+    async def scenario(second_driver: str) -> str | None:
+        nvml = ScriptedBackend(answer("550.1", "12.4"), fails("version_mismatch"))
+        node = Node(nvml, ScriptedBackend(answer(second_driver)), marker)
+        await node.read_at(0)
+        return (await node.read_at(2)).backend.cuda_version
+
+    assert run_virtually(scenario("550.1")) == "12.4"
+    assert run_virtually(scenario("570.1")) is None
+
+
+def test_a_reading_is_as_old_as_the_begin_of_its_pass(marker: Path) -> None:
+    """What a pass of three seconds says was so when it began, or later."""
+
+    async def scenario() -> float:
+        node = Node(ScriptedBackend(answers(card(0), after_secs=3.0)), None, marker)
+        await node.read_at(10.0)
+        return (await node.read_at(13.5)).states[0].read_boottime
+
+    assert run_virtually(scenario()) == 10.0

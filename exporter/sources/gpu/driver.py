@@ -1,0 +1,28 @@
+"""How the driver is noticed, and which GPUs the kernel has bound to it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.model.pci import pci_address
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """How the driver is noticed: one of the marker paths exists; how long it may be let go of."""
+
+    markers: tuple[Path, ...]
+    redetect_secs: float
+    release_secs: float = 300.0
+
+    def is_there(self) -> bool:
+        """Look for the markers."""
+        return any(marker.exists() for marker in self.markers)
+
+
+def bound_gpus(sys_root: Path) -> tuple[str, ...]:
+    """List the PCI addresses under `/sys/bus/pci/drivers/nvidia`, in the order of the driver."""
+    try:
+        names = [entry.name for entry in (sys_root / "bus/pci/drivers/nvidia").iterdir()]
+    except OSError:
+        return ()  # no such driver, or its list may not be read: nothing is known of the bus
+    return tuple(sorted(address for name in names if (address := pci_address(name)) is not None))
