@@ -78,7 +78,7 @@ async def nothing_but_cache(stage: Stage) -> None:
     """Neither way answers any more."""
     await gpus_by_nvml(stage)
     stage.nvml_says("any = error 9")
-    stage.smi.say("smi.run = exit 9")
+    stage.smi.say("smi = exit 9")
     await stage.node.collect(after_secs=15)
 
 

@@ -84,20 +84,6 @@ async def test_it_is_run_without_a_shell_and_without_our_surroundings(
     assert run.environment == {"PATH": "/usr/bin", "LC_ALL": "C"}
 
 
-<<<<<<< HEAD
-async def test_fields_that_an_old_one_does_not_know(nvidia_smi: NvidiaSmi, make: MakeWay) -> None:
-    """Dropped one by one and remembered; a column that has an older name is asked for by it."""
-    unknown = "gsp.*,fabric.*,utilization.jpeg,clocks_event_reasons.*,gpu_recovery_action"
-    said = (*CARDS, "clock_reasons = 4", f"smi.unknown_fields = {unknown}")
-    nvidia_smi.say(*said)
-    way = make()
-    gpu = (await way.ask()).gpus[0]
-    assert gpu.temperature_celsius == 40
-    assert dict(gpu.throttle_active or ())["sw_power_cap"] == 1
-    runs = len(nvidia_smi.runs())
-    await way.ask()
-    assert len(nvidia_smi.runs()) == runs + 2
-=======
 async def test_the_first_run_gives_everything(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
     """A program that takes two seconds has been asked once when there is data."""
     nvidia_smi.say(*CARDS, "smi = sleep 2")
@@ -106,7 +92,6 @@ async def test_the_first_run_gives_everything(nvidia_smi: NvidiaSmi, make: MakeB
     assert len((await make(timeout_secs=10).ask()).gpus) == 2
     assert len(nvidia_smi.runs()) == 1
     assert loop.time() - started < 6
->>>>>>> a3ca5a9 (Read GPUs by one nvidia-smi -q -x; ask for the others by address when one cannot be opened)
 
 
 async def test_a_slow_program_gets_more_time_as_far_as_the_interval_allows(

@@ -101,7 +101,7 @@ def test_facts_of_each_board(name: str, facts: dict[str, Any]) -> None:
     assert {field: getattr(gpu, field) for field in facts} == facts
     answer = answer_of(name)
     assert (answer.rejected, answer.problems) == ({}, ())
-    assert len(gpu.clock_limit_active or ()) == 9
+    assert len(gpu.throttle_active or ()) == 9
 
 
 def test_processes_of_each_board() -> None:

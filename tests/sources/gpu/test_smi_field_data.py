@@ -105,8 +105,8 @@ def _assert_core(gpu: Gpu, path: Path) -> None:
     core = (gpu.architecture, gpu.pci_bus_id, gpu.memory_total_bytes, gpu.temperature_celsius)
     assert None not in core, path.name
     assert gpu.processes is not None, path.name
-    assert gpu.clock_limit_active is not None, path.name
-    assert len(gpu.clock_limit_active) == 9, path.name
+    assert gpu.throttle_active is not None, path.name
+    assert len(gpu.throttle_active) == 9, path.name
     garbage = [name for name in Gpu.__dataclass_fields__ if getattr(gpu, name) == ()]
     assert set(garbage) <= {"processes", "mig_instances"}, path.name
 

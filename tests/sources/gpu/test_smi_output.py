@@ -126,7 +126,7 @@ def test_older_names_of_elements() -> None:
     assert gpu.power_draw_watts == 26.78
     assert gpu.power_limit_watts == 69
     assert gpu.power_limit_range_watts == (("requested", 70.0),)
-    assert dict(gpu.clock_limit_active or ()) == {"sw_power_cap": 1}
+    assert dict(gpu.throttle_active or ()) == {"sw_power_cap": 1}
     assert gpu.board_part_number == "900-2G183-0000-001"
     assert gpu.retired_pages_pending is True
     assert gpu.ecc_errors_total == (("corrected", "volatile", 3.0),)
