@@ -45,9 +45,9 @@ def _fastest_secs(program: Program, path: str) -> float:
 def test_eight_cards_are_on_the_page(node: GpuNode) -> None:
     """A well node shows every card by NVML, fresh."""
     with node.start(**SHORT) as program:
-        page = program.page_with("hw_gpu_temperature_celsius").text
+        page = program.page_with('backend="nvml",reason="ok"').text
         assert page.count("\nhw_gpu_up{") == 8
-        assert 'backend="nvml",reason="ok"' in page
+        assert page.count("\nhw_gpu_temperature_celsius{") == 8
         assert program.get("/node").document["gpu_count"] == 8
         assert program.stop()[0] == 0
 
