@@ -25,11 +25,11 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 run: $(VENV)/installed ## run the exporter on this machine
-	@echo "hw-exporter: http://localhost:$(PORT)/metrics"
+	@echo "hw-exporter: http://localhost:$(PORT)/   (metrics: /metrics)"
+	@echo "  beside it: $(BIN)/hw-exporter status --url localhost:$(PORT)"
 	@exec $(BIN)/hw-exporter run --port $(PORT)
 
 demo: $(VENV)/installed ## run it on a simulated GPU node with incidents
-	@echo "hw-exporter: http://localhost:$(PORT)/metrics"
 	@exec $(BIN)/hw-exporter demo --whole-node --port $(PORT)
 
 test: check ## every check and every test

@@ -300,6 +300,7 @@ class Demo:
     )
     start: int = knob(0, "Second of the script to begin at.", at_least=0, at_most=86400)
     whole_node: bool = knob(False, "Simulate the host around the GPUs as well.")
+    healthy: bool = knob(False, "Nothing goes wrong on it.")
     folder: str = knob(
         "", "Folder for the files of the simulated node; the command demo makes one."
     )

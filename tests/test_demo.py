@@ -1,12 +1,17 @@
 """The command `demo`: the real program on a simulated node."""
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from exporter.commands.demo import plan
+from exporter.config_file import Layer, load
+from exporter.probes.demo.script import FIRST_SECS, INCIDENTS, coming
 from tests.program import Program, wait_for
 
 NAMES_THAT_MUST_STAY = (
@@ -67,6 +72,48 @@ def test_only_the_gpus_are_simulated_unless_more_is_asked_for(tmp_path: Path) ->
         assert 'cpu_model="Demo' not in page
         assert page.count("hw_gpu_up{") == 8
         assert program.stop()[0] == 0
+
+
+def test_something_breaks_within_ten_seconds(tmp_path: Path) -> None:
+    """Whoever tries it need not wait: the script begins six seconds before a GPU is lost."""
+    with _demo(tmp_path) as program:
+        program.first_page()
+        fault = wait_for(lambda: _critical(program), "a critical fault")
+        assert fault["rule"] == "gpu_lost"
+    seconds, incident = coming(FIRST_SECS)[0]
+    assert (seconds, incident.titled(8)) == (6, "GPU 5 falls off the bus")
+
+
+def _critical(program: Program) -> dict[str, Any] | None:
+    faults = program.get("/faults").document["faults"]
+    return next((fault for fault in faults if fault["severity"] == "critical"), None)
+
+
+def test_a_healthy_one_stays_healthy(tmp_path: Path) -> None:
+    """A whole cycle of the script passes without any fault, Xid or event."""
+    with _demo(tmp_path, "--whole-node", "--healthy", "--speed", "400") as program:
+        program.page_with('pod="llama-train-0"')
+        start = program.get("/status").document["collected_at"]
+        wait_for(
+            lambda: program.get("/status").document["collected_at"] >= start + 6 or None,
+            "a cycle of the script",
+        )
+        document = program.get("/faults").document
+        page = program.get("/metrics").text
+    assert (document["healthy"], document["faults"]) == (True, [])
+    assert "hw_gpu_xid_errors_total{" not in page
+    assert "hw_kernel_log_events_total{" not in page
+
+
+def test_the_plan_says_what_comes_when() -> None:
+    """All incidents in their order, or that nothing goes wrong."""
+    config = load([Layer("test", {"demo": {"start": FIRST_SECS, "gpus": 2, "speed": 2.0}})])
+    lines = list(plan(config))
+    assert "http://localhost:8080/" in lines[0]
+    assert re.search(r"in 3 s +GPU 1 falls off the bus \(for 90 s\)", lines[3])
+    assert len(lines) == 3 + len(INCIDENTS)
+    healthy = load([Layer("test", {"demo": {"healthy": True}})])
+    assert list(plan(healthy))[-1] == "Nothing will go wrong on it."
 
 
 def test_a_wrong_number_of_gpus_is_refused(tmp_path: Path) -> None:

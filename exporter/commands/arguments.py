@@ -110,7 +110,8 @@ def _add_run_commands(commands: Commands) -> None:
     demo.add_argument("--gpus", type=int, help="simulated GPUs (8)")
     demo.add_argument("--seed", type=int, help="the same seed shows the same node (1)")
     demo.add_argument("--speed", type=float, help="seconds of the script in one second (1)")
-    demo.add_argument("--start", type=int, help="second of the script to begin at (0)")
+    demo.add_argument("--start", type=int, help="second of the script to begin at (834)")
+    demo.add_argument("--healthy", action="store_true", help="nothing goes wrong")
     demo.add_argument(
         "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
     )

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from exporter.config import Config
 from exporter.probes.demo.files import KERNEL_LOG, NodeFolder
 from exporter.probes.demo.node import DemoNode
+from exporter.probes.demo.script import FIRST_SECS, coming
+from exporter.web.units import duration
 
 INTERVAL_SECS = 5.0
 """Incidents are short: they are looked at more often than hardware is."""
@@ -23,7 +26,7 @@ def simulated(given: dict[str, Any], *, whole_node: bool) -> Iterator[dict[str, 
         folder = Path(name)
         settings: dict[str, Any] = {
             "gpu": {"backend": "demo"},
-            "demo": {**given, "folder": name, "whole_node": whole_node},
+            "demo": {"start": FIRST_SECS, **given, "folder": name, "whole_node": whole_node},
             "metrics": {"collect_interval_secs": INTERVAL_SECS},
         }
         if whole_node:
@@ -45,3 +48,22 @@ def _write_first_files(folder: Path) -> None:
     files = NodeFolder(folder, boottime, with_host=True)
     files.write(node, (), boottime)
     files.close()
+
+
+def plan(config: Config) -> Iterator[str]:
+    """Say what the node is, where to look, and what will go wrong when."""
+    demo = config.demo
+    port = config.server.port
+    where = f"http://localhost:{port}/" if port else "the address in the log below"
+    node = "a node with" if demo.whole_node else "this machine with"
+    yield f"Simulates {node} {demo.gpus} GPUs: open {where}"
+    if port:
+        yield f"  or run: hw-exporter status --url localhost:{port} (top, faults, why, ps, doctor)"
+    if demo.healthy:
+        yield "Nothing will go wrong on it."
+        return
+    yield "What will go wrong:"
+    for secs, incident in coming(demo.start):
+        wait = f"in {duration(secs / demo.speed)}"
+        lasts = duration((incident.ends - incident.starts) / demo.speed)
+        yield f"  {wait:<10} {incident.titled(demo.gpus)} (for {lasts})"

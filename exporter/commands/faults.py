@@ -3,9 +3,11 @@
 from typing import Any
 
 from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.printing import screen_of
 from exporter.commands.readings import Readings, connect, document_in, understood
 from exporter.web.faults_text import faults_text
 from exporter.web.incidents import incidents, verdict
+from exporter.web.status_text import Screen
 
 EXIT_CODES = {"healthy": EXIT_OK, "warning": 1, "critical": 2, "unknown": EXIT_UNKNOWN}
 NPD_EXIT_CODES = {"healthy": 0, "warning": 1, "critical": 1, "unknown": 2}
@@ -35,12 +37,12 @@ def _report(invocation: Invocation, readings: Readings) -> int:
     if options.json:
         print(response.text)
     else:
-        _print(document, readings)
+        _print(document, readings, screen_of(invocation))
     return code
 
 
-def _print(document: dict[str, Any], readings: Readings) -> None:
-    print(faults_text(document), end="")
+def _print(document: dict[str, Any], readings: Readings, screen: Screen) -> None:
+    print("\n".join(screen.finish(faults_text(document).splitlines())))
     unjudged = len(document["unjudged"])
     if unjudged:
         things = "component has" if unjudged == 1 else "components have"

@@ -38,17 +38,27 @@ def print_from(
     if invocation.options.json:
         print(response.text)
     else:
-        print(draw(document, screen_of(invocation)).rstrip("\n"))
+        screen = screen_of(invocation)
+        print("\n".join(screen.finish(draw(document, screen).rstrip("\n").split("\n"))))
     return document
 
 
 def screen_of(invocation: Invocation) -> Screen:
-    """Find out what the terminal shows; NO_COLOR, TERM=dumb and a pipe mean no colour."""
+    """Find out what the terminal shows.
+
+    NO_COLOR, TERM=dumb and a pipe mean no colour; a locale without UTF-8 means ASCII.
+    """
     environment = invocation.environment
     is_terminal = sys.stdout.isatty()
     wants_colour = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Screen(
         columns=shutil.get_terminal_size().columns if is_terminal else COLUMNS,
         colour=is_terminal and wants_colour,
-        unicode=(sys.stdout.encoding or "").lower().replace("-", "") == "utf8",
+        unicode="utf" in _character_set(environment).lower(),
     )
+
+
+def _character_set(environment: Mapping[str, str]) -> str:
+    """Return the locale in force, as locale(7) ranks the variables."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    return next((environment[name] for name in names if environment.get(name)), "")

@@ -18,15 +18,22 @@ def demo(invocation: Invocation) -> int:
     options = invocation.options
     given = {name: getattr(options, name) for name in ("gpus", "seed", "speed", "start")}
     given = {name: value for name, value in given.items() if value is not None}
-    with simulated(given, whole_node=options.whole_node) as settings:
-        return _check_and_run(invocation, settings)
+    given["healthy"] = options.healthy
+    with simulated(given, whole_node=options.whole_node) as tables:
+        return _check_and_run(invocation, tables, announce=True)
 
 
-def _check_and_run(invocation: Invocation, demo_settings: Mapping[str, Any]) -> int:
-    settings = invocation.settings(demo_settings)
+def _check_and_run(
+    invocation: Invocation, demo_tables: Mapping[str, Any], *, announce: bool = False
+) -> int:
+    settings = invocation.settings(demo_tables)
     if invocation.options.check_config:
         print("the configuration is good")
         return EXIT_OK
+    if announce:
+        from exporter.commands.demo import plan  # noqa: PLC0415 - as above
+
+        print("\n".join(plan(settings.config)), flush=True)
     from exporter.running import run as serve  # noqa: PLC0415 - checking needs no server
 
     return serve(settings.config, settings.identity, settings.log_level)

@@ -1,6 +1,7 @@
 """`hw-exporter top`: the status, live; plain escape sequences, so that it works over any ssh."""
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -15,14 +16,25 @@ from typing import Any
 from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, CommandError, Invocation
 from exporter.commands.printing import screen_of
 from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.web.faults_text import incident_lines
 from exporter.web.incidents import incidents
 from exporter.web.status_text import Screen, status_lines, wrap
 
 REFRESH_SECS = 2.0
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 HOME, CLEAR_LINE, CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
-KEYS = {"\x1b[A": "up", "k": "up", "\x1b[B": "down", "j": "down", "\x1b[5~": "back"}
+KEYS = {
+    "\x1bOA": "up",
+    "\x1bOB": "down",
+    "\x1b[A": "up",
+    "k": "up",
+    "\x1b[B": "down",
+    "j": "down",
+    "\x1b[5~": "back",
+}
 KEYS |= {"\x1b[6~": "on", " ": "on", "q": "quit", "\x03": "quit", "\x1b": "all", "0": "all"}
+KEY = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+MAX_TYPED = 64
 HELP = "q quit  arrows scroll  1-9 one fault  0 all"
 
 
@@ -87,7 +99,8 @@ def _loop(invocation: Invocation, readings: Readings) -> None:
         status, problem = _read(readings)
         size = shutil.get_terminal_size()
         _draw(draw(status, problem, view, screen_of(invocation), size.lines))
-        view = view.after(_key(), size.lines - 3)
+        for key in _keys():
+            view = None if view is None else view.after(key, size.lines - 3)
 
 
 def _read(readings: Readings) -> tuple[dict[str, Any] | None, str]:
@@ -105,26 +118,30 @@ def draw(
 ) -> list[str]:
     """Return one screen: the status, or the sentence why there is none, and the keys."""
     foot = screen.paint(HELP, "muted")
-    if status is None:
-        return [
-            *(screen.paint(line, "critical") for line in wrap(problem, screen.columns)),
-            "",
-            foot,
-        ]
-    roots = incidents(status["faults"])
-    if view.fault:
-        chosen = roots[view.fault - 1 : view.fault]
-        status = {**status, "gpus": [], "workloads": [], "unread": [], "faults": _faults_of(chosen)}
-    lines = status_lines(status, screen)
-    if view.fault and view.fault > len(roots):
-        lines = screen.finish([f"there is no fault {view.fault}; there are {len(roots)}"])
     room = max(1, rows - 1)
+    if status is None:
+        lines = [screen.paint(line, "critical") for line in wrap(problem, screen.columns)]
+    else:
+        lines = _lines(status, view, screen)
     first = min(view.offset, max(0, len(lines) - room))
-    return [*lines[first : first + room], foot]
+    shown = lines[first : first + room]
+    return [*shown, *[""] * (room - len(shown)), foot]
 
 
-def _faults_of(roots: list[Any]) -> list[dict[str, Any]]:
-    return [node.fault for root in roots for _, node in root.walk()]
+def _lines(status: dict[str, Any], view: View, screen: Screen) -> list[str]:
+    """Give all lines of what is looked at: the whole status, or one incident with its evidence."""
+    if not view.fault:
+        return status_lines(status, screen)
+    roots = incidents(status["faults"])
+    if view.fault > len(roots):
+        return [f"there is no fault {view.fault}; there are {len(roots)}"]
+    lines = incident_lines(roots[view.fault - 1])
+    return screen.finish(part for line in lines for part in _parts(line, screen.columns))
+
+
+def _parts(line: str, columns: int) -> list[str]:
+    """Cut a line into parts that are as wide as the terminal."""
+    return [line[at : at + columns] for at in range(0, max(1, len(line)), columns)]
 
 
 def _draw(lines: list[str]) -> None:
@@ -132,10 +149,10 @@ def _draw(lines: list[str]) -> None:
     print(f"{HOME}{text}{CLEAR_LINE}{CLEAR_BELOW}", end="", flush=True)
 
 
-def _key() -> str:
-    """Wait for a key until it is time to read again."""
-    try:
-        ready, _, _ = select.select([sys.stdin], [], [], REFRESH_SECS)
-    except InterruptedError:
-        return ""
-    return os.read(sys.stdin.fileno(), 16).decode("ascii", "ignore") if ready else ""
+def _keys() -> list[str]:
+    """Wait for keys until it is time to read again."""
+    ready, _, _ = select.select([sys.stdin], [], [], REFRESH_SECS)
+    if not ready:
+        return []
+    typed = os.read(sys.stdin.fileno(), MAX_TYPED).decode("ascii", "ignore")
+    return KEY.findall(typed) if typed else ["q"]  # the terminal has gone

@@ -8,6 +8,7 @@ from exporter.web.incidents import Node, action_sentence, entity_name, incidents
 
 MAX_NAMES = 4
 MAX_EVIDENCE = 3
+MAX_RAW_CHARS = 240
 
 
 def faults_text(document: dict[str, Any]) -> str:
@@ -49,7 +50,8 @@ def _details(node: Node, *, is_root: bool) -> Iterator[str]:
 def evidence_line(row: dict[str, Any]) -> str:
     """Write one piece of evidence: the kernel's line, else the value beside its limit."""
     if row["raw"]:
-        return str(row["raw"])
+        raw = str(row["raw"])
+        return raw if len(raw) <= MAX_RAW_CHARS else f"{raw[:MAX_RAW_CHARS]}…"
     value = row["value"]
     shown = f"{value:g}" if isinstance(value, float) else f"{value}"
     return f"{row['name']} is {shown}" + (f" ({row['threshold']})" if row["threshold"] else "")

@@ -49,7 +49,7 @@ def status_text(status: dict[str, Any], screen: Screen | None = None) -> str:
 
 def status_lines(status: dict[str, Any], screen: Screen) -> list[str]:
     """Return the lines of the status: verdict, causes, GPUs, workloads, host, what is not read."""
-    parts = (_head, _incidents, gpu_lines, _workloads, _host, _unread)
+    parts = (_head, _incidents, gpu_lines, _workloads, _unread)
     blocks = [list(part(status, screen)) for part in parts]
     lines = [line for block in blocks if block for line in (*block, "")]
     return screen.finish(lines[:-1])
@@ -64,6 +64,7 @@ def _head(status: dict[str, Any], screen: Screen) -> Iterator[str]:
     for line in wrap(verdict["sentence"], screen.columns):
         yield screen.paint(line, verdict["state"])
     yield screen.paint(screen.cut(status["about"]), "muted")
+    yield from _host(status, screen)
 
 
 def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:

@@ -63,6 +63,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
     },
     "docs/demo.md": {
         "hw-exporter demo --gpus 8 --speed 10": Try(stays=True),
+        "hw-exporter demo --healthy": Try(stays=True),
     },
     "docs/faults.md": {
         "hw-exporter rules check my.toml": Try(),

@@ -10,7 +10,6 @@ from exporter.probes.demo.host_files import HostFiles
 from exporter.probes.demo.jobs import JOBS, Job, Running, jobs_of
 from exporter.probes.demo.kernel_words import of_bus, of_gpus, of_host
 from exporter.probes.demo.node import DemoNode, Xid
-from exporter.probes.demo.script import at
 
 TICKS_PER_SEC = os.sysconf("SC_CLK_TCK")
 CHECKPOINT = "root/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
@@ -94,8 +93,8 @@ class NodeFolder:
         first = node.now.secs if self._logged_to is None else self._logged_to
         self._logged_to = node.now.secs + 1
         for secs in range(first, self._logged_to):
-            yield from of_bus(secs, node.cards)
-            yield from of_host(at(secs))
+            yield from of_bus(node.at(secs - 1), node.at(secs), node.cards)
+            yield from of_host(node.at(secs))
 
 
 def _open_kernel_log(path: Path) -> int:

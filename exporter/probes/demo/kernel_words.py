@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from exporter.probes.demo.card import XID_FELL_OFF, XID_LINK, XID_REMAPPED, XID_UNCORRECTABLE, Card
 from exporter.probes.demo.jobs import TRAINING
 from exporter.probes.demo.node import Xid
-from exporter.probes.demo.script import FELL_OFF, SLOW_DISK, SLOW_DISK_NAME, Now, at
+from exporter.probes.demo.script import FELL_OFF, SLOW_DISK, SLOW_DISK_NAME, Now
 
 UNKNOWN_PROCESS = "pid='<unknown>', name=<unknown>"
 TEXTS = {
@@ -29,9 +29,8 @@ def of_gpus(xids: Sequence[Xid]) -> Iterator[str]:
         yield f"NVRM: Xid (PCI:{address}): {xid.code}, {UNKNOWN_PROCESS}, {text}"
 
 
-def of_bus(secs: int, cards: Sequence[Card]) -> Iterator[str]:
+def of_bus(before: Now, now: Now, cards: Sequence[Card]) -> Iterator[str]:
     """The kernel's lines about the link of a GPU that falls off the bus, and comes back."""
-    before, now = at(secs - 1), at(secs)
     for card in cards:
         was_down, is_down = (
             moment.of_gpu(FELL_OFF, card.index, len(cards)) is not None for moment in (before, now)

@@ -7,7 +7,7 @@ from typing import Any
 from exporter.probes.demo.card import Card
 from exporter.probes.demo.card_reading import identity, reading
 from exporter.probes.demo.jobs import running_on
-from exporter.probes.demo.script import Now, at
+from exporter.probes.demo.script import INCIDENTS, Now, at
 
 DRIVER_VERSION, CUDA_VERSION = "570.124.06", "12.8"
 MAX_GPUS = 16
@@ -23,13 +23,21 @@ class Xid:
 
 
 class DemoNode:
-    """`gpus` cards that do and suffer what the script says; `speed` is its seconds per second."""
+    """`gpus` cards that do and suffer what the script says; `speed` is its seconds per second.
 
-    def __init__(self, gpus: int, seed: int, speed: float) -> None:
+    A healthy one works as the script says, and nothing goes wrong on it.
+    """
+
+    def __init__(self, gpus: int, seed: int, speed: float, *, is_healthy: bool = False) -> None:
+        self._incidents = () if is_healthy else INCIDENTS
         self.cards = tuple(Card(index, gpus, seed) for index in range(gpus))
-        self.now: Now = at(0)
+        self.now: Now = self.at(0)
         self._speed = speed
         self._next_secs = 0
+
+    def at(self, secs: int) -> Now:
+        """Return what is wrong at this second of the script."""
+        return at(secs, self._incidents)
 
     def advance_to(self, secs: float) -> Sequence[Xid]:
         """Let the script go on to this second; the Xids on the way."""
@@ -38,7 +46,7 @@ class DemoNode:
         )
 
     def _step(self, secs: int) -> Iterator[Xid]:
-        self.now = at(secs)
+        self.now = self.at(secs)
         self._next_secs = secs + 1
         for card in self.cards:
             running = running_on(card.index, len(self.cards), self.now)

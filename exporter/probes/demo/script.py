@@ -25,15 +25,20 @@ class Incident:
     name: str
     starts: int
     ends: int
+    title: str
     gpu: int = 0
+
+    def titled(self, gpus: int) -> str:
+        """Say what goes wrong on a node with so many GPUs."""
+        return self.title.format(gpu=self.gpu % gpus)
 
 
 INCIDENTS = (
-    Incident(OVERHEATING, 60, 330, gpu=2),
-    Incident(ECC_BURST, 420, 750, gpu=1),
-    Incident(FELL_OFF, 840, 1020, gpu=5),
-    Incident(LINK_ERRORS, 1110, 1320, gpu=3),
-    Incident(SLOW_DISK, 1410, 1620),
+    Incident(OVERHEATING, 60, 330, "GPU {gpu} overheats and slows down", gpu=2),
+    Incident(ECC_BURST, 420, 750, "GPU {gpu} has memory errors, then needs a reset", gpu=1),
+    Incident(FELL_OFF, 840, 1020, "GPU {gpu} falls off the bus", gpu=5),
+    Incident(LINK_ERRORS, 1110, 1320, "NVLink errors on GPU {gpu}, a link goes down", gpu=3),
+    Incident(SLOW_DISK, 1410, 1620, "a training waits for a disk that does not answer"),
 )
 
 
@@ -56,8 +61,18 @@ class Now:
         return next((lasted for found, lasted in self.lasting if found.name == name), None)
 
 
-def at(secs: int) -> Now:
-    """What is wrong at this second since the start."""
+FIRST_SECS = 834
+"""Where a demo begins unless it is told: six seconds later a GPU falls off the bus."""
+
+
+def at(secs: int, incidents: tuple[Incident, ...] = INCIDENTS) -> Now:
+    """Return what is wrong at this second since the start."""
     moment = secs % CYCLE_SECS
-    lasting = ((it, moment - it.starts) for it in INCIDENTS if it.starts <= moment < it.ends)
+    lasting = ((it, moment - it.starts) for it in incidents if it.starts <= moment < it.ends)
     return Now(secs, tuple(lasting))
+
+
+def coming(start: int) -> list[tuple[int, Incident]]:
+    """List the incidents of one cycle in their order, each with the seconds until it begins."""
+    waits = (((it.starts - start) % CYCLE_SECS, it) for it in INCIDENTS)
+    return sorted(waits, key=lambda pair: pair[0])

@@ -75,8 +75,9 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=0, help="second of the script to begin at")
     parser.add_argument("--folder", type=Path, help="where the files of the node are kept")
     parser.add_argument("--whole-node", action="store_true", help="those of the host as well")
+    parser.add_argument("--healthy", action="store_true", help="nothing goes wrong")
     options = parser.parse_args()
-    node = DemoNode(options.gpus, options.seed, options.speed)
+    node = DemoNode(options.gpus, options.seed, options.speed, is_healthy=options.healthy)
     node.advance_to(options.start)
     folder = None
     if options.folder is not None:

@@ -190,6 +190,7 @@ def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
     argv += [f"--start={demo.start}"]
     argv += [f"--folder={demo.folder}"] if demo.folder else []
     argv += ["--whole-node"] if demo.whole_node else []
+    argv += ["--healthy"] if demo.healthy else []
     return Command(tuple(argv), environment, with_input=True)
 
 
