@@ -3,11 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8080
-PROMETHEUS ?= http://localhost:9090
 IMAGE ?= hw-exporter
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs pictures bench bench-faults soak image lock audit sbom clean
+.PHONY: help run demo test check format golden docs bench bench-faults soak image lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +40,7 @@ check: $(VENV)/installed-dev ## format, lint, types, layers, generated files, kn
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.docs --check
-	$(BIN)/python -m tools.audit
+	$(BIN)/python -m tools.release.audit
 
 format: $(VENV)/installed-dev ## format the code
 	$(BIN)/ruff format .
@@ -52,9 +51,6 @@ golden: $(VENV)/installed-dev ## rewrite the expected pages; read the diff
 
 docs: $(VENV)/installed-dev ## rewrite the generated documents and config/default.toml
 	$(BIN)/python -m tools.docs
-
-pictures: $(VENV)/installed-dev ## draw the dashboards from what PROMETHEUS=URL answers; into build/pictures
-	$(BIN)/python -m tools.preview --prometheus $(PROMETHEUS)
 
 bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
 	$(BIN)/python -m bench
@@ -72,13 +68,13 @@ image: ## build the container image with the engine that works here
 	  $(ENGINE_OPTIONS) --build-arg VERSION=$$(cat VERSION) --tag $(IMAGE):$$(cat VERSION) .
 
 lock: $(VENV)/installed-dev ## pin the image's packages anew
-	$(BIN)/python -m tools.lock
+	$(BIN)/python -m tools.release.lock
 
 audit: $(VENV)/installed-dev ## ask for known vulnerabilities of the locked packages
-	$(BIN)/python -m tools.audit
+	$(BIN)/python -m tools.release.audit
 
 sbom: $(VENV)/installed-dev ## write build/hw-exporter.cdx.json: packages, versions, hashes, licences
-	$(BIN)/python -m tools.sbom
+	$(BIN)/python -m tools.release.sbom
 
 clean: ## remove what was built
 	rm -rf $(VENV) .cache build dist *.egg-info

@@ -10,6 +10,7 @@ from bench.figures import measured, write
 RESULTS = Path(__file__).parent / "results"
 TROUBLES = {
     "attacks": troubles.attacks,
+    "floods": troubles.floods,
     "driver": troubles.driver,
     "kernel-log": troubles.kernel_log,
     "stops": troubles.stops,

@@ -32,9 +32,13 @@ from tests.attacks import (
     scrape,
     send_garbage,
 )
+from tests.fakes.certificates import Authority
+from tests.flood import flooding
 from tests.hostile import FORGED, HostileNode
+from tests.memory_group import MemoryGroup
 from tests.program import Program, exchange, wait_for
 
+HANDSHAKES_FAILED = "hw_exporter_http_tls_handshakes_failed_total"
 XID = "NVRM: Xid (PCI:0000:18:00): 79, pid=41000, name=python, GPU has fallen off the bus."
 NOISE = "eth0: renamed from veth12ab"
 DRIVER_TROUBLES = (
@@ -61,10 +65,11 @@ class Size:
     each_trouble_secs: float
     all_at_once_secs: float
     stops: int
+    flood_secs: float
 
 
-FULL = Size(10_000, 10_000, 60, 20_000, 15, 600, 20)
-SMALL = Size(500, 500, 5, 200, 3, 20, 4)
+FULL = Size(10_000, 10_000, 60, 20_000, 15, 600, 20, 600)
+SMALL = Size(500, 500, 5, 200, 3, 20, 4, 20)
 
 
 @contextmanager
@@ -142,6 +147,42 @@ def _is_torn(page: str) -> bool:
         pages.value(page, f"hw_memory_{name}_bytes") for name in ("used", "available", "total")
     )
     return (used or 0) + (free or 0) != total
+
+
+def floods(folder: Path, size: Size) -> Iterator[Figure]:
+    """Half requests by the thousand, and TLS handshakes in a pod's memory."""
+    with Program(folder / "flooded", {"metrics": {"collect_interval_secs": 1.0}}) as program:
+        program.first_page()
+        with Watch(program) as watch, flooding("half", program.port, 11_000, 1e5, 3600):
+            time.sleep(size.flood_secs / 10)
+        worst = max(watch.seen.healths) * 1000
+        yield Figure("11,000 half requests: longest /healthz", worst, "ms", 1000)
+    yield from watch.figures("11,000 half requests")
+    yield from _handshakes(folder, size)
+
+
+def _handshakes(folder: Path, size: Size) -> Iterator[Figure]:
+    (folder / "tls").mkdir(parents=True)
+    pair = Authority(folder / "tls").sign("server")
+    environment = {
+        "APP__SERVER__TLS__CERT_FILE": str(pair.cert),
+        "APP__SERVER__TLS__KEY_FILE": str(pair.key),
+    }
+    changes = {"metrics": {"collect_interval_secs": 1.0}}
+    group = MemoryGroup(256 * MIB)
+    with Program(folder / "greeted", changes, environment=environment) as program:
+        group.take(program.process.pid)
+        program.first_page()
+        with Watch(program) as watch, flooding("greeting", program.port, 5000, 1000, 3600):
+            time.sleep(size.flood_secs)
+        time.sleep(size.flood_secs / 10)
+        pss = use(program.process.pid).pss_bytes / MIB
+        failed = pages.total(program.get("/metrics").text, HANDSHAKES_FAILED)
+        yield Figure("TLS handshakes, 1,000 a second: failed", failed)
+        yield Figure("TLS handshakes: PSS a minute later", pss, "MiB", 96)
+        yield Figure("TLS handshakes in 256 MiB: killed", group.kills(), budget=0)
+    yield from watch.figures("TLS handshakes")
+    group.close()
 
 
 def driver(folder: Path, size: Size) -> Iterator[Figure]:

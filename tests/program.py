@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -114,7 +115,7 @@ class Program:
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
         """The answer to a request; `Accept_Encoding="gzip"` is a header."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECS)
+        connection = self._connection()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             connection.request(method, path, headers=named)
@@ -172,9 +173,19 @@ class Program:
             for pid in (thread / "children").read_text().split()
         ]
 
+    def _connection(self) -> http.client.HTTPConnection:
+        """A connection as the program speaks; its certificate is not looked at."""
+        port, text = self.port, self.log_file.read_text()
+        if "listening on https:" not in text:
+            return http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECS)
+        context = ssl._create_unverified_context()  # noqa: S323 - a certificate of this test
+        return http.client.HTTPSConnection(
+            "127.0.0.1", port, timeout=PATIENCE_SECS, context=context
+        )
+
     def _listening_port(self) -> int | None:
         assert self.process.poll() is None, f"it has ended: {self.log_file.read_text()}"
-        found = re.search(r"listening on http://[^ \"]*:(\d+)", self.log_file.read_text())
+        found = re.search(r"listening on https?://[^ \"]*:(\d+)", self.log_file.read_text())
         return int(found[1]) if found else None
 
 

@@ -1,9 +1,7 @@
 """The real program where memory is short: in a control group of 128 MiB."""
 
 import asyncio
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,52 +9,18 @@ import pytest
 
 from tests.attacks import HALF, at_once, connect, deaf_client, is_closed, scrape, send_garbage
 from tests.fakes.nvml_library import NvmlLibrary
+from tests.memory_group import MemoryGroup
 from tests.program import Program
 
 LIMIT_BYTES = 128 * 1024 * 1024
-GROUPS = Path("/sys/fs/cgroup")
 CAPTURE = "h100x8.scenario"
-
-
-class MemoryGroup:
-    """A control group for memory below our own, of either version."""
-
-    def __init__(self) -> None:
-        rows = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-        ours = {controllers: path for _, controllers, path in rows}
-        self._is_old = "memory" in ours
-        parent = GROUPS / "memory" / ours["memory"].lstrip("/") if self._is_old else GROUPS
-        if not self._is_old:
-            parent /= ours.get("", "/").lstrip("/")
-        self.folder = parent / "hw-exporter-test"
-        self.folder.mkdir()
-        limit = "memory.limit_in_bytes" if self._is_old else "memory.max"
-        (self.folder / limit).write_text(str(LIMIT_BYTES))
-
-    def take(self, pid: int) -> None:
-        """Put a process, and what it will start, into the group."""
-        (self.folder / "cgroup.procs").write_text(str(pid))
-
-    def kills(self) -> int:
-        """How often the kernel killed for want of memory here."""
-        file = self.folder / ("memory.oom_control" if self._is_old else "memory.events")
-        rows = dict(line.split() for line in file.read_text().splitlines())
-        return int(rows["oom_kill"])
-
-    def close(self) -> None:
-        """Remove the group as soon as nobody is in it any more."""
-        for _ in range(200):
-            with suppress(OSError):
-                self.folder.rmdir()
-                return
-            time.sleep(0.05)
 
 
 @pytest.fixture
 def memory_group() -> Iterator[MemoryGroup]:
     """A group of 128 MiB; skipped where none can be made."""
     try:
-        group = MemoryGroup()
+        group = MemoryGroup(LIMIT_BYTES)
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error.strerror}")
     yield group

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
-from tools.dashboard_pages import DASHBOARDS
-from tools.dashboards import to_json
+from tools.dashboards.document import to_json
+from tools.dashboards.pages import DASHBOARDS
 
 RULES = Path(__file__).resolve().parent.parent / "deploy/prometheus"
 

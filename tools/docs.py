@@ -20,8 +20,8 @@ from exporter.faults.rules.page import rules_page
 from exporter.sources.kernel_log.patterns.meanings import kernel_log_page
 from tests.scoreboard.table import reliability_page
 from tools.alerts import alerts_page, prometheus_rule
-from tools.dashboard_pages import DASHBOARDS
-from tools.dashboards import config_maps, to_json
+from tools.dashboards.document import config_maps, to_json
+from tools.dashboards.pages import DASHBOARDS
 from tools.rights import rights_page
 from tools.sizing import sizing_page
 

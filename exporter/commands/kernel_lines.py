@@ -21,7 +21,7 @@ class KernelLines:
     def events(self, text: str, boottime: float) -> Iterable[Event]:
         """The events in these lines, printed at this boot time in seconds."""
         for line in text.split("\n"):
-            self._intake.take(Record(4, None, boottime, line.encode(), is_escaped=False))
+            self._intake.take(Record(4, None, boottime, line.encode()))
         self._intake.settle()
         new = [e for e in self._intake.tally.ring.events() if e.number > self._last]
         self._last = self._intake.tally.number

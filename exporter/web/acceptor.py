@@ -8,13 +8,13 @@ import asyncio
 import errno
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
 from exporter.web.listening import BACKLOG
 
-ACCEPTED_AT_ONCE = 64
+ACCEPTED_AT_ONCE = 256
 """So many clients are accepted before everybody else gets a turn."""
 
 RETRY_SECS = 0.1
@@ -46,7 +46,7 @@ class _Waiting:
     sock: socket.socket
     peer: str
     expires_at: float
-    data: bytearray = field(default_factory=bytearray)
+    data: bytes = b""
 
 
 class Server(Protocol):
@@ -80,6 +80,7 @@ class Acceptor:
         self._of_peer: dict[str, dict[_Waiting, None]] = {}
         self._greediest = ""
         self._bytes = 0
+        self._buffer = memoryview(bytearray(MAX_FIRST_BYTES))
         self._sweep: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -160,21 +161,21 @@ class Acceptor:
     def _receive(self, waiting: _Waiting) -> bool:
         """Take what has come; return whether there is more to wait for."""
         try:
-            data = waiting.sock.recv(MAX_FIRST_BYTES)
+            count = waiting.sock.recv_into(self._buffer)
         except (BlockingIOError, InterruptedError):
             return True
         except OSError:
             self._drop(waiting)
             return False
         before = len(waiting.data)
-        waiting.data += data
-        self._bytes += len(data)
+        waiting.data += self._buffer[:count]
+        self._bytes += count
         is_complete = _is_tls_record if self._server.is_tls() else _is_http_head
-        if waiting.data and (not data or is_complete(waiting.data, before)):
-            self._release(waiting)
-            self._server.take(waiting.sock, waiting.peer, bytes(waiting.data))
-        elif not data or self._is_greedy(waiting):
+        if not count or self._is_greedy(waiting):
             self._drop(waiting)
+        elif is_complete(waiting.data, before):
+            self._release(waiting)
+            self._server.take(waiting.sock, waiting.peer, waiting.data)
         else:
             return True
         return False
@@ -210,14 +211,14 @@ def network_of(address: str) -> str:
     return address
 
 
-def _is_http_head(data: bytearray, before: int) -> bool:
+def _is_http_head(data: bytes, before: int) -> bool:
     """Whether the head of the request is here, or what has come cannot be one."""
     is_request = data[:1].isupper()  # as each method is
     end = data.find(b"\r\n\r\n", max(0, before - 3))
     return not is_request or end >= 0 or len(data) >= MAX_FIRST_BYTES
 
 
-def _is_tls_record(data: bytearray, _: int) -> bool:
+def _is_tls_record(data: bytes, _: int) -> bool:
     """Whether the first record is here, or what has come is no handshake."""
     if data[0] != TLS_HANDSHAKE:
         return True

@@ -62,6 +62,10 @@ class GuardedServer(Server):
 
     def take(self, sock: socket.socket, peer: str, first: bytes) -> None:
         """Serve a client that has sent these first bytes of a request or of a handshake."""
+        if len(self._beginning) >= self.limits.max_connections:
+            self.turned_away(because_full=True)
+            sock.close()
+            return
         loop = asyncio.get_running_loop()
         protocol = self._protocol(peer, first)
         task = loop.create_task(loop.connect_accepted_socket(lambda: protocol, sock))

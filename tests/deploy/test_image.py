@@ -125,7 +125,7 @@ def test_every_locked_package_has_hashes_and_no_host() -> None:
 
 def test_the_lock_holds_what_the_project_asks_for() -> None:
     """Every dependency of the project is pinned; run `make lock` after changing one."""
-    from tools.lock import requirements  # noqa: PLC0415 - only this test needs the tool
+    from tools.release.lock import requirements  # noqa: PLC0415 - only this test needs the tool
 
     for name, wanted in requirements().items():
         pinned = set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
@@ -136,7 +136,7 @@ def test_the_lock_holds_what_the_project_asks_for() -> None:
 
 def test_the_bill_of_materials_lists_every_pin() -> None:
     """Every locked package is a component with version, hashes and what is known of its licence."""
-    from tools.sbom import bill_of_materials, pins  # noqa: PLC0415 - only this test needs it
+    from tools.release.sbom import bill_of_materials, pins  # noqa: PLC0415 - only this test needs it
 
     document = bill_of_materials("1.2.3", {"aiohttp": "Apache-2.0 AND MIT"})
     listed = {item["name"]: item for item in document["components"]}

@@ -105,7 +105,7 @@ class Intake:
         elif record.is_from_user and not self._accept_user_records:
             return
         if self._table.may_match(record.body):
-            self._look_at(record.lines(), record.stamp)
+            self._look_at(record)
 
     def reject(self, reason: str) -> None:
         """Count something that was read and is no record."""
@@ -144,11 +144,10 @@ class Intake:
             self.tally.lost += max(0, record.sequence - before.sequence - 1)
         self.position = Position(record.sequence, record.stamp)
 
-    def _look_at(self, lines: Iterable[str], stamp: float) -> None:
-        for line in lines:
-            match = self._table.match(line)
-            if match is not None:
-                self._finish(self._joiner.take(match, stamp, line))
+    def _look_at(self, record: Record) -> None:
+        is_one_print = record.sequence is not None
+        for match in self._table.matches(record.text(), is_one_print=is_one_print):
+            self._finish(self._joiner.take(match, record.stamp, match.line))
 
     def _finish(self, messages: Iterable[Message]) -> None:
         is_new = self._history_until is None

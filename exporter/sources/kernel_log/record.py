@@ -6,62 +6,39 @@ printable are written `\xNN`. syslog(2) gives lines `<prefix>[seconds.micros] te
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-MAX_LINE_CHARS = 2048
-"""More of a line is not looked at; the kernel's own limit is about 1,000."""
-
-MAX_SUB_LINES = 16
-"""More lines of one record are not looked at."""
-
-_KMSG = re.compile(rb"(\d{1,9}),(\d{1,19}),(\d{1,19}),[^;\n]{0,200};([^\n]*)")
+_KMSG = re.compile(rb"(\d{1,9}),(\d{1,19}),(\d{1,19}),([^,;\n]{0,8})[^;\n]{0,200};([^\n]*)")
 _ESCAPE = re.compile(rb"\\x([0-9a-fA-F]{2})")
-_SYSLOG = re.compile(r"<(\d{1,9})>\[ *(\d{1,12})\.(\d{1,6})\](?:\[ *[TC]\d+\])? ?(.*)")
-_SYSLOG_MORE = re.compile(r"<\d{1,9}>")
-_FIRST_WORD = re.compile(r"[^ :\[(]*")
+_SYSLOG = re.compile(rb"<(\d{1,9})>\[ *(\d{1,12})\.(\d{1,6})\](?:\[ *[TC]\d+\])? ?(.*)")
 
 
 class Record(NamedTuple):
     r"""One record of the kernel log, its text still as it was read.
 
     `prefix` is facility x 8 + level; `stamp` counts seconds since boot without suspended time;
-    `sequence` is None where the layout has none; `is_escaped` tells whether `\xNN` is to be read.
+    `sequence` is None where syslog(2) gave it: then `\xNN` is no escape, and the lines may be
+    those of several records with one stamp. `is_continuation` is the kernel's flag `c`.
     """
 
     prefix: int
     sequence: int | None
     stamp: float
     body: bytes
-    is_escaped: bool = True
+    is_continuation: bool = False
 
     @property
     def is_from_user(self) -> bool:
         """Whether a program wrote it; the kernel gives such records a facility other than 0."""
         return self.prefix >= 8  # noqa: PLR2004 - facility 0 is prefix 0 to 7
 
-    def lines(self) -> list[str]:
-        """The lines to look at: the first, and those after it that may be believed.
-
-        A line feed inside a record may come from a name that a tenant chose (a process, a file),
-        so a further line is believed only when it repeats the first word of the record, as the
-        NVIDIA driver's own messages of several lines do.
-        """
+    def text(self) -> str:
+        """Decode the text; it may hold line feeds."""
         body = self.body
-        if self.is_escaped and b"\\" in body:
+        if self.sequence is not None and b"\\" in body:
             body = _ESCAPE.sub(lambda found: bytes((int(found[1], 16),)), body)
-        first, *others = body.decode("utf-8", "replace").split("\n", MAX_SUB_LINES)
-        lines = [first[:MAX_LINE_CHARS]]
-        if others:
-            word = first_word(first)
-            lines += [line[:MAX_LINE_CHARS] for line in others if word and first_word(line) == word]
-        return lines
-
-
-def first_word(text: str) -> str:
-    """What a line starts with, up to a space, a colon or a bracket: `NVRM`, `pcieport`."""
-    found = _FIRST_WORD.match(text)
-    return found[0] if found else ""
+        return body.decode("utf-8", "replace")
 
 
 def parse_kmsg(data: bytes) -> Record | None:
@@ -69,8 +46,8 @@ def parse_kmsg(data: bytes) -> Record | None:
     match = _KMSG.match(data)
     if match is None:
         return None
-    prefix, sequence, micros, body = match.groups()
-    return Record(int(prefix), int(sequence), int(micros) / 1e6, body)
+    prefix, sequence, micros, flags, body = match.groups()
+    return Record(int(prefix), int(sequence), int(micros) / 1e6, body, b"c" in flags)
 
 
 def properties(data: bytes) -> Mapping[str, str]:
@@ -101,34 +78,32 @@ def split_kmsg(data: bytes) -> tuple[list[bytes], bytes]:
     return records, rest
 
 
-def parse_syslog(data: bytes) -> Iterator[Record]:
-    """The records in what syslog(2) gave; lines without a time stamp are left out.
+def parse_syslog(data: bytes) -> list[Record]:
+    """The lines that syslog(2) gave, each as a record; those without a time stamp are left out.
 
-    A print of several lines comes as several lines with one stamp. So a line with the stamp of
-    the line before it is taken as a part of that record, unless it starts with the same word:
-    then it is a record of its own (a burst within one microsecond).
+    A line feed in a text makes a further line with the stamp of the first; bytes without a head
+    belong to the line before them.
     """
-    record: Record | None = None
-    for line in data.decode("utf-8", "replace").split("\n"):
-        match = _SYSLOG.match(line)
+    records: list[Record] = []
+    for line in data.split(b"\n"):
+        match = _SYSLOG.fullmatch(line)
         if match is None:
-            if record is not None and line and _SYSLOG_MORE.match(line) is None:
-                record = record._replace(body=record.body + b"\n" + line.encode())
             continue
         prefix, seconds, micros, text = match.groups()
-        stamp = int(seconds) + int(micros.ljust(6, "0")) / 1e6
-        if record is not None and record.stamp == stamp and not _is_new(record, text):
-            record = record._replace(body=record.body + b"\n" + text.encode())
+        stamp = int(seconds) + int(micros.ljust(6, b"0")) / 1e6
+        records.append(Record(int(prefix), None, stamp, text, is_continuation=True))
+    return records
+
+
+def join_lines(lines: Iterable[Record]) -> Iterator[Record]:
+    """Put the lines of syslog(2) that may be of one record together: one stamp, one prefix."""
+    record: Record | None = None
+    for line in lines:
+        if record is not None and (record.stamp, record.prefix) == (line.stamp, line.prefix):
+            record = record._replace(body=record.body + b"\n" + line.body)
             continue
         if record is not None:
             yield record
-        record = Record(int(prefix), None, stamp, text.encode(), is_escaped=False)
+        record = line
     if record is not None:
         yield record
-
-
-def _is_new(record: Record, text: str) -> bool:
-    """Whether the text starts a record of its own although its stamp is that of `record`."""
-    word = first_word(text)
-    head = first_word(record.body.decode("utf-8", "replace"))
-    return bool(word) and word == head

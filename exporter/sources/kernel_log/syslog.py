@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from exporter.sources.kernel_log.pipeline import Intake
-from exporter.sources.kernel_log.record import Record, parse_syslog
+from exporter.sources.kernel_log.record import Record, join_lines, parse_syslog
 
 READ_ALL = 3
 SIZE_BUFFER = 10
@@ -43,11 +43,11 @@ class SyslogRing:
     def look(self) -> "Look":
         """What is new since the last look; all of the ring at the first. Raises OSError."""
         if self._last is not None:
-            look = _since(self._last, list(parse_syslog(self._call(READ_ALL, TAIL_BYTES))))
+            look = _since(self._last, parse_syslog(self._call(READ_ALL, TAIL_BYTES)))
             if not look.has_overrun:
                 return self._remembered(look)
         size = min(int(self._call(SIZE_BUFFER, 0)), MAX_RING_BYTES)
-        records = list(parse_syslog(self._call(READ_ALL, size)))
+        records = parse_syslog(self._call(READ_ALL, size))
         if self._last is None:
             return self._remembered(Look(records, _last_of(records), has_overrun=False))
         return self._remembered(_since(self._last, records))
@@ -77,7 +77,7 @@ def feed(look: Look, intake: Intake) -> None:
     """Hand what is new to the intake; an overrun counts as one lost record, a lower bound."""
     if look.has_overrun:
         intake.lose(1)
-    for record in look.records:
+    for record in join_lines(look.records):
         intake.take(record)
 
 

@@ -41,10 +41,10 @@ def test_the_first_look_gives_all_and_the_next_what_is_new() -> None:
     assert ring.look().records == []
     kernel.print(1.0, "a")
     kernel.print(2.0, "b")
-    assert [r.lines()[0] for r in ring.look().records] == ["a", "b"]
+    assert [r.text() for r in ring.look().records] == ["a", "b"]
     assert ring.look().records == []
     kernel.print(3.0, "c")
-    assert [r.lines()[0] for r in ring.look().records] == ["c"]
+    assert [r.text() for r in ring.look().records] == ["c"]
 
 
 def test_the_same_line_twice_in_one_microsecond_is_two_records() -> None:

@@ -6,6 +6,7 @@ and mm/memory-failure.c from 4.15 to 6.16.
 
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
+    Chosen,
     Fields,
     Kind,
     Role,
@@ -158,7 +159,7 @@ _MEMORY = (
         "EDAC MC",
         rx(
             r"EDAC MC(?P<controller>\d{1,4}): (?P<count>\d{1,10}) (?P<error_type>CE|UE) "
-            r"(?P<text>.{0,200}?) ?\bon (?P<dimm>[^(]{1,200})(?:\(|$)"
+            r"(?P<text>[^\[]{0,200}?) ?\bon (?P<dimm>[^(]{1,200})(?:\(|$)"
         ),
         _edac_subject,
         refine=_refine_edac,
@@ -177,9 +178,10 @@ _MEMORY = (
         "due to hardware memory corruption",
         rx(
             r"Memory failure: 0x(?P<pfn>[0-9a-f]{1,16}): (?:Sending SIGBUS to|Killing) "
-            r"(?P<name>.{1,64}):(?P<pid>\d{1,10}) due to hardware memory corruption"
+            r"(?P<name>@COMM@):(?P<pid>\d{1,10}) due to hardware memory corruption"
         ),
         on_node,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "page_offline",

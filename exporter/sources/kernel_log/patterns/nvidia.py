@@ -7,6 +7,7 @@ line has no function.
 from exporter.model.event import EventType
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
+    Chosen,
     Fields,
     Kind,
     Role,
@@ -42,6 +43,7 @@ _XIDS = (
         rx(_ATTRIBUTION + r"(?P<code>154), (?P<text>.*GPU recovery action changed.*)"),
         GPU,
         refine=refine_recovery,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "xid",
@@ -49,6 +51,7 @@ _XIDS = (
         rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s*(?:,\s*(?P<text>.*))?$"),
         _xid_subject,
         refine=refine_xid,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "xid_rate_limited",
@@ -87,6 +90,7 @@ _GPU_STATE = (
         GPU,
         role=Role.START,
         needs="form",
+        is_head=True,
     ),
     Kind(
         "gpu_lost",
@@ -140,7 +144,7 @@ _GPU_STATE = (
     Kind(
         "gpu_power_missing",
         "power cables",
-        rx(r"NVRM: (?:GPU (?P<pci>@PCI@): )?.{0,40}does not have the necessary power cables"),
+        rx(r"NVRM: (?:GPU (?P<pci>@PCI@): )?[^\[]{0,40}does not have the necessary power cables"),
         GPU,
     ),
     Kind(
@@ -177,11 +181,13 @@ _DRIVER = (
         "driver_version_mismatch",
         "API mismatch",
         rx(
-            r"NVRM: API mismatch: the client (?:'(?P<client>.{1,64}?)' \(pid (?P<pid>\d+)\)"
+            r"NVRM: API mismatch: the client (?:'(?P<client>@COMM@?)' \(pid (?P<pid>\d+)\)"
             rf"|has the version (?P<client_version>{_VERSION}))"
         ),
         on_node,
         role=Role.START,
+        chosen=(Chosen.COMM,),
+        is_head=True,
     ),
     Kind(
         "driver_version_mismatch",
@@ -203,11 +209,16 @@ _DRIVER = (
         rx(rf"NVRM: loading NVIDIA UNIX .{{0,40}}?Kernel Module.{{0,40}}? (?P<version>{_VERSION})"),
         on_node,
     ),
-    Kind("driver_no_memory", "NV_ERR_NO_MEMORY", rx(r"NVRM: .{0,900}?NV_ERR_NO_MEMORY"), on_node),
+    Kind(
+        "driver_no_memory",
+        "NV_ERR_NO_MEMORY",
+        rx(r"NVRM: [^\[]{0,900}\[?NV_ERR_NO_MEMORY"),
+        on_node,
+    ),
     Kind(
         "peermem_error",
         "nvidia-peermem",
-        rx(r"nvidia-peermem\b.{0,80}?ERROR detected invalid context"),
+        rx(r"nvidia-peermem(?:| \w{1,64}:\d{1,6}|:) ERROR detected invalid context"),
         on_node,
     ),
 )
@@ -260,9 +271,11 @@ SEGFAULT = Kind(
     "segfault",
     "segfault at",
     rx(
-        r"(?P<name>.{1,64}?)\[(?P<pid>\d{1,10})\]: segfault at [0-9a-f]+ ip [0-9a-f]+ "
-        r"sp [0-9a-f]+ error [0-9a-f]+(?: in (?P<library>[^\[]{1,255})\[)?"
+        r"(?P<name>@COMM@?)\[(?P<pid>\d{1,10})\]: segfault at [0-9a-f]+ ip [0-9a-f]+ "
+        r"sp [0-9a-f]+ error [0-9a-f]+(?: in (?P<library>.{1,255})\[[0-9a-f,]{1,40}\+[0-9a-f]+\])?"
+        r"(?: likely on CPU \d+ \(core \d+, socket \d+\))?\s*$"
     ),
     on("process", "pid"),
     EventType.PROCESS_STATE,
+    chosen=(Chosen.COMM, Chosen.FILE),
 )

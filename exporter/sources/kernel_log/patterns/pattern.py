@@ -19,6 +19,44 @@ NODE: Subject = ("node", "")
 PCI = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 """A PCI address in a pattern."""
 
+LINE_FEED = "\ufffd"
+"""What stands for a line feed in the text of a record that is one line to us."""
+
+LINE_FEED = "\ufffd"
+"""What stands for a line feed in the text of a record that is one line to us."""
+
+COMM = ".{1,15}"
+"""The name of a process in a pattern (TASK_COMM_LEN less the zero)."""
+
+
+class Chosen(Enum):
+    """Words of kernel lines that a tenant chooses, and why that gains nothing."""
+
+    COMM = (
+        "the name of a process",
+        (
+            "15 bytes; it is shown as a name, and no rule compares it; the pid beside it is the "
+            "kernel's own"
+        ),
+    )
+    FILE = ("the name of a file", "it is shown, and no rule compares it")
+    CGROUP = (
+        "the names of control groups below its own",
+        "a path that can be read in two ways names no pod",
+    )
+    SERVER = (
+        "the name of a server that is mounted for it",
+        "the event is about a server of that name, which only its own mounts use",
+    )
+    INTERFACE = (
+        "the name of an interface in its own network namespace",
+        "the event needs a defect of the kernel to be printed at all",
+    )
+
+    def __init__(self, what: str, why_harmless: str) -> None:
+        self.what = what
+        self.why_harmless = why_harmless
+
 
 class Role(Enum):
     """What a line does to the event it belongs to."""
@@ -39,6 +77,8 @@ class Kind:
     is cheap. The pattern is anchored at the start of the line and needs linear time. A line joins
     an open event only when the field `same` is equal in both (or said by one only) and the event
     does not have the field `once` yet. An event without the field `needs` is not one.
+    `chosen` names the words that a tenant can choose. `is_head` tells that the driver prints
+    further lines within the same record; nobody else's further lines are believed.
     """
 
     name: str
@@ -51,11 +91,13 @@ class Kind:
     once: str = ""
     needs: str = ""
     refine: Callable[[dict[str, str]], dict[str, str]] | None = None
+    chosen: tuple[Chosen, ...] = ()
+    is_head: bool = False
 
 
 def rx(pattern: str) -> re.Pattern[str]:
-    """The compiled pattern, with ` @PCI@ ` standing for a PCI address."""
-    return re.compile(pattern.replace("@PCI@", PCI), re.ASCII)
+    """Compile the pattern; `@PCI@` stands for a PCI address and `@COMM@` for a process."""
+    return re.compile(pattern.replace("@PCI@", PCI).replace("@COMM@", COMM), re.ASCII)
 
 
 def on_node(_fields: Fields) -> Subject:

@@ -11,6 +11,7 @@ from exporter.model.event import EventType
 from exporter.sources.kernel_log.patterns.memory_group import pod_and_container
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
+    Chosen,
     Fields,
     Kind,
     Role,
@@ -24,8 +25,8 @@ CPU = on("cpu", "cpu")
 PROCESS = on("process", "pid")
 
 _OOPS = (
-    r"BUG: unable to handle |BUG: kernel NULL pointer dereference|kernel BUG at "
-    r"|Unable to handle kernel |Internal error: Oops"
+    r"BUG: unable to handle |BUG: kernel NULL pointer dereference"
+    r"|kernel BUG at [\w./+-]{1,200}:\d{1,6}!|Unable to handle kernel |Internal error: Oops"
 )
 _TRAP = (
     r"(?:Oops|divide error|general protection fault[\w ,-]{0,90}|invalid opcode|int3|stack segment"
@@ -75,28 +76,30 @@ _OUT_OF_MEMORY = (
     Kind(
         "oom_invoked",
         "invoked oom-killer",
-        rx(r"(?P<name>.{1,64}) invoked oom-killer: (?P<text>.{0,200})"),
+        rx(r"(?P<name>@COMM@) invoked oom-killer: (?P<text>gfp_mask=.{0,300}adj=-?\d{1,5})$"),
         on_node,
         EventType.PROCESS_STATE,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "oom_kill",
         "oom-kill:",
         rx(
             r"oom-kill:constraint=(?P<constraint>CONSTRAINT_\w{1,20}),(?P<text>.*),"
-            r"task=(?P<name>.{1,64}),pid=(?P<pid>\d{1,10}),uid=(?P<uid>\d{1,10})\s*$"
+            r"task=(?P<name>@COMM@),pid=(?P<pid>\d{1,10}),uid=(?P<uid>\d{1,10})\s*$"
         ),
         _victim,
         EventType.PROCESS_STATE,
         role=Role.START,
         refine=_refine_decision,
+        chosen=(Chosen.CGROUP, Chosen.COMM),
     ),
     Kind(
         "oom_kill",
         "ut of memory",
         rx(
             r"(?P<how>Memory cgroup out of memory|Out of memory(?: \([\w -]{1,40}\))?): "
-            r"Kill(?:ed)? process (?P<pid>\d{1,10}) \((?P<name>.{1,64}?)\)"
+            r"Kill(?:ed)? process (?P<pid>\d{1,10}) \((?P<name>@COMM@?)\)"
             r"(?:,? (?:UID \d+,? )?total-vm:\d+kB, anon-rss:(?P<anon_rss_kilobytes>\d+)kB"
             r"| score (?P<score>\d{1,6})|[ ,])"
         ),
@@ -106,18 +109,20 @@ _OUT_OF_MEMORY = (
         same="pid",
         once="anon_rss_kilobytes",
         refine=_refine_kill,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "oom_kill",
         "Killed process",
         rx(
-            r"Killed process (?P<pid>\d{1,10}) \((?P<name>.{1,64}?)\),? (?:UID \d+,? )?"
+            r"Killed process (?P<pid>\d{1,10}) \((?P<name>@COMM@?)\),? (?:UID \d+,? )?"
             r"total-vm:\d+kB, anon-rss:(?P<anon_rss_kilobytes>\d+)kB"
         ),
         _victim,
         EventType.PROCESS_STATE,
         role=Role.JOIN,
         once="anon_rss_kilobytes",
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "oom_kill",
@@ -126,6 +131,7 @@ _OUT_OF_MEMORY = (
         _victim,
         EventType.PROCESS_STATE,
         refine=_refine_group,
+        chosen=(Chosen.CGROUP,),
     ),
     Kind(
         "oom_kill",
@@ -138,6 +144,7 @@ _OUT_OF_MEMORY = (
         role=Role.START,
         needs="pid",
         refine=_refine_group,
+        chosen=(Chosen.CGROUP,),
     ),
     Kind(
         "kernel_panic",
@@ -153,9 +160,10 @@ _STALLS = (
         "soft lockup",
         rx(
             r"(?:(?:NMI )?watchdog: )?BUG: soft lockup - CPU#(?P<cpu>\d{1,5}) stuck for "
-            r"(?P<seconds>\d{1,8})s! \[(?P<name>.{1,64}):(?P<pid>\d{1,10})\]"
+            r"(?P<seconds>\d{1,8})s! \[(?P<name>@COMM@):(?P<pid>\d{1,10})\]"
         ),
         CPU,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "hard_lockup",
@@ -179,22 +187,24 @@ _STALLS = (
         "hung_task",
         "blocked ",
         rx(
-            r"INFO: task (?P<name>.{1,64}):(?P<pid>\d{1,10}) blocked (?P<wait>in I/O wait )?for "
+            r"INFO: task (?P<name>@COMM@):(?P<pid>\d{1,10}) blocked (?P<wait>in I/O wait )?for "
             r"more than (?P<seconds>\d{1,8}) seconds"
         ),
         PROCESS,
         EventType.PROCESS_STATE,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "hung_task_owner",
         "is blocked on a",
         rx(
-            r"INFO: task (?P<name>.{1,64}?):(?P<pid>\d{1,10})(?: <\w+>)? is blocked on an? "
+            r"INFO: task (?P<name>@COMM@?):(?P<pid>\d{1,10})(?: <\w+>)? is blocked on an? "
             r"(?P<lock>[\w-]{1,30}),? (?:likely |last )*(?:owned|held) by task "
-            r"(?P<owner>.{1,64}):(?P<owner_pid>\d{1,10})"
+            r"(?P<owner>@COMM@):(?P<owner_pid>\d{1,10})"
         ),
         PROCESS,
         EventType.PROCESS_STATE,
+        chosen=(Chosen.COMM,),
     ),
 )
 
@@ -224,6 +234,7 @@ _KERNEL = (
         ),
         on("network", "interface"),
         EventType.ERROR_NET,
+        chosen=(Chosen.INTERFACE,),
     ),
     Kind(
         "cpu_thermal",

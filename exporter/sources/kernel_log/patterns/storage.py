@@ -7,15 +7,22 @@ drivers/md and net/sunrpc from 4.15 to 6.16.
 import re
 
 from exporter.model.disk import whole_disk
-from exporter.sources.kernel_log.patterns.pattern import NODE, Fields, Kind, Role, Subject, on, rx
+from exporter.sources.kernel_log.patterns.pattern import (
+    LINE_FEED,
+    NODE,
+    Chosen,
+    Fields,
+    Kind,
+    Role,
+    Subject,
+    on,
+    rx,
+)
 
 FILESYSTEM = on("logical_disk", "device")
 ARRAY = on("md_array", "array")
 
 _DEVICE = r"(?P<device>[\w!-]{1,32})"
-_BLOCK_DEVICE = re.compile(
-    r"(?:nvme\d|[svh]d[a-z]|xvd|dm-\d|md\d|loop\d|mmcblk|nbd|rbd|sr\d)[\w-]*$"
-)
 _REMOVABLE = re.compile(r"(?:sr|fd|loop)\d")
 _CONTROLLER = r"nvme (?P<device>nvme\d{1,5}): "
 
@@ -35,13 +42,6 @@ def _device_from_disk(fields: dict[str, str]) -> dict[str, str]:
     """The device under its one name, whichever form of the line said it."""
     if "disk" in fields:
         fields["device"] = fields.pop("disk")
-    return fields
-
-
-def _without_process(fields: dict[str, str]) -> dict[str, str]:
-    """The device, unless the name is that of the process, which kernels since 5.19 print."""
-    if not _BLOCK_DEVICE.match(fields.get("device", "")):
-        fields.pop("device", None)
     return fields
 
 
@@ -106,9 +106,12 @@ _BLOCK = (
     Kind(
         "block_io_error",
         "beyond end of device",
-        rx(r"(?:(?P<device>\S.{0,31}?): )?attempt to access beyond end of device"),
+        rx(
+            r"(?:(?P<name>@COMM@): )?attempt to access beyond end of device"
+            rf"(?:{LINE_FEED}{_DEVICE}: rw=[^{LINE_FEED}]{{1,120}})?$"
+        ),
         _disk,
-        refine=_without_process,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "buffer_io_error",
@@ -130,6 +133,7 @@ _FILESYSTEMS = (
         ),
         FILESYSTEM,
         refine=_device_from_disk,
+        chosen=(Chosen.COMM,),
     ),
     Kind(
         "fs_readonly",
@@ -154,6 +158,7 @@ _FILESYSTEMS = (
             r"(?P<text>(?: in|:).{1,200})"
         ),
         FILESYSTEM,
+        chosen=(Chosen.FILE,),
     ),
     Kind(
         "fs_error",
@@ -178,7 +183,7 @@ _FILESYSTEMS = (
         rx(
             rf"XFS \({_DEVICE}\): (?:log I/O error (?P<error>-?\d+)"
             r"|(?P<text>Filesystem has been shut down due to .{1,80}"
-            r"|.{0,200}[Ss]hutting down filesystem))"
+            r"|[A-Z][^\[]{0,200}[Ss]hutting down filesystem))"
         ),
         FILESYSTEM,
     ),
@@ -211,6 +216,7 @@ _NFS = (
             r"(?P<state>still trying|timed out)"
         ),
         _server,
+        chosen=(Chosen.SERVER,),
     ),
     Kind(
         "nfs_not_responding",
@@ -218,6 +224,7 @@ _NFS = (
         rx(r"nfs: server (?P<server>\S{1,255}) OK\s*$"),
         _server,
         role=Role.ENDED,
+        chosen=(Chosen.SERVER,),
     ),
     Kind(
         "nfs_lock_reclaim",

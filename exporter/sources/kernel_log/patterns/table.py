@@ -1,7 +1,7 @@
 """The one table of all kinds of lines, and finding the row that a line matches."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exporter.model.label import clean_text
@@ -9,7 +9,7 @@ from exporter.model.pci import pci_address
 from exporter.sources.kernel_log.patterns.memory import MEMORY
 from exporter.sources.kernel_log.patterns.network import NETWORK
 from exporter.sources.kernel_log.patterns.nvidia import NVIDIA, SEGFAULT
-from exporter.sources.kernel_log.patterns.pattern import Kind
+from exporter.sources.kernel_log.patterns.pattern import LINE_FEED, Kind, Role
 from exporter.sources.kernel_log.patterns.pcie import PCIE
 from exporter.sources.kernel_log.patterns.process import PROCESS_KINDS
 from exporter.sources.kernel_log.patterns.storage import STORAGE
@@ -25,6 +25,12 @@ KINDS: tuple[Kind, ...] = (
 )
 """Every row; the first that matches a line wins."""
 
+MAX_LINE_CHARS = 2048
+"""More of a line is not looked at; the kernel's own limit is about 1,000."""
+
+MAX_LINES = 17
+"""More lines of one record are not looked at."""
+
 PCI_FIELDS = frozenset({"pci", "port"})
 
 
@@ -34,6 +40,7 @@ class Match:
 
     kind: Kind
     fields: dict[str, str]
+    line: str
 
 
 class Table:
@@ -45,13 +52,43 @@ class Table:
         self.may_match = re.compile(b"|".join(map(re.escape, tags))).search
         """Whether raw text may be a known line; None when it surely is not."""
 
+    def matches(self, text: str, *, is_one_print: bool) -> Iterator[Match]:
+        """Find the lines of a record that are known and may be believed.
+
+        A line feed may come from a name that a tenant chose, so a further line is believed only
+        as a continuation of a message that the driver prints in several lines. Where the text
+        may be that of several records (syslog(2)), the lines after one without a word that a
+        tenant chooses are records of their own; all other further lines are left out.
+        """
+        lines = [line[:MAX_LINE_CHARS] for line in text.split("\n", MAX_LINES)[:MAX_LINES]]
+        for index, line in enumerate(lines):
+            is_last = index == len(lines) - 1
+            match = self.match(line)
+            if match is not None and (is_last or match.kind.is_head):
+                yield match
+                yield from self._continuations(match, lines[index + 1 :])
+                return
+            if is_one_print or match is None or match.kind.chosen:
+                break
+            yield match
+        match = self.match(LINE_FEED.join(lines[index:])[:MAX_LINE_CHARS])
+        if match is not None:
+            yield match
+
+    def _continuations(self, head: Match, lines: Iterable[str]) -> Iterator[Match]:
+        for line in lines:
+            match = self.match(line)
+            is_more = match is not None and match.kind.role is Role.MORE
+            if match is not None and is_more and match.kind.name == head.kind.name:
+                yield match
+
     def match(self, line: str) -> Match | None:
         """The first row that the line matches, or None."""
         for row in self._rows:
             if row.tag in line:
                 found = row.pattern.match(line)
                 if found is not None:
-                    return Match(row, _fields(row, found))
+                    return Match(row, _fields(row, found), line)
         return None
 
 

@@ -67,8 +67,17 @@ CASES: tuple[Case, ...] = (
     (
         "block_io_error",
         NAMESPACE,
+        {"device": "nvme1n1p1", "name": "trainer"},
+        (
+            "trainer: attempt to access beyond end of device\n"
+            "nvme1n1p1: rw=0, sector=2048, nr_sectors = 8 limit=2048"
+        ),
+    ),
+    (
+        "block_io_error",
+        NAMESPACE,
         {"device": "nvme1n1p1"},
-        "nvme1n1p1: attempt to access beyond end of device",
+        "attempt to access beyond end of device\nnvme1n1p1: rw=0, want=2056, limit=2048",
     ),
     ("block_io_error", ("node", ""), {}, "trainer: attempt to access beyond end of device"),
     (

@@ -1,6 +1,7 @@
 """The dashboard of one node."""
 
-from tools.dashboard_faults import (
+from tools.dashboards.document import Dashboard, Row
+from tools.dashboards.fault_panels import (
     MARKS,
     count_of,
     faults_over_time,
@@ -8,8 +9,8 @@ from tools.dashboard_faults import (
     root_causes,
     symptoms,
 )
-from tools.dashboard_panels import Column
-from tools.dashboard_parts import (
+from tools.dashboards.panels import Column
+from tools.dashboards.parts import (
     BAD,
     CLUSTERS,
     FULL,
@@ -22,7 +23,6 @@ from tools.dashboard_parts import (
     now,
     table,
 )
-from tools.dashboards import Dashboard, Row
 
 NO_GPU = "no GPU on this node"
 BUSY = f'{ON},mode!~"idle|iowait"'

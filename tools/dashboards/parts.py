@@ -2,8 +2,8 @@
 
 import re
 
-from tools.dashboard_panels import Column, Limits, Panel, Query, Words
-from tools.dashboards import Variable
+from tools.dashboards.document import Variable
+from tools.dashboards.panels import Column, Limits, Panel, Query, Words
 
 CLUSTERS = Variable("cluster", "label_values(hw_node_info, cluster)")
 NODES = Variable("node", 'label_values(hw_node_info{cluster=~"$cluster"}, node)')

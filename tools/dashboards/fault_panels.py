@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from tools.dashboard_panels import Column, Panel, Query, Words
-from tools.dashboard_parts import (
+from tools.dashboards.document import Marks
+from tools.dashboards.panels import Column, Panel, Query, Words
+from tools.dashboards.parts import (
     CLUSTER_COLUMN,
     EACH_FAULT,
     EACH_GPU,
@@ -14,7 +15,6 @@ from tools.dashboard_parts import (
     now,
     table,
 )
-from tools.dashboards import Marks
 
 SEVERITIES: Words = ((3, "critical", "red"), (2, "warning", "orange"), (1, "info", "blue"))
 OVER_TIME: Words = (*SEVERITIES, (0, "cleared", "dark-green"))

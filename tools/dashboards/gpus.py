@@ -1,8 +1,9 @@
 """The dashboard of the GPUs of one or a few nodes."""
 
-from tools.dashboard_faults import MARKS, gpus_table, root_causes
-from tools.dashboard_panels import Column, Panel, Query
-from tools.dashboard_parts import (
+from tools.dashboards.document import Dashboard, Row
+from tools.dashboards.fault_panels import MARKS, gpus_table, root_causes
+from tools.dashboards.panels import Column, Panel, Query
+from tools.dashboards.parts import (
     BAD,
     CLUSTER_COLUMN,
     CLUSTERS,
@@ -22,7 +23,6 @@ from tools.dashboard_parts import (
     now,
     table,
 )
-from tools.dashboards import Dashboard, Row
 
 NAME = "{{node}} GPU {{gpu_index}}"
 NO_GPU = "no GPU, or none is chosen"

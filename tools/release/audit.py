@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-LOCK = Path(__file__).resolve().parent.parent / "deploy/requirements.lock"
+LOCK = Path(__file__).resolve().parents[2] / "deploy/requirements.lock"
 PATIENCE_SECS = 60.0
 OPTIONS = ("--disable-pip", "--require-hashes", "--progress-spinner=off", "--format=json")
 

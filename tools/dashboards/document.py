@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tools.dashboard_panels import DATASOURCE, Panel, drawn
+from tools.dashboards.panels import DATASOURCE, Panel, drawn
 
 GRID_WIDTH = 24
 OLDEST_SCHEMA = 38
@@ -166,7 +166,7 @@ def _spots(panel: Panel) -> Iterator[set[tuple[int, int]]]:
 
 def config_maps(dashboards: tuple[Dashboard, ...]) -> str:
     """All dashboards as ConfigMaps with the label that Grafana's sidecar looks for."""
-    head = "# Generated from tools/dashboard_pages.py by `make docs`.\n"
+    head = "# Generated from tools/dashboards/pages.py by `make docs`.\n"
     items = (
         {
             "apiVersion": "v1",

@@ -1,13 +1,14 @@
 """The dashboard of all nodes."""
 
-from tools.dashboard_faults import (
+from tools.dashboards.document import Dashboard, Row
+from tools.dashboards.fault_panels import (
     NO_MARKS,
     count_of,
     root_causes,
     symptoms,
 )
-from tools.dashboard_panels import Column
-from tools.dashboard_parts import (
+from tools.dashboards.panels import Column
+from tools.dashboards.parts import (
     BAD,
     CLUSTER_COLUMN,
     CLUSTERS,
@@ -23,7 +24,6 @@ from tools.dashboard_parts import (
     now,
     table,
 )
-from tools.dashboards import Dashboard, Row
 
 HEALTHY = ((1, "yes", "green"), (0, "NO", "red"))
 SPREAD = ((0.5, "median"), (0.95, "95 of 100 nodes are below"))

@@ -1,8 +1,9 @@
 """The dashboard of who uses the GPUs."""
 
-from tools.dashboard_faults import NO_MARKS
-from tools.dashboard_panels import Column
-from tools.dashboard_parts import (
+from tools.dashboards.document import Dashboard, Row
+from tools.dashboards.fault_panels import NO_MARKS
+from tools.dashboards.panels import Column
+from tools.dashboards.parts import (
     CLUSTER_COLUMN,
     CLUSTERS,
     GPU_COLUMN,
@@ -17,7 +18,6 @@ from tools.dashboard_parts import (
     now,
     table,
 )
-from tools.dashboards import Dashboard, Row
 
 PLACE = "cluster, node, gpu_index, gpu_uuid, namespace, pod, container"
 WORKLOAD_NAME = "{{namespace}} {{pod}} {{container}}"

@@ -1,8 +1,9 @@
 """Faults and the exporter itself: the dashboards about health."""
 
-from tools.dashboard_faults import count_of, faults_over_time, root_causes, symptoms
-from tools.dashboard_panels import Column
-from tools.dashboard_parts import (
+from tools.dashboards.document import Dashboard, Row
+from tools.dashboards.fault_panels import count_of, faults_over_time, root_causes, symptoms
+from tools.dashboards.panels import Column
+from tools.dashboards.parts import (
     BAD,
     CLUSTER_COLUMN,
     CLUSTERS,
@@ -18,7 +19,6 @@ from tools.dashboard_parts import (
     now,
     table,
 )
-from tools.dashboards import Dashboard, Row
 
 FAILING = f'hw_exporter_source_outcome{{{ON},outcome=~"failed|stuck"}}'
 

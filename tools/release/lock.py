@@ -14,7 +14,7 @@ from typing import Any
 
 import tomli
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PYTHONS = ("3.11", "3.12", "3.13")
 PLATFORMS = {
     machine: tuple(f"{kind}_{machine}" for kind in ("manylinux2014", "manylinux_2_28"))

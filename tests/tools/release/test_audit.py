@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tools.audit import main
+from tools.release.audit import main
 
 FINE: dict[str, Any] = {"name": "aiohttp", "version": "1.0", "vulns": []}
 BAD = {

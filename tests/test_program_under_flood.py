@@ -1,0 +1,106 @@
+"""The real program under floods: thousands of clients at once, a thousand new ones a second."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.processes import use
+from tests.fakes.certificates import Authority
+from tests.flood import flooding
+from tests.memory_group import MemoryGroup
+from tests.program import Program, wait_for
+
+SECS = 3.0
+MIB = 1024 * 1024
+LIMIT_BYTES = 256 * MIB
+SETTINGS: dict[str, dict[str, Any]] = {"metrics": {"collect_interval_secs": 0.5}}
+PATHS = ("/health", "/metrics")
+
+
+def _during(program: Program, secs: float) -> dict[str, list[float]]:
+    """How long each answer took that was asked for meanwhile; each must be 200."""
+    took: dict[str, list[float]] = {path: [] for path in PATHS}
+    until = time.monotonic() + secs
+    while time.monotonic() < until:
+        for path in PATHS:
+            began = time.monotonic()
+            assert program.get(path).status == 200
+            took[path].append(time.monotonic() - began)
+        time.sleep(0.05)
+    return took
+
+
+def _is_untroubled(program: Program) -> None:
+    """Collections went on, nothing is reported stuck, no fault and no log line is about us."""
+    page = program.get("/metrics").text
+    assert 'outcome="stuck"' not in page
+    assert not [fault for fault in _faults(program) if "source" in fault or "backend" in fault]
+    before = _collections(page)
+    wait_for(lambda: _collections(program.get("/metrics").text) > before or None, "a collection")
+    assert "Traceback" not in program.log_file.read_text()
+    assert len(program.log_lines) < 10
+
+
+def _faults(program: Program) -> list[str]:
+    return [fault["rule"] for fault in program.get("/faults").document["faults"]]
+
+
+def _collections(page: str) -> float:
+    (line,) = [x for x in page.splitlines() if x.startswith("hw_exporter_collections_total")]
+    return float(line.rsplit(" ", 1)[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "clients", "rate"),
+    [("half", 5000, 100_000.0), ("silent", 5000, 100_000.0), ("header", 5000, 120.0)],
+)
+def test_health_and_metrics_answer_during_a_flood(
+    tmp_path: Path, kind: str, clients: int, rate: float
+) -> None:
+    """Half requests, silence and headers made to be slow: every answer comes within a second."""
+    with Program(tmp_path, SETTINGS) as program:
+        program.first_page()
+        with flooding(kind, program.port, clients, rate, SECS + 30):
+            took = _during(program, SECS)
+            _is_untroubled(program)
+        assert max(took["/health"]) <= 1.0
+        assert len(took["/metrics"]) > SECS
+        wait_for(lambda: program.descriptor_count() < 100 or None, "its descriptors")
+
+
+@pytest.fixture
+def memory_group() -> Iterator[MemoryGroup]:
+    """A group of 256 MiB; skipped where none can be made."""
+    try:
+        group = MemoryGroup(LIMIT_BYTES)
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error.strerror}")
+    yield group
+    group.close()
+
+
+def test_a_flood_of_tls_handshakes_in_256_mib(tmp_path: Path, memory_group: MemoryGroup) -> None:
+    """Handshakes that are closed, reset, half and slow, a thousand a second: nothing is killed."""
+    pair = Authority(tmp_path).sign("server")
+    environment = {
+        "APP__SERVER__TLS__CERT_FILE": str(pair.cert),
+        "APP__SERVER__TLS__KEY_FILE": str(pair.key),
+    }
+    with Program(tmp_path / "run", SETTINGS, environment=environment) as program:
+        memory_group.take(program.process.pid)
+        program.first_page()
+        with flooding("greeting", program.port, 5000, 1000.0, SECS + 30):
+            took = _during(program, SECS)
+            _is_untroubled(program)
+        assert max(took["/health"]) <= 1.0
+        assert _counted(program, "hw_exporter_http_tls_handshakes_failed_total") > 1000
+        assert use(program.process.pid).pss_bytes <= 96 * MIB
+        assert memory_group.kills() == 0
+
+
+def _counted(program: Program, name: str) -> float:
+    (line,) = [x for x in program.get("/metrics").text.splitlines() if x.startswith(f"{name}{{")]
+    return float(line.rsplit(" ", 1)[1])
