@@ -20,8 +20,12 @@ RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --
 
 FROM ${BASE}
 ARG VERSION=unknown
+ARG REVISION=unknown
+ARG SOURCE=https://github.com/hw-exporter/hw-exporter
 LABEL org.opencontainers.image.title="hw-exporter" \
-      org.opencontainers.image.description="Prometheus exporter for the hardware of mixed GPU/CPU nodes" \
+      org.opencontainers.image.description="Prometheus exporter for NVIDIA GPU and CPU nodes" \
+      org.opencontainers.image.source="${SOURCE}" \
+      org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}"
 # The NVIDIA container runtime brings the driver's library and nvidia-smi in; without it these do nothing.

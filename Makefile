@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8080
-IMAGE ?= hw-exporter
+IMAGE ?= $(shell cat deploy/IMAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs bench bench-faults soak image lock audit sbom clean
+.PHONY: help run demo test check format golden docs bench bench-faults soak image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ image: ## build the container image with the engine that works here
 	test $$engine != none || { echo "needs docker, podman or buildah"; exit 1; }; \
 	BUILDAH_FORMAT=docker $$engine build $(if $(BASE),--build-arg BASE=$(BASE)) \
 	  $(ENGINE_OPTIONS) --build-arg VERSION=$$(cat VERSION) --tag $(IMAGE):$$(cat VERSION) .
+
+release-dry-run: $(VENV)/installed-dev ## build and check everything that a tag publishes; into build/release/dist
+	$(BIN)/python -m tools.release.dry_run
 
 lock: $(VENV)/installed-dev ## pin the image's packages anew
 	$(BIN)/python -m tools.release.lock

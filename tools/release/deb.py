@@ -1,0 +1,132 @@
+"""Builds the Debian package: an environment in /opt, the unit, an empty configuration."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.release.source import ROOT
+
+HOME = "opt/hw-exporter"
+CONTROL = """\
+Package: hw-exporter
+Version: {version}
+Architecture: {architecture}
+Section: net
+Priority: optional
+Maintainer: hw-exporter contributors <maintainers@hw-exporter.invalid>
+Depends: python3 (>= {python}), python3 (<< {next_python}), libc6
+Description: Prometheus exporter for NVIDIA GPU and CPU nodes
+ Says what the hardware of a node is, how it is doing, what is broken and why:
+ hw_ metrics for Prometheus, JSON for programs, a page for people.
+"""
+POSTINST = """\
+#!/bin/sh
+set -e
+if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+  systemctl daemon-reload
+  systemctl enable --now hw-exporter.service
+fi
+"""
+PRERM = """\
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then
+  systemctl stop hw-exporter.service
+  [ "$1" != remove ] || systemctl disable hw-exporter.service
+fi
+"""
+POSTRM = """\
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+if [ "$1" = purge ]; then rm -rf /var/lib/private/hw-exporter /var/lib/hw-exporter; fi
+"""
+
+
+def build(wheel: Path, target: Path, version: str) -> Path:
+    """Build the package from a wheel; its Python packages are those of the lock file."""
+    tree = target / "deb"
+    shutil.rmtree(tree, ignore_errors=True)
+    _environment(tree / HOME, wheel)
+    _install(ROOT / "deploy/systemd/hw-exporter.service", tree / "lib/systemd/system")
+    _install(ROOT / "config/default.toml", tree / "usr/share/doc/hw-exporter")
+    _install(ROOT / "LICENSE", tree / "usr/share/doc/hw-exporter", "copyright")
+    settings = tree / "etc/hw-exporter/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("# Only what differs: /usr/share/doc/hw-exporter/default.toml\n")
+    (tree / "usr/bin").mkdir(parents=True)
+    (tree / "usr/bin/hw-exporter").symlink_to(f"/{HOME}/bin/hw-exporter")
+    _control(tree / "DEBIAN", version)
+    package = target / "dist" / f"hw-exporter_{version}_{_architecture()}.deb"
+    package.parent.mkdir(parents=True, exist_ok=True)
+    words = ["dpkg-deb", "--root-owner-group", "--build", str(tree), str(package)]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return package
+
+
+def _environment(place: Path, wheel: Path) -> None:
+    """Make the environment and let its scripts name the place where it will lie."""
+    subprocess.run(["/usr/bin/python3", "-m", "venv", str(place)], check=True)
+    pip = [str(place / "bin/python"), "-m", "pip", "install", "--quiet"]
+    pip.append("--disable-pip-version-check")
+    lock = [
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "-r",
+        str(ROOT / "deploy/requirements.lock"),
+    ]
+    subprocess.run([*pip, *lock], check=True)
+    subprocess.run([*pip, "--no-deps", str(wheel)], check=True)
+    remove = [*pip[:3], "uninstall", "--quiet", "--yes", "setuptools", "pip"]
+    subprocess.run(remove, check=True, stderr=subprocess.DEVNULL)
+    for script in sorted((place / "bin").iterdir()):
+        if script.name.lower().startswith("activate"):
+            script.unlink()
+        elif not script.is_symlink():
+            text = script.read_bytes()
+            script.write_bytes(text.replace(str(place).encode(), f"/{HOME}".encode()))
+    (place / "pyvenv.cfg").write_text(
+        f"home = /usr/bin\ninclude-system-site-packages = false\nversion = {_python()}\n"
+    )
+    for cache in sorted(place.rglob("__pycache__")):
+        shutil.rmtree(cache)
+
+
+def _install(source: Path, folder: Path, name: str = "") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, folder / (name or source.name))
+    (folder / (name or source.name)).chmod(0o644)
+
+
+def _control(folder: Path, version: str) -> None:
+    folder.mkdir(parents=True)
+    major, minor = _python().split(".")[:2]
+    text = CONTROL.format(
+        version=version,
+        architecture=_architecture(),
+        python=f"{major}.{minor}",
+        next_python=f"{major}.{int(minor) + 1}",
+    )
+    (folder / "control").write_text(text)
+    (folder / "conffiles").write_text("/etc/hw-exporter/config.toml\n")
+    for name, script in (("postinst", POSTINST), ("prerm", PRERM), ("postrm", POSTRM)):
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+
+
+def _python() -> str:
+    """Tell the version of the system's Python, which the environment is bound to."""
+    code = "import platform; print(platform.python_version())"
+    asked = ["/usr/bin/python3", "-I", "-c", code]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _architecture() -> str:
+    words = ["dpkg", "--print-architecture"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), Path(sys.argv[2]), (ROOT / "VERSION").read_text().strip())
