@@ -49,7 +49,7 @@ def build(wheel: Path, target: Path, version: str) -> Path:
     tree = target / "deb"
     shutil.rmtree(tree, ignore_errors=True)
     _environment(tree / HOME, wheel)
-    _install(ROOT / "deploy/systemd/hw-exporter.service", tree / "lib/systemd/system")
+    _install(ROOT / "deploy/systemd/hw-exporter.service", tree / "usr/lib/systemd/system")
     _install(ROOT / "config/default.toml", tree / "usr/share/doc/hw-exporter")
     _install(ROOT / "LICENSE", tree / "usr/share/doc/hw-exporter", "copyright")
     settings = tree / "etc/hw-exporter/config.toml"

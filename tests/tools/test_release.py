@@ -1,0 +1,124 @@
+"""What a tag publishes: a README that stands alone, a wheel with all it needs, a Debian package."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.fakes.image import NoImageError, built
+from tests.fakes.manifests import ROOT
+from tools.release import deb
+from tools.release.source import repository, standalone
+
+HOME = "https://example.org/it"
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+VERSION = (ROOT / "VERSION").read_text().strip()
+
+
+def test_links_are_absolute() -> None:
+    """Pages and pictures are found from anywhere; anchors and addresses stay."""
+    text = "[a](docs/a.md) ![b](docs/b.png) [c](#c) [d](https://example.org/d)"
+    assert standalone(text, HOME) == (
+        f"[a]({HOME}/blob/main/docs/a.md) ![b]({HOME}/raw/main/docs/b.png)"
+        " [c](#c) [d](https://example.org/d)"
+    )
+
+
+def test_the_readme_has_no_link_that_breaks_elsewhere() -> None:
+    """Every link of the published README is absolute or within the page."""
+    text = standalone((ROOT / "README.md").read_text(), repository())
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(links) > 10
+    assert not [link for link in links if not link.startswith(("https://", "#"))]
+
+
+def test_the_image_has_one_name() -> None:
+    """Manifests, chart and Makefile name the image as deploy/IMAGE does."""
+    name = (ROOT / "deploy/IMAGE").read_text().strip()
+    values = yaml.safe_load((ROOT / "deploy/helm/hw-exporter/values.yaml").read_text())
+    base = yaml.safe_load((ROOT / "deploy/kubernetes/base/kustomization.yaml").read_text())
+    assert values["image"]["repository"] == name
+    assert [image["name"] for image in base["images"]] == [name]
+    assert "IMAGE ?= $(shell cat deploy/IMAGE)" in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_targets_that_there_are(path: Path) -> None:
+    """Every `make` of a workflow is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = set(re.findall(r"\bmake ([a-z-]+)", path.read_text()))
+    assert used
+    assert used <= targets
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="actionlint is not installed")
+def test_workflows_are_valid() -> None:
+    """`actionlint` finds nothing."""
+    done = subprocess.run(
+        ["actionlint", *map(str, WORKFLOWS)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this working tree."""
+    folder = tmp_path_factory.mktemp("wheel")
+    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
+    subprocess.run([*words, str(folder), str(ROOT)], check=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def test_the_wheel_has_everything(wheel: Path) -> None:
+    """Rules, runbooks, dashboards, alerts, manifests and the page are inside, and no tests."""
+    names = zipfile.ZipFile(wheel).namelist()
+    for wanted in (
+        "exporter/faults/catalogue/rules/gpu_presence.toml",
+        "exporter/runbooks/gpu_presence.md",
+        "exporter/assets/dashboards/hw-node.json",
+        "exporter/assets/prometheus/alerts.yml",
+        "exporter/assets/kubernetes/overlays/standard/daemonset.yaml",
+    ):
+        assert wanted in names
+    assert not [name for name in names if name.startswith(("tests/", "tools/", "bench/"))]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A Debian of its own: what the image is made of, without what the image adds."""
+    try:
+        image = built()
+    except NoImageError as reason:
+        pytest.skip(str(reason))
+    _say("cp", "--archive", str(image.root), str(tmp_path / "root"))
+    for name in ("opt/hw-exporter", "etc/hw-exporter"):
+        shutil.rmtree(tmp_path / "root" / name)
+    return tmp_path / "root"
+
+
+def _say(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not installed")
+def test_the_debian_package_comes_and_goes(wheel: Path, root: Path, tmp_path: Path) -> None:
+    """It installs, runs as a program of the system, and leaves nothing but what purge removes."""
+    package = deb.build(wheel, tmp_path, VERSION)
+    shutil.copy(package, root / "it.deb")
+    _say("chroot", str(root), "dpkg", "--install", "/it.deb")
+    assert VERSION in _say("chroot", str(root), "hw-exporter", "--version")
+    assert "rules" in _say("chroot", str(root), "hw-exporter", "rules", "check")
+    settings = "/etc/hw-exporter/config.toml"
+    _say("chroot", str(root), "hw-exporter", "--check-config", "--config", settings)
+    assert (root / "usr/lib/systemd/system/hw-exporter.service").is_file()
+    _say("chroot", str(root), "dpkg", "--remove", "hw-exporter")
+    assert not (root / "usr/bin/hw-exporter").is_symlink()
+    assert (root / settings[1:]).is_file()
+    _say("chroot", str(root), "dpkg", "--purge", "hw-exporter")
+    assert not (root / "etc/hw-exporter").exists()
