@@ -19,8 +19,11 @@ from exporter.model.disk import whole_disk
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
 
-KEPT_EDGES_SECS = 3600.0
+KEPT_USES_SECS = 3600.0
 """Who used what is remembered after the end of a process: that its GPU idles is said much later."""
+
+KEPT_PARTS_SECS = 600.0
+"""Where a device sat is remembered after it has gone: a lost GPU may vanish from the bus."""
 
 SAME_XID_SECS = 5.0
 
@@ -101,8 +104,8 @@ class Observer:
     events: EventMemory = field(default_factory=EventMemory)
     now: float = 0.0
     _cache: MatchCache = field(default_factory=dict)
-    _living: list[Edge] = field(default_factory=list)
-    _ended: dict[tuple[str, Key, Key], tuple[Edge, float]] = field(default_factory=dict)
+    _last_edges: tuple[Edge, ...] = ()
+    _gone: dict[Edge, float] = field(default_factory=dict)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -137,8 +140,8 @@ class Observer:
         links = (*self._links_by_events(by_kind), *links_by_name(entities, by_kind))
         scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links)))
         graph = Graph(entities, scene.edges)
-        ended = self._edges_of_ended(scene)
-        past = Graph(entities, [*scene.edges, *ended]) if ended else graph
+        gone = self._edges_of_gone(scene)
+        past = Graph(entities, [*scene.edges, *gone]) if gone else graph
         return View(scene, self.now, entities, by_kind, graph, past, self.events, self._cache)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
@@ -203,20 +206,20 @@ class Observer:
                     value = entity.fields.get(name)
                     self.history.take(entity.key, name, secs, self.now, value)
 
-    def _edges_of_ended(self, scene: Scene) -> list[Edge]:
-        """What processes that are gone had used until lately."""
+    def _edges_of_gone(self, scene: Scene) -> list[Edge]:
+        """Return what processes that are gone used, and where devices that are gone sat."""
         present = {entity.key for entity in scene.entities}
-        for edge in self._living:
-            if edge.source not in present:
-                self._ended[edge.relation, edge.source, edge.target] = (edge, self.now)
-        self._living = [edge for edge in scene.edges if edge.relation in LIVING]
-        while self._ended:
-            oldest = next(iter(self._ended))
-            is_old = self._ended[oldest][1] < self.now - KEPT_EDGES_SECS
-            if not is_old and len(self._ended) <= MAX_KEPT_EDGES:
-                break
-            del self._ended[oldest]
-        return [edge for edge, _ in self._ended.values() if edge.source not in present]
+        for edge in self._last_edges:
+            if edge.source not in present or edge.target not in present:
+                self._gone[edge] = self.now
+        self._last_edges = scene.edges
+        is_over = {
+            edge: left < self.now - (KEPT_USES_SECS if edge.relation in LIVING else KEPT_PARTS_SECS)
+            for edge, left in self._gone.items()
+        }
+        kept = [edge for edge, old in is_over.items() if not old][-MAX_KEPT_EDGES:]
+        self._gone = {edge: self._gone[edge] for edge in kept}
+        return [e for e in kept if e.source not in present or e.target not in present]
 
 
 def _not_after(event: Event, latest: float) -> Event:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.events.event_kinds import KERNEL_LOG, LOOKS
 from exporter.faults.observation import View
-from exporter.faults.root_cause import Standing, Step, find_causes, path_to_root
+from exporter.faults.root_cause import Standing, Step, find_causes, keep_steps, path_to_root
 from exporter.faults.rules.rule import Rule
 from exporter.model.event import Event
 from exporter.model.verdict import (
@@ -145,15 +145,14 @@ class ReportBuilder:
     def _faults(
         self, chosen: Mapping[tuple[str, Key], Alert], view: View
     ) -> dict[tuple[str, Key], Fault]:
-        """The active faults, with their causes, the most severe first."""
-        places = list(chosen)
-        standings = [self._standing(rule, key, chosen[rule, key]) for rule, key in places]
-        steps = find_causes(standings, view.past_graph)
-        affected = {key: self._affected(key, view) for key in {key: None for _, key in places}}
-        faults = {}
-        for index, (place, alert) in enumerate(chosen.items()):
-            causes = self._causes(path_to_root(index, steps), standings, chosen, view)
-            faults[place] = self._fault(place, alert, causes, affected[place[1]], view)
+        """Make the active faults, with their causes, the most severe first."""
+        affected = {key: self._affected(key, view) for key in {key: None for _, key in chosen}}
+        for alert, causes in [*zip(chosen.values(), self._all_causes(chosen, view))]:  # noqa: B905 - as many
+            alert.causes = causes
+        faults = {
+            place: self._fault(place, alert, affected[place[1]], view)
+            for place, alert in chosen.items()
+        }
         for place, severity in _raised(faults).items():
             faults[place] = replace(
                 faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
@@ -163,6 +162,51 @@ class ReportBuilder:
             key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]),
         )
         return dict(ranked)
+
+    def _all_causes(
+        self, chosen: Mapping[tuple[str, Key], Alert], view: View
+    ) -> list[tuple[Cause, ...]]:
+        """Find the way from each fault to its root; what was known once is not forgotten."""
+        standings = [self._standing(*place, alert) for place, alert in chosen.items()]
+        steps = list(find_causes(standings, view.past_graph))
+        alerts = list(chosen.values())
+        index_of = {place: index for index, place in enumerate(chosen)}
+        keep_steps(steps, [self._known_cause(alert, index_of) for alert in alerts])
+        return [
+            self._causes(path_to_root(index, steps), index, alerts, standings, view)
+            for index in range(len(alerts))
+        ]
+
+    def _known_cause(self, alert: Alert, index_of: Mapping[tuple[str, Key], int]) -> Step | None:
+        """Return the cause that was known last, where it still holds."""
+        if not alert.causes:
+            return None
+        cause = alert.causes[0]
+        index = index_of.get((cause.rule, cause.subject.key))
+        return None if index is None else Step(index, cause.via)
+
+    def _causes(
+        self,
+        path: Sequence[Step],
+        index: int,
+        alerts: Sequence[Alert],
+        standings: Sequence[Standing],
+        view: View,
+    ) -> tuple[Cause, ...]:
+        """Name the causes on the way to the root, and those of the root that have ended since."""
+        causes = []
+        for step in path:
+            index = step.cause
+            standing, alert = standings[index], alerts[index]
+            subject = self._subject(standing.key)
+            since = _wall(alert.active_since, view)
+            causes.append(Cause(standing.rule.id, subject, step.via, alert.summary, since))
+        active = {(standing.rule.id, standing.key) for standing in standings}
+        for cause in alerts[index].causes:
+            if (cause.rule, cause.subject.key) in active:
+                break
+            causes.append(cause)
+        return tuple(causes)
 
     def _standing(self, name: str, key: Key, alert: Alert) -> Standing:
         rule = self._rules[name]
@@ -178,13 +222,12 @@ class ReportBuilder:
         self,
         place: tuple[str, Key],
         alert: Alert,
-        causes: tuple[Cause, ...],
         affected: tuple[Subject, ...],
         view: View,
     ) -> Fault:
         rule, key = self._rules[place[0]], place[1]
         severity = "critical" if alert.is_escalated else rule.severity
-        if rule.symptom and not causes:
+        if rule.symptom and not alert.causes:
             severity = "info"
         return Fault(
             rule=rule.id,
@@ -200,25 +243,9 @@ class ReportBuilder:
             runbook=rule.runbook,
             status=rule.status if severity == rule.severity else STATUS_OF_SEVERITY[severity],
             evidence=alert.evidence,
-            causes=causes,
+            causes=alert.causes,
             affected=affected,
         )
-
-    def _causes(
-        self,
-        path: Sequence[Step],
-        standings: Sequence[Standing],
-        chosen: Mapping[tuple[str, Key], Alert],
-        view: View,
-    ) -> tuple[Cause, ...]:
-        causes = []
-        for step in path:
-            standing = standings[step.cause]
-            alert = chosen[standing.rule.id, standing.key]
-            subject = self._subject(standing.key)
-            since = _wall(alert.active_since, view)
-            causes.append(Cause(standing.rule.id, subject, step.via, alert.summary, since))
-        return tuple(causes)
 
     def _affected(self, key: Key, view: View) -> tuple[Subject, ...]:
         """The processes that use what is broken, and their workloads."""

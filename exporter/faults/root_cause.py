@@ -60,6 +60,18 @@ def find_causes(standings: Sequence[Standing], graph: Graph) -> tuple[Step | Non
     return tuple(steps)
 
 
+def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
+    """Give each fault without a cause the one that was known before, unless that makes a circle.
+
+    At recovery the relation or the time may not show the cause any more.
+    """
+    for index, step in enumerate(known):
+        if steps[index] is None and step is not None:
+            steps[index] = step
+            if _circle(index, steps):
+                steps[index] = None
+
+
 def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:
     """The steps from a fault to its root, nearest first."""
     path = []

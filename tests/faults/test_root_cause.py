@@ -1,10 +1,14 @@
 """Root causes: through the graph, in time, whatever circles the rules allow."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from exporter.faults.entities.entity import Entity
 from exporter.faults.evaluate import Evaluator
+from exporter.faults.persistence import Kept, decode, to_text
 from exporter.model.event import Event
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid
@@ -150,6 +154,73 @@ def test_a_cause_outside_its_window_does_not_explain(tmp_path: Path) -> None:
     near = [xid(48, 50.0), event("io_error", 100.0)]
     said = judge(tmp_path, text).evaluate(scene(110, gpu(), events=near))
     assert path(said, "then") == [("first", "u0", "same")]
+
+
+def test_a_cause_that_lasts_explains_what_begins_late(tmp_path: Path) -> None:
+    """`within` counts from when the cause was last seen, not from its beginning."""
+    because = {"rule": "errors", "via": "same", "within": "60s"}
+    text = rule("errors", "gpu", "events(xid, within=24h) > 0") + explained(
+        "then", "gpu", "events(io_error, within=1h) > 0", because
+    )
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(10, gpu(), events=[xid(48, 5.0)]))
+    late = [xid(48, 3590.0), event("io_error", 3600.0)]
+    assert path(judging.evaluate(scene(3610, gpu(), events=late)), "then") == [
+        ("errors", "u0", "same")
+    ]
+
+
+def test_a_fault_whose_cause_has_ended_does_not_become_a_root(tmp_path: Path) -> None:
+    """At recovery it keeps the cause it had, also over a restart, until it ends itself."""
+    text = rule("link", "pcie", "errors > 0") + explained(
+        "lost",
+        "gpu",
+        "events(xid, code=79, within=1h) > 0",
+        {"rule": "link", "via": "upstream_of"},
+        clear="up",
+        clear_for="30s",
+    )
+    edges = [edge("part_of", ("gpu", "u0"), ("pcie", "card"))]
+
+    def look(
+        judging: Evaluator, now: float, errors: float, *, up: bool, lost: int = 0
+    ) -> list[str]:
+        things = (gpu(up=up), thing("pcie", "card", errors=errors))
+        told = [xid(79, now)] * lost
+        said = judging.evaluate(scene(now, *things, edges=edges, events=told))
+        return [each.rule for each in said.active if each.is_root]
+
+    first = judge(tmp_path, text)
+    assert look(first, 10, 1.0, up=False, lost=1) == ["link"]
+    assert look(first, 25, 0.0, up=True) == []
+    kept = decode(json.loads(to_text(Kept("boot", first.kept()))))
+    second = judge(tmp_path, text)
+    second.recall(kept.alerts)
+    assert look(second, 40, 0.0, up=True) == []
+    said = second.evaluate(scene(45, gpu(up=True)))
+    assert [each.rule for each in fault(said, "lost").causes] == ["link"]
+    assert look(second, 80, 0.0, up=True) == []
+
+
+@pytest.mark.parametrize(("secs", "roots"), [(590, ["link"]), (620, ["link", "lost"])])
+def test_where_a_device_sat_is_known_for_ten_minutes(
+    tmp_path: Path, secs: float, roots: list[str]
+) -> None:
+    """A GPU whose function has left the bus is still explained by the port above it."""
+    text = rule("link", "pcie", "events(error.hw, within=1h) > 0") + explained(
+        "lost", "gpu", "not up", {"rule": "link", "via": "upstream_of"}
+    )
+    judging = judge(tmp_path, text)
+    edges = [
+        edge("part_of", ("gpu", "u0"), ("pcie", "card")),
+        edge("below", ("pcie", "card"), ("pcie", "port")),
+    ]
+    port, card = thing("pcie", "port", errors=0.0), thing("pcie", "card", errors=0.0)
+    judging.evaluate(scene(0, gpu(up=True), port, card, edges=edges))
+    judging.evaluate(scene(15, gpu(up=True), port))
+    failed = [event("io_error", 10.0 + secs, ("pcie", "port"))]
+    said = judging.evaluate(scene(15 + secs, gpu(up=False), port, events=failed))
+    assert sorted(each.rule for each in said.active if each.is_root) == roots
 
 
 def test_a_process_that_has_ended_is_still_explained_by_what_it_used(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ class EventMemory:
 
     def __init__(self) -> None:
         self._slots: dict[_Slot, deque[Event]] = {}
-        self._by_kind: dict[str, dict[Address, set[str]]] = {}
+        self._by_kind: dict[str, dict[Address, dict[str, None]]] = {}
 
     def take(self, event: Event) -> None:
         """Remember one event."""
@@ -53,7 +53,7 @@ class EventMemory:
         if kept is None:
             kept = deque(maxlen=MAX_PER_CODE)
             for word in (event.kind, event.type.value):
-                self._by_kind.setdefault(word, {}).setdefault(slot[0], set())
+                self._by_kind.setdefault(word, {}).setdefault(slot[0], {})
             self._index(slot, event.type.value)
         kept.append(event)
         self._slots[slot] = kept  # at the end: the order is that of the last event
@@ -88,7 +88,7 @@ class EventMemory:
             ]
             found += [event for event in _open(kept, wanted) if _passes(event, wanted.filters)]
         found = list({id(event): event for event in found}.values())  # one may have two addresses
-        found.sort(key=lambda event: event.boottime)
+        found.sort(key=lambda event: (event.boottime, event.number))
         return _largest_group(found, wanted) if wanted.alike or wanted.differ else found
 
     def last_of(self, addresses: Iterable[Address], kinds: Iterable[str]) -> float:
@@ -127,14 +127,14 @@ class EventMemory:
     def _index(self, slot: _Slot, event_type: str) -> None:
         address, kind, code = slot
         for word in (kind, event_type):
-            self._by_kind[word][address].add(f"{kind}\n{code}")
+            self._by_kind[word][address][f"{kind}\n{code}"] = None
 
     def _drop(self, slot: _Slot) -> None:
         event = self._slots.pop(slot)[0]
         address, kind, code = slot
         for word in (kind, event.type.value):
             labels = self._by_kind[word][address]
-            labels.discard(f"{kind}\n{code}")
+            labels.pop(f"{kind}\n{code}", None)
             if not labels:
                 del self._by_kind[word][address]
 
