@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.fakes.fuse import StuckFiles
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
-from tests.program import Program, wait_for
+from tests.program import Program, exchange, wait_for
 
 XID = r'^hw_gpu_xid_errors_total\{.*gpu_index="3".*xid="79"\} (\S+)$'
 
@@ -74,8 +75,27 @@ def test_letting_go_cannot_be_asked_for_by_a_page_or_by_reading(node: GpuNode) -
     with node.start() as program:
         program.page_with('backend="nvml"')
         assert program.get("/-/quiesce").status == 405
-        assert program.get("/-/quiesce", method="POST", Origin="http://evil").status == 403
+        for header in ("Origin", "X_Forwarded_For", "Via", "Sec_Fetch_Site"):
+            answer = program.get("/-/quiesce", method="POST", **{header: "cross-site"})
+            assert answer.status == 403, header
+        assert program.get("/-/quiesce", method="POST", Host="evil.example").status == 403
+        old = b"POST /-/quiesce HTTP/1.0\r\nHost: localhost\r\n\r\n"
+        assert exchange(program.port, old).startswith(b"HTTP/1.0 403 ")
+        sidecar = ("127.0.0.6", 0)
+        with socket.create_connection(("127.0.0.1", program.port), source_address=sidecar) as sock:
+            sock.sendall(old.replace(b"1.0", b"1.1"))
+            assert sock.recv(12) == b"HTTP/1.1 403"
         assert 'backend="nvml",reason="ok"' in program.get("/metrics").text
+
+
+def test_asking_again_and_again_is_a_fault(node: GpuNode) -> None:
+    """Who has the GPUs released for ever, so that no fault of them is seen, is seen himself."""
+    with node.start(release_secs=1) as program:
+        for _ in range(5):
+            program.page_with('backend="nvml",reason="ok"')
+            assert program.get("/-/quiesce", method="POST").status == 200
+            program.page_with('reason="released"')
+        program.page_with('fault="gpu_release_repeated"')
 
 
 def test_one_child_that_cannot_be_killed_and_no_second(

@@ -270,6 +270,8 @@ class Gpus:
     xids: tuple[GpuXid, ...] = ()
     events: tuple[Event, ...] = ()  # the latest Xids, oldest first
     probe_restarts: int | None = None
+    releases: int = 0  # requests to let go of the GPUs, since the start
+    release_overdue: bool = False  # let go of for longer than one request may ask for
 
     def at(self, boottime: float) -> "Gpus":
         """The same GPUs without what has expired at this boot time in seconds."""

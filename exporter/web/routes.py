@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from exporter.web.auth import Authenticator, AuthError, Client
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.guard import SERVER_HEADERS
 from exporter.web.live import LivePages
+from exporter.web.local_client import refusal_of
 from exporter.web.negotiation import wanted_format, wants_gzip
 from exporter.web.processes import processes
 from exporter.web.runbooks import PREFIX as RUNBOOKS
@@ -130,8 +130,12 @@ class Routes:
 
     def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
-        if not _is_local(request):
-            return error_answer(403, "this can be asked for on this machine only")
+        hosts = request.headers.getall("Host", ())
+        refusal = refusal_of(request.remote or "", request.headers, hosts)
+        if refusal is not None:
+            return error_answer(403, refusal)
+        if request.version.minor == 0:
+            return error_answer(403, "this has to be asked for in HTTP/1.1")  # as no old proxy does
         if request.method != "POST":
             return error_answer(405, "this has to be posted", {"Allow": "POST"})
         self._actions[request.path]()
@@ -203,16 +207,6 @@ def _page_request(request: BaseRequest) -> PageRequest:
         _list_header(request, "Accept"),
         _list_header(request, "Accept-Encoding"),
     )
-
-
-def _is_local(request: BaseRequest) -> bool:
-    """Whether a program on this machine asks, and no page in a browser makes it ask."""
-    try:
-        sender = ip_address((request.remote or "").partition("%")[0])
-    except ValueError:
-        return False
-    mapped = sender.ipv4_mapped if isinstance(sender, IPv6Address) else None
-    return (mapped or sender).is_loopback and "Origin" not in request.headers
 
 
 def _client(request: BaseRequest, path: str) -> Client:

@@ -182,6 +182,7 @@ NODE_CASES = {
         "NVRM: knvlinkUpdatePostRxDetectLinkMask_IMPL: Failed to update Rx Detect Link mask!"
     ),
     "backend_stuck": Case({"gpu_backend_reason": "stuck"}, {"gpu_backend_reason": "ok"}),
+    "gpu_release_repeated": Case({"gpu_release_overdue": True}, {"gpu_release_overdue": False}),
     "telemetry_stale": Case(
         {"gpu_backend": "cache", "gpu_backend_reason": "timeout"}, {"gpu_backend": "nvml"}
     ),

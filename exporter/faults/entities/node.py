@@ -52,6 +52,15 @@ def _backend(name: str) -> Getter:
     return value_of
 
 
+def _of_gpus(name: str) -> Getter:
+    def value_of(snapshot: object) -> Value:
+        gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
+        found: Value = None if gpus is None else getattr(gpus, name)
+        return found
+
+    return value_of
+
+
 def _on_bus(kind: str, *, passed_through: bool = False) -> Getter:
     """Count devices of a kind: those of the node's own drivers, or those given away from them."""
 
@@ -104,6 +113,8 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_backend": _backend("backend"),
     "gpu_backend_reason": _backend("reason"),
     "gpu_nvml_up": _backend("nvml_up"),
+    "gpu_releases": _of_gpus("releases"),
+    "gpu_release_overdue": _of_gpus("release_overdue"),
     "gpu_up_count": _up_gpus,
     "gpu_pci_count": _on_bus("gpu"),
     "gpu_passthrough_count": _on_bus("gpu", passed_through=True),
@@ -122,6 +133,8 @@ _NAMES: Mapping[str, FieldType] = {
     "gpu_backend": FieldType(Type.TEXT),
     "gpu_backend_reason": FieldType(Type.TEXT),
     "gpu_nvml_up": FieldType(Type.TRUTH),
+    "gpu_releases": FieldType(Type.NUMBER),
+    "gpu_release_overdue": FieldType(Type.TRUTH),
     "gpu_up_count": FieldType(Type.NUMBER),
     "gpu_pci_count": FieldType(Type.NUMBER),
     "gpu_passthrough_count": FieldType(Type.NUMBER),

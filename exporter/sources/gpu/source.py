@@ -90,7 +90,9 @@ class GpuSource:
         self._watch: asyncio.Task[None] | None = None
         self._pass: asyncio.Task[None] | None = None
         self._pass_started: float | None = None
+        self._released_since = 0.0
         self._released_until: float | None = None
+        self._releases = 0
         self._letting_go: asyncio.Task[None] | None = None
         self._is_awaited = False
         self._has_news = False
@@ -114,12 +116,17 @@ class GpuSource:
             xids=self._events.xids,
             events=self._events.events,
             probe_restarts=self._backends.restarts(),
+            releases=self._releases,
+            release_overdue=self._is_release_overdue(),
         ).at(now)
         return Reading(gpus, self._missing, rejected)
 
     def release(self) -> None:
         """Let go of all GPUs: end the children now, and start none for a while."""
         log.info("GPUs are let go of for %g s", self._driver.release_secs)
+        self._releases += 1
+        if not self._is_released():
+            self._released_since = self._boottime()
         self._released_until = self._boottime() + self._driver.release_secs
         self._letting_go = asyncio.ensure_future(self._let_go())
 
@@ -132,6 +139,11 @@ class GpuSource:
     def _is_released(self) -> bool:
         until = self._released_until
         return until is not None and self._boottime() < until
+
+    def _is_release_overdue(self) -> bool:
+        """Whether requests that follow each other keep the GPUs released."""
+        secs = self._boottime() - self._released_since
+        return self._is_released() and secs > self._driver.release_secs
 
     async def _let_go(self) -> None:
         if self._pass is not None:

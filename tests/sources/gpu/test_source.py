@@ -394,6 +394,24 @@ def test_gpus_are_let_go_of_and_taken_up_again(marker: Path) -> None:
     assert found[1].states[0].up
 
 
+def test_who_keeps_gpus_released_is_seen(marker: Path) -> None:
+    """Each request counts; requests that follow each other are overdue once the first is over."""
+
+    async def scenario() -> list[Gpus]:
+        node = Node(ScriptedBackend(answers(card(0))), None, marker)
+        found = [await node.read()]
+        for moment in (10, 200, 390):
+            await node.read_at(moment)
+            node.source.release()
+            found.append(await node.read_at(moment + 1))
+        found.append(await node.read_at(390 + 301))
+        return found
+
+    found = run_virtually(scenario())
+    assert [gpus.releases for gpus in found] == [0, 1, 2, 3, 3]
+    assert [gpus.release_overdue for gpus in found] == [False, False, False, True, False]
+
+
 def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
     """Who had the driver unloaded has it loaded again: nobody has to ask for the GPUs."""
 
