@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _figures(batch: str, scored: Score) -> list[Figure]:
-    """What one batch of recordings shows."""
+    """Return what one batch of recordings shows."""
     incidents = sum(result.case.is_incident for result in scored.results)
     shares = {
         "precision": (scored.precision, 0.97),

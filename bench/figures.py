@@ -41,7 +41,7 @@ T = TypeVar("T")
 def measured(
     parts: Mapping[str, Callable[[Path, T], Iterable[Figure]]], only: list[str] | None, effort: T
 ) -> list[Figure]:
-    """The figures of all parts, or of some by name, each said as soon as it is known."""
+    """Return the figures of all parts, or of some by name, each said as soon as it is known."""
     figures: list[Figure] = []
     for name, part in parts.items():
         if only and name not in only:
@@ -63,7 +63,7 @@ def shown(value: float) -> str:
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """The figures as a table in Markdown."""
+    """Return the figures as a table in Markdown."""
     rows = [("figure", "measured", "budget", "")]
     rows += [(f.name, f"{shown(f.value)} {f.unit}".rstrip(), f.allowed, f.verdict) for f in figures]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]

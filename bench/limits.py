@@ -20,7 +20,7 @@ WALK = {"sources": {"enabled": ["process_states"]}}
 
 
 def clients(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """A hundred and a thousand connections that ask as fast as they are answered."""
+    """Measure a hundred and a thousand connections that ask as fast as they are answered."""
     node = GpuNode(folder / "clients")
     with node.start() as program:
         pages.complete_page(program, CAPTURED_GPUS)
@@ -61,7 +61,7 @@ def attribution(folder: Path, effort: Effort) -> Iterator[Figure]:
 
 
 def sizes(folder: Path, _: Effort) -> Iterator[Figure]:
-    """The page of eight GPUs with pods on them, and what the probe holds."""
+    """Measure the page of eight GPUs with pods on them, and what the probe holds."""
     node = GpuNode(folder / "sizes")
     with node.start(1.0) as program:
         page = pages.complete_page(program, CAPTURED_GPUS)

@@ -82,7 +82,7 @@ def _settled_pss(program: Program, gpus: int) -> float:
 
 
 def throughput(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """Requests per second with eight clients, in turn with node_exporter; then wedged."""
+    """Measure requests per second with eight clients, in turn with node_exporter; then wedged."""
     node = GpuNode(folder / "load")
     with node.start() as plain:
         padding = SERIES - pages.series(pages.complete_page(plain, CAPTURED_GPUS))
@@ -130,7 +130,7 @@ def _named(*, gzip: bool) -> str:
 
 @contextmanager
 def _node_exporter() -> Iterator[int | None]:
-    """The port of Debian's node_exporter, running; None where it is not installed."""
+    """Provide the port of Debian's node_exporter, running; None where it is not installed."""
     port = 19100
     command = [NODE_EXPORTER, f"--web.listen-address=127.0.0.1:{port}"]
     try:

@@ -31,7 +31,7 @@ class BareNode:
         add_processes(self.tree, processes)
 
     def start(self, interval_secs: float = 15.0, sources: Changes | None = None) -> Program:
-        """The program on this node; `sources` adds to what it reads."""
+        """Return the program on this node; `sources` adds to what it reads."""
         settings = _settings(self.tree, interval_secs, {})
         for name, more in (sources or {}).items():
             settings[name].update(more)
@@ -55,7 +55,7 @@ class GpuNode:
         self.smi.say(*self._cards(), capture=CAPTURE)
 
     def start(self, interval_secs: float = 15.0, series: int = 0) -> Program:
-        """The program on this node; with `series`, its page is padded by so many."""
+        """Return the program on this node; with `series`, its page is padded by so many."""
         gpu = {
             "driver_markers": [str(self._marker)],
             "smi_paths": [str(self.smi.path)],
@@ -120,7 +120,7 @@ def _settings(tree: HostTree, interval_secs: float, more: Changes) -> Changes:
 
 
 def _kernel_log(tree: HostTree) -> Path:
-    """A kernel log into which nobody writes: that of the machine would be measured along."""
+    """Return a kernel log into which nobody writes: that of the machine would be measured along."""
     path = tree.folder / "kmsg"
     if not path.exists():
         os.mkfifo(path)

@@ -9,13 +9,13 @@ ENOUGH_SECS = 30.0
 
 
 def value(page: str, name: str) -> float | None:
-    """The first sample of this name."""
+    """Return the first sample of this name."""
     found = re.search(rf"^{name}\{{[^\n]*\}} (\S+)$", page, re.MULTILINE)
     return float(found[1]) if found else None
 
 
 def total(page: str, name: str) -> float:
-    """The sum of all samples of this name."""
+    """Return the sum of all samples of this name."""
     found = re.findall(rf"^{name}\{{[^\n]*\}} (\S+)$", page, re.MULTILINE)
     return sum(map(float, found))
 
@@ -37,7 +37,7 @@ def collections(program: Program) -> float:
 
 
 def complete_page(program: Program, gpus: int) -> str:
-    """The first page that has every source and every GPU."""
+    """Return the first page that has every source and every GPU."""
 
     def look() -> str | None:
         try:

@@ -55,7 +55,7 @@ class Crowd:
         return 5000.0 + self.passes * INTERVAL_SECS
 
     async def read(self) -> Reading[object]:
-        """What the driver would say now: fifty processes have ended, fifty are new."""
+        """Return what the driver would say now: fifty processes have ended, fifty are new."""
         self.passes += 1
         self._replace_some()
         states = []

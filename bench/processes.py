@@ -22,7 +22,7 @@ class Use:
 
 
 def family(pid: int) -> Iterator[int]:
-    """The process and all its descendants."""
+    """Yield the process and all its descendants."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
@@ -30,12 +30,12 @@ def family(pid: int) -> Iterator[int]:
 
 
 def pss_bytes(pid: int) -> int:
-    """The proportional set size of one process."""
+    """Return the proportional set size of one process."""
     return _rolled_up(pid, "Pss")
 
 
 def use(pid: int) -> Use:
-    """What the program uses now."""
+    """Return what the program uses now."""
     pids = list(family(pid))
     return Use(
         pss_bytes=sum(_rolled_up(p, "Pss") for p in pids),

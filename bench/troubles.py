@@ -101,7 +101,7 @@ def attacks(folder: Path, size: Size) -> Iterator[Figure]:
 
 @contextmanager
 def attackers() -> Iterator[Callable[..., Any]]:
-    """Calls functions in a process of their own: who watches is not to wait for who attacks."""
+    """Call functions in a process of their own: who watches is not to wait for who attacks."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         yield lambda function, *arguments: pool.submit(function, *arguments).result()
 
@@ -263,7 +263,7 @@ def stops(folder: Path, size: Size) -> Iterator[Figure]:
 
 
 def passwords(folder: Path, size: Size) -> Iterator[Figure]:
-    """A thousand different wrong passwords at once."""
+    """Send a thousand different wrong passwords at once."""
     import bcrypt  # noqa: PLC0415 - an extra that only this trouble needs
 
     hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(10)).decode()
@@ -292,7 +292,10 @@ async def _guess(port: int, count: int) -> None:
 
 
 def passes(folder: Path, size: Size) -> Iterator[Figure]:
-    """Collections with fifty new processes each: what is held after a tenth and at the end."""
+    """Run collections with fifty new processes each.
+
+    What is held after a tenth and at the end.
+    """
     command = [sys.executable, "-m", "bench.passes", str(folder / "passes"), str(size.passes)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     early, late = json.loads(done.stdout)
@@ -303,7 +306,7 @@ def passes(folder: Path, size: Size) -> Iterator[Figure]:
 
 
 def all_at_once(folder: Path, size: Size) -> Iterator[Figure]:
-    """A hostile tenant who does everything at once, for as long as it takes."""
+    """Run a hostile tenant that does everything at once, for as long as it takes."""
     node = HostileNode(folder / "hostile")
     with node.start(5.0) as program:
         program.page_with("hw_gpu_processes{")

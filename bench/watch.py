@@ -55,7 +55,7 @@ class Watch:
         self._thread.join()
 
     def figures(self, during: str, most_mib: float = 96) -> Iterator[Figure]:
-        """What it was like during this trouble, against what is promised."""
+        """Yield the figures of this trouble, against what is promised."""
         seen = self.seen
         minutes = max(1.0, (time.monotonic() - self._began) / 60)
         lines = len(self._program.log_lines) - self._lines_before

@@ -16,12 +16,12 @@ from pathlib import Path
 from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.config import Config, Server
+from exporter.driver_restart import DriverRestartDetector
 from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
 from exporter.judging import Judging
-from exporter.late_driver import LateDriver
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
@@ -55,7 +55,7 @@ RESTART = (
 log = logging.getLogger("exporter")
 
 
-class CannotListen(Exception):  # noqa: N818 - reads as what it is
+class CannotListen(Exception):
     """The address cannot be listened on; the message is one sentence."""
 
 
@@ -92,7 +92,7 @@ class App:
         self._gpu_children = Children()
         self._collecting: asyncio.Task[None] | None = None
         self._judging: Judging | None = None
-        self._late_driver = LateDriver(config.gpu.late_driver_exit_secs)
+        self._driver_restart = DriverRestartDetector(config.gpu.late_driver_exit_secs)
         self._stop = asyncio.Event()
         self.needs_restart = False
         self._pages = Pages(boottime_now, self._moment)
@@ -113,7 +113,7 @@ class App:
         self._collector = self._build_collector()
 
     def snapshot(self) -> Snapshot | None:
-        """The last snapshot, without what has expired by now."""
+        """Return the last snapshot, without what has expired by now."""
         return None if self._latest is None else self._latest.at(boottime_now())
 
     def boottime(self) -> float:
@@ -130,7 +130,7 @@ class App:
         return last is None or asyncio.get_running_loop().time() - last < patience
 
     def unready_reasons(self) -> list[str]:
-        """What stands in the way of being ready."""
+        """Return what stands in the way of being ready."""
         reasons = []
         if self._latest is None:
             reasons.append("the first collection has not ended yet")
@@ -238,7 +238,7 @@ class App:
         self._pages.publish(snapshot)
         self._live.publish(snapshot)
         asyncio.get_running_loop().call_soon(self._pages.warm)
-        if self._late_driver.needs_restart(snapshot) and not self._stop.is_set():
+        if self._driver_restart.needs_restart(snapshot) and not self._stop.is_set():
             log.warning(RESTART)
             self.needs_restart = True
             self._stop.set()

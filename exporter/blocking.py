@@ -39,7 +39,10 @@ class DaemonThreads:
         self._is_watching = False
 
     def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
-        """The function's result; giving up on the awaitable does not wait for the function."""
+        """Return the function's result.
+
+        Giving up on the awaitable does not wait for the function.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._lock:

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from exporter.commands.arguments import build_parser
-from exporter.commands.invocation import EXIT_CONFIG, EXIT_OK, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
 from exporter.config_file import ConfigError
+from exporter.exit_codes import EXIT_CONFIG, EXIT_OK
 
 EXIT_PIPE = 128 + signal.SIGPIPE
 

@@ -115,7 +115,7 @@ class Collector:
         return await self._judge_and_publish(replace(snapshot, duration_secs=loop.time() - started))
 
     async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
-        """The snapshot with what these sources see now, and what follows from it."""
+        """Return the snapshot with what these sources see now, and what follows from it."""
         named = [self._sources[name] for name in self._sources if name in names]
         first = [source for source in named if not isinstance(source, Follower)]
         attempts = await asyncio.gather(*(self._attempt(source, snapshot) for source in first))
@@ -130,7 +130,7 @@ class Collector:
         return self._joined(snapshot, attempts)
 
     def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
-        """The snapshot with these attempts in place of those before."""
+        """Return the snapshot with these attempts in place of those before."""
         readings = dict(snapshot.readings)
         reports = {report.source: report for report in snapshot.reports}
         for attempt in attempts:
@@ -157,7 +157,10 @@ class Collector:
             await asyncio.sleep(min(EARLY_PUBLISH_SECS, max(0.0, due - loop.time())))
 
     async def _refresh(self, snapshot: Snapshot) -> Snapshot:
-        """The snapshot with the woken sources read again, published; its age stays what it was."""
+        """Return the snapshot with the woken sources read again, published.
+
+        Its age stays what it was.
+        """
         woken = self._woken & self._sources.keys()
         self._woken.clear()
         self._wake_up.clear()
@@ -242,7 +245,7 @@ class Collector:
 
 
 async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:
-    """The reading; what would end the event loop with the whole program becomes an error."""
+    """Return the reading; what would end the event loop with the whole program becomes an error."""
     try:
         return await reading
     except (SystemExit, KeyboardInterrupt) as error:

@@ -1,4 +1,4 @@
-"""Every knob: one frozen tree, with its default, its bounds and a sentence each.
+"""Every setting: one frozen tree, with its default, its bounds and a sentence each.
 
 `config/default.toml` and `docs/CONFIG.md` are generated from this file.
 """
@@ -14,16 +14,16 @@ from exporter.config_defaults import (
     VIRTUAL_DISKS,
     VIRTUAL_INTERFACES,
 )
-from exporter.config_knobs import knob, section
+from exporter.config_setting import section, setting
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
     """Encryption of the pages; off while no certificate is named."""
 
-    cert_file: str = knob("", "PEM file with the certificate chain; turns TLS on.")
-    key_file: str = knob("", "PEM file with the private key of the certificate.")
-    client_ca_file: str = knob(
+    cert_file: str = setting("", "PEM file with the certificate chain; turns TLS on.")
+    key_file: str = setting("", "PEM file with the private key of the certificate.")
+    client_ca_file: str = setting(
         "", "PEM file with the authorities that client certificates must be signed by."
     )
 
@@ -32,29 +32,31 @@ class Tls:
 class Auth:
     """Who may read the pages; everybody while nothing is set."""
 
-    basic_users: Mapping[str, str] = knob({}, "Names and bcrypt hashes for basic authentication.")
-    bearer_token_file: str = knob("", "File that holds the token clients must send.")
+    basic_users: Mapping[str, str] = setting(
+        {}, "Names and bcrypt hashes for basic authentication."
+    )
+    bearer_token_file: str = setting("", "File that holds the token clients must send.")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """The HTTP server."""
 
-    host: str = knob(
+    host: str = setting(
         "0.0.0.0",  # noqa: S104 - an exporter is there to be scraped from outside
         "Address to listen on; 0.0.0.0 listens on IPv4 and IPv6 where both are there.",
     )
-    port: int = knob(8080, "Port to listen on; 0 takes a free one.", at_least=0, at_most=65535)
-    max_connections: int = knob(
+    port: int = setting(8080, "Port to listen on; 0 takes a free one.", at_least=0, at_most=65535)
+    max_connections: int = setting(
         1024,
         "Connections served at once, with TLS a quarter of them; more end those idle longest.",
         at_least=1,
         at_most=65536,
     )
-    request_timeout_secs: float = knob(
+    request_timeout_secs: float = setting(
         5.0, "Seconds a client has to send a whole request.", at_least=0.1, at_most=3600
     )
-    keepalive_timeout_secs: float = knob(
+    keepalive_timeout_secs: float = setting(
         75.0, "Seconds an idle connection is kept after an answer.", at_least=0, at_most=86400
     )
     tls: Tls = section(Tls, "Encryption of the pages; off while no certificate is named.")
@@ -65,32 +67,32 @@ class Server:
 class Enabled:
     """Groups of metric families; a group that is off is neither read nor shown."""
 
-    node: bool = knob(True, "Name, operating system, uptime.")
-    cpu: bool = knob(True, "Processors.")
-    memory: bool = knob(True, "Main memory.")
-    pressure: bool = knob(True, "Waiting for processors, memory, input and output.")
-    processes: bool = knob(True, "How many processes, threads and open files there are.")
-    clock: bool = knob(True, "Whether the clock is in step.")
-    disk: bool = knob(True, "Disks and what passes through them.")
-    filesystem: bool = knob(True, "Room in mounted filesystems.")
-    nvme: bool = knob(True, "State of NVMe disks; their health with source nvme_health.")
-    raid: bool = knob(True, "Software RAID.")
-    network: bool = knob(True, "Network interfaces and the network stack.")
-    infiniband: bool = knob(True, "Ports of InfiniBand and RoCE cards.")
-    pcie: bool = knob(True, "Links and errors on the PCI Express bus.")
-    sensors: bool = knob(True, "Temperatures, fans, voltages, power, energy.")
-    gpu: bool = knob(True, "GPUs.")
-    workloads: bool = knob(True, "Processes on GPUs, and the containers they belong to.")
-    probes: bool = knob(True, "External probes.")
-    kernel_log: bool = knob(True, "Events in the kernel log.")
-    exporter: bool = knob(True, "What the exporter itself uses.")
+    node: bool = setting(True, "Name, operating system, uptime.")
+    cpu: bool = setting(True, "Processors.")
+    memory: bool = setting(True, "Main memory.")
+    pressure: bool = setting(True, "Waiting for processors, memory, input and output.")
+    processes: bool = setting(True, "How many processes, threads and open files there are.")
+    clock: bool = setting(True, "Whether the clock is in step.")
+    disk: bool = setting(True, "Disks and what passes through them.")
+    filesystem: bool = setting(True, "Room in mounted filesystems.")
+    nvme: bool = setting(True, "State of NVMe disks; their health with source nvme_health.")
+    raid: bool = setting(True, "Software RAID.")
+    network: bool = setting(True, "Network interfaces and the network stack.")
+    infiniband: bool = setting(True, "Ports of InfiniBand and RoCE cards.")
+    pcie: bool = setting(True, "Links and errors on the PCI Express bus.")
+    sensors: bool = setting(True, "Temperatures, fans, voltages, power, energy.")
+    gpu: bool = setting(True, "GPUs.")
+    workloads: bool = setting(True, "Processes on GPUs, and the containers they belong to.")
+    probes: bool = setting(True, "External probes.")
+    kernel_log: bool = setting(True, "Events in the kernel log.")
+    exporter: bool = setting(True, "What the exporter itself uses.")
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """What is collected, and how often."""
 
-    collect_interval_secs: float = knob(
+    collect_interval_secs: float = setting(
         15.0, "Seconds from the start of one collection to the start of the next.", at_least=0.1
     )
     enabled: Enabled = section(Enabled, "Groups of metric families, each true or false.")
@@ -100,48 +102,48 @@ class Metrics:
 class Gpu:
     """How GPUs are read."""
 
-    backend: str = knob(
+    backend: str = setting(
         "auto",
         "Which way to ask: auto tries NVML, then nvidia-smi.",
         one_of=("auto", "nvml", "nvidia-smi", "demo", "off"),
     )
-    driver_markers: tuple[str, ...] = knob(
+    driver_markers: tuple[str, ...] = setting(
         DRIVER_MARKERS, "GPU reading starts when one of these paths exists."
     )
-    redetect_secs: float = knob(
+    redetect_secs: float = setting(
         10.0, "Seconds between two looks for a driver while there is none.", at_least=0.1
     )
-    late_driver_exit_secs: float = knob(
+    late_driver_exit_secs: float = setting(
         0.0,
         "In a container: end when the driver came after us and its library stays away so long,"
         " to be started anew with it; 0 never ends.",
         at_least=0,
     )
-    timeout_secs: float = knob(
+    timeout_secs: float = setting(
         5.0, "Seconds one pass over all GPUs, or one nvidia-smi, may take.", at_least=0.1
     )
-    cache_ttl_secs: float = knob(
+    cache_ttl_secs: float = setting(
         300.0,
         "Seconds the last good reading of a GPU is served, marked stale.",
         at_least=0,
         at_most=300,
     )
-    dynamic_ttl_secs: float = knob(
+    dynamic_ttl_secs: float = setting(
         300.0,
         "The same for values that move; 45 (three intervals) keeps graphs honest.",
         at_least=0,
         at_most=300,
     )
-    smi_paths: tuple[str, ...] = knob(
+    smi_paths: tuple[str, ...] = setting(
         SMI_PATHS, "Files tried, in order, then every directory of the PATH."
     )
-    release_secs: float = knob(
+    release_secs: float = setting(
         300.0, "Seconds for which GPUs are let go of after a request to do so.", at_least=1
     )
-    profiling: bool = knob(True, "Activity of the parts of a GPU, where NVML measures it.")
-    nvlink_per_link: bool = knob(False, "Series for each NVLink, beside those for all together.")
-    ecc_locations: bool = knob(False, "Memory errors by the part of the chip.")
-    pcie_throughput: bool = knob(
+    profiling: bool = setting(True, "Activity of the parts of a GPU, where NVML measures it.")
+    nvlink_per_link: bool = setting(False, "Series for each NVLink, beside those for all together.")
+    ecc_locations: bool = setting(False, "Memory errors by the part of the chip.")
+    pcie_throughput: bool = setting(
         False, "Bytes per second over PCIe; each reading blocks the driver for 40 ms a GPU."
     )
 
@@ -150,59 +152,59 @@ class Gpu:
 class Sources:
     """Where files are read from, and which sources run."""
 
-    proc_root: str = knob(
+    proc_root: str = setting(
         "/proc", "The proc filesystem; this default means /host/proc where that is mounted."
     )
-    sys_root: str = knob(
+    sys_root: str = setting(
         "/sys", "The sys filesystem; this default means /host/sys where that is mounted."
     )
-    host_root: str = knob(
+    host_root: str = setting(
         "/", "The root of the node; this default means /host where that is mounted."
     )
-    cpu_model_probe: bool = knob(
+    cpu_model_probe: bool = setting(
         True, "Read the processor's name with py-cpuinfo, once, in a short-lived child process."
     )
-    enabled: tuple[str, ...] = knob(
+    enabled: tuple[str, ...] = setting(
         (), "Sources to run although they are off by default: nvme_health, process_states."
     )
-    disabled: tuple[str, ...] = knob((), "Sources not to run.")
+    disabled: tuple[str, ...] = setting((), "Sources not to run.")
 
 
 @dataclass(frozen=True, slots=True)
 class Devices:
     """Which devices are shown; in patterns * is any text, ? one character, [ab] one of these."""
 
-    network_exclude: tuple[str, ...] = knob(
+    network_exclude: tuple[str, ...] = setting(
         VIRTUAL_INTERFACES, "Interfaces left out: those of virtual kind.", are_patterns=True
     )
-    network_include: tuple[str, ...] = knob(
+    network_include: tuple[str, ...] = setting(
         (), "Interfaces shown although they are left out above.", are_patterns=True
     )
-    disk_exclude: tuple[str, ...] = knob(
+    disk_exclude: tuple[str, ...] = setting(
         VIRTUAL_DISKS,
         "Disks left out: those of virtual kind; also left out are partitions and unnamed dm-*.",
         are_patterns=True,
     )
-    disk_include: tuple[str, ...] = knob(
+    disk_include: tuple[str, ...] = setting(
         (), "Disks shown although they are left out above.", are_patterns=True
     )
-    filesystem_type_exclude: tuple[str, ...] = knob(
+    filesystem_type_exclude: tuple[str, ...] = setting(
         KERNEL_FILESYSTEMS,
         "Types of filesystems left out: those that hold no data of their own.",
         are_patterns=True,
     )
-    filesystem_type_include: tuple[str, ...] = knob(
+    filesystem_type_include: tuple[str, ...] = setting(
         (), "Types of filesystems shown although they are left out above.", are_patterns=True
     )
-    mountpoint_exclude: tuple[str, ...] = knob(
+    mountpoint_exclude: tuple[str, ...] = setting(
         CONTAINER_MOUNTPOINTS,
         "Mount points left out: those of the system and of containers.",
         are_patterns=True,
     )
-    mountpoint_include: tuple[str, ...] = knob(
+    mountpoint_include: tuple[str, ...] = setting(
         (), "Mount points shown although they are left out above.", are_patterns=True
     )
-    max_per_kind: int = knob(
+    max_per_kind: int = setting(
         16,
         "Interfaces, disks and filesystems shown at most, of each; the first by name.",
         at_least=1,
@@ -214,14 +216,14 @@ class Devices:
 class Processes:
     """Processes on GPUs."""
 
-    per_pid: bool = knob(False, "Series for each process, beside those for each container.")
-    users: bool = knob(False, "Names of users on the page of processes.")
-    redact: tuple[str, ...] = knob(
+    per_pid: bool = setting(False, "Series for each process, beside those for each container.")
+    users: bool = setting(False, "Names of users on the page of processes.")
+    redact: tuple[str, ...] = setting(
         (),
         "Names shown as a short hash: what belongs together can be seen, not what it is.",
         one_of=("process", "namespace", "pod", "container"),
     )
-    top_n: int = knob(
+    top_n: int = setting(
         50, "Processes that get their own series; the rest is summed.", at_least=1, at_most=1000
     )
 
@@ -230,9 +232,9 @@ class Processes:
 class KernelLog:
     """The kernel's own words."""
 
-    enabled: bool = knob(True, "Follow the kernel log.")
-    path: str = knob("/dev/kmsg", "The device to follow.")
-    accept_user_records: bool = knob(
+    enabled: bool = setting(True, "Follow the kernel log.")
+    path: str = setting("/dev/kmsg", "The device to follow.")
+    accept_user_records: bool = setting(
         False, "Believe records written by user space; for drills and tests only."
     )
 
@@ -241,37 +243,37 @@ class KernelLog:
 class Faults:
     """The rules that turn readings into faults with causes."""
 
-    enabled: bool = knob(True, "Judge every collection.")
-    rules_dirs: tuple[str, ...] = knob((), "Directories with further rule files.")
-    strict: bool = knob(False, "Refuse to start when a rule file has a mistake.")
+    enabled: bool = setting(True, "Judge every collection.")
+    rules_dirs: tuple[str, ...] = setting((), "Directories with further rule files.")
+    strict: bool = setting(False, "Refuse to start when a rule file has a mistake.")
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """What survives a restart."""
 
-    dir: str = knob("", "Directory for small state files; without it they live in memory.")
+    dir: str = setting("", "Directory for small state files; without it they live in memory.")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeConditions:
     """The conditions GPUHealthy and HardwareHealthy of our own Kubernetes node."""
 
-    enabled: bool = knob(False, "Keep the conditions of the node up to date.")
-    dry_run: bool = knob(True, "Log what would be written, and write nothing.")
-    api_server: str = knob("https://kubernetes.default.svc", "Where the Kubernetes API is.")
-    token_file: str = knob(
+    enabled: bool = setting(False, "Keep the conditions of the node up to date.")
+    dry_run: bool = setting(True, "Log what would be written, and write nothing.")
+    api_server: str = setting("https://kubernetes.default.svc", "Where the Kubernetes API is.")
+    token_file: str = setting(
         "/var/run/secrets/kubernetes.io/serviceaccount/token", "File with the token to show."
     )
-    ca_file: str = knob(
+    ca_file: str = setting(
         "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt",
         "PEM file with the authorities of the API's certificate.",
     )
-    interval_secs: float = knob(10.0, "Seconds between two looks at the faults.", at_least=1)
-    heartbeat_secs: float = knob(
+    interval_secs: float = setting(10.0, "Seconds between two looks at the faults.", at_least=1)
+    heartbeat_secs: float = setting(
         300.0, "Seconds after which unchanged conditions are written again.", at_least=10
     )
-    settle_secs: float = knob(
+    settle_secs: float = setting(
         180.0,
         "Seconds after the start for which a False found on the node stays: faults take time.",
         at_least=0,
@@ -282,26 +284,26 @@ class NodeConditions:
 class ProbeCommand:
     """An external probe: a program that prints one JSON object per line."""
 
-    name: str = knob("", "Name, unique among the probes.")
-    command: tuple[str, ...] = knob((), "Program and arguments; no shell.")
-    mode: str = knob("stream", "How it runs.", one_of=("stream", "interval"))
-    every: str = knob("30s", "Time between starts in interval mode.", is_duration=True)
-    deadline: str = knob("10s", "Silence after which it is stale.", is_duration=True)
+    name: str = setting("", "Name, unique among the probes.")
+    command: tuple[str, ...] = setting((), "Program and arguments; no shell.")
+    mode: str = setting("stream", "How it runs.", one_of=("stream", "interval"))
+    every: str = setting("30s", "Time between starts in interval mode.", is_duration=True)
+    deadline: str = setting("10s", "Silence after which it is stale.", is_duration=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
     """The simulated node of gpu.backend = "demo"."""
 
-    gpus: int = knob(8, "Simulated GPUs.", at_least=1, at_most=16)
-    seed: int = knob(1, "The same seed shows the same node.", at_least=0)
-    speed: float = knob(
+    gpus: int = setting(8, "Simulated GPUs.", at_least=1, at_most=16)
+    seed: int = setting(1, "The same seed shows the same node.", at_least=0)
+    speed: float = setting(
         1.0, "Seconds of the script in one second of the clock.", at_least=0.1, at_most=1000
     )
-    start: int = knob(0, "Second of the script to begin at.", at_least=0, at_most=86400)
-    whole_node: bool = knob(False, "Simulate the host around the GPUs as well.")
-    healthy: bool = knob(False, "Nothing goes wrong on it.")
-    folder: str = knob(
+    start: int = setting(0, "Second of the script to begin at.", at_least=0, at_most=86400)
+    whole_node: bool = setting(False, "Simulate the host around the GPUs as well.")
+    healthy: bool = setting(False, "Nothing goes wrong on it.")
+    folder: str = setting(
         "", "Folder for the files of the simulated node; the command demo makes one."
     )
 

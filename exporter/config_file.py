@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -13,11 +12,7 @@ from exporter.config import Config
 from exporter.durations import ALLOWED as ALLOWED_DURATION
 from exporter.durations import parse_duration
 from exporter.regular_file import FileUnusable, read_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from exporter.toml import tomllib
 
 ENV_PREFIX = "APP__"
 DEFAULT_FILES = ("config/default.toml", "config/local.toml")
@@ -49,7 +44,7 @@ class Layer:
 
 
 def load(layers: Iterable[Layer]) -> Config:
-    """The configuration of all layers, later ones winning; raises ConfigError."""
+    """Return the configuration of all layers, later ones winning; raises ConfigError."""
     config = Config()
     for layer in layers:
         config = _merged(config, layer.table, layer, "")
@@ -69,14 +64,17 @@ def _check_probes(config: Config) -> None:
 
 
 def file_layers(named: str | None) -> list[Layer]:
-    """The layer of the named file, or of the default files that exist; raises ConfigError."""
+    """Return the layer of the named file, or of the default files that exist.
+
+    Raises ConfigError.
+    """
     if named is not None:
         return [read_file(Path(named))]
     return [read_file(Path(name)) for name in DEFAULT_FILES if Path(name).is_file()]
 
 
 def read_file(path: Path) -> Layer:
-    """The layer of one TOML file; raises ConfigError."""
+    """Return the layer of one TOML file; raises ConfigError."""
     try:
         return Layer(str(path), tomllib.loads(read_text(path, MAX_FILE_BYTES)))
     except FileUnusable as error:
@@ -88,7 +86,10 @@ def read_file(path: Path) -> Layer:
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """The layer of all variables `APP__SECTION__KEY`; raises ConfigError for a key in the way."""
+    """Return the layer of all variables `APP__SECTION__KEY`.
+
+    Raises ConfigError for a key in the way.
+    """
     table: dict[str, Any] = {}
     for name in sorted(environment):
         if not name.startswith(ENV_PREFIX):
@@ -104,7 +105,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
 
 
 def _merged(current: Any, table: Mapping[str, Any], layer: Layer, prefix: str) -> Any:
-    """The section with the values of one layer's table put in."""
+    """Return the section with the values of one layer's table put in."""
     fields = {item.name: item for item in dataclasses.fields(current)}
     hints = typing.get_type_hints(type(current))
     changes = {}
@@ -136,13 +137,13 @@ def _wrong(layer: Layer, name: str, found: Any, allowed: str) -> ConfigError:
 
 
 def _shown(found: Any) -> str:
-    """What was found, on one line, short; secrets live in files, not in these values."""
+    """Return what was found, on one line, short; secrets live in files, not in these values."""
     text = found if isinstance(found, str) else repr(found)
     return json.dumps(text[:80], ensure_ascii=True)
 
 
 def _value(hint: Any, found: Any, layer: Layer, name: str) -> Any:
-    """The value found as the type the field has; raises ConfigError."""
+    """Return the value found as the type the field has; raises ConfigError."""
     origin = typing.get_origin(hint)
     if origin is tuple:
         return _list(typing.get_args(hint)[0], found, layer, name)
@@ -169,7 +170,10 @@ def _scalar(hint: Any, found: Any, layer: Layer, name: str) -> Any:
 
 
 def _from_text(hint: Any, text: Any) -> Any:
-    """What a text from the environment means for a field of this type; itself when nothing."""
+    """Return what a text from the environment means for a field of this type.
+
+    Itself when nothing.
+    """
     if not isinstance(text, str) or hint is str:
         return text
     if hint is bool:
@@ -192,7 +196,7 @@ def _list(kind: Any, found: Any, layer: Layer, name: str) -> tuple[Any, ...]:
 
 
 def _split(text: Any, layer: Layer, name: str) -> Any:
-    """A list from the environment: a TOML array, or words between commas."""
+    """Return a list from the environment: a TOML array, or words between commas."""
     if not isinstance(text, str):
         return text
     if not text.strip().startswith("["):

@@ -24,7 +24,7 @@ class MisfitError(ValueError):
         self.place = place
 
     def under(self, part: str) -> "MisfitError":
-        """The same misfit, seen from one level above."""
+        """Return the same misfit, seen from one level above."""
         return MisfitError(self.sentence, f"{part}{self.place}")
 
 

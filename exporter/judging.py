@@ -80,7 +80,7 @@ class Judging:
 
 
 def loaded_rules(config: Config) -> RuleBook:
-    """The rules of this configuration; each mistake in them is logged."""
+    """Return the rules of this configuration; each mistake in them is logged."""
     book = rule_book(config.faults.rules_dirs)
     for mistake in book.mistakes:
         log.warning("rules: %s", mistake)

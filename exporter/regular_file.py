@@ -15,7 +15,7 @@ NAMES = {
 }
 
 
-class FileUnusable(Exception):  # noqa: N818 - reads as what it is
+class FileUnusable(Exception):
     """A file that cannot be used; the message goes on from its name: "cannot be read: …"."""
 
 

@@ -8,12 +8,11 @@ import sys
 
 from exporter.app import App, CannotListen
 from exporter.config import Config
+from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.identity import Identity
-from exporter.logs import PatientHandler, set_up_logging
+from exporter.logs import NonBlockingHandler, set_up_logging
 from exporter.watchdog import Watchdog
 
-EXIT_OK = 0
-EXIT_FAILED = 1
 LAST_TASKS_SECS = 0.2
 LAST_WORDS_SECS = 0.2
 M_ARENA_MAX = -8
@@ -54,7 +53,7 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
         handler.drain(LAST_WORDS_SECS)
 
 
-async def _serve(config: Config, identity: Identity, handler: PatientHandler) -> int:
+async def _serve(config: Config, identity: Identity, handler: NonBlockingHandler) -> int:
     trimming = asyncio.ensure_future(_keep_heap_small())
     app = App(config, identity, dropped_log_lines=lambda: handler.dropped)
     try:
@@ -85,7 +84,7 @@ def _finish(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-def _give_up(handler: PatientHandler, stacks: str) -> None:
+def _give_up(handler: NonBlockingHandler, stacks: str) -> None:
     """Say where everything stands and end: whoever supervises us starts afresh."""
     sentence = "the event loop hangs, this process ends itself"
     place = (__file__, 0, sentence, (), None)

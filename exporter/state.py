@@ -89,7 +89,10 @@ class StateFile:
             self._cannot_save = False
 
     def _read(self) -> str:
-        """The text of a regular file of at most `max_bytes`; raises OSError or ValueError."""
+        """Return the text of a regular file of at most `max_bytes`.
+
+        Raises OSError or ValueError.
+        """
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123 - a descriptor
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

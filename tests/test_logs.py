@@ -9,7 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from exporter.logs import MAX_ALIKE_A_MINUTE, MAX_WAITING, JsonLines, PatientHandler, PlainLines
+from exporter.logs import (
+    MAX_REPEATS_A_MINUTE,
+    MAX_WAITING,
+    JsonLines,
+    NonBlockingHandler,
+    PlainLines,
+)
 
 
 def _record(message: str, *arguments: object, **more: object) -> logging.LogRecord:
@@ -79,7 +85,7 @@ def blocked() -> Iterator[_Blocked]:
 
 def test_a_blocked_stream_costs_lines_and_no_time(blocked: _Blocked) -> None:
     """Beyond a bounded queue lines are dropped and counted; nobody waits."""
-    handler = PatientHandler(blocked)
+    handler = NonBlockingHandler(blocked)
     for number in range(MAX_WAITING + 50):
         handler.handle(_record("line %d", number))
     # One line may be in the hands of the writer already.
@@ -89,7 +95,7 @@ def test_a_blocked_stream_costs_lines_and_no_time(blocked: _Blocked) -> None:
 
 def test_a_failing_stream_is_counted() -> None:
     """A full disk behind standard error is not an error of ours."""
-    handler = PatientHandler(_Failing())
+    handler = NonBlockingHandler(_Failing())
     handler.handle(_record("lost"))
     handler.drain(10)
     assert handler.dropped == 1
@@ -99,7 +105,7 @@ def test_the_last_words_are_written() -> None:
     """`drain` comes back when everything queued before has been written."""
     for _ in range(50):
         stream = io.StringIO()
-        handler = PatientHandler(stream)
+        handler = NonBlockingHandler(stream)
         handler.setFormatter(JsonLines())
         handler.handle(_record("last words"))
         handler.drain(10)
@@ -109,13 +115,13 @@ def test_the_last_words_are_written() -> None:
 def test_what_is_said_again_and_again_is_left_out() -> None:
     """The same line is written a few times a minute; others are not held back by it."""
     stream = io.StringIO()
-    handler = PatientHandler(stream)
+    handler = NonBlockingHandler(stream)
     for _ in range(100):
         handler.handle(_record("no descriptor left", created=120.0))
     handler.handle(_record("another", created=120.5))
     handler.handle(_record("no descriptor left", created=181.0))
     handler.drain(10)
     lines = stream.getvalue().splitlines()
-    assert lines.count("no descriptor left") == MAX_ALIKE_A_MINUTE + 1
+    assert lines.count("no descriptor left") == MAX_REPEATS_A_MINUTE + 1
     assert lines.count("another") == 1
-    assert handler.dropped == 100 - MAX_ALIKE_A_MINUTE
+    assert handler.dropped == 100 - MAX_REPEATS_A_MINUTE

@@ -37,7 +37,7 @@ def alerts_page() -> str:
 
 
 def _not_looked_at() -> list[str]:
-    """The families of no alert, told apart by whether a dashboard shows them."""
+    """Return the families of no alert, told apart by whether a dashboard shows them."""
     alerts = (RULES / "alerts.yml").read_text("utf-8")
     shown = "".join(map(to_json, DASHBOARDS))
     names = [family.name for family in FAMILIES] + [family.name for family in LIVE_FAMILIES]
@@ -68,7 +68,7 @@ def _paragraph(rule: dict[str, Any]) -> list[str]:
 
 
 def prometheus_rule() -> str:
-    """The component's PrometheusRule: the same rules for the Prometheus operator."""
+    """Return the component's PrometheusRule: the same rules for the Prometheus operator."""
     head = textwrap.dedent("""\
         # Generated from deploy/prometheus by `make docs`.
         apiVersion: monitoring.coreos.com/v1

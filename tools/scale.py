@@ -32,7 +32,7 @@ PAGES_PORT = 19100
 
 
 def _page_of(*words: str) -> bytes:
-    """The page of the program, some seconds after it was started with these words."""
+    """Return the page of the program, some seconds after it was started with these words."""
     command = (sys.executable, "-m", "exporter", *words, f"--port={PAGES_PORT}")
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
@@ -47,7 +47,7 @@ def _page_of(*words: str) -> bytes:
 
 
 def _named_apart(page: bytes, nodes: int) -> list[bytes]:
-    """The same page under as many names, compressed."""
+    """Return the same page under as many names, compressed."""
     text = page.decode()
     start = text.index('node="') + len('node="')
     name = text[start : text.index('"', start)]

@@ -33,13 +33,13 @@ class PageSize:
 
 
 def size_of(body: bytes) -> PageSize:
-    """The size of a page of /metrics."""
+    """Return the size of a page of /metrics."""
     lines = [line for line in body.splitlines() if line and not line.startswith(b"#")]
     return PageSize(len(lines), len(body), len(gzip.compress(body, 6)))
 
 
 def figures() -> dict[str, Any]:
-    """What `python -m tools.scale` wrote."""
+    """Return what `python -m tools.scale` wrote."""
     found: dict[str, Any] = json.loads(FIGURES.read_text("utf-8"))
     return found
 

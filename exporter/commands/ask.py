@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 from exporter.commands.http_client import Address, Unreachable, get, parse_address
-from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
+from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 
 TIMEOUT_SECS = 120.0
 PATH = "/chat/completions"

@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from exporter.commands.invocation import EXIT_OK, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
+from exporter.exit_codes import EXIT_OK
 
 PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = {

@@ -3,7 +3,8 @@
 import argparse
 from collections.abc import Iterator
 
-from exporter.commands.invocation import EXIT_OK, Invocation
+from exporter.commands.invocation import Invocation
+from exporter.exit_codes import EXIT_OK
 
 _BASH = """\
 _hw_exporter() {{

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from exporter.commands.invocation import EXIT_OK, Invocation
+from exporter.commands.invocation import Invocation
+from exporter.exit_codes import EXIT_OK
 
 SECRET = "…"  # noqa: S105 - what is shown in its place
 

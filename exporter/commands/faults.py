@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
 from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 from exporter.web.faults_text import faults_text
 from exporter.web.incidents import incidents, verdict
 from exporter.web.status_text import Screen

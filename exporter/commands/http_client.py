@@ -21,7 +21,7 @@ CHUNK_BYTES = 64 * 1024
 GZIP_WINDOW = 31
 
 
-class Unreachable(Exception):  # noqa: N818 - reads as what it is
+class Unreachable(Exception):
     """There is no exporter at the address, or it does not answer; one sentence."""
 
 

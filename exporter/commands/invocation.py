@@ -8,15 +8,11 @@ from typing import Any
 from exporter.blocking import DaemonThreads
 from exporter.config import Config
 from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
+from exporter.exit_codes import EXIT_FAILED
 from exporter.identity import Identity, identify
 from exporter.sources import chosen
 from exporter.web.credentials import SecurityError
 from exporter.web.security import Security
-
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_CONFIG = 2
-EXIT_UNKNOWN = 3
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 

@@ -1,7 +1,8 @@
 """`hw-exporter metrics`: one reading printed as the page of Prometheus."""
 
-from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.readings import OK, connect
+from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 
 
 def metrics(invocation: Invocation) -> int:

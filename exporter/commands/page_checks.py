@@ -17,7 +17,7 @@ LEAST_FAMILIES = 25
 COUNTERS_WITHOUT_TOTAL = {"hw_node_uptime_seconds"}
 
 
-class PageBroken(Exception):  # noqa: N818 - reads as what it is
+class PageBroken(Exception):
     """Something on the page that must not be; one sentence."""
 
 

@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
-from exporter.commands.invocation import EXIT_UNKNOWN, CommandError, Invocation, Settings
+from exporter.commands.invocation import CommandError, Invocation, Settings
 from exporter.config import Config, State
+from exporter.exit_codes import EXIT_UNKNOWN
 
 T = TypeVar("T")
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, Invocation
+from exporter.commands.invocation import Invocation
 from exporter.commands.kernel_lines import KernelLines
+from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.entities.entity import Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY

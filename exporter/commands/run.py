@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from exporter.commands.invocation import EXIT_OK, Invocation
+from exporter.commands.invocation import Invocation
+from exporter.exit_codes import EXIT_OK
 
 
 def run(invocation: Invocation) -> int:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
-from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, Invocation
+from exporter.commands.invocation import Invocation
+from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -11,7 +12,7 @@ NO_SUCH_PAGE = "/no-such-page"
 DEFAULT = "127.0.0.1:8080"
 
 
-class Broken(Exception):  # noqa: N818 - reads as what it is
+class Broken(Exception):
     """A promise that is not kept; the message says what was found."""
 
 

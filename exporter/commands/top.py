@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from exporter.commands.invocation import EXIT_FAILED, EXIT_OK, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
 from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.web.faults_text import incident_lines
 from exporter.web.incidents import incidents
 from exporter.web.status_text import Screen, status_lines, wrap

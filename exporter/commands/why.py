@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
-from exporter.commands.invocation import EXIT_OK, EXIT_UNKNOWN, CommandError, Invocation
+from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import Query, print_from
 from exporter.commands.readings import OK, Readings, connect, document_in, understood
+from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 from exporter.web.why_text import why_text
 
 NOT_FOUND = 404

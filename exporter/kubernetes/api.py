@@ -26,7 +26,7 @@ TOKEN = re.compile(r"[!-~]+")
 NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
-class PatchRefused(Exception):  # noqa: N818 - an expected answer of the API
+class PatchRefused(Exception):
     """The node's status could not be patched; the message is one sentence."""
 
 

@@ -1,15 +1,11 @@
 """What is known of NVIDIA's error codes: Xid, SXid, and the sub-rules of NVLink5."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from exporter.toml import tomllib
 
 UNKNOWN = "unknown"
 """Origin, scope and name of a code that is in no table."""

@@ -6,7 +6,7 @@ from typing import Any
 MAX_LINE_BYTES = 4 * 1024 * 1024
 
 
-class BadLine(Exception):  # noqa: N818 - reads as what it is
+class BadLine(Exception):
     """A line that is not one JSON object within the limits; the message says why."""
 
 

@@ -22,7 +22,7 @@ BETWEEN_CALLS = "between calls"
 log = logging.getLogger("exporter.probes")
 
 
-class ProbeFailed(Exception):  # noqa: N818 - an expected answer that carries its reason
+class ProbeFailed(Exception):
     """The probe gave no answer; `reason` is timeout, stuck, crashed or no_program."""
 
     def __init__(self, reason: str, message: str) -> None:

@@ -6,11 +6,11 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 
 
-class SourceAbsent(Exception):  # noqa: N818 - an expected answer, not an error
+class SourceAbsent(Exception):
     """What the source reads is not on this node; the message says what was looked for."""
 
 
-class SourceFailed(Exception):  # noqa: N818 - same family of names as SourceAbsent
+class SourceFailed(Exception):
     """The source is there and could not be read; the message says why in one sentence."""
 
 

@@ -43,7 +43,7 @@ class AuthError(Exception):
         self.headers = headers
 
 
-class TooManyLogins(Exception):  # noqa: N818 - a condition of the moment, not an error
+class TooManyLogins(Exception):
     """Too many passwords wait to be verified."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 MAX_VALUE_CHARS = 256
 
 
-class MalformedQuery(Exception):  # noqa: N818 - reads as what it is
+class MalformedQuery(Exception):
     """A query that cannot be answered; the message is one sentence."""
 
 

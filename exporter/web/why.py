@@ -17,7 +17,7 @@ SHARED = ("the node is shared by all",)
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
-class NoSuchSubject(Exception):  # noqa: N818 - reads as what it is
+class NoSuchSubject(Exception):
     """There is no process or component of that name; the message is one sentence."""
 
 

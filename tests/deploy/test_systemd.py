@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from exporter.commands.invocation import EXIT_CONFIG
+from exporter.exit_codes import EXIT_CONFIG
 from tests.fakes.manifests import ROOT
 
 UNIT = ROOT / "deploy/systemd/hw-exporter.service"

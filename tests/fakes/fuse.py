@@ -13,7 +13,7 @@ from typing import Any
 SERVER = Path(__file__).with_name("fuse_server.py")
 
 
-class NoFuse(Exception):  # noqa: N818 - an expected answer: not every machine has it
+class NoFuse(Exception):
     """This machine cannot mount FUSE; the message says why."""
 
 

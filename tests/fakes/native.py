@@ -18,7 +18,7 @@ LIBRARY = "libnvidia-ml.so.1"
 PROGRAM = "nvidia-smi"
 
 
-class NoCompiler(Exception):  # noqa: N818 - an expected answer: the machine has none
+class NoCompiler(Exception):
     """No C compiler is on this machine; the message says what was looked for."""
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Deadlock(Exception):  # noqa: N818 - reads as what it is
+class Deadlock(Exception):
     """Everything waits and nothing will ever happen."""
 
 

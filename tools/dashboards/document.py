@@ -58,7 +58,7 @@ class Dashboard:
 
 
 def to_json(dashboard: Dashboard) -> str:
-    """The text of the dashboard's file."""
+    """Return the text of the dashboard's file."""
     document = {
         "uid": f"hw-{dashboard.uid}",
         "title": f"Hardware / {dashboard.title}",
@@ -145,7 +145,7 @@ def _placed(rows: tuple[Row, ...]) -> Iterator[dict[str, Any]]:
 
 
 def _filled(panels: tuple[Panel, ...], number: int, y: int) -> Iterator[dict[str, Any]]:
-    """The panels of a row, each as high up and as far left as there is room."""
+    """Yield the panels of a row, each as high up and as far left as there is room."""
     taken: set[tuple[int, int]] = set()
     for panel in panels:
         number += 1
@@ -157,7 +157,7 @@ def _filled(panels: tuple[Panel, ...], number: int, y: int) -> Iterator[dict[str
 
 
 def _spots(panel: Panel) -> Iterator[set[tuple[int, int]]]:
-    """The cells a panel would take, from place to place."""
+    """Yield the cells a panel would take, from place to place."""
     for top in count():
         for left in range(GRID_WIDTH - panel.width + 1):
             columns = range(left, left + panel.width)

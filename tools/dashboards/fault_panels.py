@@ -37,7 +37,7 @@ def _ranked(selector: str, *, is_active: bool = True) -> str:
 
 
 def _renamed(expr: str, **labels: str) -> str:
-    """The series with labels copied from others."""
+    """Return the series with labels copied from others."""
     for target, source in labels.items():
         expr = f'label_replace({expr}, "{target}", "$1", "{source}", "(.*)")'
     return expr
@@ -60,7 +60,7 @@ WHERE = (CLUSTER_COLUMN, NODE_COLUMN)
 def root_causes(
     selector: str = ON, *, where: Columns = WHERE, width: int = 24, height: int = 8
 ) -> Panel:
-    """A table of what has to be repaired."""
+    """Return a table of what has to be repaired."""
     explained = _explained(selector)
     ranked = f"({_ranked(selector)}) and on ({EACH_FAULT}) {explained}"
     return table(
@@ -88,7 +88,7 @@ def root_causes(
 def symptoms(
     selector: str = ON, *, where: Columns = WHERE, width: int = 24, height: int = 8
 ) -> Panel:
-    """A table of what follows from root causes."""
+    """Return a table of what follows from root causes."""
     is_root = f"unless on ({EACH_FAULT}) {_explained(selector)}"
     causes = f"(hw_fault_root_cause{{{selector}}} {is_root})"
     active = f"hw_fault_active{{{selector}}}"

@@ -68,7 +68,7 @@ class Panel:
 
 
 def drawn(panel: Panel) -> dict[str, Any]:
-    """The panel as Grafana reads it, without number and place."""
+    """Return the panel as Grafana reads it, without number and place."""
     found = {
         "type": panel.kind,
         "title": panel.title,

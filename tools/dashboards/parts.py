@@ -111,7 +111,7 @@ def table(
     width: int = 24,
     height: int = 8,
 ) -> Panel:
-    """A table of what is there now; a leading minus in `sort` is for the largest first."""
+    """Return a table of what is there now; a leading minus in `sort` is for the largest first."""
     return Panel(
         title,
         tuple(Query(expr) for expr in exprs),
@@ -138,7 +138,7 @@ def bars(
     width: int = 8,
     height: int = 8,
 ) -> Panel:
-    """A bar for each thing, the longest first."""
+    """Return a bar for each thing, the longest first."""
     query = Query(f"sort_desc({expr})", legend)
     return Panel(
         title,
@@ -165,6 +165,6 @@ def grown(family: str, selector: str) -> str:
 
 
 def highest(count: int, expr: str, by: str) -> str:
-    """The `count` series of the expression that are highest at the end of the time shown."""
+    """Return the `count` series of the expression that are highest at the end of the time shown."""
     end = SELECTOR.sub(r"\g<0> @ end()", expr)
     return f"{expr} and on ({by}) topk({count}, {end})"

@@ -16,7 +16,7 @@ Ask = Callable[[], str]
 
 
 def ask_pip_audit() -> str:
-    """The answer about `deploy/requirements.lock`."""
+    """Return the answer about `deploy/requirements.lock`."""
     command = [sys.executable, "-m", "pip_audit", *OPTIONS, f"--requirement={LOCK}"]
     try:
         done = subprocess.run(

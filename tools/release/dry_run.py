@@ -50,7 +50,7 @@ def packages(version: str) -> Iterator[str]:
 
 
 def debian(version: str) -> Iterator[str]:
-    """The package for the Debian of this machine."""
+    """Yield the package for the Debian of this machine."""
     if shutil.which("dpkg-deb") is None:
         yield "deb: NOT built, dpkg-deb is missing"
         return
@@ -60,7 +60,7 @@ def debian(version: str) -> Iterator[str]:
 
 
 def chart(version: str) -> Iterator[str]:
-    """The chart, linted with every profile."""
+    """Yield the chart, linted with every profile."""
     if shutil.which("helm") is None:
         yield "chart: NOT built, helm is missing"
         return
@@ -71,7 +71,7 @@ def chart(version: str) -> Iterator[str]:
 
 
 def parts(version: str) -> Iterator[str]:
-    """The list of what the image is made of."""
+    """Yield the list of what the image is made of."""
     _run("make", "sbom")
     shutil.copyfile(ROOT / "build/hw-exporter.cdx.json", DIST / f"hw-exporter-{version}.cdx.json")
     yield f"hw-exporter-{version}.cdx.json: attached to the release"

@@ -27,7 +27,7 @@ HEAD = (
 
 
 def requirements() -> dict[str, list[str]]:
-    """What each lock file pins, as pyproject.toml names it."""
+    """Return what each lock file pins, as pyproject.toml names it."""
     project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     table = project["project"]
     return {
@@ -57,7 +57,7 @@ def resolved(wanted: Iterable[str], python: str, machine: str) -> list[dict[str,
 
 
 def lock_text(reports: Iterable[list[dict[str, Any]]]) -> str:
-    """The lock of several reports; raises ValueError when they disagree about a version."""
+    """Return the lock of several reports; raises ValueError when they disagree about a version."""
     versions: dict[str, str] = {}
     hashes: dict[str, set[str]] = {}
     for item in (item for report in reports for item in report):

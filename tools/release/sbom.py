@@ -34,7 +34,7 @@ def pins() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def licences() -> dict[str, str]:
-    """What each locked package says of its licence, asked in an environment made for that."""
+    """Return the licence of each locked package, as installed in an environment for that."""
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(scratch, with_pip=True)
         python = str(Path(scratch, "bin/python"))
@@ -49,7 +49,7 @@ def licences() -> dict[str, str]:
 
 
 def bill_of_materials(version: str, licence_of: dict[str, str]) -> dict[str, Any]:
-    """The CycloneDX document for this version of the program."""
+    """Return the CycloneDX document for this version of the program."""
     components = [
         {
             "type": "library",

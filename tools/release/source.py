@@ -28,7 +28,7 @@ def export(target: Path) -> Path:
 
 
 def repository() -> str:
-    """The address of the repository, as pyproject.toml names it."""
+    """Return the address of the repository, as pyproject.toml names it."""
     project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return str(project["urls"]["Repository"])
 

@@ -25,7 +25,7 @@ EventsOfLine = Callable[[str, float], Iterable[Event]]
 """The events in one line of the kernel log, printed at this boot time in seconds."""
 
 
-class BadRecording(Exception):  # noqa: N818 - reads as what it is
+class BadRecording(Exception):
     """A line that makes no sense; the message names the line and what is wrong."""
 
 

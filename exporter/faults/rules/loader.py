@@ -1,7 +1,6 @@
 """Finds and reads rule files: those that ship, then those of the operator, later ones winning."""
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,11 +10,7 @@ from exporter.faults.entities.vocabulary import Vocabulary
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
 from exporter.regular_file import FileUnusable, read_regular
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from exporter.toml import tomllib
 
 SHIPPED = Path(__file__).parent.parent / "catalogue" / "rules"
 MAX_FILE_BYTES = 1024 * 1024

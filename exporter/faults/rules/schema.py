@@ -51,7 +51,7 @@ class Mistake:
         return ": ".join([*parts, self.sentence])
 
 
-class WrongValue(Exception):  # noqa: N818 - reads as what it is
+class WrongValue(Exception):
     """A value of a rule that cannot be; the message is the rest of a sentence."""
 
 

@@ -23,7 +23,7 @@ NO_ARGUMENTS = MESSAGE_PREFIX.pack(0, 0)
 FRAME_HEAD_BYTES = 9
 
 
-class CallFailed(Exception):  # noqa: N818 - an expected answer that carries its reason
+class CallFailed(Exception):
     """The call gave no message; the message says why in one sentence."""
 
 

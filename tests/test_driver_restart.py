@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.late_driver import LateDriver
+from exporter.driver_restart import DriverRestartDetector
 from exporter.model.gpu import GpuBackend, Gpus
 from exporter.model.snapshot import Snapshot
 
@@ -27,7 +27,7 @@ def _snapshot(boottime: float, backend: GpuBackend | None) -> Snapshot:
 
 def _first_restart(patience_secs: float, *seen: GpuBackend | None) -> int | None:
     """Which of the snapshots, ten seconds apart, is the first that asks for a restart."""
-    late = LateDriver(patience_secs)
+    late = DriverRestartDetector(patience_secs)
     for number, backend in enumerate(seen):
         if late.needs_restart(_snapshot(10.0 * number, backend)):
             return number

@@ -1,4 +1,4 @@
-"""What a knob is: a field of the configuration with default, sentence and bounds."""
+"""What a setting is: a field of the configuration with default, sentence and bounds."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 
-def knob(
+def setting(
     default: Any,
     doc: str,
     *,
@@ -16,7 +16,7 @@ def knob(
     are_patterns: bool = False,
     is_duration: bool = False,
 ) -> Any:
-    """A field of the configuration: its default, its sentence, and what is allowed."""
+    """Return a field of the configuration: its default, its sentence, and what is allowed."""
     bounds = {
         "doc": doc,
         "at_least": at_least,
@@ -32,5 +32,5 @@ def knob(
 
 
 def section(kind: type, doc: str) -> Any:
-    """A nested table of the configuration."""
+    """Return a nested table of the configuration."""
     return field(default_factory=kind, metadata={"doc": doc})
