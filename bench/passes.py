@@ -21,8 +21,8 @@ from exporter.exposition.render import Format
 from exporter.judging import Judging
 from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.model.reading import Reading
-from exporter.sources.workloads.aggregate import WorkloadAccounts
-from exporter.sources.workloads.pod_resources import PodResources
+from exporter.sources.workloads.aggregate import WorkloadAggregator
+from exporter.sources.workloads.kubelet import PodResources
 from exporter.sources.workloads.processes import ProcessReader
 from exporter.sources.workloads.source import NodeFiles, WorkloadSource
 from tests.fakes import host_proc
@@ -100,7 +100,7 @@ async def _run(folder: Path, count: int) -> None:
     )
     workloads = WorkloadSource(
         files,
-        WorkloadAccounts(50),
+        WorkloadAggregator(50),
         PodResources(crowd.tree.host, call),
         call=call,
         boottime=lambda: crowd.now,

@@ -223,6 +223,11 @@ class Processes:
         "Names shown as a short hash: what belongs together can be seen, not what it is.",
         one_of=("process", "namespace", "pod", "container"),
     )
+    redact_salt: str = setting(
+        "",
+        "A secret that goes into these hashes, the same on all nodes whose series shall join;"
+        " without it they change with each start.",
+    )
     top_n: int = setting(
         50, "Processes that get their own series; the rest is summed.", at_least=1, at_most=1000
     )

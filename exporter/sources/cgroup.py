@@ -1,43 +1,40 @@
-"""Whom a process belongs to by its cgroup: a container, a pod, a unit, a user.
+"""Whom a process belongs to by its cgroup: a pod, a container, a unit, a user, a batch job.
 
 Takes the text of /proc/PID/cgroup (https://man7.org/linux/man-pages/man7/cgroups.7.html), v1 and
 v2, with the paths of the systemd and cgroupfs drivers of containerd, CRI-O, Docker and Podman.
+The outermost owner in a path wins: whoever owns a cgroup may make others below it, under any
+name, so that nothing below an owner can be believed.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.model.label import clean_text
 
 MAX_PATH_SEGMENTS = 64
+SHORT_ID_CHARS = 12
+"""As container tools show their ids."""
 
 _UID = r"[0-9a-fA-F]{8}(?:[_-]?[0-9a-fA-F]{4}){3}[_-]?[0-9a-fA-F]{12}"
-_POD_SEGMENT = re.compile(rf"(?:.*kubepods(?:-burstable|-besteffort)?-)?pod({_UID})(?:\.slice)?")
+_POD = re.compile(rf"(?:[\w.-]*kubepods(?:-burstable|-besteffort)?-)?pod({_UID})(?:\.slice)?")
 _NAMED_CONTAINER = re.compile(
-    r"(cri-containerd|crio|docker|libpod-payload|libpod|nerdctl|containerd)-([0-9a-f]{12,64})"
+    r"(?:cri-containerd|crio|docker|libpod-payload|libpod|nerdctl|containerd)-([0-9a-f]{12,64})"
     r"(?:\.scope)?"
 )
 _BARE_CONTAINER = re.compile(r"[0-9a-f]{64}")
 _BARE_CONTAINER_IN_POD = re.compile(r"[0-9a-f]{12,64}")
-_COLONS = re.compile(r"(.*):(cri-containerd|crio|docker|libpod):([0-9a-f]{12,64})")
-
-RUNTIMES = {
-    "cri-containerd": "containerd",
-    "nerdctl": "containerd",
-    "containerd": "containerd",
-    "crio": "cri-o",
-    "docker": "docker",
-    "libpod": "podman",
-    "libpod-payload": "podman",
-}
-BARE_PARENTS = {"docker": "docker", "libpod_parent": "podman"}
-"""The runtime by the folder that plain ids lie in."""
-
+_COLONS = re.compile(r"([^:]*):(cri-containerd|crio|docker|libpod):([0-9a-f]{12,64})")
 _USER_SLICE = re.compile(r"user-\d+\.slice")
+_SLURM = re.compile(r"(?:[\w-]+_)?slurmstepd\.scope|slurm(?:_[\w-]+)?")
 _SLURM_JOB = re.compile(r"job_\d+")
 _LXC = re.compile(r"lxc\.payload[.-].+")
 _UNIT = re.compile(r".+\.(?:service|scope)")
+_RUNTIME_UNIT = re.compile(
+    r"(?:containerd|docker|crio|cri-dockerd?|kubelet|k3s(?:-agent)?|rke2-(?:server|agent))\.service"
+    r"|init\.scope"
+)
+"""Units that make cgroups for others below their own."""
 _ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 
 
@@ -46,25 +43,58 @@ class CgroupOwner:
     """Whom a cgroup belongs to; outside containers only `unit` can be said.
 
     `pod_uid` has hyphens, or is the 32 digits of a static pod; `unit` is a systemd unit, a user
-    slice, or the job of a batch system.
+    slice (with a container of that user, if it is in one), or the job of a batch system.
     """
 
     container_id: str | None = None
     pod_uid: str | None = None
-    runtime: str | None = None
     unit: str | None = None
 
 
 NOBODY = CgroupOwner()
 
 
-def parse_cgroup(text: str) -> CgroupOwner:
-    """The owner of the process whose `/proc/PID/cgroup` this is; NOBODY when nothing is said.
+def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
+    """Find the owner of the process whose `/proc/PID/cgroup` this is; NOBODY when nothing is said.
 
     With several hierarchies (v1) the one that says most wins: some hold only part of the path.
+    `nested_in` are the paths of the container that our own kubelet runs in.
     """
-    owners = [parse_path(path) for path in _paths(text)]
+    owners = [parse_path(path, nested_in) for path in _paths(text)]
     return max(owners, key=_how_much_is_said, default=NOBODY)
+
+
+def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
+    """Find the owner of one cgroup path."""
+    for parent in nested_in:
+        path = path.removeprefix(parent)
+    segments = _segments(path)
+    unit = None
+    for at, segment in enumerate(segments):
+        owner = _owner(segments, at)
+        if owner is None:
+            continue
+        if _RUNTIME_UNIT.fullmatch(segment) is None:
+            return owner
+        unit = owner.unit if segment != "init.scope" else None
+    return CgroupOwner(unit=unit)
+
+
+def kubelet_containers(text: str) -> frozenset[str]:
+    """Find the containers around the pod that we run in ourselves, as in a kubelet in a container.
+
+    `text` is our own `/proc/self/cgroup`; the result is what `nested_in` of the others wants.
+    """
+    return frozenset(parent for path in _paths(text) if (parent := _around_pod(path)))
+
+
+def _around_pod(path: str) -> str:
+    segments = path.split("/")[:MAX_PATH_SEGMENTS]
+    pods = [at for at, segment in enumerate(segments) if _POD.match(segment)]
+    last_pod = pods[-1] if pods else 0
+    containers = [at for at in range(last_pod) if _container(segments[at]) is not None]
+    is_nested = bool(containers) and not any(pod < containers[-1] for pod in pods)
+    return "/".join(segments[: containers[-1] + 1]) if is_nested else ""
 
 
 def _paths(text: str) -> Iterator[str]:
@@ -79,23 +109,8 @@ def _how_much_is_said(owner: CgroupOwner) -> tuple[bool, bool, bool]:
     return owner.pod_uid is not None, owner.container_id is not None, owner.unit is not None
 
 
-def parse_path(path: str) -> CgroupOwner:
-    """The owner of one cgroup path."""
-    segments = _segments(path)
-    pod_at, pod_uid = _innermost_pod(segments)
-    # Below its pod the outermost container is the pod's own (others are started inside of it);
-    # without a pod the innermost one is what runs here.
-    found = [_container(segments, at) for at in range(max(pod_at, 0), len(segments))]
-    containers = [one for one in found if one is not None]
-    if not containers:
-        unit = None if pod_uid else _unit(segments)
-        return CgroupOwner(pod_uid=pod_uid, unit=unit)
-    container_id, runtime = containers[0] if pod_uid else containers[-1]
-    return CgroupOwner(container_id, pod_uid, runtime)
-
-
 def _segments(path: str) -> list[str]:
-    """The parts of a path, `a:b:c` of the path-like form of systemd taken as `a/b-c`."""
+    """Split a path, `a:b:c` of the path-like form of systemd taken as `a/b-c`."""
     segments: list[str] = []
     for raw in path.removesuffix(" (deleted)").split("/")[:MAX_PATH_SEGMENTS]:
         colons = _COLONS.fullmatch(raw)
@@ -106,40 +121,41 @@ def _segments(path: str) -> list[str]:
     return [segment for segment in segments if segment not in ("", ".", "..")]
 
 
-def _innermost_pod(segments: Sequence[str]) -> tuple[int, str | None]:
-    for at in range(len(segments) - 1, -1, -1):
-        match = _POD_SEGMENT.fullmatch(segments[at])
-        if match is not None:
-            return at, match[1].replace("_", "-").lower()
-    return -1, None
+def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
+    """Whom everything from this segment on belongs to; None where it is only a place."""
+    segment, below = segments[at], segments[at + 1 :]
+    if pod := _POD.fullmatch(segment):
+        return CgroupOwner(_container_in_pod(below), pod[1].replace("_", "-").lower())
+    if container_id := _container(segment):
+        return CgroupOwner(container_id)
+    if _USER_SLICE.fullmatch(segment):
+        inner = _first_container(below)
+        return CgroupOwner(unit=f"{segment}/{inner[:SHORT_ID_CHARS]}" if inner else segment)
+    if _SLURM.fullmatch(segment):
+        job = next((name for name in below[:2] if _SLURM_JOB.fullmatch(name)), None)
+        return CgroupOwner(unit=f"slurm/{job}" if job else segment)
+    if _LXC.fullmatch(segment) or _UNIT.fullmatch(segment):
+        return CgroupOwner(unit=clean_text(_ESCAPED.sub(_unescaped, segment)))
+    return None
 
 
-def _container(segments: Sequence[str], at: int) -> tuple[str, str | None] | None:
-    """The id and the runtime of the container that this segment names, if it names one."""
-    named = _NAMED_CONTAINER.fullmatch(segments[at])
+def _container(segment: str) -> str | None:
+    """The id of the container that a segment names wherever it stands."""
+    named = _NAMED_CONTAINER.fullmatch(segment)
     if named is not None:
-        return named[2], RUNTIMES[named[1]]
-    parent = segments[at - 1] if at else ""
-    in_pod = _POD_SEGMENT.fullmatch(parent) is not None
-    pattern = _BARE_CONTAINER_IN_POD if in_pod else _BARE_CONTAINER
-    if pattern.fullmatch(segments[at]) is None:
-        return None
-    return segments[at], BARE_PARENTS.get(parent)
+        return named[1]
+    return segment if _BARE_CONTAINER.fullmatch(segment) else None
 
 
-def _unit(segments: Sequence[str]) -> str | None:
-    """The unit, user slice or batch job of a process outside containers."""
-    words = [clean_text(_ESCAPED.sub(_unescaped, segment)) for segment in segments]
-    if any("slurm" in word for word in words):
-        job = _first(_SLURM_JOB, words)
-        if job is not None:
-            return f"slurm/{job}"
-    outer = _first(_USER_SLICE, words) or _first(_LXC, words)
-    return outer or _first(_UNIT, [word for word in reversed(words) if word != "init.scope"])
+def _first_container(segments: Sequence[str]) -> str | None:
+    return next((found for segment in segments if (found := _container(segment))), None)
 
 
-def _first(pattern: "re.Pattern[str]", words: Iterable[str]) -> str | None:
-    return next((word for word in words if pattern.fullmatch(word) is not None), None)
+def _container_in_pod(below: Sequence[str]) -> str | None:
+    """The container of a pod: what lies right below it, in whatever form, else the outermost."""
+    if below and _BARE_CONTAINER_IN_POD.fullmatch(below[0]):
+        return below[0]
+    return _first_container(below)
 
 
 def _unescaped(match: "re.Match[str]") -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from exporter.config import Gpu
 from exporter.sources.host import host, roots
-from exporter.sources.workloads import pod_logs, pod_resources
+from exporter.sources.workloads import kubelet, pod_logs
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image
 from tests.fakes.manifests import (
@@ -33,7 +33,7 @@ BASE_MOUNTS = {
 }
 STANDARD_MOUNTS = BASE_MOUNTS | {
     f"{roots.MOUNTED}/{pod_logs.CONTAINERS}",
-    str(Path(roots.MOUNTED, pod_resources.SOCKET).parent),
+    str(Path(roots.MOUNTED, kubelet.SOCKET).parent),
     "/var/lib/hw-exporter",
 }
 

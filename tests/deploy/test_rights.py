@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources.workloads import pod_resources
+from exporter.sources.workloads import kubelet
 from tests.deploy.busy_node import (
     ADA,
     CAPTURE,
@@ -137,7 +137,7 @@ class _Pods:
             tree = self._node.tree(folder / "node", has_checkpoint=False)
             own_sys(tree, folder / "sys")
         with ExitStack() as stack:
-            stack.enter_context(_kubelet(tree.at("/" + pod_resources.SOCKET)))
+            stack.enter_context(_kubelet(tree.at("/" + kubelet.SOCKET)))
             yield stack.enter_context(
                 running_pod(
                     *(manifests, self._image, tree, folder / "pod", nvml or self._node.nvml),

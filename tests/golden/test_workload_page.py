@@ -13,8 +13,8 @@ from exporter.exposition.workloads import FAMILIES
 from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workloads
-from exporter.sources.workloads.aggregate import WorkloadAccounts
-from exporter.sources.workloads.pod_resources import PodResources
+from exporter.sources.workloads.aggregate import WorkloadAggregator
+from exporter.sources.workloads.kubelet import PodResources
 from exporter.sources.workloads.processes import ProcessReader
 from exporter.sources.workloads.source import NodeFiles, WorkloadSource
 from tests.sources.node_tree import TICKS, NodeTree, device_entry
@@ -78,7 +78,7 @@ async def _page(folder: Path) -> str:
     tree, now = _node(folder), READ_AT
     source = WorkloadSource(
         NodeFiles(ProcessReader(tree.proc, TICKS), tree.proc, tree.root),
-        WorkloadAccounts(2),
+        WorkloadAggregator(2),
         PodResources(tree.root, _at_once),
         call=_at_once,
         boottime=lambda: now,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources.cgroup import NOBODY, CgroupOwner, parse_cgroup
+from exporter.sources.cgroup import NOBODY, CgroupOwner, kubelet_containers, parse_cgroup
 
 CID = "4f" * 32
 OUTER = "0d" * 32
@@ -15,9 +15,7 @@ UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
 UID_ = UID.replace("-", "_")
 STATIC = "ab" * 16
 
-IN_POD = CgroupOwner(CID, UID, "containerd")
-IN_CRIO_POD = CgroupOwner(CID, UID, "cri-o")
-BARE_IN_POD = CgroupOwner(CID, UID)
+IN_POD = CgroupOwner(CID, UID)
 
 LAYOUTS = {
     "v2 systemd containerd": (
@@ -36,19 +34,19 @@ LAYOUTS = {
             f"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{UID_}.slice"
             f"/crio-{CID}.scope"
         ),
-        IN_CRIO_POD,
+        IN_POD,
     ),
     "v2 systemd CRI-O with a child cgroup": (
         f"0::/kubepods.slice/kubepods-pod{UID_}.slice/crio-{CID}.scope/container",
-        IN_CRIO_POD,
+        IN_POD,
     ),
     "v2 systemd Docker": (
         f"0::/kubepods.slice/kubepods-pod{UID_}.slice/docker-{CID}.scope",
-        CgroupOwner(CID, UID, "docker"),
+        IN_POD,
     ),
-    "v2 cgroupfs": (f"0::/kubepods/burstable/pod{UID}/{CID}", BARE_IN_POD),
-    "v2 cgroupfs, guaranteed": (f"0::/kubepods/pod{UID}/{CID}", BARE_IN_POD),
-    "v2 cgroupfs CRI-O": (f"0::/kubepods/besteffort/pod{UID}/crio-{CID}", IN_CRIO_POD),
+    "v2 cgroupfs": (f"0::/kubepods/burstable/pod{UID}/{CID}", IN_POD),
+    "v2 cgroupfs, guaranteed": (f"0::/kubepods/pod{UID}/{CID}", IN_POD),
+    "v2 cgroupfs CRI-O": (f"0::/kubepods/besteffort/pod{UID}/crio-{CID}", IN_POD),
     "v2 below a kubelet cgroup": (
         (
             f"0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice"
@@ -58,19 +56,7 @@ LAYOUTS = {
     ),
     "v2 cgroupfs below a kubelet cgroup": (
         f"0::/kubelet/kubepods/besteffort/pod{UID}/{CID}",
-        BARE_IN_POD,
-    ),
-    "v2 inside kind": (
-        (
-            f"0::/system.slice/docker-{OUTER}.scope/kubelet.slice/kubelet-kubepods.slice"
-            f"/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod{UID_}.slice"
-            f"/cri-containerd-{CID}.scope"
-        ),
         IN_POD,
-    ),
-    "v1 inside kind, cgroupfs": (
-        f"9:memory:/docker/{OUTER}/kubelet/kubepods/burstable/pod{UID}/{CID}",
-        BARE_IN_POD,
     ),
     "v2 seen from another cgroup namespace": (
         f"0::/../../kubepods-burstable-pod{UID_}.slice/cri-containerd-{CID}.scope",
@@ -85,11 +71,11 @@ LAYOUTS = {
     ),
     "v2 static pod": (
         f"0::/kubepods.slice/kubepods-pod{STATIC}.slice/cri-containerd-{CID}.scope",
-        CgroupOwner(CID, STATIC, "containerd"),
+        CgroupOwner(CID, STATIC),
     ),
     "a container started inside a pod's container": (
         f"0::/kubepods/burstable/pod{UID}/{CID}/docker/{OUTER}",
-        BARE_IN_POD,
+        IN_POD,
     ),
     "a pod without a container, as for its sandbox": (
         f"0::/kubepods/burstable/pod{UID}",
@@ -97,28 +83,28 @@ LAYOUTS = {
     ),
     "Docker, systemd": (
         f"0::/system.slice/docker-{CID}.scope",
-        CgroupOwner(CID, None, "docker"),
+        CgroupOwner(CID),
     ),
-    "Docker, cgroupfs": (f"11:devices:/docker/{CID}", CgroupOwner(CID, None, "docker")),
+    "Docker, cgroupfs": (f"11:devices:/docker/{CID}", CgroupOwner(CID)),
     "Docker inside Docker": (
         f"0::/docker/{OUTER}/docker/{CID}",
-        CgroupOwner(CID, None, "docker"),
+        CgroupOwner(OUTER),
     ),
     "rootless Docker": (
         f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/docker-{CID}.scope",
-        CgroupOwner(CID, None, "docker"),
+        CgroupOwner(unit=f"user-1000.slice/{CID[:12]}"),
     ),
     "Podman": (
         f"0::/machine.slice/libpod-{CID}.scope/container",
-        CgroupOwner(CID, None, "podman"),
+        CgroupOwner(CID),
     ),
     "rootless Podman": (
         f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-{CID}.scope",
-        CgroupOwner(CID, None, "podman"),
+        CgroupOwner(unit=f"user-1000.slice/{CID[:12]}"),
     ),
     "a Podman quadlet": (
         f"0::/system.slice/web.service/libpod-payload-{CID}",
-        CgroupOwner(CID, None, "podman"),
+        CgroupOwner(unit="web.service"),
     ),
     "ECS": (f"0::/ecs/{'7' * 32}/{CID}", CgroupOwner(CID)),
     "the monitor of a container is not the container": (
@@ -159,7 +145,7 @@ LAYOUTS = {
     "the init scope": ("0::/init.scope", NOBODY),
     "a gone cgroup": (
         f"0::/kubepods/burstable/pod{UID}/{CID} (deleted)",
-        BARE_IN_POD,
+        IN_POD,
     ),
     "nothing": ("", NOBODY),
     "not a cgroup file": ("hello\n::\n1:2\n", NOBODY),
@@ -169,6 +155,74 @@ LAYOUTS = {
     ),
     "a short id outside a pod": ("0::/mine/abcdef123456", NOBODY),
 }
+
+
+VICTIM = "99999999-9999-4999-8999-999999999999"
+VICTIM_CID = "e5" * 32
+FORGED = (
+    f"kubepods.slice/kubepods-pod{VICTIM.replace('-', '_')}.slice/cri-containerd-{VICTIM_CID}.scope"
+)
+
+TENANTS = {
+    "a pod": (f"/kubepods.slice/kubepods-pod{UID_}.slice/cri-containerd-{CID}.scope", IN_POD),
+    "a pod seen from another": (
+        f"/../../kubepods-besteffort-pod{UID_}.slice/cri-containerd-{CID}.scope",
+        IN_POD,
+    ),
+    "a pod of cgroupfs": (f"/kubepods/burstable/pod{UID}/{CID}", IN_POD),
+    "a container": (f"/system.slice/docker-{CID}.scope", CgroupOwner(CID)),
+    "a user": (
+        "/user.slice/user-1000.slice/user@1000.service/app.slice",
+        CgroupOwner(unit=f"user-1000.slice/{VICTIM_CID[:12]}"),
+    ),
+    "a service": ("/system.slice/ci.service/runner", CgroupOwner(unit="ci.service")),
+    "a machine": ("/lxc.payload.web/ns", CgroupOwner(unit="lxc.payload.web")),
+    "a job": (
+        "/system.slice/slurmstepd.scope/job_1009/step_0/user",
+        CgroupOwner(unit="slurm/job_1009"),
+    ),
+    "a job of v1": ("/slurm/uid_1000/job_1009/step_0", CgroupOwner(unit="slurm/job_1009")),
+}
+
+
+@pytest.mark.parametrize("prefix", ["0:", "4:memory", "1:name=systemd"])
+@pytest.mark.parametrize(("path", "owner"), TENANTS.values(), ids=TENANTS.keys())
+def test_nobody_is_shown_as_another(path: str, owner: CgroupOwner, prefix: str) -> None:
+    """Whatever a tenant makes below its own cgroup, the process is the tenant's."""
+    assert parse_cgroup(f"{prefix}:{path}/{FORGED}") == owner
+    for below in (
+        f"docker/{VICTIM_CID}",
+        f"kubepods/pod{VICTIM}/{VICTIM_CID}",
+        "user-7.slice",
+        "slurm/uid_7/job_7",
+        "other.service",
+        f"x\x1e0::/kubepods/pod{VICTIM}/{VICTIM_CID}",
+        f"x\x85\u20280::/kubepods/pod{VICTIM}/{VICTIM_CID}",
+    ):
+        found = parse_cgroup(f"{prefix}:{path}/{below}")
+        assert VICTIM not in str(found)
+        unit = owner.unit.partition("/")[0] if owner.unit else None
+        assert (found.pod_uid, found.unit and found.unit.partition("/")[0]) == (owner.pod_uid, unit)
+
+
+KIND = f"/system.slice/docker-{OUTER}.scope"
+KIND_SLICE = f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{UID_}.slice"
+KIND_POD = f"{KIND_SLICE}/cri-containerd-{CID}.scope"
+
+
+@pytest.mark.parametrize(
+    ("around", "pod"),
+    [(KIND, KIND_POD), (f"/docker/{OUTER}", f"/kubelet/kubepods/burstable/pod{UID}/{CID}")],
+)
+def test_a_kubelet_in_a_container_has_its_pods_when_ours_is_one_of_them(
+    around: str, pod: str
+) -> None:
+    """As in kind: from outside all of it is one container, from a pod inside it is pods."""
+    assert parse_cgroup(f"0::{around}{pod}") == CgroupOwner(OUTER)
+    assert parse_cgroup(f"0::{around}{pod}", kubelet_containers(f"0::{around}{pod}")) == IN_POD
+    assert kubelet_containers("0::/") == frozenset()
+    assert kubelet_containers(f"0::{pod}") == frozenset()
+    assert kubelet_containers(f"0::{pod}/docker/{OUTER}/kubepods/pod{VICTIM}") == frozenset()
 
 
 @pytest.mark.parametrize(("text", "owner"), LAYOUTS.values(), ids=LAYOUTS.keys())
@@ -188,7 +242,7 @@ def test_the_hierarchy_that_says_most_wins() -> None:
             "0::/system.slice/containerd.service",
         ]
     )
-    assert parse_cgroup(text) == BARE_IN_POD
+    assert parse_cgroup(text) == IN_POD
 
 
 def test_no_text_breaks_the_parser() -> None:
@@ -218,8 +272,10 @@ def test_recorded_paths_name_what_an_independent_reading_finds() -> None:
     if not recorded:
         pytest.skip("FIELD_DATA_DIR has no cgroup lines")
     for line in recorded:
+        if "user-" in line or ".service/libpod" in line:
+            continue  # containers of a user and of a unit are shown as theirs
         path = line if ":" in line.split("/")[0] else f"0::/{line.lstrip('/')}"
-        owner = parse_cgroup(path)
+        owner = parse_cgroup(path, kubelet_containers(path))
         ids = re.findall(r"[0-9a-f]{64}", line)
         assert owner.container_id == (ids[-1] if ids else None), line
         uids = re.findall(r"pod([0-9a-f]{8}[_-][0-9a-f_-]{27})", line)

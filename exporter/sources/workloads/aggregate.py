@@ -14,14 +14,12 @@ from exporter.model.workload import (
     sum_of_all,
     sum_of_known,
 )
-from exporter.sources.workloads.attribution import NodeSight, holder_of
+from exporter.sources.workloads.attribution import ProcessTable, holder_of
 from exporter.sources.workloads.clients import clients_of, series_per_pid
-from exporter.sources.workloads.idle_time import IdleTime
 from exporter.sources.workloads.kubelet import DeviceId
-from exporter.sources.workloads.orphan_memory import OrphanMemory
 from exporter.sources.workloads.processes import WAITING
 from exporter.sources.workloads.redaction import Redaction
-from exporter.sources.workloads.usage import EnergyMeter, EnergyShares
+from exporter.sources.workloads.usage import EnergyMeter, EnergyShares, IdleTime, OrphanMemory
 
 MAX_ROWS = 256
 """Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
@@ -42,7 +40,7 @@ class _Row:
 _Rows = dict[tuple[str, Workload], _Row]
 
 
-class WorkloadAccounts:
+class WorkloadAggregator:
     """From what the driver and the kernel said to one value; `top_n` is None without pids."""
 
     def __init__(self, top_n: int | None, redaction: Redaction | None = None) -> None:
@@ -53,30 +51,30 @@ class WorkloadAccounts:
         self._waits_since: dict[int, float] = {}
         self._orphans = OrphanMemory()
 
-    def take(self, gpus: Gpus, sight: NodeSight, boottime: float) -> Workloads:
+    def update(self, gpus: Gpus, table: ProcessTable, boottime: float) -> Workloads:
         """The workloads at this boot time in seconds."""
         states = [state for state in gpus.states if state.gpu.processes is not None]
         self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
-        self._note_waiting(sight, boottime)
-        seen = clients_of(states, sight, self._waits_since)
+        self._note_waiting(table, boottime)
+        seen = clients_of(states, table, self._waits_since)
         clients = tuple(map(self._redaction.client, seen))
-        if sight.scope.reason is not None or not states:
-            reason = sight.scope.reason or "no_process_list"
+        if table.scope.reason is not None or not states:
+            reason = table.scope.reason or "no_process_list"
             return Workloads(reason, 0.0 if clients else None, clients=clients)
-        rows = _rows(clients, sight)
-        self._add_holders(rows, states, sight)
+        rows = _rows(clients, table)
+        self._add_holders(rows, states, table)
         rows = _bounded(rows)
         uses = self._uses(states, rows, boottime)
         energies = {state.gpu.uuid: self._shares(state, uses) for state in states}
         return Workloads(
-            reason=_reason(clients, sight),
+            reason=_reason(clients, table),
             attribution_ratio=_ratio(clients),
             uses=tuple(_with_energy(use, energies[use.gpu_uuid]) for use in uses),
             clients=clients,
             per_pid=()
             if self._top_n is None
-            else series_per_pid(clients, self._top_n, sight.unread),
-            totals=tuple(self._totals(state, sight, energies[state.gpu.uuid]) for state in states),
+            else series_per_pid(clients, self._top_n, table.unread),
+            totals=tuple(self._totals(state, table, energies[state.gpu.uuid]) for state in states),
         )
 
     def _forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
@@ -91,25 +89,27 @@ class WorkloadAccounts:
         percents = {
             use.workload: use.sm_utilization_percent if use.processes else 0.0 for use in here
         }
-        return self._energy.take(state.gpu.uuid, state.gpu.energy_joules_total, percents)
+        return self._energy.update(state.gpu.uuid, state.gpu.energy_joules_total, percents)
 
-    def _totals(self, state: GpuState, sight: NodeSight, energy: EnergyShares | None) -> GpuTotals:
+    def _totals(
+        self, state: GpuState, table: ProcessTable, energy: EnergyShares | None
+    ) -> GpuTotals:
         return GpuTotals(
             gpu_uuid=state.gpu.uuid,
-            orphan_memory_bytes=self._orphans.take(state, sight),
+            orphan_memory_bytes=self._orphans.update(state, table),
             idle_energy_joules=None if energy is None else energy.idle,
             ended_energy_joules=None if energy is None else energy.ended,
         )
 
-    def _note_waiting(self, sight: NodeSight, boottime: float) -> None:
-        waiting = {pid for pid, it in sight.processes.items() if it.state == WAITING}
+    def _note_waiting(self, table: ProcessTable, boottime: float) -> None:
+        waiting = {pid for pid, it in table.processes.items() if it.state == WAITING}
         self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
 
-    def _add_holders(self, rows: _Rows, states: Iterable[GpuState], sight: NodeSight) -> None:
+    def _add_holders(self, rows: _Rows, states: Iterable[GpuState], table: ProcessTable) -> None:
         """Mark the rows of those who were given a GPU, whether they use it or not."""
         devices = _devices(states)
-        for allocation in sight.allocations:
-            holder = holder_of(allocation, sight.names)
+        for allocation in table.allocations:
+            holder = holder_of(allocation, table.names)
             if holder is None:
                 continue
             for device in allocation.devices:
@@ -130,7 +130,7 @@ class WorkloadAccounts:
             state = by_uuid[uuid]
             use = _summed(uuid, workload, row)
             is_active = _is_active(use, state, is_alone=uuid not in crowded)
-            idle = self._idle.take(uuid, workload, is_active=is_active, boottime=boottime)
+            idle = self._idle.update(uuid, workload, is_active=is_active, boottime=boottime)
             found.append(replace(use, idle_allocated_secs=idle))
         return tuple(found)
 
@@ -140,10 +140,10 @@ def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
     return replace(use, energy_joules=joules)
 
 
-def _rows(clients: Iterable[GpuClient], sight: NodeSight) -> _Rows:
+def _rows(clients: Iterable[GpuClient], table: ProcessTable) -> _Rows:
     rows: _Rows = {}
     for client in clients:
-        workload = OTHER if client.pid in sight.unread else client.workload
+        workload = OTHER if client.pid in table.unread else client.workload
         if workload is None:
             continue
         for use in client.uses:
@@ -229,7 +229,7 @@ def _ratio(clients: tuple[GpuClient, ...]) -> float | None:
     return sum(client.workload is not None for client in clients) / len(clients)
 
 
-def _reason(clients: tuple[GpuClient, ...], sight: NodeSight) -> str:
+def _reason(clients: tuple[GpuClient, ...], table: ProcessTable) -> str:
     """Why not every process has a workload; ok when all have."""
     lost = [client for client in clients if client.workload is None]
     if not lost:
@@ -237,5 +237,5 @@ def _reason(clients: tuple[GpuClient, ...], sight: NodeSight) -> str:
     if all(client.name is None for client in clients):
         return "pids_not_found"
     if any(client.pod_uid is not None for client in lost):
-        return "pod_unknown" if sight.names.are_known else "no_pod_names"
+        return "pod_unknown" if table.names.are_known else "no_pod_names"
     return "processes_ended"

@@ -1,21 +1,22 @@
 """Which workload a process belongs to: a pure function of what was seen on the node."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from exporter.model.workload import Workload
+from exporter.sources.cgroup import SHORT_ID_CHARS
 from exporter.sources.workloads.kubelet import Allocation
-from exporter.sources.workloads.pid_namespace import PidScope
 from exporter.sources.workloads.pod_logs import PodNames
-from exporter.sources.workloads.processes import ProcessFacts
+from exporter.sources.workloads.processes import PidScope, ProcessFacts
 
-SHORT_ID_CHARS = 12
-"""As container tools show their ids."""
+_LOOKS_OWNED = re.compile(r"/|\.(?:service|scope|slice)$|^[0-9a-f]{12}|^lxc\.|^other$")
+"""Like a job, a unit, a user, a container, or the sum of all others."""
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSight:
+class ProcessTable:
     """What one look at the node's files saw.
 
     `unread` are pids that were not looked at because there are too many; `containers_by_pod`
@@ -33,24 +34,29 @@ class NodeSight:
     users: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def workload_of(facts: ProcessFacts, sight: NodeSight) -> Workload | None:
+def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:
     """The workload of a process; None when it is in a pod whose name cannot be found."""
     owner = facts.owner
     if owner.container_id is not None:
-        named = sight.names.containers.get(owner.container_id)
+        named = table.names.containers.get(owner.container_id)
         if named is not None:
             return named
     if owner.pod_uid is not None:
-        return _by_pod(owner.pod_uid, owner.container_id, sight)
+        return _by_pod(owner.pod_uid, owner.container_id, table)
     if owner.container_id is not None:
         return Workload("", "", owner.container_id[:SHORT_ID_CHARS])
-    return Workload("", "", owner.unit or facts.name)
+    return Workload("", "", owner.unit or _own_name(facts.name))
 
 
-def is_of_gone_pod(facts: ProcessFacts, sight: NodeSight) -> bool:
+def _own_name(name: str) -> str:
+    """A name that a process gave itself: in brackets where it reads like somebody else's."""
+    return f"({name})" if _LOOKS_OWNED.search(name) else name
+
+
+def is_of_gone_pod(facts: ProcessFacts, table: ProcessTable) -> bool:
     """Whether the process is in a pod that the kubelet no longer knows."""
     uid = facts.owner.pod_uid
-    return uid is not None and bool(sight.names.pods) and uid not in sight.names.pods
+    return uid is not None and bool(table.names.pods) and uid not in table.names.pods
 
 
 def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
@@ -61,17 +67,17 @@ def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
     return None if pod is None else Workload(pod.namespace, pod.pod, allocation.container)
 
 
-def _by_pod(uid: str, container_id: str | None, sight: NodeSight) -> Workload | None:
+def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload | None:
     """The pod by its uid; its container too where only one can be meant."""
-    pod = sight.names.pods.get(uid)
+    pod = table.names.pods.get(uid)
     if pod is None:
         return None
     with_gpu = {
         entry.container
-        for entry in sight.allocations
+        for entry in table.allocations
         if entry.pod_uid == uid or (entry.namespace, entry.pod) == (pod.namespace, pod.pod)
     }
-    for candidates in (sight.containers_by_pod.get(uid, ()), with_gpu):
+    for candidates in (table.containers_by_pod.get(uid, ()), with_gpu):
         only = _only(candidates)
         if only is not None:
             return Workload(pod.namespace, pod.pod, only)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from exporter.model.gpu import GpuProcess, GpuState
 from exporter.model.workload import GpuClient, PidUse, ProcessUse, sum_of_all, sum_of_known
-from exporter.sources.workloads.attribution import NodeSight, workload_of
+from exporter.sources.workloads.attribution import ProcessTable, workload_of
 from exporter.sources.workloads.processes import ProcessFacts
 
 OTHER = "other"
@@ -25,16 +25,16 @@ def is_meant(facts: ProcessFacts | None, state: GpuState) -> bool:
 
 
 def clients_of(
-    states: Sequence[GpuState], sight: NodeSight, waits_since: Mapping[int, float]
+    states: Sequence[GpuState], table: ProcessTable, waits_since: Mapping[int, float]
 ) -> tuple[GpuClient, ...]:
     """Every process on the GPUs; without names where it cannot be seen or is another one."""
     uses: dict[tuple[int, bool], list[ProcessUse]] = {}
     for state in states:
         for process in state.gpu.processes or ():
-            seen = is_meant(sight.processes.get(process.pid), state)
+            seen = is_meant(table.processes.get(process.pid), state)
             uses.setdefault((process.pid, seen), []).append(_use(state.gpu.uuid, process))
     return tuple(
-        _client(sight.processes[pid], tuple(found), sight, waits_since.get(pid))
+        _client(table.processes[pid], tuple(found), table, waits_since.get(pid))
         if seen
         else GpuClient(pid, tuple(found))
         for (pid, seen), found in sorted(uses.items())
@@ -56,7 +56,10 @@ def _use(gpu_uuid: str, process: GpuProcess) -> ProcessUse:
 
 
 def _client(
-    facts: ProcessFacts, uses: tuple[ProcessUse, ...], sight: NodeSight, waits_since: float | None
+    facts: ProcessFacts,
+    uses: tuple[ProcessUse, ...],
+    table: ProcessTable,
+    waits_since: float | None,
 ) -> GpuClient:
     uid = facts.uid
     return GpuClient(
@@ -68,9 +71,9 @@ def _client(
         waits_since_boottime=waits_since,
         wait_channel=facts.wait_channel,
         io_delay_secs=facts.io_delay_secs,
-        user=None if uid is None else sight.users.get(uid, str(uid)),
+        user=None if uid is None else table.users.get(uid, str(uid)),
         pod_uid=facts.owner.pod_uid,
-        workload=workload_of(facts, sight),
+        workload=workload_of(facts, table),
     )
 
 

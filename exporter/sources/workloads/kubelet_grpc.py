@@ -1,12 +1,16 @@
-"""One call without arguments over gRPC on a unix socket: the little of HTTP/2 that it takes.
+"""One call without arguments over gRPC on a unix socket, and the wire format of its answer.
 
-https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, https://www.rfc-editor.org/rfc/rfc9113.
+NO RESPONSE HEADERS ARE READ. Why this is written here: docs/decisions/0015-kubelet-grpc.md.
+
+https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, https://www.rfc-editor.org/rfc/rfc9113,
+https://protobuf.dev/programming-guides/encoding/.
 Headers are sent without compression and those of the answer are not looked at: a call that fails
 ends its stream without a message, and that is all that needs to be known.
 """
 
 import asyncio
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +25,10 @@ WINDOW_BYTES = MAX_MESSAGE_BYTES + 1024 * 1024
 MESSAGE_PREFIX = struct.Struct(">BI")
 NO_ARGUMENTS = MESSAGE_PREFIX.pack(0, 0)
 FRAME_HEAD_BYTES = 9
+
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
+MAX_VARINT_BYTES = 10
 
 
 class CallFailed(Exception):
@@ -138,3 +146,45 @@ def _headers(method: str) -> bytes:
 def _text(text: str) -> bytes:
     """A text of at most 126 bytes as HPACK writes it without compression."""
     return bytes([len(text)]) + text.encode("ascii")
+
+
+def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Number and content of each length-delimited field, others left out; raises ValueError."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        number, kind = key >> 3, key & 7
+        if kind == VARINT:
+            _, at = _varint(message, at)
+        elif kind in FIXED_BYTES:
+            at += FIXED_BYTES[kind]
+        elif kind == LENGTH:
+            size, at = _varint(message, at)
+            if size > len(message) - at:
+                raise ValueError("a field is longer than its message")
+            yield number, message[at : at + size]
+            at += size
+        else:
+            raise ValueError(f"wire type {kind}")
+
+
+def texts(message: bytes, number: int) -> list[str]:
+    """All texts of this field; raises ValueError."""
+    return [
+        content.decode("utf-8", "replace") for field, content in fields(message) if field == number
+    ]
+
+
+def parts(message: bytes, number: int) -> list[bytes]:
+    """All messages of this field; raises ValueError."""
+    return [content for field, content in fields(message) if field == number]
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """The number that begins here, and where the next thing begins."""
+    number = 0
+    for place, byte in enumerate(message[at : at + MAX_VARINT_BYTES]):
+        number |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says there is more
+            return number, at + place + 1
+    raise ValueError("a number does not end")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.model.label import clean_text
-from exporter.sources.cgroup import CgroupOwner, parse_cgroup
+from exporter.sources.cgroup import CgroupOwner, kubelet_containers, parse_cgroup
 from exporter.sources.files import read_text
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
@@ -26,6 +26,10 @@ STATES = {
     "X": "zombie",
     "I": "idle",
 }
+INITIAL_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
+HOST_INITS = frozenset(
+    {"systemd", "init", "openrc-init", "runit", "s6-svscan", "procd", "busybox", "shepherd"}
+)
 # Fields of stat behind the command's name, counted from the state.
 STARTED_FIELD = 19
 IO_DELAY_FIELD = 39
@@ -65,13 +69,14 @@ class ProcessReader:
         self._proc = proc_root
         self._ticks_per_sec = ticks_per_sec
         self._with_users = with_users
+        self._nested_in: frozenset[str] | None = None
 
     def read(self, pid: int) -> ProcessFacts | None:
         """The process that has this pid now; None when there is none, or it changed meanwhile."""
         folder = self._proc / str(pid)
         try:
             before = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
-            owner = parse_cgroup(read_text(folder / "cgroup", MAX_CGROUP_BYTES))
+            owner = parse_cgroup(read_text(folder / "cgroup", MAX_CGROUP_BYTES), self._around_us())
             uid = self._uid(folder)
             after = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
         except (SourceAbsent, SourceFailed):
@@ -89,6 +94,16 @@ class ProcessReader:
             uid=uid,
             wait_channel=_wait_channel(folder) if after.state == WAITING else None,
         )
+
+    def _around_us(self) -> frozenset[str]:
+        """The containers that our own kubelet runs in; looked up once."""
+        if self._nested_in is None:
+            try:
+                own = read_text(self._proc / "self/cgroup", MAX_CGROUP_BYTES)
+            except (SourceAbsent, SourceFailed):
+                own = ""  # a proc filesystem that does not show ourselves
+            self._nested_in = kubelet_containers(own)
+        return self._nested_in
 
     def _uid(self, folder: Path) -> int | None:
         if not self._with_users:
@@ -139,3 +154,43 @@ def parse_uid(status: str) -> int | None:
 
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class PidScope:
+    """What the pids of a proc filesystem are good for.
+
+    `reason` is None when they may be those of the host, else the word that says why not;
+    `is_certain` when they are for sure.
+    """
+
+    reason: str | None
+    is_certain: bool = False
+
+
+def pid_scope(proc_root: Path) -> PidScope:
+    """The scope of the pids under this proc root.
+
+    Only the host's own namespace has the kernel's threads, with kthreadd as process 2.
+    """
+    if _name(proc_root, 2) == "kthreadd":
+        return PidScope(None, is_certain=True)
+    if not (proc_root / "1").is_dir():
+        return PidScope("proc_hidden")  # mounted with hidepid, or not at all
+    try:
+        namespace = str((proc_root / "self/ns/pid").readlink())
+    except OSError:
+        # A proc filesystem that does not show ourselves: its first process has to tell.
+        first = _name(proc_root, 1)
+        return PidScope(None if first is None or first in HOST_INITS else "no_host_pids")
+    if namespace == INITIAL_NAMESPACE:
+        return PidScope(None, is_certain=True)
+    return PidScope("no_host_pids")
+
+
+def _name(proc_root: Path, pid: int) -> str | None:
+    try:
+        stat = parse_stat(read_text(proc_root / str(pid) / "stat", 4096))
+    except (SourceAbsent, SourceFailed):
+        return None
+    return None if stat is None else stat.name

@@ -1,19 +1,26 @@
 """Hides names that are nobody's business behind hashes that still tell them apart."""
 
-import hashlib
+import hmac
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.model.workload import GpuClient, Workload
 
 SHOWN_DIGITS = 10
+SALT_BYTES = 16
 
 
 class Redaction:
-    """`words` are what is hidden: process, namespace, pod, container."""
+    """`words` are what is hidden: process, namespace, pod, container.
 
-    def __init__(self, words: Sequence[str] = ()) -> None:
+    The hashes are salted, so that nobody finds a name by hashing all that are likely. Without a
+    salt of the operator's they differ with each start and on each node.
+    """
+
+    def __init__(self, words: Sequence[str] = (), salt: str = "") -> None:
         self._words = frozenset(words)
+        self._salt = salt.encode() or secrets.token_bytes(SALT_BYTES)
 
     def workload(self, workload: Workload) -> Workload:
         """The same workload, as it may be shown; what was empty stays empty."""
@@ -37,4 +44,5 @@ class Redaction:
     def _shown(self, word: str, text: str) -> str:
         if word not in self._words or not text:
             return text
-        return hashlib.sha256(f"{word}/{text}".encode()).hexdigest()[:SHOWN_DIGITS]
+        digest = hmac.digest(self._salt, f"{word}/{text}".encode(), "sha256")
+        return digest.hex()[:SHOWN_DIGITS]

@@ -14,14 +14,12 @@ from exporter.model.workload import Workloads
 from exporter.sources.context import SourceContext
 from exporter.sources.files import FILE_DEADLINE_SECS, read_text
 from exporter.sources.interface import SourceAbsent, SourceFailed
-from exporter.sources.workloads.aggregate import WorkloadAccounts
-from exporter.sources.workloads.attribution import NodeSight
+from exporter.sources.workloads.aggregate import WorkloadAggregator
+from exporter.sources.workloads.attribution import ProcessTable
 from exporter.sources.workloads.clients import pids_on
-from exporter.sources.workloads.kubelet import Allocation, read_checkpoint
-from exporter.sources.workloads.pid_namespace import pid_scope
+from exporter.sources.workloads.kubelet import Allocation, PodResources, read_checkpoint
 from exporter.sources.workloads.pod_logs import PodNameReader, PodNames
-from exporter.sources.workloads.pod_resources import PodResources
-from exporter.sources.workloads.processes import ProcessFacts, ProcessReader
+from exporter.sources.workloads.processes import ProcessFacts, ProcessReader, pid_scope
 from exporter.sources.workloads.redaction import Redaction
 
 UID_FIELD = 2
@@ -31,7 +29,7 @@ MAX_PROCESSES = 2000
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    sight: NodeSight
+    table: ProcessTable
     missing: tuple[Missing, ...]
 
 
@@ -58,12 +56,12 @@ class NodeFiles:
         """
         scope = pid_scope(self._proc)
         if scope.reason is not None:
-            return _Look(NodeSight(scope), ())
+            return _Look(ProcessTable(scope), ())
         found = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
         processes = {pid: facts for pid, facts in found.items() if facts is not None}
         allocations, missing = self._allocations() if given is None else (given, ())
         names = self._pod_names(processes.values(), allocations)
-        sight = NodeSight(
+        table = ProcessTable(
             scope=scope,
             processes=processes,
             unread=frozenset(pids[self._max_processes :]),
@@ -72,7 +70,7 @@ class NodeFiles:
             allocations=allocations,
             users=self._users(processes.values()),
         )
-        return _Look(sight, missing)
+        return _Look(table, missing)
 
     def _allocations(self) -> tuple[tuple[Allocation, ...], tuple[Missing, ...]]:
         try:
@@ -133,7 +131,7 @@ class WorkloadSource:
     def __init__(
         self,
         files: NodeFiles,
-        accounts: WorkloadAccounts,
+        accounts: WorkloadAggregator,
         resources: PodResources,
         *,
         call: CallBlocking,
@@ -161,7 +159,7 @@ class WorkloadSource:
         self, gpus: Gpus, given: tuple[Allocation, ...] | None, missing: tuple[Missing, ...]
     ) -> Reading[Workloads]:
         look = self._files.read(pids_on(gpus.states), given)
-        workloads = self._accounts.take(gpus, look.sight, self._boottime())
+        workloads = self._accounts.update(gpus, look.table, self._boottime())
         return Reading(workloads, (*missing, *look.missing))
 
     async def close(self) -> None:
@@ -180,7 +178,9 @@ def build_workloads(ctx: SourceContext) -> WorkloadSource:
     reader = ProcessReader(proc, ticks_per_sec, with_users=wanted.users)
     return WorkloadSource(
         NodeFiles(reader, proc, root),
-        WorkloadAccounts(wanted.top_n if wanted.per_pid else None, Redaction(wanted.redact)),
+        WorkloadAggregator(
+            wanted.top_n if wanted.per_pid else None, Redaction(wanted.redact, wanted.redact_salt)
+        ),
         PodResources(root, ctx.call),
         call=ctx.call,
         boottime=ctx.boottime,

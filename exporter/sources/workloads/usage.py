@@ -1,9 +1,12 @@
-"""Shares the energy of a GPU among its workloads, so that nothing is lost or counted twice."""
+"""What workloads use over time: energy, idle holding, and memory that nobody frees."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.model.workload import Workload
+from exporter.model.gpu import GpuProcess, GpuState
+from exporter.model.workload import Workload, sum_of_all
+from exporter.sources.workloads.attribution import ProcessTable, is_of_gone_pod
+from exporter.sources.workloads.clients import is_meant
 
 WHOLE = 100.0
 
@@ -37,7 +40,7 @@ class EnergyMeter:
     def __init__(self) -> None:
         self._accounts: dict[str, _Account] = {}
 
-    def take(
+    def update(
         self, gpu_uuid: str, counter_joules: float, percents: Mapping[Workload, float | None]
     ) -> EnergyShares:
         """The shares after a reading: the counter, and each present workload's utilization."""
@@ -63,3 +66,62 @@ class EnergyMeter:
         """Drop the accounts of GPUs that are no longer known."""
         for gone in self._accounts.keys() - gpu_uuids:
             del self._accounts[gone]
+
+
+class IdleTime:
+    """Remembers the last sign of activity of each workload on each GPU."""
+
+    def __init__(self) -> None:
+        self._active_at: dict[tuple[str, Workload], float] = {}
+
+    def update(
+        self, gpu_uuid: str, workload: Workload, *, is_active: bool | None, boottime: float
+    ) -> float | None:
+        """Seconds without activity; None while it is unknown, which begins the count anew."""
+        key = (gpu_uuid, workload)
+        if is_active is None:
+            self._active_at.pop(key, None)
+            return None
+        if is_active or key not in self._active_at:
+            self._active_at[key] = boottime
+        return max(0.0, boottime - self._active_at[key])
+
+    def forget_all_but(self, held: frozenset[tuple[str, Workload]]) -> None:
+        """Drop what is no longer held, so that its next holding begins at zero."""
+        for gone in self._active_at.keys() - held:
+            del self._active_at[gone]
+
+
+class OrphanMemory:
+    """Remembers which processes were missed in the pass before: one that just ends is no orphan."""
+
+    def __init__(self) -> None:
+        self._missed_since: dict[str, dict[int, float]] = {}
+
+    def update(self, state: GpuState, table: ProcessTable) -> int | None:
+        """Bytes held by what was missed in two passes; None where that cannot be judged."""
+        if state.stale or not (table.scope.is_certain or table.processes):
+            return None
+        now = state.read_boottime
+        before = self._missed_since.get(state.gpu.uuid, {})
+        missed = tuple(_missed(state, table))
+        since = {process.pid: before.get(process.pid, now) for process in missed}
+        self._missed_since[state.gpu.uuid] = since
+        return sum_of_all(
+            process.used_memory_bytes for process in missed if since[process.pid] < now
+        )
+
+    def forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
+        """Drop what is remembered of GPUs that are no longer known."""
+        for gone in self._missed_since.keys() - gpu_uuids:
+            del self._missed_since[gone]
+
+
+def _missed(state: GpuState, table: ProcessTable) -> Iterator[GpuProcess]:
+    for process in state.gpu.processes or ():
+        facts = table.processes.get(process.pid)
+        is_here = facts is not None and is_meant(facts, state)
+        if facts is not None and is_here and not is_of_gone_pod(facts, table):
+            continue
+        if process.pid not in table.unread:
+            yield process

@@ -14,9 +14,8 @@ from exporter.sources.host.memory import MemoryReader
 from exporter.sources.host.pcie import PcieReader
 from exporter.sources.kernel_log.record import parse_kmsg
 from exporter.sources.workloads.kubelet import read_checkpoint
-from exporter.sources.workloads.pid_namespace import pid_scope
 from exporter.sources.workloads.pod_logs import PodNameReader
-from exporter.sources.workloads.processes import ProcessReader
+from exporter.sources.workloads.processes import ProcessReader, pid_scope
 
 NOW = 5000.0
 STARTS = {incident.name: incident.starts for incident in INCIDENTS}

@@ -10,7 +10,13 @@ from typing import Any, TypeVar
 import pytest
 
 from exporter.sources.interface import SourceFailed
-from exporter.sources.workloads.kubelet import Allocation, DeviceId
+from exporter.sources.workloads.kubelet import (
+    SOCKET,
+    Allocation,
+    DeviceId,
+    PodResources,
+    parse_list,
+)
 from exporter.sources.workloads.kubelet_grpc import (
     DATA,
     END_HEADERS,
@@ -22,7 +28,6 @@ from exporter.sources.workloads.kubelet_grpc import (
     SETTINGS,
     frame,
 )
-from exporter.sources.workloads.pod_resources import SOCKET, PodResources, parse_list
 from tests.sources.workloads.kubelet import Kubelet, list_response, say, say_nothing, speak
 
 T = TypeVar("T")

@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources.workloads.pid_namespace import PidScope, pid_scope
-from exporter.sources.workloads.processes import ProcessReader, parse_stat, parse_uid
+from exporter.sources.workloads.processes import (
+    PidScope,
+    ProcessReader,
+    parse_stat,
+    parse_uid,
+    pid_scope,
+)
 from tests.sources.node_tree import TICKS, NodeTree
 
 TAIL = " ".join(["0"] * 18 + ["4200"] + ["0"] * 19 + ["7", "0", "0"])

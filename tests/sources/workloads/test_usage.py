@@ -5,8 +5,7 @@ import random
 import pytest
 
 from exporter.model.workload import Workload
-from exporter.sources.workloads.idle_time import IdleTime
-from exporter.sources.workloads.usage import EnergyMeter
+from exporter.sources.workloads.usage import EnergyMeter, IdleTime
 
 A, B, C = (Workload("ml", name, "c") for name in "abc")
 
@@ -14,8 +13,8 @@ A, B, C = (Workload("ml", name, "c") for name in "abc")
 def test_shares_follow_the_utilization() -> None:
     """Each gets its share of the time, the rest is idle, and what was before is nobody's."""
     meter = EnergyMeter()
-    meter.take("GPU-0", 1000.0, {A: 50.0, B: 10.0})
-    shares = meter.take("GPU-0", 1100.0, {A: 50.0, B: 10.0})
+    meter.update("GPU-0", 1000.0, {A: 50.0, B: 10.0})
+    shares = meter.update("GPU-0", 1100.0, {A: 50.0, B: 10.0})
     assert shares.workloads == {A: 50.0, B: 10.0}
     assert (shares.idle, shares.ended) == (1040.0, 0.0)
 
@@ -23,15 +22,15 @@ def test_shares_follow_the_utilization() -> None:
 def test_more_than_all_is_scaled() -> None:
     """Shares that add up to more than the whole give the whole and no more."""
     meter = EnergyMeter()
-    meter.take("GPU-0", 0.0, {})
-    assert meter.take("GPU-0", 100.0, {A: 100.0, B: 300.0}).workloads == {A: 25.0, B: 75.0}
+    meter.update("GPU-0", 0.0, {})
+    assert meter.update("GPU-0", 100.0, {A: 100.0, B: 300.0}).workloads == {A: 25.0, B: 75.0}
 
 
 def test_an_unknown_share_makes_no_series() -> None:
     """Without utilization a workload has no energy, and its part is nobody's."""
     meter = EnergyMeter()
-    meter.take("GPU-0", 0.0, {A: None})
-    shares = meter.take("GPU-0", 100.0, {A: None})
+    meter.update("GPU-0", 0.0, {A: None})
+    shares = meter.update("GPU-0", 100.0, {A: None})
     assert (shares.workloads, shares.idle) == ({}, 100.0)
 
 
@@ -48,7 +47,7 @@ def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
         counters[uuid] = 3.0 if has_reset else counters[uuid] + chance.uniform(0, 10_000)
         present = chance.sample((A, B, C), chance.randrange(4))
         percents = {it: chance.choice((None, 0.0, chance.uniform(0, 100))) for it in present}
-        shares = meter.take(uuid, counters[uuid], percents)
+        shares = meter.update(uuid, counters[uuid], percents)
         whole = sum(shares.workloads.values()) + shares.idle + shares.ended
         assert whole == pytest.approx(counters[uuid])
         for workload, joules in shares.workloads.items():
@@ -60,11 +59,11 @@ def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
 def test_what_is_forgotten_begins_anew() -> None:
     """A GPU that left and came back is a new account; so is a holding that ended."""
     meter = EnergyMeter()
-    meter.take("GPU-0", 0.0, {A: 100.0})
-    meter.take("GPU-0", 50.0, {A: 100.0})
+    meter.update("GPU-0", 0.0, {A: 100.0})
+    meter.update("GPU-0", 50.0, {A: 100.0})
     meter.forget_all_but(frozenset())
-    assert meter.take("GPU-0", 60.0, {A: 100.0}).workloads == {A: 0.0}
+    assert meter.update("GPU-0", 60.0, {A: 100.0}).workloads == {A: 0.0}
     idle = IdleTime()
-    idle.take("GPU-0", A, is_active=False, boottime=0.0)
+    idle.update("GPU-0", A, is_active=False, boottime=0.0)
     idle.forget_all_but(frozenset())
-    assert idle.take("GPU-0", A, is_active=False, boottime=90.0) == 0.0
+    assert idle.update("GPU-0", A, is_active=False, boottime=90.0) == 0.0

@@ -13,8 +13,8 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workload, Workloads, WorkloadUse
 from exporter.sources.interface import SourceAbsent
-from exporter.sources.workloads.aggregate import MAX_ROWS, WorkloadAccounts
-from exporter.sources.workloads.pod_resources import SOCKET, PodResources
+from exporter.sources.workloads.aggregate import MAX_ROWS, WorkloadAggregator
+from exporter.sources.workloads.kubelet import SOCKET, PodResources
 from exporter.sources.workloads.processes import ProcessReader
 from exporter.sources.workloads.redaction import Redaction
 from exporter.sources.workloads.source import NodeFiles, WorkloadSource
@@ -50,7 +50,7 @@ class Node:
         reader = ProcessReader(tree.proc, TICKS, with_users=users)
         self.source = WorkloadSource(
             NodeFiles(reader, tree.proc, tree.root, max_processes),
-            WorkloadAccounts(top_n, Redaction(redact)),
+            WorkloadAggregator(top_n, Redaction(redact)),
             PodResources(tree.root, _at_once, timeout_secs=0.2),
             call=_at_once,
             boottime=lambda: self.now,
@@ -121,6 +121,8 @@ NODES = {
 async def test_a_process_is_found_in_its_container(tree: NodeTree, cgroup: str) -> None:
     """Whatever driver, runtime and nesting: the process counts for its namespace and pod."""
     tree.process(4242, cgroup)
+    (tree.proc / "self").mkdir(exist_ok=True)
+    (tree.proc / "self/cgroup").write_text(cgroup)  # we are a pod of the same kubelet
     workloads = await Node(tree).read(_gpu(_process(4242)))
     use = _use(workloads, TRAINER)
     assert (use.processes, use.memory_used_bytes, use.sm_utilization_percent) == (1, GIB, 10.0)
@@ -291,7 +293,7 @@ async def test_a_container_without_a_log_is_named_only_when_there_is_no_doubt(
 
 
 async def test_who_holds_a_gpu_is_known_without_a_process(tree: NodeTree) -> None:
-    """The kubelet's checkpoint names the holder; time without activity counts from first sight."""
+    """The kubelet's checkpoint names the holder; time without activity counts from first table."""
     tree.checkpoint(
         device_entry(UID, "trainer", ["GPU-0", "GPU-0::3"]),
         device_entry(OTHER_UID, "gone", ["GPU-0"]),
@@ -462,3 +464,13 @@ async def test_absent_without_gpus(tree: NodeTree) -> None:
     """Without a GPU there is nothing to look closer at: absent, not failed."""
     with pytest.raises(SourceAbsent):
         await Node(tree).read()
+
+
+@pytest.mark.parametrize(
+    "name", ["slurm/job_1009", "user-1000.slice", "ssh.service", "4f4f4f4f4f4f", "other", "a.scope"]
+)
+async def test_a_name_a_process_gave_itself_is_nobody_elses(tree: NodeTree, name: str) -> None:
+    """Outside of all units its own name is shown, in brackets where it reads like an owner's."""
+    tree.process(10, "0::/", name=name)
+    (use,) = (await Node(tree).read(_gpu(_process(10)))).uses
+    assert use.workload == Workload("", "", f"({name})")

@@ -15,8 +15,8 @@ from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.model.workload import Workloads
-from exporter.sources.workloads.aggregate import WorkloadAccounts
-from exporter.sources.workloads.pod_resources import PodResources
+from exporter.sources.workloads.aggregate import WorkloadAggregator
+from exporter.sources.workloads.kubelet import PodResources
 from exporter.sources.workloads.processes import ProcessReader
 from exporter.sources.workloads.source import NodeFiles, WorkloadSource
 from tests.fakes.fuse import StuckFiles
@@ -45,7 +45,7 @@ class GpusOfTest:
 def _source(tree: NodeTree, call: CallBlocking, deadline_secs: float = 2.0) -> WorkloadSource:
     source = WorkloadSource(
         NodeFiles(ProcessReader(tree.proc, TICKS), tree.proc, tree.root),
-        WorkloadAccounts(50),
+        WorkloadAggregator(50),
         PodResources(tree.root, call),
         call=call,
         boottime=lambda: READ_AT,
