@@ -42,6 +42,7 @@ def fault_document(fault: Fault) -> dict[str, Any]:
         "root": fault.is_root,
         "causes": [_cause(cause) for cause in fault.causes],
         "action": fault.action,
+        "action_text": fault.advice,
         "runbook": fault.runbook,
         "affected": [subject_document(subject) for subject in fault.affected[:MAX_LISTED]],
         "affected_count": len(fault.affected),

@@ -2,8 +2,9 @@
 
 import re
 
-from exporter.faults.catalogue import shipped_catalogue
+from exporter.faults.catalogue import shipped_actions, shipped_catalogue
 from exporter.faults.catalogue.page import xid_page
+from exporter.faults.engine import rule_book
 
 CATALOGUE = shipped_catalogue()
 
@@ -56,3 +57,23 @@ def test_the_page_has_one_row_for_each_entry() -> None:
     widths = {len(re.split(r"(?<!\\)\|", row)) for row in rows}
     assert widths == {11, 8, 9}
     assert "| 79 | ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS |" in page
+
+
+def test_every_action_is_a_sentence_with_what_to_type() -> None:
+    """A rule's word for what to do has a sentence; no sentence is about a word nobody uses."""
+    actions = shipped_actions()
+    used = {rule.action for rule in rule_book().rules}
+    assert used == set(actions)
+    for word, sentence in actions.items():
+        assert word == "none" or sentence.endswith("."), word
+        assert len(sentence) <= 300, word
+
+
+def test_actions_are_right_for_what_is_no_hardware() -> None:
+    """A hang, a mismatch or a missing right does not ask for libraries, a warning not for hands."""
+    action_of = {rule.id: rule.action for rule in rule_book().rules}
+    assert action_of["backend_stuck"] == "see_gpu_fault"
+    assert action_of["driver_version_mismatch"] == "update_driver"
+    assert "no_permission" in shipped_actions()[action_of["nvml_unavailable"]]
+    assert "virtual machine" in shipped_actions()[action_of["gpu_lost"]]
+    assert action_of["pcie_aer_uncorrected"] == "check_pcie_device"

@@ -1,9 +1,9 @@
-"""Faults that end with what repairs them, and not because time has passed."""
+"""Faults that end with what repairs them, and what stands in where a field is not said."""
 
 from pathlib import Path
 
 from exporter.model.verdict import Conclusions
-from tests.faults.scenes import active, event, gpu, judge, rule, scene, xid
+from tests.faults.scenes import active, event, fault, gpu, judge, rule, scene, xid
 
 DEAD = rule("dead", "gpu", "events(xid, code=119, within=1h) > 0", until=["gpu_lost"])
 AHEAD = [{"rule": "later", "via": "same", "ahead": "60s"}]
@@ -65,3 +65,14 @@ def test_a_symptom_may_show_before_its_cause(tmp_path: Path) -> None:
 
     assert is_explained(59)
     assert not is_explained(61)
+
+
+def test_an_event_says_what_the_field_does_not(tmp_path: Path) -> None:
+    """`{a|b}` shows the field where it was said, else the other one."""
+    said = rule("asks", "gpu", "events(gpu_lost, within=1h) > 0", summary="{state|event.code}")
+    happened = [event("gpu_lost", 0, code="reboot")]
+    judging = judge(tmp_path, said)
+    assert fault(judging.evaluate(scene(0, gpu(), events=happened)), "asks").summary == "reboot"
+    judging = judge(tmp_path, said)
+    known = judging.evaluate(scene(0, gpu(state="reset"), events=happened))
+    assert fault(known, "asks").summary == "reset"

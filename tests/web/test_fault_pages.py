@@ -50,6 +50,7 @@ async def test_faults_are_said_with_everything_known() -> None:
         "root": True,
         "causes": [],
         "action": "check",
+        "action_text": "",
         "runbook": "disk_io_errors",
         "affected": [{"hw_type": "process", "hw_id": "4242", "hw_name": "train (4242)"}],
         "affected_count": 1,

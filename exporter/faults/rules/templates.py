@@ -10,7 +10,7 @@ from exporter.faults.expr.typecheck import field_of
 
 _PLACE = re.compile(
     r"\{(?P<name>[A-Za-z_][\w.]{0,80})(?:\[(?P<label>[\w,*-]{1,80})\])?"
-    r"(?::\.(?P<digits>\d)(?P<style>[f%]))?\}",
+    r"(?:\|(?P<other>[A-Za-z_][\w.]{0,80}))?(?::\.(?P<digits>\d)(?P<style>[f%]))?\}",
     re.ASCII,
 )
 NAME = "name"
@@ -21,9 +21,13 @@ MAX_TEXT = 500
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in braces; `digits` behind the point, None as the value comes."""
+    """A field in braces; `digits` behind the point, None as the value comes.
+
+    `other` stands in where the field was not said.
+    """
 
     name: Name
+    other: Name | None
     digits: int | None
     is_percent: bool
 
@@ -44,22 +48,28 @@ class Template:
 
     def names(self) -> tuple[Name, ...]:
         """The fields that stand in it, those of events left out."""
-        places = (part.name for part in self.parts if isinstance(part, _Place))
-        return tuple(name for name in places if name.related != EVENT)
+        places = (part for part in self.parts if isinstance(part, _Place))
+        names = (name for place in places for name in (place.name, place.other) if name)
+        return tuple(name for name in names if name.related != EVENT)
 
     def fill(self, value_of: Callable[[Name], Value]) -> str:
         """The sentence with what is known; «unknown» where nothing is."""
-        shown = (
-            part if isinstance(part, str) else part.show(value_of(part.name)) for part in self.parts
+        return "".join(
+            part if isinstance(part, str) else part.show(_first(part, value_of))
+            for part in self.parts
         )
-        return "".join(shown)
+
+
+def _first(place: _Place, value_of: Callable[[Name], Value]) -> Value:
+    found = value_of(place.name)
+    return value_of(place.other) if found is None and place.other is not None else found
 
 
 def parse_template(source: str, kind: str, vocabulary: Vocabulary) -> Template:
     """The sentence of a rule about this kind of entity; raises ExpressionError.
 
     `{name}` is the entity's display name, `{event.x}` the field x of the last event that the rule
-    looked at.
+    looked at, `{a|b}` the field b where a was not said.
     """
     if len(source) > MAX_TEXT:
         raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
@@ -83,9 +93,16 @@ def _plain(text: str, offset: int) -> str:
 
 
 def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Place:
-    word, _, field = match["name"].rpartition(".")
-    name = Name(word, field, match["label"] or "", match.start() + 1)
-    if word != EVENT and match["name"] != NAME:
-        field_of(name, kind, vocabulary)
+    position = match.start() + 1
+    name = _name(match["name"], match["label"] or "", position, kind, vocabulary)
+    other = _name(match["other"], "", position, kind, vocabulary) if match["other"] else None
     digits = match["digits"]
-    return _Place(name, None if digits is None else int(digits), match["style"] == "%")
+    return _Place(name, other, None if digits is None else int(digits), match["style"] == "%")
+
+
+def _name(text: str, label: str, position: int, kind: str, vocabulary: Vocabulary) -> Name:
+    word, _, field = text.rpartition(".")
+    name = Name(word, field, label, position)
+    if word != EVENT and text != NAME:
+        field_of(name, kind, vocabulary)
+    return name
