@@ -1,6 +1,7 @@
 """`/faults` and `/why`: from a query to an answer."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration
 from exporter.model.snapshot import Snapshot
@@ -37,8 +38,24 @@ def faults_answer(snapshot: Snapshot | None, request: PageRequest, boottime: flo
         ]
     if form is Form.JSON:
         return json_answer(document)
+    if form is Form.HTML:
+        return _faults_page(document, snapshot.taken_at)
     text = faults_text(document)
     return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+
+
+def _faults_page(document: dict[str, Any], now: float) -> Answer:
+    from exporter.web.documents_html import faults_page  # noqa: PLC0415 - only a browser needs it
+    from exporter.web.html import html_answer  # noqa: PLC0415 - same
+
+    return html_answer(f"Faults of {document['node']}", faults_page(document, now))
+
+
+def _why_page(document: dict[str, Any]) -> Answer:
+    from exporter.web.documents_html import why_page  # noqa: PLC0415 - only a browser needs it
+    from exporter.web.html import html_answer  # noqa: PLC0415 - same
+
+    return html_answer(f"Why: {document['node']}", why_page(document))
 
 
 def _since(values: Mapping[str, str]) -> float | None:
@@ -66,6 +83,8 @@ def why_answer(
         return error_answer(404, str(absent))
     if form is Form.JSON:
         return json_answer(document)
+    if form is Form.HTML:
+        return _why_page(document)
     text = why_text(document, everything=values.get("all") == "1")
     return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
 

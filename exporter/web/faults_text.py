@@ -9,6 +9,8 @@ from exporter.web.incidents import Node, action_sentence, entity_name, incidents
 MAX_NAMES = 4
 MAX_EVIDENCE = 3
 MAX_RAW_CHARS = 240
+EXACTLY = ("==", "is ")
+"""How limits begin that only say the value again."""
 
 
 def faults_text(document: dict[str, Any]) -> str:
@@ -52,9 +54,12 @@ def evidence_line(row: dict[str, Any]) -> str:
     if row["raw"]:
         raw = str(row["raw"])
         return raw if len(raw) <= MAX_RAW_CHARS else f"{raw[:MAX_RAW_CHARS]}…"
-    value = row["value"]
+    value, limit = row["value"], row["threshold"]
+    if isinstance(value, bool):
+        return f"{row['name']} is {str(value).lower()}"
     shown = f"{value:g}" if isinstance(value, float) else f"{value}"
-    return f"{row['name']} is {shown}" + (f" ({row['threshold']})" if row["threshold"] else "")
+    is_said = not limit or limit.startswith(EXACTLY)
+    return f"{row['name']} is {shown}" + ("" if is_said else f" ({limit})")
 
 
 def affected_line(fault: dict[str, Any]) -> str:

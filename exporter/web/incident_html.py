@@ -50,10 +50,15 @@ def _facts(root: Node) -> Iterator[Html]:
     fault = root.fault
     if fault["action"]:
         yield join([tag("dt", "What to do"), tag("dd", action_sentence(fault), class_="do")])
-    pieces = fault["evidence"][:MAX_EVIDENCE]
-    if pieces:
-        lines = [tag("code", evidence_line(row)) for row in pieces]
+    lines = evidence_lines(fault)
+    if lines:
         yield join([tag("dt", "Evidence"), tag("dd", lines)])
+
+
+def evidence_lines(fault: dict[str, Any]) -> list[Html]:
+    """Give what was seen, each piece once."""
+    lines = dict.fromkeys(evidence_line(row) for row in fault["evidence"])
+    return [tag("code", line) for line in list(lines)[:MAX_EVIDENCE]]
 
 
 def _links(root: Node) -> Html:

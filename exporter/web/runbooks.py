@@ -72,10 +72,23 @@ def runbook_answer(request: PageRequest) -> Answer:
         return error_answer(404, f"there is no runbook of that name; {PREFIX} lists all")
     if form is Form.JSON:
         return json_answer(book.document())
+    if form is Form.HTML:
+        from exporter.web.documents_html import runbook_page  # noqa: PLC0415 - only a browser needs it
+        from exporter.web.html import html_answer  # noqa: PLC0415 - same
+
+        body = runbook_page(book.rule, book.title, book.text, book.commands)
+        return html_answer(f"Runbook {book.rule}", body)
     return Answer(book.markdown().encode(), PLAIN_TYPE, headers=NO_STORE)
 
 
 def _list(form: Form) -> Answer:
     if form is Form.JSON:
         return json_answer({"runbooks": list(runbooks())})
+    if form is Form.HTML:
+        from exporter.web.documents_html import runbooks_page  # noqa: PLC0415 - only a browser needs it
+        from exporter.web.html import html_answer  # noqa: PLC0415 - same
+
+        return html_answer(
+            "Runbooks", runbooks_page({b.rule: b.title for b in runbooks().values()})
+        )
     return Answer("".join(f"{rule}\n" for rule in runbooks()).encode(), PLAIN_TYPE)

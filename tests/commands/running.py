@@ -2,10 +2,11 @@
 
 import http.server
 import os
+import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,11 +23,24 @@ QUIET = {
 
 
 def run(
-    *arguments: str, cwd: Path = ROOT, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    cwd: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    under: Sequence[str] = (),
 ) -> "subprocess.CompletedProcess[str]":
-    """End with what the command printed; it touches nothing but this machine's own files."""
+    """End with what the command printed; it touches nothing but this machine's own files.
+
+    `under` is a program that starts it, such as unshare.
+    """
     ended = subprocess.run(
-        [sys.executable, "-m", "exporter", *arguments],
+        [
+            *(shutil.which(under[0]) or under[0] for _ in under[:1]),
+            *under[1:],
+            sys.executable,
+            "-m",
+            "exporter",
+            *arguments,
+        ],
         cwd=cwd,
         env={
             **os.environ,

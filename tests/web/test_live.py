@@ -20,6 +20,7 @@ from exporter.web.history import MAX_SERIES, SLOT_SECS, SLOTS, History
 from exporter.web.html import asset
 from exporter.web.installation import Installation
 from exporter.web.live import LivePages
+from exporter.web.runbooks import runbooks
 from tests.web.serving import Node, serving, snapshot
 
 HOSTILE = "<script>alert(1)</script>\"'&\u202e"
@@ -171,6 +172,39 @@ async def test_the_form_is_negotiated() -> None:
         assert b"fix: " in (await node.get("/doctor", Accept="text/plain")).body
         assert (await node.get("/status?format=xml")).status == 400
         assert (await node.get("/doctor?all=1")).status == 400
+
+
+@pytest.mark.parametrize("path", ["/faults", "/why", "/why?hw_id=GPU-1"])
+async def test_a_browser_gets_pages_of_faults(path: str) -> None:
+    """The same document as a page: no script at all, and hostile lines stay text."""
+    async with serving(_node()) as node:
+        answer = await node.get(path, Accept=BROWSER)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "script" not in answer.headers["content-security-policy"]
+        page = answer.body.decode()
+        assert "<script" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        assert "Check seating" in page
+        assert 'href="/runbooks/' in page
+        assert json.loads((await node.get(path, Accept="*/*")).body)["node"] == "node-1"
+        assert (
+            (await node.get(path, Accept="text/plain"))
+            .headers["content-type"]
+            .startswith("text/plain")
+        )
+
+
+async def test_every_runbook_is_a_page() -> None:
+    """Paragraphs, lists and code are drawn, and nothing of the Markdown is left."""
+    async with serving(_node()) as node:
+        index = (await node.get("/runbooks/", Accept=BROWSER)).body.decode()
+        rules = re.findall(r'href="/runbooks/(\w+)"', index)
+        assert set(rules) == set(runbooks())
+        for rule in rules:
+            page = (await node.get(f"/runbooks/{rule}", Accept=BROWSER)).body.decode()
+            assert f"Runbook {rule}" in page
+            assert "```" not in page
+            assert "](" not in page
 
 
 async def test_nothing_is_shown_before_the_first_reading() -> None:

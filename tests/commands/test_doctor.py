@@ -1,0 +1,184 @@
+"""`hw-exporter doctor`: the exact fix for each thing that cannot be read, by the real program."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.web.installation import CONTAINER_SIGNS
+from tests.commands.running import answering, run
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.program import Program
+
+CAPTURE = "h100x8.scenario"
+IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+NO_RIGHT_TO_THE_LOG = ("setpriv", "--bounding-set", "-syslog,-sys_admin")
+OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")
+
+
+def _fix_here(on_host: str, in_container: str) -> str:
+    """Choose the fix that is right where these tests run."""
+    return in_container if any(Path(sign).exists() for sign in CONTAINER_SIGNS) else on_host
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What doctor said: its exit code, and its checks by name."""
+
+    code: int
+    checks: dict[str, dict[str, str]]
+
+
+def _diagnose(folder: Path, environment: Mapping[str, str], under: Sequence[str] = ()) -> Diagnosis:
+    ended = run("doctor", "--json", cwd=folder, environment=environment, under=under)
+    rows = json.loads(ended.stdout)["checks"]
+    return Diagnosis(ended.returncode, {row["name"]: row for row in rows})
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> dict[str, str]:
+    """A driver is loaded; there is neither library nor program for it."""
+    (tmp_path / "driver").touch()
+    return {
+        "APP__GPU__DRIVER_MARKERS": str(tmp_path / "driver"),
+        "APP__GPU__SMI_PATHS": "/nowhere/nvidia-smi",
+        "PATH": "/nowhere",
+    }
+
+
+def _with(driver: Mapping[str, str], nvml: NvmlLibrary) -> dict[str, str]:
+    return {**driver, **nvml.environment}
+
+
+def test_no_driver(tmp_path: Path) -> None:
+    """On a node that shows no GPU on its bus it is a note, not a problem."""
+    said = _diagnose(tmp_path, {})
+    assert said.checks["GPU driver"]["state"] == "note"
+    assert "modprobe nvidia" in said.checks["GPU driver"]["fix"]
+
+
+def test_no_driver_in_a_pod(tmp_path: Path) -> None:
+    """There the host's /proc/driver is missing."""
+    said = _diagnose(tmp_path, IN_A_POD)
+    assert "/host/proc/driver" in said.checks["GPU driver"]["fix"]
+
+
+@pytest.mark.skipif(Path("/proc/driver/nvidia").exists(), reason="a real driver is here")
+def test_the_library_is_not_there(tmp_path: Path, driver: dict[str, str]) -> None:
+    """In a container it has to be injected, on the host to be installed."""
+    on_host = _diagnose(tmp_path, driver)
+    assert on_host.code == 2
+    assert on_host.checks["GPU library"]["found"].startswith("no_library")
+    assert (
+        _fix_here("install the library", "NVIDIA runtime") in on_host.checks["GPU library"]["fix"]
+    )
+    in_pod = _diagnose(tmp_path, {**driver, **IN_A_POD})
+    assert "NVIDIA runtime" in in_pod.checks["GPU library"]["fix"]
+    assert "NVIDIA_DRIVER_CAPABILITIES=utility" in in_pod.checks["GPU library"]["fix"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        (18, "version_mismatch", "rmmod nvidia_uvm nvidia, modprobe nvidia"),
+        (4, "no_permission", _fix_here("chmod 0666 /dev/nvidiactl", "NVIDIA runtime")),
+        (9, "driver_not_loaded", "modprobe nvidia"),
+    ],
+)
+def test_the_library_refuses(
+    tmp_path: Path, driver: dict[str, str], nvml: NvmlLibrary, error: tuple[int, str, str]
+) -> None:
+    """Each of its errors has its own fix."""
+    number, reason, fix = error
+    nvml.say(f"init = error {number}", capture=CAPTURE)
+    said = _diagnose(tmp_path, _with(driver, nvml))
+    assert said.code == 2
+    assert said.checks["GPU library"]["found"].startswith(reason)
+    assert fix in said.checks["GPU library"]["fix"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces everywhere")
+def test_no_host_pids(tmp_path: Path, driver: dict[str, str], nvml: NvmlLibrary) -> None:
+    """In a pid namespace of our own the driver's pids mean nothing."""
+    nvml.say(capture=CAPTURE)
+    said = _diagnose(tmp_path, {**_with(driver, nvml), **IN_A_POD}, under=OWN_PIDS)
+    assert said.checks["Processes on GPUs"]["found"].startswith("no_host_pids")
+    assert "hostPID: true" in said.checks["Processes on GPUs"]["fix"]
+
+
+def test_missing_mounts(tmp_path: Path) -> None:
+    """In a container the folders of the host that are not mounted are named with their flags."""
+    said = _diagnose(tmp_path, IN_A_POD)
+    fix = said.checks["Mounts"]["fix"]
+    assert said.checks["Mounts"]["state"] == "note"
+    assert "-v /proc:/host/proc:ro -v /sys:/host/sys:ro -v /:/host:ro" in fix
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root gives up rights"
+)
+@pytest.mark.skipif(
+    Path("/proc/sys/kernel/dmesg_restrict").read_text() != "1\n",
+    reason="everybody may read the log",
+)
+def test_the_kernel_log_is_closed(tmp_path: Path) -> None:
+    """Without CAP_SYSLOG the fix names it, for a unit and for a pod."""
+    log = {"APP__KERNEL_LOG__ENABLED": "true"}
+    on_host = _diagnose(tmp_path, log, under=NO_RIGHT_TO_THE_LOG)
+    assert on_host.code == 2
+    assert on_host.checks["Kernel log"]["found"].startswith("no_permission")
+    fix = _fix_here("AmbientCapabilities=CAP_SYSLOG", "[SYSLOG]")
+    assert fix in on_host.checks["Kernel log"]["fix"]
+    in_pod = _diagnose(tmp_path, {**log, **IN_A_POD}, under=NO_RIGHT_TO_THE_LOG)
+    assert "capabilities.add: [SYSLOG]" in in_pod.checks["Kernel log"]["fix"]
+
+
+def test_kubelet_files_are_absent(
+    tmp_path: Path, driver: dict[str, str], nvml: NvmlLibrary
+) -> None:
+    """In a pod their folder has to be mounted; elsewhere there may be no kubelet."""
+    nvml.say(capture=CAPTURE)
+    (tmp_path / "root").mkdir()
+    environment = {**_with(driver, nvml), "APP__SOURCES__HOST_ROOT": str(tmp_path / "root")}
+    assert _diagnose(tmp_path, environment).checks["Kubelet files"]["state"] == "note"
+    in_pod = _diagnose(tmp_path, {**environment, **IN_A_POD})
+    assert in_pod.checks["Kubelet files"]["state"] == "problem"
+    assert "/host/var/lib/kubelet/device-plugins" in in_pod.checks["Kubelet files"]["fix"]
+
+
+def test_the_backend_was_chosen(
+    tmp_path: Path, driver: dict[str, str], nvidia_smi: NvidiaSmi
+) -> None:
+    """What was chosen on purpose is a note that says how to choose otherwise."""
+    nvidia_smi.say(capture=CAPTURE)
+    chosen = {**driver, "APP__GPU__BACKEND": "nvidia-smi"}
+    chosen |= {"APP__GPU__SMI_PATHS": str(nvidia_smi.path), "PATH": os.environ["PATH"]}
+    said = _diagnose(tmp_path, chosen).checks["GPU library"]
+    assert said["state"] == "note"
+    assert "as chosen" in said["found"]
+    off = _diagnose(tmp_path, {**driver, "APP__GPU__BACKEND": "off"}).checks["GPU driver"]
+    assert (off["state"], off["fix"]) == ("note", 'gpu.backend = "auto"')
+
+
+def test_a_running_exporter_is_asked(tmp_path: Path) -> None:
+    """--json is the answer of HTTP, and the text has a line for every check."""
+    with Program(tmp_path) as program:
+        program.first_page()
+        answered: dict[str, Any] = program.get("/doctor").document
+        url = f"127.0.0.1:{program.port}"
+        assert json.loads(run("doctor", "--json", "--url", url).stdout) == answered
+        text = run("--url", url, "doctor").stdout
+    assert all(check["name"] in text for check in answered["checks"])
+
+
+def test_nobody_answers_is_unknown() -> None:
+    """Exit code 3: nothing was looked at."""
+    assert run("doctor", "--url", "127.0.0.1:1").returncode == 3
+    with answering(b'{"checks": 5}') as url:
+        assert run("doctor", "--url", url).returncode == 3
