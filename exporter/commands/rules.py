@@ -58,7 +58,7 @@ def replay(invocation: Invocation) -> int:
         return EXIT_FAILED
     is_silent = not options.json
     try:
-        for line in (told_as_json if options.json else told)(text.splitlines(), book):
+        for line in (told_as_json if options.json else told)(text.split("\n"), book):
             print(line)
             is_silent = False
     except BadRecording as error:

@@ -80,6 +80,13 @@ def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwne
     return CgroupOwner(unit=unit)
 
 
+def pod_and_container(path: str) -> dict[str, str]:
+    """Name `pod_uid` and `container_id` of a cgroup path as kernel lines print it."""
+    owner = parse_path(path)
+    found = {"pod_uid": owner.pod_uid, "container_id": owner.container_id}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def kubelet_containers(text: str) -> frozenset[str]:
     """Find the containers around the pod that we run in ourselves, as in a kubelet in a container.
 

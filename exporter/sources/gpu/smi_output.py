@@ -91,7 +91,7 @@ def _reason_in(text: str) -> str | None:
 
 def failed_handles(text: str) -> Iterator[GpuProblem]:
     """Yield the GPUs that sentences name, by place, bus address or both, with their own reason."""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         match = next(filter(None, (pattern.search(line) for pattern in (*_HANDLES, _LOST))), None)
         if match is None:
             continue
@@ -120,7 +120,7 @@ def parse_list(text: str) -> MigNamesByPlace:
     """Read the MIG devices of `nvidia-smi -L`."""
     found: dict[tuple[str, int], MigNames] = {}
     gpu = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if match := _GPU_LINE.match(line):
             gpu = clean_text(match["uuid"])
         elif match := _MIG_LINE.match(line):

@@ -8,7 +8,7 @@ characters long, and may hold any sign: the pid is the last number.
 import re
 
 from exporter.model.event import EventType
-from exporter.sources.kernel_log.patterns.memory_group import pod_and_container
+from exporter.sources.cgroup import pod_and_container
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,

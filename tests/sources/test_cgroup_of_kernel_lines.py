@@ -1,8 +1,8 @@
-"""Pod and container in the path of a memory control group."""
+"""Pod and container in the path of a memory control group, as kernel lines print it."""
 
 import pytest
 
-from exporter.sources.kernel_log.patterns.memory_group import pod_and_container
+from exporter.sources.cgroup import pod_and_container
 
 UID = "0a1b2c3d-1111-2222-3333-444455556666"
 LOW = UID.replace("-", "_")
@@ -35,11 +35,13 @@ ID = "ab" * 32
         (f"/docker/{ID}", None, ID),
         ("/system.slice/podman.service", None, None),
         ("/", None, None),
+        (f"/kubepods/pod{UID}/{ID}/kubepods/pod{'0f' * 16}/{'cd' * 32}", UID, ID),
+        (f"/user.slice/user-7.slice/kubepods/pod{UID}/{ID}", None, None),
     ],
 )
 def test_each_layout_of_the_path_gives_pod_and_container(
     path: str, pod: str | None, container: str | None
 ) -> None:
-    """systemd, cgroupfs, nested and static pods are understood; other paths name none."""
+    """The outermost owner counts: what a tenant makes below its own names nobody else."""
     found = pod_and_container(path)
     assert (found.get("pod_uid"), found.get("container_id")) == (pod, container)
