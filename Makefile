@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= $(shell cat deploy/IMAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format golden docs bench bench-faults soak image release-dry-run lock audit sbom clean
+.PHONY: help run demo test unit check format golden docs bench bench-faults soak image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,10 @@ demo: $(VENV)/installed ## run it on a simulated GPU node with incidents
 	@exec $(BIN)/hw-exporter demo --whole-node --port $(PORT)
 
 test: check ## every check and every test
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
+
+unit: $(VENV)/installed-dev ## the tests that start no process: under a minute on two cores
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not system and not slow"
 
 check: $(VENV)/installed-dev ## format, lint, types, layers, generated files, known vulnerabilities
 	$(BIN)/ruff format --check .

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest_plugins = ("tests.fakes.fixtures", "tests.scoreboard.plugin")
+pytest_plugins = ("tests.fakes.fixtures", "tests.processes", "tests.scoreboard.plugin")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from exporter.identity import child_environment, read_version
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

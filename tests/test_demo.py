@@ -14,6 +14,8 @@ from exporter.config_file import Layer, load
 from exporter.probes.demo.script import FIRST_SECS, INCIDENTS, coming
 from tests.program import Program, wait_for
 
+pytestmark = pytest.mark.system
+
 NAMES_THAT_MUST_STAY = (
     "hw_gpu_count",
     "hw_gpu_used_count",

@@ -115,6 +115,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("operation", ["getattr", "open", "read"])
+@pytest.mark.system
 def test_what_hangs_is_given_up_and_not_tried_again_meanwhile(
     stuck_files: StuckFiles, operation: str
 ) -> None:

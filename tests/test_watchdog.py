@@ -9,8 +9,12 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from exporter.watchdog import Watchdog
 from tests.program import ROOT
+
+pytestmark = pytest.mark.system
 
 HANGING = """
 import asyncio, os, sys, time

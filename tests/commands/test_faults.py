@@ -8,6 +8,8 @@ import pytest
 from tests.commands.running import answering, run
 from tests.program import Program
 
+pytestmark = pytest.mark.system
+
 ROW = {
     "severity": "critical",
     "state": "active",

@@ -12,6 +12,8 @@ from exporter.commands.page_checks import PAGE_CHECKS
 from exporter.commands.selfcheck import HTTP_CHECKS
 from tests.program import Program
 
+pytestmark = pytest.mark.system
+
 
 class _Liar(http.server.BaseHTTPRequestHandler):
     """Answers everything with the same wrong thing."""

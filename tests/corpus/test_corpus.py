@@ -9,6 +9,8 @@ from tests.corpus.cases import CASES
 from tests.corpus.labels import Case
 from tests.corpus.scoring import Result, Score, judged
 
+pytestmark = pytest.mark.slow
+
 LEAST_PRECISION = 0.95
 LEAST_RECALL = 0.90
 LEAST_ROOT_RIGHT = 0.90

@@ -82,6 +82,7 @@ def test_files(page: str) -> None:
         assert not is_ours or any((root / word).exists() for root in roots), word
 
 
+@pytest.mark.system
 def test_flags() -> None:
     """Every option of hw-exporter that a page names is known to the command."""
     options = set()

@@ -13,6 +13,8 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
 
+pytestmark = pytest.mark.system
+
 STEP_SECS = 30
 HOUR_SECS = 3600
 RECORDED_DEFECTS = {

@@ -63,6 +63,7 @@ def test_a_node_without_hardware_has_empty_lists(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NODES)
+@pytest.mark.system
 def test_the_page_lints_clean(name: str) -> None:
     """`promtool check metrics` says nothing but about names that must stay."""
     promtool = shutil.which("promtool")

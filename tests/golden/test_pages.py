@@ -16,6 +16,8 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import STAT, NodeUnderTest, write_host
 
+pytestmark = pytest.mark.system
+
 PAGES = Path(__file__).parent / "pages"
 CAPTURE = "h100x8.scenario"
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import pytest
+
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
@@ -14,6 +16,8 @@ from exporter.model.workload import GpuTotals, Workload, Workloads, WorkloadUse
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
+
+pytestmark = pytest.mark.system
 
 PER_GPU = 120
 WORKLOADS = 16

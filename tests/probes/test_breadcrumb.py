@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from exporter.probes.breadcrumb import SIZE, Breadcrumb, crumb_writer
 from tests.probes.nvml.probe_process import ROOT
+
+pytestmark = pytest.mark.system
 
 DIES = """
 import os, sys

@@ -10,6 +10,8 @@ import pytest
 
 from exporter.probes.child import Children, Command, run_once
 
+pytestmark = pytest.mark.system
+
 
 def _python(script: str) -> Command:
     return Command((sys.executable, "-c", script), {"PATH": "/usr/bin:/bin"})

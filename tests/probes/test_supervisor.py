@@ -9,6 +9,8 @@ import pytest
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import ProbeFailed, RequestProbe
 
+pytestmark = pytest.mark.system
+
 ECHO = """
 import json, sys
 for number, line in enumerate(sys.stdin):

@@ -19,6 +19,8 @@ from exporter.exposition.render import Format, render
 from tests.fakes.host_tree import HostTree
 from tests.sources.whole_node import look_around
 
+pytestmark = pytest.mark.system
+
 Key = tuple[str, tuple[tuple[str, str], ...]]
 Samples = dict[Key, float]
 

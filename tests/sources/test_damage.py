@@ -14,6 +14,8 @@ from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 from tests.sources.whole_node import look_around, sources
 
+pytestmark = pytest.mark.slow
+
 Damage = Callable[[bytes], bytes]
 
 
@@ -114,6 +116,7 @@ def test_damage_is_never_more_than_absent_or_failed(
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.system
 def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
     name: str, tmp_path: Path, stuck_files: StuckFiles
 ) -> None:

@@ -19,6 +19,8 @@ from exporter.probes.child import Children
 from exporter.sources.external_probes import ExternalProbesSource
 from tests.fakes.source_context import source_context
 
+pytestmark = pytest.mark.system
+
 GOOD = json.dumps({"metric": "hw_npu_temperature_celsius", "labels": {"npu": "0"}, "value": 61})
 PLAIN = json.dumps({"event_type": "transport.bw", "entity_id": "eth0", "value": "12", "ts": 1})
 EVENT = json.dumps({"event_type": "error.hw", "entity_id": "eth0", "value": "broken", "ts": 1})

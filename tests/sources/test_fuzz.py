@@ -26,6 +26,8 @@ from exporter.sources.host import (
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from tests.fakes import host_proc
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 5000
 LONGEST = 2500
 ALPHABET = "0123456789 \n\t:-=/.()[]%abcXYZ\x00\ufffd²١,_"

@@ -4,6 +4,8 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
+
 from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.model.node import Memory, Paging
@@ -15,6 +17,8 @@ from exporter.sources.host.pressure import PressureReader
 from exporter.sources.host.vmstat import PagingReader
 from tests.fakes.fuse import StuckFiles
 from tests.sources.small_node import SmallNode
+
+pytestmark = pytest.mark.system
 
 DEADLINE_SECS = 0.3
 

@@ -15,6 +15,8 @@ from tests.fakes.manifests import ROOT
 from tools.release import deb
 from tools.release.source import repository, standalone
 
+pytestmark = pytest.mark.system
+
 HOME = "https://example.org/it"
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 VERSION = (ROOT / "VERSION").read_text().strip()

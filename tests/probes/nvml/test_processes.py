@@ -7,6 +7,8 @@ import pytest
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import ProbeProcess, read_gpus
 
+pytestmark = pytest.mark.system
+
 CARD = ("count = 1", "uuid = GPU-0")
 NO_OTHERS = ("graphics_processes =", "mps_processes =")
 MIB = 1024 * 1024

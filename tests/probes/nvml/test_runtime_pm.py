@@ -10,6 +10,8 @@ from exporter.probes.nvml.runtime_pm import PowerStates
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import ProbeProcess
 
+pytestmark = pytest.mark.system
+
 CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40")
 ADDRESSES = ("0000:18:00.0", "0000:3b:00.0")
 

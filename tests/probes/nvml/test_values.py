@@ -10,6 +10,8 @@ from exporter.model.gpu import Gpu
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import ProbeProcess, read_gpus
 
+pytestmark = pytest.mark.system
+
 CARD = ("count = 1", "uuid = GPU-0", "name = H100")
 GIB = 2**30
 

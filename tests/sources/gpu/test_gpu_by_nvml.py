@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 from exporter.config import Gpu as GpuConfig
 from exporter.model.gpu import GpuProcess, Gpus
 from exporter.probes.child import Children
 from exporter.sources.gpu.source import GpuSource, build_gpu
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import probe_environment
+
+pytestmark = pytest.mark.system
 
 T = TypeVar("T")
 MIB = 1024 * 1024

@@ -15,6 +15,8 @@ from tests.fakes.smi_program import NvidiaSmi
 from tests.sources.gpu.smi_backend import smi_backend
 from tests.sources.gpu.smi_documents import gpu_xml, log_xml
 
+pytestmark = pytest.mark.system
+
 CARDS = (
     "count = 2",
     "driver_version = 550.1",

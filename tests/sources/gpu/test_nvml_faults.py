@@ -15,6 +15,8 @@ from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import probe_environment
 
+pytestmark = pytest.mark.system
+
 CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40", "power = 50000")
 
 

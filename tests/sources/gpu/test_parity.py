@@ -17,6 +17,8 @@ from tests.fakes.smi_program import NvidiaSmi
 from tests.probes.nvml.probe_process import probe_environment
 from tests.sources.gpu.smi_backend import smi_backend
 
+pytestmark = pytest.mark.system
+
 MIB = 1024 * 1024
 ONLY_NVML = {
     "compute_capability",

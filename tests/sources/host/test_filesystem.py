@@ -213,6 +213,7 @@ def test_an_answer_that_comes_late_is_forgotten_with_its_mount(node: SmallNode) 
     assert list(run_virtually(scenario())) == ["/a", "/b"]
 
 
+@pytest.mark.system
 def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
     node: SmallNode, stuck_files: StuckFiles
 ) -> None:

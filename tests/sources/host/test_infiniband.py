@@ -79,6 +79,7 @@ def test_a_rate_is_in_bytes(text: str | None, rate: float | None) -> None:
     assert parse_rate(text) == rate
 
 
+@pytest.mark.system
 def test_a_port_that_refuses_its_counters_is_not_asked_again(
     node: SmallNode, stuck_files: StuckFiles
 ) -> None:

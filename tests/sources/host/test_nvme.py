@@ -89,6 +89,7 @@ def test_a_disk_that_refuses_costs_itself(node: SmallNode) -> None:
     assert reading.missing[0].reason == "Permission denied"
 
 
+@pytest.mark.system
 def test_the_kernel_takes_the_command(stuck_files: StuckFiles) -> None:
     """A disk of the kernel's interface writes its page where the command says."""
     assert read_health_log(stuck_files.disk("nvme0", log())) == log()

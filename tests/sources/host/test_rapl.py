@@ -57,6 +57,7 @@ def test_garbage_is_absent_with_a_reason(node: SmallNode, energy: str) -> None:
         RaplReader(node.sys).read()
 
 
+@pytest.mark.system
 def test_without_the_right_it_is_absent_and_says_who_may(
     node: SmallNode, stuck_files: StuckFiles
 ) -> None:

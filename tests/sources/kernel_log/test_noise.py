@@ -9,6 +9,8 @@ import pytest
 from exporter.sources.kernel_log.patterns.table import KINDS
 from tests.sources.kernel_log.feeding import events_of, intake, record
 
+pytestmark = pytest.mark.slow
+
 TEMPLATES = """
 IPv6: ADDRCONF(NETDEV_CHANGE): {if}: link becomes ready
 {if}: renamed from eth{n}

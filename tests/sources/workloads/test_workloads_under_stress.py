@@ -5,6 +5,7 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.blocking import CallBlocking, DaemonThreads
@@ -59,6 +60,7 @@ def _collector(*sources: GpusOfTest | WorkloadSource) -> Collector:
     return Collector("n", sources, interval_secs=1, clocks=clocks, publish=lambda _: None)
 
 
+@pytest.mark.system
 async def test_a_process_whose_file_hangs_costs_only_the_workloads(
     tmp_path: Path, stuck_files: StuckFiles
 ) -> None:

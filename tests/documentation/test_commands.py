@@ -76,6 +76,7 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Place, int]
 
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 @pytest.mark.parametrize("page", TRIED)
+@pytest.mark.system
 def test_commands_do_what_the_page_says(page: str, tmp_path: Path, ports: dict[Place, int]) -> None:
     """Run as written, each has the exit code and prints what its page shows."""
     reader = Reader(page, tmp_path, ports)
@@ -115,6 +116,7 @@ def test_json_is_json(block: Block) -> None:
 
 @pytest.mark.skipif(why_not("promtool") is not None, reason="promtool is not installed")
 @pytest.mark.parametrize("block", _of("yaml"), ids=lambda block: block.page)
+@pytest.mark.system
 def test_yaml_is_what_its_reader_takes(block: Block, tmp_path: Path) -> None:
     """Prometheus takes what is meant for it; the rest is for kustomize or Grafana."""
     document = yaml.safe_load(block.text)
