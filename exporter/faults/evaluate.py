@@ -41,6 +41,7 @@ class _Round:
     known: dict[str, set[Key]]  # by rule the components it had found something about
     touched: set[AlertKey] = field(default_factory=set)
     unknown: dict[Key, list[str]] = field(default_factory=dict)
+    silent: dict[Key, list[str]] = field(default_factory=dict)
 
 
 NOBODY = Entity(("", ""), "")
@@ -87,7 +88,7 @@ class Evaluator:
         self._rule_seconds += self._stopwatch() - started
         self._report.rule_seconds = self._rule_seconds
         active = [(key, alert) for key, alert in self.alerts.items() if alert.is_active]
-        return self._report.conclude(view, active, round_.unknown)
+        return self._report.conclude(view, active, round_.unknown, round_.silent)
 
     def recall(
         self, alerts: Mapping[AlertKey, Alert], ended: Mapping[AlertKey, float] | None = None
@@ -120,7 +121,10 @@ class Evaluator:
                 ctx.look_at(entity, self._related(rule, entity, view))
                 is_known = entity.key in known
                 if not is_known and entity.is_fresh and rule.when.evaluate(ctx) is False:
-                    continue  # as nearly always: there is nothing to end, and nothing begins
+                    # as nearly always: there is nothing to end, and nothing begins
+                    if rule.entity not in self._traits.ending and rule.is_silent(ctx):
+                        round_.silent.setdefault(entity.key, []).append(rule.id)
+                    continue
                 self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
         except Exception:  # a rule breaks: it costs itself only
             log.exception("rule %s broke and is left out from now on", rule.id)

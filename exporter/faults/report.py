@@ -77,6 +77,7 @@ class ReportBuilder:
         view: View,
         active: Sequence[tuple[AlertKey, Alert]],
         unknown: Mapping[Key, list[str]],
+        silent: Mapping[Key, list[str]],
     ) -> Conclusions:
         """Everything that is to be said after one judgement."""
         self._name_all(view)
@@ -97,14 +98,16 @@ class ReportBuilder:
             graph=view.scene.edges,
             subjects=tuple(self._subjects[key] for key in view.entities),
             rules=MappingProxyType(self._rules_of),
-            unknown=MappingProxyType(
-                {self._subject(key): tuple(rules) for key, rules in unknown.items()}
-            ),
+            unknown=self._by_subject(unknown),
+            silent=self._by_subject(silent),
             statuses=tuple(self._statuses(faults, view)),
             rules_loaded=len(self._rules),
             rules_skipped=tuple(sorted(self._skipped.items())),
             rule_seconds=self.rule_seconds,
         )
+
+    def _by_subject(self, rules: Mapping[Key, list[str]]) -> Mapping[Subject, tuple[str, ...]]:
+        return MappingProxyType({self._subject(key): tuple(names) for key, names in rules.items()})
 
     def _count_nodes(self, view: View) -> Iterable[tuple[str, int]]:
         """Entities by kind; a kind that was there once is counted for ever, down to zero."""

@@ -124,7 +124,7 @@ class Conclusions:
     """Everything one judgement said; `transitions` count since the start.
 
     `rules` are all that look at a kind of component, `unknown` those that could not be judged for
-    one of them.
+    one of them, `silent` those that are off there: what they are about was not said.
     """
 
     faults: tuple[Fault, ...] = ()
@@ -136,6 +136,7 @@ class Conclusions:
     subjects: tuple[Subject, ...] = ()
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     unknown: Mapping[Subject, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    silent: Mapping[Subject, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     statuses: tuple[tuple[Subject, str], ...] = ()
     rules_loaded: int = 0
     rules_skipped: tuple[tuple[str, int], ...] = ()

@@ -1,6 +1,5 @@
 """The documents `/faults` and `/why`: what is broken, since when, and what it follows from."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from exporter.model.snapshot import Snapshot
@@ -87,8 +86,3 @@ def name_of(subject: Subject) -> str:
     if subject.hw_name.lower().startswith(subject.hw_type):
         return subject.hw_name
     return f"{subject.hw_type} {subject.hw_name}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """The words with commas between them."""
-    return ", ".join(words)

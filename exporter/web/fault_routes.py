@@ -73,7 +73,8 @@ def why_answer(
     try:
         values = _parameters(query)
         form = wanted_form(values, accept, Form.JSON)
-        wanted = Wanted(_pid(values.get("pid", "")), values.get("hw_id", ""))
+        everything = values.get("all") == "1"
+        wanted = Wanted(_pid(values.get("pid", "")), values.get("hw_id", ""), everything)
         if snapshot is None:
             return error_answer(503, NOT_YET)
         document = why_document(snapshot, wanted)
@@ -85,7 +86,7 @@ def why_answer(
         return json_answer(document)
     if form is Form.HTML:
         return _why_page(document)
-    text = why_text(document, everything=values.get("all") == "1")
+    text = why_text(document, everything=everything)
     return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
 
 

@@ -9,7 +9,7 @@ import pytest
 from exporter.model.verdict import Conclusions, Edge, Subject
 from exporter.web.why import Wanted, why_document
 from exporter.web.why_text import why_text
-from tests.faults.conclusions import CONCLUSIONS, NODE, PROCESS, fault
+from tests.faults.conclusions import CONCLUSIONS, DISK, GPU, NODE, PROCESS, fault
 from tests.web.serving import serving, snapshot
 
 SNAPSHOT = replace(snapshot("n1"), conclusions=CONCLUSIONS)
@@ -80,9 +80,75 @@ async def test_why_leads_from_a_process_to_the_root() -> None:
     ]
     assert second["fault"]["rule"] == "process_waits"
     assert second["root"]["rule"] == "disk_io_errors"
-    healthy = {row["entity"]["hw_id"]: row["rules"] for row in document["healthy"]}
-    assert healthy == {"GPU-a": ["gpu_hot"], "nvme0n1": ["disk_slow"]}
     assert [row["rules"] for row in document["unknown"]] == [["gpu_lost"]]
+
+
+async def test_only_what_was_judged_is_healthy() -> None:
+    """What has a fault, a rule that could not be judged, or nothing to judge is not healthy.
+
+    The names of what is healthy come with all=1 only; without they are counted.
+    """
+    spare = replace(DISK, hw_id="sda", hw_name="sda")
+    mute = replace(DISK, hw_id="sdb", hw_name="sdb")
+    conclusions = replace(
+        CONCLUSIONS,
+        subjects=(*CONCLUSIONS.subjects, spare, mute),
+        silent={spare: ("disk_slow",), mute: ("disk_io_errors", "disk_slow")},
+    )
+    found = why_document(replace(SNAPSHOT, conclusions=conclusions), Wanted(everything=True))
+    healthy = {row["entity"]["hw_id"]: row["rules"] for row in found["healthy"]}
+    assert healthy == {"sda": ["disk_io_errors"]}
+    counted = why_document(replace(SNAPSHOT, conclusions=conclusions), Wanted())
+    assert (counted["healthy_counts"], counted["healthy"]) == ({"physical_disk": 1}, [])
+
+
+async def test_a_workload_suffers_what_its_processes_and_their_gpus_suffer() -> None:
+    """Also what names it as affected; a neighbour on the same GPU is not to blame for anything."""
+    job = Subject("workload", "workload", "ml/train", "ml/train")
+    other = Subject("process", "process", "77", "other (77)")
+    link = Subject("nvlink", "nvlink", "a/3", "GPU 0 link 3")
+    conclusions = replace(
+        CONCLUSIONS,
+        subjects=(*CONCLUSIONS.subjects, job, other, link),
+        graph=(
+            *CONCLUSIONS.graph,
+            Edge("runs_in", PROCESS.key, job.key),
+            Edge("consumes", other.key, GPU.key),
+        ),
+        faults=(
+            *CONCLUSIONS.faults,
+            fault("gpu_hot", GPU),
+            fault("process_crashed", other),
+            fault("nvlink_fatal", link, "critical", affected=(PROCESS, job)),
+        ),
+    )
+    told = replace(SNAPSHOT, conclusions=conclusions)
+    for wanted in (Wanted(hw_id="ml/train"), Wanted(pid="4242")):
+        causes = why_document(told, wanted)["causes"]
+        rules = {cause["fault"]["rule"]: cause["path"][0] for cause in causes}
+        assert set(rules) == {"disk_io_errors", "process_waits", "gpu_hot", "nvlink_fatal"}
+        assert rules["nvlink_fatal"].endswith("is affected by it")
+    causes = why_document(told, Wanted(hw_id="ml/train"))["causes"]
+    hot = next(cause for cause in causes if cause["fault"]["rule"] == "gpu_hot")
+    assert hot["path"][:2] == [
+        "workload ml/train runs process train (4242)",
+        "process train (4242) consumes GPU 0",
+    ]
+    shared = {
+        cause["fault"]["rule"] for cause in why_document(told, Wanted(hw_id="GPU-a"))["causes"]
+    }
+    assert "process_crashed" in shared
+
+
+async def test_no_more_causes_than_anybody_reads() -> None:
+    """Of many faults the first are named, the roots and the severe before the others."""
+    many = tuple(fault(f"rule_{n}", replace(DISK, hw_id=f"d{n}")) for n in range(9))
+    subjects = (NODE, *(each.subject for each in many))
+    conclusions = replace(CONCLUSIONS, subjects=subjects, faults=many)
+    document = why_document(replace(SNAPSHOT, conclusions=conclusions), Wanted(), max_causes=4)
+    assert [cause["fault"]["rule"] for cause in document["causes"]] == [
+        f"rule_{n}" for n in range(4)
+    ]
 
 
 async def test_what_the_node_shares_comes_last() -> None:
@@ -125,14 +191,17 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
         "1. disk_io_errors of nvme0n1 (critical)",
         "   process train (4242) waits_on physical_disk nvme0n1 (asleep for 20 s)",
         "   physical_disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
-        "   do: check",
+        "   evidence: I/O error, dev nvme0n1",
+        "   affects: process train (4242)",
+        "   do: Check",
+        "   runbook: /runbooks/disk_io_errors",
         "2. process_waits of train (4242) (info)",
         "   process train (4242) has process_waits since 2023-11-14T22:13:20Z",
         "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
-        "   do: check",
-        "1 other thing was judged and is well: 1 gpu",
-        "Could not be judged:",
-        "   gpu GPU 0: gpu_lost",
+        "   do: Check",
+        "   runbook: /runbooks/process_waits",
+        "Not judged:",
+        "   GPU 0: gpu_lost",
     ]
 
 
@@ -150,26 +219,28 @@ def test_what_is_well_does_not_fill_the_screen() -> None:
             "subject": subject,
             "waits": [],
             "causes": [],
-            "healthy": rows,
+            "healthy_counts": {"gpu": 16},
+            "healthy": [],
             "unknown": rows,
         }
     )
     lines = text.splitlines()
-    assert lines[2] == "16 things were judged and are well: 16 gpu"
-    assert lines[4] == "   gpu GPU 0: rule_0, rule_1, rule_2, rule_3, rule_4, rule_5, and 34 more"
-    assert lines[-1] == "   and 6 more"
-    assert len(lines) == 15
+    assert lines[2] == "16 components healthy (16 GPUs)"
+    assert lines[4] == "   GPU 0: rule_0, rule_1, rule_2, rule_3, and 36 more"
+    assert lines[-1] == "   and 11 more"
+    assert len(lines) == 10
+    assert len(text) < 2048
 
 
 async def test_all_that_is_well_is_named_on_demand() -> None:
     """With `all=1` each component has a line with the rules that found nothing."""
     _, text = await asked("/why?format=text&all=1")
     assert text.splitlines()[-5:] == [
-        "   do: check",
-        "Judged and well:",
-        "   gpu GPU 0: gpu_hot",
-        "Could not be judged:",
-        "   gpu GPU 0: gpu_lost",
+        "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
+        "   do: Check",
+        "   runbook: /runbooks/process_waits",
+        "Not judged:",
+        "   GPU 0: gpu_lost",
     ]
 
 

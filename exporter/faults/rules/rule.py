@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from exporter.faults.expr.compile import Compiled, compile_expr
+from exporter.faults.expr.compile import Compiled, EvalContext, compile_expr
 from exporter.faults.expr.syntax import (
     Compare,
     Events,
     Junction,
+    Known,
     Literal,
     Name,
     Node,
@@ -182,6 +183,20 @@ class Rule:
     def needed(self) -> tuple[Events, ...] | None:
         """The events without any of which it cannot hold; None when it can do without."""
         return needed_events(self.when.tree)
+
+    def is_silent(self, ctx: EvalContext) -> bool:
+        """Whether nothing is said of what the rule is about: it holds for nobody, also not well."""
+        if self.only_if is not None:
+            return self.only_if.evaluate(ctx) is not True
+        return bool(self._guarded) and all(field(ctx) is None for field in self._guarded)
+
+    @cached_property
+    def _guarded(self) -> tuple[Compiled, ...]:
+        """The fields of a rule that looks at nothing but fields it asks to be known."""
+        is_guarded = any(isinstance(node, Known) for node in walk(self.when.tree))
+        if not is_guarded or self.when.looks_at_events():
+            return ()
+        return tuple(compile_expr(name) for name in self.when.names())
 
     @cached_property
     def is_from_events(self) -> bool:
