@@ -30,6 +30,7 @@ from exporter.sources.context import SourceContext
 from exporter.sources.host.roots import resolved
 from exporter.sources.interface import Releasable
 from exporter.sources.known_good import KnownGood
+from exporter.sources.pid_namespace import is_initial
 from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
 from exporter.web.guard import GuardedServer
@@ -257,6 +258,7 @@ class App:
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
             is_metric_taken=NAMES.__contains__,
+            sees_host_pids=is_initial(Path("/proc")) is not False,
             known_good=KnownGood(Path(state_dir) if state_dir else None),
         )
         self._sources = [row.build(ctx) for row in chosen(self._config)]

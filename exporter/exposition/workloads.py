@@ -169,9 +169,10 @@ FAMILIES = (
     ),
     info(
         "hw_exporter_attribution_info",
-        "Whether processes on GPUs can be attributed to workloads (ok), or why not; always 1.",
+        "Whether processes on GPUs can be attributed to workloads (ok), or why not, and what the "
+        "GPUs in use are counted by; always 1.",
         reading(Workloads),
-        ("reason",),
+        ("reason", "used_count_by"),
     ),
     *families(
         "hw_exporter_",

@@ -142,3 +142,4 @@ class Workloads:
     clients: tuple[GpuClient, ...] = ()
     per_pid: tuple[PidUse, ...] = ()  # only where the configuration asks for it
     totals: tuple[GpuTotals, ...] = ()
+    used_count_by: str = "processes"  # or utilization: what GPUs in use are counted by

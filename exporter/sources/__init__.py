@@ -86,6 +86,7 @@ def _gpu(ctx: SourceContext) -> Source:
         interval_secs=ctx.config.metrics.collect_interval_secs,
         demo=ctx.config.demo,
         sys_root=ctx.sys,
+        sees_host_pids=ctx.sees_host_pids,
     )
 
 

@@ -16,7 +16,8 @@ class SourceContext:
 
     `child_environment` is what child processes get; `wake` asks the collector to read the named
     source again at once; `is_metric_taken` tells metric names that no probe may use;
-    `known_good` what has worked before.
+    `known_good` what has worked before; without
+    `sees_host_pids` the driver lists no processes of others.
     """
 
     config: Config
@@ -31,6 +32,7 @@ class SourceContext:
     known_cpu_model: Callable[[], str | None]
     is_metric_taken: Callable[[str], bool]
     known_good: KnownGood = field(default_factory=KnownGood)
+    sees_host_pids: bool = True
 
     @property
     def devices(self) -> Devices:

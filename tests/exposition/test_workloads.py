@@ -49,7 +49,7 @@ def test_each_workload_has_its_series() -> None:
         f"hw_gpu_idle_energy_joules_total{{{G}}} 4.25",
         f"hw_gpu_ended_workload_energy_joules_total{{{G}}} 6",
         f"hw_gpu_orphan_memory_used_bytes{{{G}}} 3",
-        'hw_exporter_attribution_info{node="n",reason="ok"} 1',
+        'hw_exporter_attribution_info{node="n",reason="ok",used_count_by="processes"} 1',
         'hw_exporter_attribution_ratio{node="n"} 1',
     }
 
@@ -61,7 +61,7 @@ def test_what_is_not_known_has_no_sample() -> None:
         f"hw_gpu_processes{{{G}}} 1",
         f"hw_gpu_workload_info{{{W}}} 1",
         f"hw_gpu_workload_processes{{{W}}} 0",
-        'hw_exporter_attribution_info{node="n",reason="no_host_pids"} 1',
+        'hw_exporter_attribution_info{node="n",reason="no_host_pids",used_count_by="processes"} 1',
     }
 
 

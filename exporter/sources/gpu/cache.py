@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from exporter.model.gpu import Gpu, GpuState
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
-from exporter.sources.gpu.validation import LastTemperatures
+from exporter.sources.gpu.validation import LastTemperatures, without_unseen_processes
 
 NOT_LISTED = "not_listed"
 SUSPENDED = "suspended"
@@ -22,8 +22,9 @@ class CacheTtl:
 class GpuCache:
     """The states of all GPUs seen since the driver appeared, by UUID."""
 
-    def __init__(self, lives: CacheTtl) -> None:
+    def __init__(self, lives: CacheTtl, *, sees_host_pids: bool = True) -> None:
         self._lives = lives
+        self._sees_host_pids = sees_host_pids
         self._states: dict[str, GpuState] = {}
         self._temperatures = LastTemperatures()
 
@@ -33,6 +34,8 @@ class GpuCache:
         Gives the names of the fields that cannot be after what was known before.
         """
         gpus, rejected = self._temperatures.drop_implausible(answer.gpus)
+        if not self._sees_host_pids:
+            gpus = tuple(map(without_unseen_processes, gpus))
         fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in gpus}
         quiet = {
             uuid: state

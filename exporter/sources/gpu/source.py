@@ -322,6 +322,7 @@ def build_gpu(
     interval_secs: float = 0.0,
     demo: Demo | None = None,
     sys_root: Path = Path("/sys"),
+    sees_host_pids: bool = True,
 ) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows."""
     nvml = smi = None
@@ -352,7 +353,10 @@ def build_gpu(
             first="demo" if config.backend == "demo" else "nvml",
         ),
         _driver(config),
-        GpuCache(CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs)),
+        GpuCache(
+            CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs),
+            sees_host_pids=sees_host_pids or config.backend == "demo",
+        ),
         events,
         call=call,
         boottime=boottime,

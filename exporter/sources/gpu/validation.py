@@ -39,6 +39,14 @@ class LastTemperatures:
         return tuple(kept), tuple(rejected)
 
 
+def without_unseen_processes(gpu: Gpu) -> Gpu:
+    """Give the GPU with an empty list of processes taken as unknown.
+
+    In a pid namespace of our own the driver lists the processes of that namespace only.
+    """
+    return gpu if gpu.processes else dataclasses.replace(gpu, processes=None)
+
+
 def drop_implausible(gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
     """Give the GPU without implausible values, and the names of the fields that had one."""
     rejected: list[str] = []

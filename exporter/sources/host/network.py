@@ -30,6 +30,7 @@ from exporter.sources.host.sysfs import (
 )
 from exporter.sources.interface import SourceFailed
 from exporter.sources.known_good import KnownGood
+from exporter.sources.pid_namespace import is_initial
 
 ALL_COLUMNS = 16
 COUNTERS = tuple(
@@ -42,9 +43,6 @@ IFF_UP = 1
 OTHER_NAMESPACE = "sysfs shows another network namespace"
 HOST = "host"
 POD = "pod"
-
-FIRST_PID_NAMESPACE = "pid:[4026531836]"
-"""The inode of the first process-id namespace, fixed by the kernel (include/linux/proc_ns.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +207,4 @@ def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bo
     """Whether process 1 of this proc filesystem is the node's."""
     if proc_root.resolve() != own.proc.resolve():
         return True  # somebody mounted the node's there
-    try:
-        return str((proc_root / "self/ns/pid").readlink()) == FIRST_PID_NAMESPACE
-    except OSError:
-        return False
+    return bool(is_initial(proc_root))

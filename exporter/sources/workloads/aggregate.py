@@ -60,7 +60,9 @@ class WorkloadAggregator:
         clients = tuple(map(self._redaction.client, seen))
         if table.scope.reason is not None or not states:
             reason = table.scope.reason or "no_process_list"
-            return Workloads(reason, 0.0 if clients else None, clients=clients)
+            by = "processes" if states else "utilization"
+            ratio = 0.0 if clients else None
+            return Workloads(reason, ratio, clients=clients, used_count_by=by)
         rows = _rows(clients, table)
         self._add_holders(rows, states, table)
         rows = _bounded(rows)

@@ -11,6 +11,7 @@ from exporter.model.label import clean_text
 from exporter.sources.cgroup import CgroupOwner, kubelet_containers, parse_cgroup
 from exporter.sources.files import read_text
 from exporter.sources.interface import SourceAbsent, SourceFailed
+from exporter.sources.pid_namespace import is_initial
 
 MAX_STAT_BYTES = 4096
 MAX_CGROUP_BYTES = 65536
@@ -26,7 +27,6 @@ STATES = {
     "X": "zombie",
     "I": "idle",
 }
-INITIAL_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
 HOST_INITS = frozenset(
     {"systemd", "init", "openrc-init", "runit", "s6-svscan", "procd", "busybox", "shepherd"}
 )
@@ -177,15 +177,12 @@ def pid_scope(proc_root: Path) -> PidScope:
         return PidScope(None, is_certain=True)
     if not (proc_root / "1").is_dir():
         return PidScope("proc_hidden")  # mounted with hidepid, or not at all
-    try:
-        namespace = str((proc_root / "self/ns/pid").readlink())
-    except OSError:
+    is_ours_initial = is_initial(proc_root)
+    if is_ours_initial is None:
         # A proc filesystem that does not show ourselves: its first process has to tell.
         first = _name(proc_root, 1)
         return PidScope(None if first is None or first in HOST_INITS else "no_host_pids")
-    if namespace == INITIAL_NAMESPACE:
-        return PidScope(None, is_certain=True)
-    return PidScope("no_host_pids")
+    return PidScope(None, is_certain=True) if is_ours_initial else PidScope("no_host_pids")
 
 
 def _name(proc_root: Path, pid: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from exporter.model.gpu import Gpu, GpuState
+from exporter.model.gpu import Gpu, GpuProcess, GpuState
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
 
@@ -116,3 +116,17 @@ def test_a_lost_gpu_that_slept_before_is_not_up_when_its_reading_expires() -> No
     for moment in (21.0, 301.0, 1000.0):
         (lost,) = cache.states(moment)
         assert (lost.up, lost.suspended, lost.reason) == (False, False, "gpu_lost")
+
+
+def test_a_list_that_shows_only_our_own_processes_is_unknown_when_empty() -> None:
+    """A GPU at 97 % in a pod without the host's pids is in use, though nobody is listed on it."""
+    busy = Gpu(0, "GPU-0", "H100", utilization_percent=97.0, processes=())
+    listed = Gpu(1, "GPU-1", "H100", processes=(GpuProcess(7, "compute"),))
+    cache = GpuCache(CacheTtl(300, 300), sees_host_pids=False)
+    cache.take(GpuAnswer((busy, listed)), 1.0)
+    states = {state.gpu.uuid: state.gpu for state in cache.states(1.0)}
+    assert (states["GPU-0"].processes, states["GPU-0"].is_used) == (None, True)
+    assert states["GPU-1"].processes == listed.processes
+    honest = GpuCache(CacheTtl(300, 300))
+    honest.take(GpuAnswer((busy,)), 1.0)
+    assert honest.states(1.0)[0].gpu.is_used is False

@@ -6,7 +6,6 @@ from exporter.config import Devices
 from exporter.model.network import Interface, Network
 from exporter.model.reading import Reading
 from exporter.sources.host.network import (
-    FIRST_PID_NAMESPACE,
     OWN_ROOTS,
     NetworkReader,
     OwnRoots,
@@ -15,6 +14,7 @@ from exporter.sources.host.network import (
 )
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.known_good import KnownGood
+from exporter.sources.pid_namespace import INITIAL
 from tests.sources.small_node import NET_DEV_HEAD, SmallNode
 
 
@@ -160,7 +160,7 @@ def test_the_hosts_process_ids_tell_the_nodes_network(node: SmallNode) -> None:
     node.interface("eth0")
     namespace = node.proc / "self/ns/pid"
     namespace.parent.mkdir(parents=True)
-    namespace.symlink_to(FIRST_PID_NAMESPACE)
+    namespace.symlink_to(INITIAL)
     assert look(node, own=OwnRoots(node.proc, node.sys)).value.namespace == "host"
 
 

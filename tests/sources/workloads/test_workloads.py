@@ -474,3 +474,14 @@ async def test_a_name_a_process_gave_itself_is_nobody_elses(tree: NodeTree, name
     tree.process(10, "0::/", name=name)
     (use,) = (await Node(tree).read(_gpu(_process(10)))).uses
     assert use.workload == Workload("", "", f"({name})")
+
+
+async def test_without_a_list_of_processes_gpus_in_use_are_counted_by_their_use(
+    tree: NodeTree,
+) -> None:
+    """What the count of GPUs in use rests on is told beside the reason."""
+    gpu = Gpu(0, "GPU-0", "H100", utilization_percent=97.0, processes=None)
+    workloads = await Node(tree).read(GpuState(gpu, READ_AT))
+    assert (workloads.used_count_by, workloads.attribution_ratio) == ("utilization", None)
+    seen = await Node(tree).read(_gpu())
+    assert seen.used_count_by == "processes"
