@@ -17,11 +17,11 @@ from exporter.faults.catalogue.page import xid_page
 from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import VOCABULARY
 from exporter.faults.rules.page import rules_page
-from exporter.sources.kernel_log.patterns.meanings import kernel_log_page
 from tests.scoreboard.table import reliability_page
 from tools.alerts import alerts_page, prometheus_rule
 from tools.dashboards.document import config_maps, to_json
 from tools.dashboards.pages import DASHBOARDS
+from tools.kernel_log_page import kernel_log_page
 from tools.rights import rights_page
 from tools.sizing import sizing_page
 

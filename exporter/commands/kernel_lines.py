@@ -6,7 +6,7 @@ from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.events.enrich import enriched
 from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
 from exporter.model.event import Event
-from exporter.sources.kernel_log.pipeline import Intake, PrintClock
+from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.sources.kernel_log.record import Record
 
 
@@ -15,14 +15,14 @@ class KernelLines:
 
     def __init__(self) -> None:
         clock = PrintClock(lambda: START_WALL, lambda: START_BOOTTIME)
-        self._intake = Intake(clock, accept_user_records=False)
+        self._pipeline = Pipeline(clock, accept_user_records=False)
         self._last = 0
 
     def events(self, text: str, boottime: float) -> Iterable[Event]:
         """The events in these lines, printed at this boot time in seconds."""
         for line in text.split("\n"):
-            self._intake.take(Record(4, None, boottime, line.encode()))
-        self._intake.settle()
-        new = [e for e in self._intake.tally.ring.events() if e.number > self._last]
-        self._last = self._intake.tally.number
+            self._pipeline.take(Record(4, None, boottime, line.encode()))
+        self._pipeline.settle()
+        new = [e for e in self._pipeline.counters.ring.events() if e.number > self._last]
+        self._last = self._pipeline.counters.number
         return [enriched(event, shipped_catalogue()) for event in new]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.model.kernel_log import XidCount
-from exporter.sources.kernel_log.counters import Tally
+from exporter.sources.kernel_log.counters import Counters
 from exporter.state import StateFile, dump
 
 FILE_NAME = "kernel_log.json"
@@ -34,25 +34,25 @@ class Saved:
     """What an earlier process of this boot left: where it stopped, and its counters."""
 
     position: Position
-    tally: Tally
+    counters: Counters
 
 
-def dump_state(boot_id: str, position: Position, tally: Tally) -> str:
+def dump_state(boot_id: str, position: Position, counters: Counters) -> str:
     """The text of the file."""
-    xids = [[xid.gpu, xid.code, xid.count, xid.last_at] for xid in tally.xids.values()]
+    xids = [[xid.gpu, xid.code, xid.count, xid.last_at] for xid in counters.xids.values()]
     return dump(
         {
             "sequence": position.sequence,
             "stamp": position.stamp,
-            "records": tally.records,
-            "lost": tally.lost,
-            "suppressed": tally.suppressed,
-            "number": tally.number,
-            "rejected": tally.rejected,
-            "kinds": tally.kinds,
-            "types": tally.types,
+            "records": counters.records,
+            "lost": counters.lost,
+            "suppressed": counters.suppressed,
+            "number": counters.number,
+            "rejected": counters.rejected,
+            "kinds": counters.kinds,
+            "types": counters.types,
             "xids": xids,
-            "gpu_uuids": tally.gpu_uuids,
+            "gpu_uuids": counters.gpu_uuids,
         },
         boot_id,
         VERSION,
@@ -63,7 +63,7 @@ def decode(state: Mapping[str, Any]) -> Saved:
     """Take apart what the file holds; raises one of MISFITS."""
     sequence = state["sequence"]
     position = Position(None if sequence is None else int(sequence), float(state["stamp"]))
-    return Saved(position, _tally(state))
+    return Saved(position, _counters(state))
 
 
 def state_file(directory: Path, boot_id: str) -> StateFile:
@@ -71,9 +71,9 @@ def state_file(directory: Path, boot_id: str) -> StateFile:
     return StateFile(directory / FILE_NAME, boot_id, VERSION, max_bytes=MAX_BYTES)
 
 
-def _tally(state: Mapping[str, Any]) -> Tally:
+def _counters(state: Mapping[str, Any]) -> Counters:
     xids = [XidCount(str(gpu), int(code), int(n), float(at)) for gpu, code, n, at in state["xids"]]
-    return Tally(
+    return Counters(
         records=int(state["records"]),
         lost=int(state["lost"]),
         suppressed=int(state["suppressed"]),

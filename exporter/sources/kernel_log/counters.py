@@ -17,7 +17,7 @@ XID_KINDS = frozenset({"xid", "gpu_recovery_action"})
 
 
 @dataclass(slots=True)
-class Tally:
+class Counters:
     """The counters and the latest events; `position` says up to where the log was read."""
 
     records: int = 0

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from exporter.sources.kernel_log.kmsg import READ_BYTES, KmsgReader, Pumped
-from exporter.sources.kernel_log.pipeline import Intake
+from exporter.sources.kernel_log.pipeline import Pipeline
 
 TURN_RECORDS = 256
 TURN_PAUSE_SECS = 0.05
@@ -26,8 +26,8 @@ HOLD_SECS = 0.2
 """Further lines of a message come within this time."""
 
 
-class DeviceWatcher:
-    """Hands the records of an open, non-blocking descriptor to the intake as they appear.
+class KmsgFollower:
+    """Hands the records of an open, non-blocking descriptor to the pipeline as they appear.
 
     `changed` is called after each turn. `error` says why the device cannot be read at present.
     """
@@ -37,7 +37,7 @@ class DeviceWatcher:
     def __init__(
         self,
         descriptor: int,
-        intake: Intake,
+        pipeline: Pipeline,
         changed: Callable[[], None],
         read: Callable[[int, int], bytes] = os.read,
         worked: Callable[[], float] = time.thread_time,
@@ -45,10 +45,10 @@ class DeviceWatcher:
         self.reason = "ok"
         self.error: str | None = None
         self._descriptor = descriptor
-        self._intake = intake
+        self._pipeline = pipeline
         self._changed = changed
         self._worked = worked  # seconds of processor time, not of a clock: others may have it
-        self._reader = KmsgReader(lambda: read(descriptor, READ_BYTES), intake)
+        self._reader = KmsgReader(lambda: read(descriptor, READ_BYTES), pipeline)
         self._next_turn: asyncio.TimerHandle | None = None
         self._settling: asyncio.TimerHandle | None = None
 
@@ -58,8 +58,8 @@ class DeviceWatcher:
         until = loop.time() + REPLAY_SECS
         while self._pump() is Pumped.MORE and loop.time() < until:  # noqa: ASYNC110 - others get their turn, nothing is waited for
             await asyncio.sleep(0)
-        if not self._intake.is_in_history:
-            self._intake.settle()
+        if not self._pipeline.is_in_history:
+            self._pipeline.settle()
 
     def watch(self) -> None:
         """Take a turn when there is something to read."""
@@ -82,7 +82,7 @@ class DeviceWatcher:
         loop.remove_reader(self._descriptor)
         started = self._worked()
         pumped = self._pump()
-        if self._intake.is_holding:
+        if self._pipeline.is_holding:
             self._settle_later(loop)
         self._changed()
         pause = min(MAX_PAUSE_SECS, REST_PER_WORK * (self._worked() - started))
@@ -102,7 +102,7 @@ class DeviceWatcher:
             self.error = f"the kernel log cannot be read: {error.strerror or error}"
             return Pumped.ENDED
         if pumped is not Pumped.MORE:
-            self._intake.caught_up()
+            self._pipeline.caught_up()
         return pumped
 
     def _settle_later(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -112,5 +112,5 @@ class DeviceWatcher:
 
     def _settle(self) -> None:
         self._settling = None
-        self._intake.settle()
+        self._pipeline.settle()
         self._changed()

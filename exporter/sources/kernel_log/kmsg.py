@@ -9,7 +9,7 @@ import errno
 from collections.abc import Callable
 from enum import Enum
 
-from exporter.sources.kernel_log.pipeline import MALFORMED, TOO_LONG, Intake
+from exporter.sources.kernel_log.pipeline import MALFORMED, TOO_LONG, Pipeline
 from exporter.sources.kernel_log.record import parse_kmsg, split_kmsg
 
 READ_BYTES = 16384
@@ -25,15 +25,15 @@ class Pumped(Enum):
 
 
 class KmsgReader:
-    """Hands the records of an open descriptor to the intake.
+    """Hands the records of an open descriptor to the pipeline.
 
     `read` gives the bytes of one read, raises BlockingIOError when there is nothing new, and
     gives no bytes at an end.
     """
 
-    def __init__(self, read: Callable[[], bytes], intake: Intake) -> None:
+    def __init__(self, read: Callable[[], bytes], pipeline: Pipeline) -> None:
         self._read = read
-        self._intake = intake
+        self._pipeline = pipeline
         self._rest = b""
         self._taken = 0
 
@@ -67,7 +67,7 @@ class KmsgReader:
             self._take_record(piece)
         if len(self._rest) > READ_BYTES:
             self._rest = b""
-            self._intake.reject(TOO_LONG)
+            self._pipeline.reject(TOO_LONG)
 
     def _take_rest(self) -> None:
         if self._rest:
@@ -77,12 +77,12 @@ class KmsgReader:
     def _take_record(self, data: bytes) -> None:
         record = parse_kmsg(data)
         if record is None:
-            self._intake.reject(MALFORMED)
+            self._pipeline.reject(MALFORMED)
         else:
-            self._intake.take(record)
+            self._pipeline.take(record)
 
     def _pass_over(self, error: OSError) -> None:
         if error.errno == errno.EINVAL:
-            self._intake.reject(TOO_LONG)
+            self._pipeline.reject(TOO_LONG)
         elif error.errno not in (errno.EPIPE, errno.EINTR):
             raise error

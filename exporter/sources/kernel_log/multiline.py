@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.sources.kernel_log.patterns.pattern import Kind, Role
+from exporter.sources.kernel_log.patterns.pattern import LinePattern, Role
 from exporter.sources.kernel_log.patterns.table import Match
 
 JOIN_SECS = 1.0
@@ -23,7 +23,7 @@ LISTED_FIELDS = frozenset({"error"})
 class Message:
     """One message of the kernel: its row, what its lines said, and the lines themselves."""
 
-    kind: Kind
+    row: LinePattern
     fields: dict[str, str]
     stamp: float  # seconds since boot, by the kernel's clock for prints
     lines: list[str]
@@ -39,7 +39,7 @@ class Message:
 
     def takes(self, match: Match) -> bool:
         """Whether the line belongs to this message."""
-        row = match.kind
+        row = match.row
         mine, its = self.fields.get(row.same), match.fields.get(row.same)
         if mine is not None and its is not None and mine != its:
             return False
@@ -47,7 +47,7 @@ class Message:
 
 
 @dataclass(slots=True)
-class Joiner:
+class MultilineAssembler:
     """Holds at most one unfinished message of each kind."""
 
     _open: dict[str, Message] = field(default_factory=dict)
@@ -60,17 +60,17 @@ class Joiner:
     def take(self, match: Match, stamp: float, line: str) -> Iterator[Message]:
         """The messages that are finished now that this line was read."""
         yield from self._finished_by(stamp)
-        name, role = match.kind.name, match.kind.role
-        if role in (Role.WHOLE, Role.ENDED, Role.LOSS):
-            yield Message(match.kind, match.fields, stamp, [line])
+        name, role = match.row.kind, match.row.role
+        if role in (Role.WHOLE, Role.ENDED, Role.DROPPED):
+            yield Message(match.row, match.fields, stamp, [line])
             return
         message = self._open.get(name)
         if message is not None and role is not Role.START and message.takes(match):
             message.add(match, line)
-        elif role is not Role.MORE:
+        elif role is not Role.CONTINUATION:
             if message is not None:
                 yield from self._close(name)
-            self._open[name] = Message(match.kind, match.fields, stamp, [line])
+            self._open[name] = Message(match.row, match.fields, stamp, [line])
 
     def finish(self) -> Iterator[Message]:
         """All messages that were held, finished as they are."""
@@ -85,7 +85,7 @@ class Joiner:
 
     def _close(self, name: str) -> Iterator[Message]:
         message = self._open.pop(name)
-        if not message.kind.needs or message.kind.needs in message.fields:
+        if not message.row.needs or message.row.needs in message.fields:
             yield message
 
 
@@ -97,7 +97,7 @@ class Repeats:
 
     def is_repeat(self, message: Message) -> bool:
         """Whether the same thing was said a moment before; remembers the message."""
-        same = same_thing(message.kind.name, message.fields)
+        same = same_thing(message.row.kind, message.fields)
         if same is None:
             return False
         key, within_secs = same
@@ -106,7 +106,7 @@ class Repeats:
             self._remember(key, message.stamp)
             return False
         # An Xid is always counted: the driver reports it on its other ways too.
-        return message.kind.name != "xid"
+        return message.row.kind != "xid"
 
     def _remember(self, key: tuple[str, ...], stamp: float) -> None:
         if len(self._last) >= MAX_RECENT:

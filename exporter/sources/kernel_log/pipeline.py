@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType
 
 from exporter.model.event import Event
+from exporter.model.kernel_events import KERNEL_KINDS
 from exporter.model.label import clean_text
 from exporter.sources.kernel_log.checkpoint import Position, Saved
-from exporter.sources.kernel_log.counters import Tally
-from exporter.sources.kernel_log.multiline import Joiner, Message, Repeats
+from exporter.sources.kernel_log.counters import Counters
+from exporter.sources.kernel_log.multiline import Message, MultilineAssembler, Repeats
 from exporter.sources.kernel_log.patterns.pattern import Role
 from exporter.sources.kernel_log.patterns.table import Table
 from exporter.sources.kernel_log.record import Record
@@ -50,8 +51,8 @@ class PrintClock:
             self._behind_secs = behind_secs
 
 
-class Intake:
-    """Takes records in the order of the log and keeps the tally.
+class Pipeline:
+    """Takes records in the order of the log and keeps the counters.
 
     With `saved`, records that an earlier process of this boot had read are history: their events
     are kept, with numbers below `first_new_number`, but not counted again.
@@ -65,19 +66,19 @@ class Intake:
         saved: Saved | None = None,
         table: Table | None = None,
     ) -> None:
-        self.tally = Tally() if saved is None else saved.tally
+        self.counters = Counters() if saved is None else saved.counters
         self.position: Position | None = None if saved is None else saved.position
         self._clock = clock
         self._accept_user_records = accept_user_records
         self._table = table or Table()
-        self._joiner = Joiner()
+        self._assembler = MultilineAssembler()
         self._repeats = Repeats()
         self._history_until = self.position
-        self._counted_before = self.tally.number
+        self._counted_before = self.counters.number
         self._next_is_new = False
         if self._history_until is not None:
-            self.tally.first_new_number = self.tally.number + 1
-            self.tally.number -= HISTORY_ROOM
+            self.counters.first_new_number = self.counters.number + 1
+            self.counters.number -= HISTORY_ROOM
 
     @property
     def is_in_history(self) -> bool:
@@ -87,7 +88,7 @@ class Intake:
     @property
     def is_holding(self) -> bool:
         """Whether a message may still get further lines."""
-        return self._joiner.is_holding
+        return self._assembler.is_holding
 
     def take(self, record: Record) -> None:
         """One record of the log."""
@@ -98,9 +99,9 @@ class Intake:
                 self._next_is_new = False
                 self._clock.learn(record.stamp)
             self._note_position(record)
-            self.tally.records += 1
+            self.counters.records += 1
             if record.is_from_user and not self._accept_user_records:
-                self.tally.rejected[USER_RECORD] += 1
+                self.counters.rejected[USER_RECORD] += 1
                 return
         elif record.is_from_user and not self._accept_user_records:
             return
@@ -109,15 +110,15 @@ class Intake:
 
     def reject(self, reason: str) -> None:
         """Count something that was read and is no record."""
-        self.tally.rejected[reason] += 1
+        self.counters.rejected[reason] += 1
 
     def lose(self, count: int) -> None:
         """Count records that were overwritten before they could be read."""
-        self.tally.lost += count
+        self.counters.lost += count
 
     def settle(self) -> None:
         """Finish the messages that were held for further lines."""
-        self._finish(self._joiner.finish())
+        self._finish(self._assembler.finish())
 
     def caught_up(self) -> None:
         """Take note that the log has been read to its end: the next record will be a new one."""
@@ -130,9 +131,9 @@ class Intake:
             return
         self.settle()
         self._history_until = None
-        tally = self.tally
-        tally.ring.renumber(self._counted_before - tally.number)
-        tally.number = self._counted_before
+        counters = self.counters
+        counters.ring.renumber(self._counted_before - counters.number)
+        counters.number = self._counted_before
 
     def _is_history(self, record: Record) -> bool:
         until = self._history_until
@@ -141,47 +142,47 @@ class Intake:
     def _note_position(self, record: Record) -> None:
         before = self.position
         if before is not None and before.sequence is not None and record.sequence is not None:
-            self.tally.lost += max(0, record.sequence - before.sequence - 1)
+            self.counters.lost += max(0, record.sequence - before.sequence - 1)
         self.position = Position(record.sequence, record.stamp)
 
     def _look_at(self, record: Record) -> None:
         is_one_print = record.sequence is not None
         for match in self._table.matches(record.text(), is_one_print=is_one_print):
-            self._finish(self._joiner.take(match, record.stamp, match.line))
+            self._finish(self._assembler.take(match, record.stamp, match.line))
 
     def _finish(self, messages: Iterable[Message]) -> None:
         is_new = self._history_until is None
         for message in messages:
-            if message.kind.role is Role.LOSS:
-                self.tally.suppressed += int(message.fields.get("count", "1")) * is_new
+            if message.row.role is Role.DROPPED:
+                self.counters.suppressed += int(message.fields.get("count", "1")) * is_new
                 continue
             if self._repeats.is_repeat(message):
                 continue
-            self.tally.number += 1
+            self.counters.number += 1
             event = self._event(message)
-            self.tally.keep(event)
-            if is_new and message.kind.role is not Role.ENDED:
-                self.tally.count(event)
+            self.counters.keep(event)
+            if is_new and message.row.role is not Role.ENDED:
+                self.counters.count(event)
 
     def _event(self, message: Message) -> Event:
         at, boottime = self._clock.moment(message.stamp)
         fields = message.fields
-        if message.kind.role is Role.ENDED:
+        if message.row.role is Role.ENDED:
             fields = {**fields, "ended": "yes"}
-        entity_type, entity_id = message.kind.about(fields)
+        entity_type, entity_id = message.row.about(fields)
         pid = fields.get("pid", "")
         return Event(
             at=at,
             boottime=boottime,
-            type=message.kind.type,
-            kind=message.kind.name,
+            type=KERNEL_KINDS[message.row.kind].type,
+            kind=message.row.kind,
             entity_type=entity_type,
             entity_id=entity_id,
             source="kernel_log",
             fields=MappingProxyType(fields),
             pid=int(pid) if pid.isdigit() else None,
             raw=_raw(message.lines),
-            number=self.tally.number,
+            number=self.counters.number,
         )
 
 

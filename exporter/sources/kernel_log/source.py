@@ -13,10 +13,10 @@ from exporter.blocking import CallBlocking
 from exporter.model.reading import Reading
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.kernel_log.checkpoint import Saved, decode, dump_state, state_file
-from exporter.sources.kernel_log.device import DeviceWatcher
-from exporter.sources.kernel_log.pipeline import Intake, PrintClock
+from exporter.sources.kernel_log.device import KmsgFollower
+from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.sources.kernel_log.syslog import KlogCtl, klogctl
-from exporter.sources.kernel_log.syslog_poller import SyslogWatcher
+from exporter.sources.kernel_log.syslog_poller import SyslogPoller
 from exporter.state import StateFile, read_boot_id
 
 NAME = "kernel_log"
@@ -68,7 +68,7 @@ class KernelLogSource:
         self._means = means
         self._boot_id = ""
         self._file: StateFile | None = None
-        self._intake: Intake | None = None
+        self._pipeline: Pipeline | None = None
         self._watcher: _Watcher | None = None
         self._woke_at = 0
         self._saving: asyncio.TimerHandle | None = None
@@ -76,42 +76,42 @@ class KernelLogSource:
 
     async def read(self) -> Reading[object]:
         """The counters and latest events; raises SourceAbsent where the log may not be read."""
-        if self._intake is None or self._watcher is None:
+        if self._pipeline is None or self._watcher is None:
             await self._start()
-        if self._intake is None or self._watcher is None:
+        if self._pipeline is None or self._watcher is None:
             raise SourceFailed("the kernel log is not followed")
         if self._watcher.error is not None:
             raise SourceFailed(self._watcher.error)
-        self._woke_at = self._intake.tally.number
-        return Reading(self._intake.tally.as_value(self._watcher.source, self._watcher.reason))
+        self._woke_at = self._pipeline.counters.number
+        return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
 
     async def close(self) -> None:
         """Let go of the device and note where we stopped."""
         if self._saving is not None:
             self._saving.cancel()
-        if self._intake is None or self._watcher is None:
+        if self._pipeline is None or self._watcher is None:
             return
         self._watcher.close()
         self._watcher = None
-        self._intake.settle()
+        self._pipeline.settle()
         await asyncio.wait({asyncio.ensure_future(self._save())}, timeout=CLOSE_SECS)
 
     async def _start(self) -> None:
         """Open the log, read what is in it, and follow it from there."""
         saved, opened = await self._means.call(self._open)
         clock = PrintClock(self._means.wall, self._means.boottime)
-        intake = Intake(clock, accept_user_records=self._place.accept_user_records, saved=saved)
+        pipeline = Pipeline(clock, accept_user_records=self._place.accept_user_records, saved=saved)
         watcher: _Watcher
         if isinstance(opened, int):
-            watcher = DeviceWatcher(opened, intake, self._changed)
+            watcher = KmsgFollower(opened, pipeline, self._changed)
         else:
             means = self._means
-            watcher = SyslogWatcher(means.klogctl, means.call, intake, self._changed, opened)
+            watcher = SyslogPoller(means.klogctl, means.call, pipeline, self._changed, opened)
         try:
             await watcher.replay()
         except OSError as error:
             raise SourceAbsent(_why_absent(self._place.path, watcher.reason, error)) from error
-        self._intake, self._watcher = intake, watcher
+        self._pipeline, self._watcher = pipeline, watcher
         watcher.watch()
         self._save_later(SAVE_SECS)
 
@@ -129,8 +129,8 @@ class KernelLogSource:
 
     def _changed(self) -> None:
         """Something was read: publish events at once, and note the position soon."""
-        if self._intake is not None and self._intake.tally.number != self._woke_at:
-            self._woke_at = self._intake.tally.number
+        if self._pipeline is not None and self._pipeline.counters.number != self._woke_at:
+            self._woke_at = self._pipeline.counters.number
             self._means.wake()
         if self._saving is None:
             self._save_later(SAVE_SECS)
@@ -142,10 +142,10 @@ class KernelLogSource:
     def _save_now(self) -> None:
         """Save, but not between the lines of one message: it would be lost in a crash."""
         self._saving = None
-        intake = self._intake
-        if intake is None:
+        pipeline = self._pipeline
+        if pipeline is None:
             return
-        must_wait = intake.is_in_history or intake.is_holding
+        must_wait = pipeline.is_in_history or pipeline.is_holding
         if must_wait and self._postponed < MAX_POSTPONED:
             self._postponed += 1
             self._save_later(SAVE_AGAIN_SECS)
@@ -154,11 +154,11 @@ class KernelLogSource:
         self._task = asyncio.ensure_future(self._save())
 
     async def _save(self) -> None:
-        intake, file = self._intake, self._file
-        if intake is None or file is None or intake.position is None or intake.is_in_history:
+        pipeline, file = self._pipeline, self._file
+        if pipeline is None or file is None or pipeline.position is None or pipeline.is_in_history:
             return
         await self._means.call(
-            partial(file.save, dump_state(self._boot_id, intake.position, intake.tally))
+            partial(file.save, dump_state(self._boot_id, pipeline.position, pipeline.counters))
         )
 
 

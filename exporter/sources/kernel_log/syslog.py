@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from exporter.sources.kernel_log.pipeline import Intake
+from exporter.sources.kernel_log.pipeline import Pipeline
 from exporter.sources.kernel_log.record import Record, join_lines, parse_syslog
 
 READ_ALL = 3
@@ -73,12 +73,12 @@ class Look(NamedTuple):
     has_overrun: bool
 
 
-def feed(look: Look, intake: Intake) -> None:
-    """Hand what is new to the intake; an overrun counts as one lost record, a lower bound."""
+def feed(look: Look, pipeline: Pipeline) -> None:
+    """Hand what is new to the pipeline; an overrun counts as one lost record, a lower bound."""
     if look.has_overrun:
-        intake.lose(1)
+        pipeline.lose(1)
     for record in join_lines(look.records):
-        intake.take(record)
+        pipeline.take(record)
 
 
 def _last_of(records: list[Record]) -> _Last | None:

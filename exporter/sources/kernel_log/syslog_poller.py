@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from exporter.blocking import CallBlocking
-from exporter.sources.kernel_log.pipeline import Intake
+from exporter.sources.kernel_log.pipeline import Pipeline
 from exporter.sources.kernel_log.syslog import KlogCtl, SyslogRing, feed
 
 LOOK_SECS = 1.0
@@ -12,8 +12,8 @@ REST_PER_WORK = 200.0
 """Seconds of rest for each second of work: half a percent of one core."""
 
 
-class SyslogWatcher:
-    """Hands what is new in the kernel's ring to the intake.
+class SyslogPoller:
+    """Hands what is new in the kernel's ring to the pipeline.
 
     `changed` is called after each look; `error` says why the ring cannot be read at present.
     """
@@ -24,7 +24,7 @@ class SyslogWatcher:
         self,
         klogctl: KlogCtl,
         call: CallBlocking,
-        intake: Intake,
+        pipeline: Pipeline,
         changed: Callable[[], None],
         reason: str,
     ) -> None:
@@ -32,7 +32,7 @@ class SyslogWatcher:
         self.error: str | None = None
         self._ring = SyslogRing(klogctl)
         self._call = call
-        self._intake = intake
+        self._pipeline = pipeline
         self._changed = changed
         self._looking: asyncio.Task[None] | None = None
 
@@ -64,6 +64,6 @@ class SyslogWatcher:
             self._changed()
 
     async def _look(self) -> None:
-        feed(await self._call(self._ring.look), self._intake)
-        self._intake.settle()
-        self._intake.caught_up()
+        feed(await self._call(self._ring.look), self._pipeline)
+        self._pipeline.settle()
+        self._pipeline.caught_up()

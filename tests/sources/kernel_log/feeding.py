@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from exporter.model.event import Event
-from exporter.sources.kernel_log.pipeline import Intake, PrintClock
+from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.sources.kernel_log.record import Record, parse_kmsg
 
 BOOTTIME = 5_000.0
@@ -34,13 +34,13 @@ def record(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 
     return parsed
 
 
-def intake(*, accept_user_records: bool = False) -> Intake:
-    """An intake with clocks that stand still."""
+def pipeline(*, accept_user_records: bool = False) -> Pipeline:
+    """An pipeline with clocks that stand still."""
     clock = PrintClock(lambda: WALL, lambda: BOOTTIME)
-    return Intake(clock, accept_user_records=accept_user_records)
+    return Pipeline(clock, accept_user_records=accept_user_records)
 
 
-def take_all(taker: Intake, lines: Iterable[str], *, apart_secs: float = 0.0001) -> None:
+def take_all(taker: Pipeline, lines: Iterable[str], *, apart_secs: float = 0.0001) -> None:
     """One record for each line, a moment apart."""
     for index, line in enumerate(lines):
         taker.take(record(line, sequence=index, stamp=100.0 + index * apart_secs))
@@ -49,9 +49,9 @@ def take_all(taker: Intake, lines: Iterable[str], *, apart_secs: float = 0.0001)
 
 def events_of(*lines: str, apart_secs: float = 0.0001) -> tuple[Event, ...]:
     """The events that these lines of the kernel make."""
-    taker = intake()
+    taker = pipeline()
     take_all(taker, lines, apart_secs=apart_secs)
-    return taker.tally.ring.events()
+    return taker.counters.ring.events()
 
 
 def only_event(*lines: str) -> Event:

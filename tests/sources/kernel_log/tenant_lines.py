@@ -9,6 +9,7 @@ from tests.sources.kernel_log.patterns import (
     test_driver,
     test_memory,
     test_network,
+    test_network_storage,
     test_pcie,
     test_process,
     test_storage,
@@ -24,6 +25,7 @@ _CASES: tuple[Case, ...] = (
     *test_driver.CASES,
     *test_memory.CASES,
     *test_network.CASES,
+    *test_network_storage.CASES,
     *test_pcie.CASES,
     *test_process.CASES,
     *test_storage.CASES,
@@ -131,24 +133,27 @@ TEMPLATES = (
 )
 
 
-def hostile_words(line: str) -> Iterator[Words]:
+def forgeries(template: Template) -> list[str]:
+    """The template with all words that gain most, each text once."""
+    words = (words for line in KNOWN_LINES for words in _words(template, line))
+    return list(dict.fromkeys(template.line(each) for each in words))
+
+
+def _words(template: Template, line: str) -> Iterator[Words]:
     """Ways to make this line out of the name of a process and the name of a file.
 
-    The name says its beginning and the file any rest of it, so that what the kernel prints
-    between them only has to be overlooked; or the file or the name begins a line of its own.
+    The file is the line or begins one of its own. Where the name begins the record, it says the
+    beginning of the line and the file any rest of it, so that what the kernel prints between
+    them only has to be overlooked.
     """
+    is_at_start = template.text.startswith("{comm}")
     start = line[:COMM_BYTES]
-    for file in (line, f"a\n{line}", f"\n{line}\n"):
-        for comm in ("a", "NVRM", "NVRM:", "NVRM: a", start, f"a\n{line}"[:COMM_BYTES]):
+    cut = (f"{start[:-1]}\n", f"a\n{line}"[:COMM_BYTES])
+    for comm in ("a", "NVRM: a", start, *cut) if is_at_start else ("a", start):
+        for file in (line, f"a\n{line}"):
             yield comm, file[:FILE_BYTES]
-    words = [at + 1 for at, sign in enumerate(line) if sign == " "]
-    for length in {COMM_BYTES, *(at for at in words if at < COMM_BYTES)}:
+    words = [at + 1 for at, sign in enumerate(line) if sign == " "] if is_at_start else []
+    for length in sorted({COMM_BYTES, *(at for at in words if at < COMM_BYTES)}):
         for rest in words:
             if rest >= length:
                 yield line[:length], line[rest:][:FILE_BYTES]
-
-
-def forgeries(template: Template) -> list[str]:
-    """The template with all words that gain most, each text once."""
-    words = (words for line in KNOWN_LINES for words in hostile_words(line))
-    return list(dict.fromkeys(template.line(each) for each in words))

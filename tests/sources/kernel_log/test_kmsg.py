@@ -6,16 +6,16 @@ from collections.abc import Iterable
 import pytest
 
 from exporter.sources.kernel_log.kmsg import KmsgReader, Pumped
-from exporter.sources.kernel_log.pipeline import Intake
-from tests.sources.kernel_log.feeding import intake, kmsg
+from exporter.sources.kernel_log.pipeline import Pipeline
+from tests.sources.kernel_log.feeding import kmsg, pipeline
 
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 
 
-def reading(answers: Iterable[bytes | OSError]) -> tuple[KmsgReader, Intake]:
+def reading(answers: Iterable[bytes | OSError]) -> tuple[KmsgReader, Pipeline]:
     """A reader whose reads give these answers, then nothing new."""
     left = iter(answers)
-    taker = intake()
+    taker = pipeline()
 
     def read() -> bytes:
         answer = next(left, BlockingIOError())
@@ -30,9 +30,9 @@ def test_records_are_read_until_nothing_is_new() -> None:
     """One read, one record; the end is told apart from the limit."""
     reader, taker = reading([kmsg(XID, sequence=1), kmsg(XID, sequence=2), kmsg(XID, sequence=3)])
     assert reader.pump(limit=2) is Pumped.MORE
-    assert taker.tally.records == 2
+    assert taker.counters.records == 2
     assert reader.pump(limit=10) is Pumped.DRAINED
-    assert taker.tally.kinds == {"xid": 3}
+    assert taker.counters.kinds == {"xid": 3}
 
 
 def test_an_overwritten_ring_costs_what_was_overwritten() -> None:
@@ -41,15 +41,15 @@ def test_an_overwritten_ring_costs_what_was_overwritten() -> None:
         [kmsg(XID, sequence=1), OSError(errno.EPIPE, "pipe"), kmsg(XID, sequence=101)]
     )
     assert reader.pump(limit=10) is Pumped.DRAINED
-    assert (taker.tally.lost, taker.tally.records) == (99, 2)
+    assert (taker.counters.lost, taker.counters.records) == (99, 2)
 
 
 def test_a_record_that_does_not_fit_is_passed_over() -> None:
     """EINVAL costs that record."""
     reader, taker = reading([OSError(errno.EINVAL, "short"), kmsg(XID)])
     reader.pump(limit=10)
-    assert taker.tally.rejected == {"too_long": 1}
-    assert taker.tally.kinds == {"xid": 1}
+    assert taker.counters.rejected == {"too_long": 1}
+    assert taker.counters.kinds == {"xid": 1}
 
 
 def test_a_device_that_fails_says_so() -> None:
@@ -63,8 +63,8 @@ def test_garbage_is_counted_and_skipped() -> None:
     """What is no record costs itself."""
     reader, taker = reading([b"garbage\n", kmsg(XID)])
     reader.pump(limit=10)
-    assert taker.tally.rejected == {"malformed": 1}
-    assert taker.tally.kinds == {"xid": 1}
+    assert taker.counters.rejected == {"malformed": 1}
+    assert taker.counters.kinds == {"xid": 1}
 
 
 def test_a_stream_may_be_cut_anywhere() -> None:
@@ -73,19 +73,19 @@ def test_a_stream_may_be_cut_anywhere() -> None:
     pieces = [stream[start : start + 7] for start in range(0, len(stream), 7)]
     reader, taker = reading([*pieces, b""])
     assert reader.pump(limit=1000) is Pumped.ENDED
-    assert taker.tally.kinds == {"xid": 5}
-    assert not taker.tally.rejected
+    assert taker.counters.kinds == {"xid": 5}
+    assert not taker.counters.rejected
 
 
 def test_records_without_line_feeds_are_records() -> None:
     """Packets that lack the last line feed are told apart by their heads."""
     reader, taker = reading([kmsg(XID, sequence=1).strip(), kmsg(XID, sequence=2).strip()])
     reader.pump(limit=10)
-    assert taker.tally.kinds == {"xid": 2}
+    assert taker.counters.kinds == {"xid": 2}
 
 
 def test_an_endless_line_is_dropped() -> None:
     """A stream without line feeds costs bounded memory."""
     reader, taker = reading([b"x" * 10_000] * 4)
     reader.pump(limit=10)
-    assert taker.tally.rejected == {"too_long": 2}
+    assert taker.counters.rejected == {"too_long": 2}

@@ -7,19 +7,19 @@ import pytest
 
 from exporter.model.event import EventType
 from exporter.sources.kernel_log.checkpoint import Position, Saved, decode, dump_state
-from exporter.sources.kernel_log.pipeline import Intake, PrintClock
+from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.sources.kernel_log.record import Record
 from exporter.state import MISFITS
-from tests.sources.kernel_log.feeding import BOOTTIME, WALL, intake, record
+from tests.sources.kernel_log.feeding import BOOTTIME, WALL, pipeline, record
 
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus."
 
 
 def test_an_event_has_its_own_time_type_and_evidence() -> None:
     """A record from before we started is real, with the time it was printed at."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record(XID, stamp=4_000.0))
-    (event,) = taker.tally.ring.events()
+    (event,) = taker.counters.ring.events()
     assert (event.at, event.boottime) == (WALL - 1_000.0, 4_000.0)
     assert (event.type, event.source, event.number) == (EventType.ERROR_HW, "kernel_log", 1)
     assert (event.pid, event.raw) == (4711, XID)
@@ -27,19 +27,19 @@ def test_an_event_has_its_own_time_type_and_evidence() -> None:
 
 def test_a_record_written_by_a_program_is_refused_and_counted() -> None:
     """Nobody can forge a fault: what has a facility other than the kernel's is not believed."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record(XID, prefix=12))
-    assert taker.tally.ring.events() == ()
-    assert taker.tally.rejected == {"user_record": 1}
-    assert taker.tally.records == 1
+    assert taker.counters.ring.events() == ()
+    assert taker.counters.rejected == {"user_record": 1}
+    assert taker.counters.records == 1
 
 
 def test_for_drills_records_of_programs_are_believed() -> None:
     """With the switch on, the same record is an event."""
-    taker = intake(accept_user_records=True)
+    taker = pipeline(accept_user_records=True)
     taker.take(record(XID, prefix=11))
-    assert taker.tally.kinds == {"xid": 1}
-    assert not taker.tally.rejected
+    assert taker.counters.kinds == {"xid": 1}
+    assert not taker.counters.rejected
 
 
 @pytest.mark.parametrize(
@@ -65,40 +65,40 @@ def test_for_drills_records_of_programs_are_believed() -> None:
 )
 def test_a_name_cannot_forge_an_xid(text: str) -> None:
     """Names of processes, groups and files are no lines of the driver."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record(text))
     taker.settle()
-    assert "xid" not in taker.tally.kinds
+    assert "xid" not in taker.counters.kinds
 
 
 def test_gaps_in_the_sequence_are_lost_records() -> None:
     """Each missing number is one record; a sequence that starts again is no loss."""
-    taker = intake()
+    taker = pipeline()
     for sequence in (10, 11, 15, 16, 3, 4):
         taker.take(record("nothing", sequence=sequence))
-    assert taker.tally.lost == 3
+    assert taker.counters.lost == 3
 
 
 def test_what_the_kernel_left_out_is_counted() -> None:
     """Suppressed lines are a number of their own."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record("net_ratelimit: 25 callbacks suppressed"))
     taker.take(record("printk: 12 output lines suppressed due to ratelimiting"))
     taker.take(record("CMCI storm detected: switching to poll mode"))
-    assert taker.tally.suppressed == 38
-    assert taker.tally.ring.events() == ()
+    assert taker.counters.suppressed == 38
+    assert taker.counters.ring.events() == ()
 
 
 def test_xids_are_counted_by_gpu_and_code() -> None:
     """Recovery actions are Xids too; endings of other kinds are not counted."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record(XID))
     taker.take(record(XID, stamp=200.0))
     taker.take(
         record("NVRM: Xid (PCI:0000:5e:00): 154, GPU recovery action changed from 0x0 to 0x1")
     )
     taker.take(record("nfs: server a OK"))
-    log = taker.tally.as_value("kmsg", "ok")
+    log = taker.counters.as_value("kmsg", "ok")
     assert [(xid.gpu, xid.code, xid.count) for xid in log.xids] == [
         ("0000:3b:00.0", 79, 2),
         ("0000:5e:00.0", 154, 1),
@@ -110,46 +110,46 @@ def test_xids_are_counted_by_gpu_and_code() -> None:
 
 def test_names_of_gpus_are_learned() -> None:
     """The driver says once which UUID a PCI address is."""
-    taker = intake()
+    taker = pipeline()
     uuid = "GPU-0a1b2c3d-1111-2222-3333-444455556666"
     taker.take(record(f"NVRM: GPU at PCI:0000:3b:00: {uuid}"))
     taker.settle()
-    assert taker.tally.as_value("kmsg", "ok").gpu_uuids == (("0000:3b:00.0", uuid),)
+    assert taker.counters.as_value("kmsg", "ok").gpu_uuids == (("0000:3b:00.0", uuid),)
 
 
 def test_the_raw_line_is_kept_up_to_512_bytes() -> None:
     """Evidence is bounded, and free of control characters."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record("NVRM: Xid (PCI:0000:3b:00): 13, \x1b[31m" + "ü" * 1000))
-    (event,) = taker.tally.ring.events()
+    (event,) = taker.counters.ring.events()
     assert len(event.raw.encode()) <= 512
     assert "\x1b" not in event.raw
 
 
 def test_after_a_suspension_new_records_have_the_right_time() -> None:
     """The clock of prints stands still in suspension; a record that just appeared sets it right."""
-    taker = intake()
+    taker = pipeline()
     taker.take(record(XID, stamp=1_000.0))
     taker.caught_up()
     taker.take(record(XID, stamp=1_001.0))
-    first, second = taker.tally.ring.events()
+    first, second = taker.counters.ring.events()
     assert first.boottime == 1_000.0
     assert second.boottime == BOOTTIME
 
 
 def saved_after(*sequences: int) -> Saved:
     """What a process leaves that had read an Xid in each of these records."""
-    taker = intake()
+    taker = pipeline()
     for sequence in sequences:
         taker.take(record(XID, sequence=sequence, stamp=sequence * 10.0))
     assert taker.position is not None
-    return decode(json.loads(dump_state("boot", taker.position, taker.tally)))
+    return decode(json.loads(dump_state("boot", taker.position, taker.counters)))
 
 
-def restarted(saved: Saved) -> Intake:
-    """The intake of the next process."""
+def restarted(saved: Saved) -> Pipeline:
+    """The pipeline of the next process."""
     clock = PrintClock(lambda: WALL, lambda: BOOTTIME)
-    return Intake(clock, accept_user_records=False, saved=saved)
+    return Pipeline(clock, accept_user_records=False, saved=saved)
 
 
 def test_a_restart_neither_loses_nor_repeats() -> None:
@@ -157,7 +157,7 @@ def test_a_restart_neither_loses_nor_repeats() -> None:
     taker = restarted(saved_after(1, 2, 3))
     for sequence in (1, 2, 3, 4, 5):
         taker.take(record(XID, sequence=sequence, stamp=sequence * 10.0))
-    log = taker.tally.as_value("kmsg", "ok")
+    log = taker.counters.as_value("kmsg", "ok")
     assert (log.kinds, log.records, log.lost) == ((("xid", 5),), 5, 0)
     assert [event.number for event in log.events] == [1, 2, 3, 4, 5]
     assert log.first_new_number == 4
@@ -167,7 +167,7 @@ def test_events_of_history_are_never_numbered_as_new() -> None:
     """Even while the history is still being read."""
     taker = restarted(saved_after(1, 2, 3))
     taker.take(record(XID, sequence=1, stamp=10.0))
-    log = taker.tally.as_value("kmsg", "ok")
+    log = taker.counters.as_value("kmsg", "ok")
     assert [event.number < log.first_new_number for event in log.events] == [True]
 
 
@@ -175,7 +175,7 @@ def test_what_was_overwritten_while_we_were_away_is_lost() -> None:
     """The gap between the last record of then and the first of now is counted."""
     taker = restarted(saved_after(1, 2, 3))
     taker.take(record(XID, sequence=10, stamp=100.0))
-    assert taker.tally.lost == 6
+    assert taker.counters.lost == 6
 
 
 def test_an_empty_log_ends_the_history() -> None:
@@ -183,7 +183,7 @@ def test_an_empty_log_ends_the_history() -> None:
     taker = restarted(saved_after(1, 2, 3))
     taker.caught_up()
     taker.take(record(XID, sequence=1, stamp=500.0))
-    assert taker.tally.kinds == {"xid": 4}
+    assert taker.counters.kinds == {"xid": 4}
 
 
 @pytest.mark.parametrize("document", [{}, {"sequence": "x", "stamp": 0}, {"stamp": []}])
@@ -199,7 +199,7 @@ def test_a_position_without_sequence_is_a_time() -> None:
     assert not Position(None, 50.0).covers(7, 50.1)
     assert Position(7, 50.0).covers(None, 50.0)
     assert Position(7, 50.0).covers(7, 99.0)
-    taker = restarted(Saved(Position(None, 50.0), intake().tally))
+    taker = restarted(Saved(Position(None, 50.0), pipeline().counters))
     taker.take(Record(4, None, 50.0, XID.encode()))
     taker.take(Record(4, None, 51.0, XID.encode()))
-    assert taker.tally.kinds == {"xid": 1}
+    assert taker.counters.kinds == {"xid": 1}

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from exporter.sources.kernel_log.syslog import READ_ALL, TAIL_BYTES, SyslogRing, feed
-from tests.sources.kernel_log.feeding import intake
+from tests.sources.kernel_log.feeding import pipeline
 
 XID = "NVRM: Xid (PCI:0000:3b:00): 45, pid=4711, name=trainer, Ch 00000009"
 
@@ -63,13 +63,13 @@ def test_a_ring_that_turned_over_counts_as_one_lost_record() -> None:
     """When the remembered record is gone, what is newer is taken and a loss is told."""
     kernel = Kernel()
     ring = SyslogRing(kernel.call)
-    taker = intake()
+    taker = pipeline()
     kernel.print(1.0, "a")
     feed(ring.look(), taker)
     kernel.lines = []
     kernel.print(5.0, XID)
     feed(ring.look(), taker)
-    assert (taker.tally.lost, taker.tally.kinds["xid"]) == (1, 1)
+    assert (taker.counters.lost, taker.counters.kinds["xid"]) == (1, 1)
 
 
 def test_only_the_end_of_the_ring_is_read_while_that_is_enough() -> None:
@@ -93,11 +93,11 @@ def test_users_are_told_apart_here_too() -> None:
     """Facility and level come before each line."""
     kernel = Kernel()
     ring = SyslogRing(kernel.call)
-    taker = intake()
+    taker = pipeline()
     kernel.print(1.0, XID, prefix=12)
     kernel.print(2.0, XID)
     feed(ring.look(), taker)
-    assert (taker.tally.rejected["user_record"], taker.tally.kinds["xid"]) == (1, 1)
+    assert (taker.counters.rejected["user_record"], taker.counters.kinds["xid"]) == (1, 1)
 
 
 def test_an_error_is_an_error() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from exporter.model.event import Event
 from exporter.sources.kernel_log.record import Record, join_lines, parse_syslog
-from tests.sources.kernel_log.feeding import intake, record
+from tests.sources.kernel_log.feeding import pipeline, record
 from tests.sources.kernel_log.tenant_lines import KNOWN_LINES, TEMPLATES, Template, forgeries
 
 XID = "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."
@@ -34,11 +34,11 @@ SEGFAULTS = (
 
 def events_of(*records: Record) -> tuple[Event, ...]:
     """The events that these records make."""
-    taker = intake()
+    taker = pipeline()
     for each in records:
         taker.take(each)
     taker.settle()
-    return taker.tally.ring.events()
+    return taker.counters.ring.events()
 
 
 def as_syslog(text: str) -> list[Record]:

@@ -8,7 +8,7 @@ from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
     Fields,
-    Kind,
+    LinePattern,
     Role,
     Subject,
     on,
@@ -57,13 +57,13 @@ def _refine_status(fields: dict[str, str]) -> dict[str, str]:
 
 
 _MACHINE_CHECKS = (
-    Kind(
+    LinePattern(
         "mce",
         "Machine check events logged",
         rx(r"(?:mce: )?\[Hardware Error\]: (?P<form>Machine check events logged)"),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "mce",
         "Machine Check",
         rx(
@@ -73,8 +73,9 @@ _MACHINE_CHECKS = (
         ),
         CPU,
         refine=_refine_status,
+        fields=("cpu", "bank", "status", "flags", "exception", "error_type"),
     ),
-    Kind(
+    LinePattern(
         "mce",
         "_STATUS[",
         rx(
@@ -83,8 +84,9 @@ _MACHINE_CHECKS = (
         ),
         CPU,
         refine=_refine_status,
+        fields=("cpu", "bank", "status", "flags", "exception", "error_type"),
     ),
-    Kind(
+    LinePattern(
         "mce",
         "Uncorrected hardware memory error",
         rx(
@@ -96,7 +98,7 @@ _MACHINE_CHECKS = (
 )
 
 _FIRMWARE_RECORDS = (
-    Kind(
+    LinePattern(
         "cper",
         "Hardware error from APEI",
         rx(
@@ -106,7 +108,7 @@ _FIRMWARE_RECORDS = (
         _cper_subject,
         role=Role.START,
     ),
-    Kind(
+    LinePattern(
         "cper",
         "event severity:",
         rx(_CPER + r"\s*event severity: (?P<severity>corrected|recoverable|fatal|info)"),
@@ -115,46 +117,46 @@ _FIRMWARE_RECORDS = (
         same="record",
         once="severity",
     ),
-    Kind(
+    LinePattern(
         "cper",
         "section_type:",
         rx(_CPER + r"\s*section_type: (?P<section>[\w /-]{1,60})"),
         _cper_subject,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="record",
         once="section",
     ),
-    Kind(
+    LinePattern(
         "cper",
         "device_id:",
         rx(_CPER + r"\s*device_id: (?P<pci>@PCI@)"),
         _cper_subject,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="record",
         once="pci",
     ),
-    Kind(
+    LinePattern(
         "cper",
         "physical_address:",
         rx(_CPER + r"\s*physical_address: (?P<address>0x[0-9a-f]{1,16})"),
         _cper_subject,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="record",
         once="address",
     ),
-    Kind(
+    LinePattern(
         "cper",
         "DIMM location:",
         rx(_CPER + r"\s*DIMM location: (?:not present|(?P<dimm>[^.]{1,80}))"),
         _cper_subject,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="record",
         once="dimm",
     ),
 )
 
 _MEMORY = (
-    Kind(
+    LinePattern(
         "edac",
         "EDAC MC",
         rx(
@@ -164,7 +166,7 @@ _MEMORY = (
         _edac_subject,
         refine=_refine_edac,
     ),
-    Kind(
+    LinePattern(
         "page_offline",
         "recovery action for",
         rx(
@@ -173,7 +175,7 @@ _MEMORY = (
         ),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "page_offline",
         "due to hardware memory corruption",
         rx(
@@ -183,13 +185,13 @@ _MEMORY = (
         on_node,
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "page_offline",
         "oft offline: ",
         rx(r"[Ss]oft offline: 0x(?P<pfn>[0-9a-f]{1,16}): (?P<text>.*)"),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "page_offline",
         "Soft offlining",
         rx(r"Soft offlining (?:pfn|page) 0x(?P<pfn>[0-9a-f]{1,16}) at"),
@@ -197,4 +199,4 @@ _MEMORY = (
     ),
 )
 
-MEMORY: tuple[Kind, ...] = (*_MACHINE_CHECKS, *_FIRMWARE_RECORDS, *_MEMORY)
+MEMORY: tuple[LinePattern, ...] = (*_MACHINE_CHECKS, *_FIRMWARE_RECORDS, *_MEMORY)

@@ -4,12 +4,20 @@ Layouts are those of drivers/net/ethernet/mellanox/mlx5/core (health.c, events.c
 net/sched/sch_generic.c from 4.15 to 6.16.
 """
 
-from exporter.model.event import EventType
-from exporter.sources.kernel_log.patterns.pattern import NODE, Fields, Kind, Role, Subject, rx
+from exporter.sources.kernel_log.patterns.pattern import (
+    NODE,
+    Fields,
+    LinePattern,
+    Role,
+    Subject,
+    rx,
+)
 
 _MLX5 = r"mlx5_core (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16})(?: \(\w{1,16}\))?)?: "
 _WHERE = r"(?:\w{1,64}:\d{1,5}:\(pid \d{1,10}\): )?"
 _NETDEV = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@) (?P<interface>[^\s:/]{1,16}): "
+
+_DEVICE = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16}))?: "
 
 
 def _port(fields: Fields) -> Subject:
@@ -18,8 +26,8 @@ def _port(fields: Fields) -> Subject:
     return ("network", name) if name else NODE
 
 
-def _kind(name: str, tag: str, pattern: str, role: Role = Role.WHOLE) -> Kind:
-    return Kind(name, tag, rx(pattern), _port, EventType.ERROR_NET, role)
+def _kind(name: str, tag: str, pattern: str, role: Role = Role.WHOLE) -> LinePattern:
+    return LinePattern(name, tag, rx(pattern), _port, role)
 
 
 _FATAL = (
@@ -78,6 +86,29 @@ _QUEUES = (
     ),
 )
 
+_ADAPTERS = (
+    _kind(
+        "nic_tx_timeout", "TX timeout on queue", _MLX5 + r"TX timeout on queue: (?P<queue>\d{1,6})"
+    ),
+    _kind("nic_lost", "PCIe link lost", _DEVICE + r"(?P<state>PCIe link lost)"),
+    _kind("nic_lost", "Adapter removed", _DEVICE + r"(?P<state>Adapter removed)\s*$"),
+    _kind("nic_hang", " Unit Hang", _DEVICE + r"Detected (?P<unit>Hardware|Tx) Unit Hang"),
+    _kind(
+        "nic_firmware_error",
+        "Firmware not responding",
+        _DEVICE + r"Firmware not responding(?:, status: (?P<status>0x[0-9a-f]{1,8}))?",
+    ),
+)
+
+_HEALTH = (
+    _kind(
+        "mlx5_health",
+        "Health issue observed",
+        _MLX5 + _WHERE + r"Health issue observed, (?P<issue>[^,]{1,80}), "
+        r"severity\((?P<level>\d{1,2})\) (?P<severity>[A-Z]{1,16})",
+    ),
+)
+
 _MODULES = (
     _kind(
         "nic_module_hot",
@@ -112,22 +143,27 @@ _MODULES = (
 )
 
 _LINKS = (
-    Kind(
+    LinePattern(
         "nic_link",
         "Link ",
         rx(_NETDEV + r"(?:\w{1,16}: \S{1,16} )?(?:NIC )?Link (?:is )?(?P<state>[Dd]own|DOWN)\b"),
         _port,
-        EventType.TOPO_LINK_DOWN,
         refine=lambda fields: fields | {"state": "down"},
     ),
-    Kind(
+    LinePattern(
         "nic_link",
         "Link ",
         rx(_NETDEV + r"(?:\w{1,16}: \S{1,16} )?(?:NIC )?Link (?:is )?(?P<state>[Uu]p|UP)\b"),
         _port,
-        EventType.TOPO_LINK_DOWN,
         refine=lambda fields: fields | {"state": "up"},
     ),
 )
 
-NETWORK: tuple[Kind, ...] = (*_FATAL, *_QUEUES, *_MODULES, *_LINKS)
+NETWORK: tuple[LinePattern, ...] = (
+    *_FATAL,
+    *_QUEUES,
+    *_ADAPTERS,
+    *_MODULES,
+    *_HEALTH,
+    *_LINKS,
+)

@@ -4,19 +4,23 @@ The layouts are those of the open driver's printf formats (R535 to R595); the ad
 line has no function.
 """
 
-from exporter.model.event import EventType
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
     Fields,
-    Kind,
+    LinePattern,
     Role,
     Subject,
     on,
     on_node,
     rx,
 )
-from exporter.sources.kernel_log.patterns.xid import LINK_CODES, refine_recovery, refine_xid
+from exporter.sources.kernel_log.patterns.xid import (
+    LINK_CODES,
+    XID_FIELDS,
+    refine_recovery,
+    refine_xid,
+)
 
 GPU = on("gpu", "pci")
 SWITCH = on("nvswitch", "pci")
@@ -37,23 +41,25 @@ def _xid_subject(fields: Fields) -> Subject:
 
 
 _XIDS = (
-    Kind(
+    LinePattern(
         "gpu_recovery_action",
         "NVRM: Xid",
         rx(_ATTRIBUTION + r"(?P<code>154), (?P<text>.*GPU recovery action changed.*)"),
         GPU,
         refine=refine_recovery,
+        fields=("pci", "code", "text", "old", "new", "action", "action_text"),
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "xid",
         "NVRM: Xid",
         rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s*(?:,\s*(?P<text>.*))?$"),
         _xid_subject,
         refine=refine_xid,
+        fields=XID_FIELDS,
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "xid_rate_limited",
         "NVRM: Rate limiting",
         rx(
@@ -65,22 +71,22 @@ _XIDS = (
 )
 
 _GPU_STATE = (
-    Kind(
+    LinePattern(
         "gpu_lost",
         "fallen off the bus",
         rx(r"NVRM: GPU (?P<pci>@PCI@): GPU has (?P<form>fallen off the bus)"),
         GPU,
         role=Role.START,
     ),
-    Kind(
+    LinePattern(
         "gpu_lost",
         "GPU serial number is",
         rx(r"NVRM: GPU (?P<pci>@PCI@): GPU serial number is (?P<serial>\w{1,32})"),
         GPU,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="pci",
     ),
-    Kind(
+    LinePattern(
         "gpu_lost",
         "The NVIDIA GPU",
         rx(
@@ -92,21 +98,21 @@ _GPU_STATE = (
         needs="form",
         is_head=True,
     ),
-    Kind(
+    LinePattern(
         "gpu_lost",
         "installed in this system has",
         rx(r"NVRM: \(PCI ID: (?P<ids>[0-9a-f:]{9})\) installed in this system has\s*$"),
         GPU,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
     ),
-    Kind(
+    LinePattern(
         "gpu_lost",
         "fallen off the bus",
         rx(r"NVRM: (?:installed in this system has )?(?P<form>fallen off the bus) and is not resp"),
         GPU,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
     ),
-    Kind(
+    LinePattern(
         "gpu_init_failed",
         "RmInitAdapter failed",
         rx(
@@ -116,7 +122,7 @@ _GPU_STATE = (
         GPU,
         role=Role.START,
     ),
-    Kind(
+    LinePattern(
         "gpu_init_failed",
         "rm_init_adapter",
         rx(
@@ -127,48 +133,75 @@ _GPU_STATE = (
         role=Role.JOIN,
         same="pci",
     ),
-    Kind(
+    LinePattern(
         "gpu_probe_failed",
         "NVRM: The NVIDIA probe routine",
-        rx(r"NVRM: The NVIDIA probe routine failed for (?P<count>\d+) device"),
+        rx(r"NVRM: The NVIDIA probe routine (?:failed|was not called) for (?P<count>\d+) device"),
         on_node,
         role=Role.START,
     ),
-    Kind(
+    LinePattern(
         "gpu_probe_failed",
         "NVRM: No",
-        rx(r"NVRM: (?:No NVIDIA devices probed|None of the NVIDIA [a-z ]{1,30} were init)"),
+        rx(
+            r"NVRM: (?:No NVIDIA devices probed|No NVIDIA GPU found"
+            r"|None of the NVIDIA [a-z ]{1,30} were init)"
+        ),
         on_node,
         role=Role.JOIN,
     ),
-    Kind(
+    LinePattern(
+        "gpu_probe_failed",
+        "nvidia: probe of ",
+        rx(r"nvidia: probe of (?P<pci>@PCI@) failed with error (?P<error>-?\d{1,5})"),
+        GPU,
+    ),
+    LinePattern(
+        "gpu_probe_failed",
+        "probe with driver nvidia failed",
+        rx(
+            r"nvidia (?P<pci>@PCI@): probe with driver nvidia failed with error "
+            r"(?P<error>-?\d{1,5})"
+        ),
+        GPU,
+    ),
+    LinePattern(
+        "gpu_locked",
+        "RC watchdog: ",
+        rx(
+            r"NVRM: (?:GPU(?P<index>\d{1,3}) )?(?:\w{1,60}: )?RC watchdog: GPU is probably locked!"
+            r"(?:\s+Notify Timeout Seconds: (?P<seconds>\d{1,6}))?"
+        ),
+        on_node,
+    ),
+    LinePattern(
         "gpu_power_missing",
         "power cables",
         rx(r"NVRM: (?:GPU (?P<pci>@PCI@): )?[^\[]{0,40}does not have the necessary power cables"),
         GPU,
     ),
-    Kind(
+    LinePattern(
         "gpu_uuid",
         "NVRM: GPU at",
         rx(r"NVRM: GPU at (?:PCI:)?(?P<pci>@PCI@): (?P<uuid>GPU-[0-9a-f-]{36})\s*$"),
         GPU,
         role=Role.START,
     ),
-    Kind(
+    LinePattern(
         "gpu_uuid",
         "GPU Board Serial",
         rx(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,32})"),
         GPU,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         once="serial",
     ),
-    Kind(
+    LinePattern(
         "nvlink_discovery_failed",
         "Rx Detect Link",
         rx(r"NVRM: (?:GPU\d+ )?\w{1,80}: Failed to update Rx Detect Link mask"),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "nvlink_discovery_failed",
         "RxDetLinkMask",
         rx(r"NVRM: (?:GPU\d+ )?\w{1,80}: Getting peer(?P<peer>\d+)'s postRxDetLinkMask failed"),
@@ -177,7 +210,7 @@ _GPU_STATE = (
 )
 
 _DRIVER = (
-    Kind(
+    LinePattern(
         "driver_version_mismatch",
         "API mismatch",
         rx(
@@ -189,33 +222,33 @@ _DRIVER = (
         chosen=(Chosen.COMM,),
         is_head=True,
     ),
-    Kind(
+    LinePattern(
         "driver_version_mismatch",
         "has the version",
         rx(rf"NVRM: has the version (?P<client_version>{_VERSION}), but this kernel module has"),
         on_node,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
     ),
-    Kind(
+    LinePattern(
         "driver_version_mismatch",
         "NVRM: t",
         rx(rf"NVRM: (?:this kernel module has )?the version (?P<module_version>{_VERSION})\."),
         on_node,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
     ),
-    Kind(
+    LinePattern(
         "driver_loaded",
         "NVRM: loading NVIDIA",
         rx(rf"NVRM: loading NVIDIA UNIX .{{0,40}}?Kernel Module.{{0,40}}? (?P<version>{_VERSION})"),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "driver_no_memory",
         "NV_ERR_NO_MEMORY",
         rx(r"NVRM: [^\[]{0,900}\[?NV_ERR_NO_MEMORY"),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "peermem_error",
         "nvidia-peermem",
         rx(r"nvidia-peermem(?:| \w{1,64}:\d{1,6}|:) ERROR detected invalid context"),
@@ -224,7 +257,7 @@ _DRIVER = (
 )
 
 _SWITCHES = (
-    Kind(
+    LinePattern(
         "sxid",
         "SXid",
         rx(
@@ -235,7 +268,7 @@ _SWITCHES = (
         ),
         SWITCH,
     ),
-    Kind(
+    LinePattern(
         "fabric_manager_error",
         "detected NVSwitch",
         rx(
@@ -245,7 +278,7 @@ _SWITCHES = (
         ),
         SWITCH,
     ),
-    Kind(
+    LinePattern(
         "fabric_manager_error",
         "system topology",
         rx(
@@ -254,7 +287,7 @@ _SWITCHES = (
         ),
         on_node,
     ),
-    Kind(
+    LinePattern(
         "fabric_manager_error",
         "multicast team",
         rx(
@@ -265,17 +298,4 @@ _SWITCHES = (
     ),
 )
 
-NVIDIA: tuple[Kind, ...] = (*_XIDS, *_GPU_STATE, *_DRIVER, *_SWITCHES)
-
-SEGFAULT = Kind(
-    "segfault",
-    "segfault at",
-    rx(
-        r"(?P<name>@COMM@?)\[(?P<pid>\d{1,10})\]: segfault at [0-9a-f]+ ip [0-9a-f]+ "
-        r"sp [0-9a-f]+ error [0-9a-f]+(?: in (?P<library>.{1,255})\[[0-9a-f,]{1,40}\+[0-9a-f]+\])?"
-        r"(?: likely on CPU \d+ \(core \d+, socket \d+\))?\s*$"
-    ),
-    on("process", "pid"),
-    EventType.PROCESS_STATE,
-    chosen=(Chosen.COMM, Chosen.FILE),
-)
+NVIDIA: tuple[LinePattern, ...] = (*_XIDS, *_GPU_STATE, *_DRIVER, *_SWITCHES)

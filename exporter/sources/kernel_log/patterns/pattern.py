@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from exporter.model.event import EventType
-
 Fields: TypeAlias = "Mapping[str, str]"
 """What a line said, by name; names are those of the groups of the pattern."""
 
@@ -18,9 +16,6 @@ NODE: Subject = ("node", "")
 
 PCI = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 """A PCI address in a pattern."""
-
-LINE_FEED = "\ufffd"
-"""What stands for a line feed in the text of a record that is one line to us."""
 
 LINE_FEED = "\ufffd"
 """What stands for a line feed in the text of a record that is one line to us."""
@@ -64,34 +59,35 @@ class Role(Enum):
     WHOLE = "whole"  # an event by itself
     START = "start"  # begins an event that further lines may add to
     JOIN = "join"  # adds to the event that is open, else begins one
-    MORE = "more"  # adds to the event that is open, else says nothing
+    CONTINUATION = "continuation"  # adds to the event that is open, else says nothing
     ENDED = "ended"  # says that what the kind is about is over: an event that is not counted
-    LOSS = "loss"  # says that the kernel left lines out
+    DROPPED = "dropped"  # counts lines that the kernel left out
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One row: the kind of event, how its line is known, and what it is about.
+class LinePattern:
+    """One row: a kind of event (see model/kernel_events.py), its line, and what it is about.
 
     `tag` is a text without which the pattern cannot match; it is looked for first because that
     is cheap. The pattern is anchored at the start of the line and needs linear time. A line joins
     an open event only when the field `same` is equal in both (or said by one only) and the event
     does not have the field `once` yet. An event without the field `needs` is not one.
-    `chosen` names the words that a tenant can choose. `is_head` tells that the driver prints
+    `chosen` names the words that a tenant can choose; `fields` those of the event where `refine`
+    makes others than the groups of the pattern. `is_head` tells that the driver prints
     further lines within the same record; nobody else's further lines are believed.
     """
 
-    name: str
+    kind: str
     tag: str
     pattern: re.Pattern[str]
     about: Callable[[Fields], Subject]
-    type: EventType = EventType.ERROR_HW
     role: Role = Role.WHOLE
     same: str = ""
     once: str = ""
     needs: str = ""
     refine: Callable[[dict[str, str]], dict[str, str]] | None = None
     chosen: tuple[Chosen, ...] = ()
+    fields: tuple[str, ...] = ()
     is_head: bool = False
 
 

@@ -7,8 +7,7 @@ one event. The counters in sysfs are the truth where the kernel limits these pri
 
 from collections.abc import Mapping
 
-from exporter.model.event import EventType
-from exporter.sources.kernel_log.patterns.pattern import Kind, Role, on, rx
+from exporter.sources.kernel_log.patterns.pattern import LinePattern, Role, on, rx
 
 DEVICE = on("pcie", "pci")
 PORT = on("pcie", "port")
@@ -62,8 +61,15 @@ def _refine_bit(fields: dict[str, str]) -> dict[str, str]:
     return fields
 
 
-PCIE: tuple[Kind, ...] = (
-    Kind(
+def _refine_requester(fields: dict[str, str]) -> dict[str, str]:
+    """Name the device that the IOMMU stopped as `pci`, however its address was printed."""
+    if "device" in fields:
+        fields["pci"] = fields.pop("device").replace("0x", "")
+    return fields
+
+
+PCIE: tuple[LinePattern, ...] = (
+    LinePattern(
         "pcie_aer",
         "AER: ",
         rx(
@@ -73,8 +79,9 @@ PCIE: tuple[Kind, ...] = (
         DEVICE,
         role=Role.START,
         refine=_refine_class,
+        fields=("port", "multiple", "severity", "pci"),
     ),
-    Kind(
+    LinePattern(
         "pcie_aer",
         "PCIe Bus Error",
         rx(
@@ -87,7 +94,7 @@ PCIE: tuple[Kind, ...] = (
         once="layer",
         refine=_refine_class,
     ),
-    Kind(
+    LinePattern(
         "pcie_aer",
         "error status/mask",
         rx(
@@ -96,10 +103,10 @@ PCIE: tuple[Kind, ...] = (
             r"error status/mask=(?P<status>[0-9a-f]{8})/[0-9a-f]{8}"
         ),
         DEVICE,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="pci",
     ),
-    Kind(
+    LinePattern(
         "pcie_aer",
         ":    [",
         rx(
@@ -107,17 +114,17 @@ PCIE: tuple[Kind, ...] = (
             r"(?P<error>[A-Za-z_][A-Za-z_ -]{1,30}?)\s*(?P<first>\(First\))?\s*$"
         ),
         DEVICE,
-        role=Role.MORE,
+        role=Role.CONTINUATION,
         same="pci",
         refine=_refine_bit,
     ),
-    Kind(
+    LinePattern(
         "pcie_recovery_failed",
         "ecovery failed",
         rx(r"[\w-]{1,40} (?P<port>@PCI@): (?:AER: |DPC: )?[Dd]evice recovery failed"),
         PORT,
     ),
-    Kind(
+    LinePattern(
         "pcie_dpc",
         "containment event",
         rx(
@@ -126,7 +133,7 @@ PCIE: tuple[Kind, ...] = (
         ),
         PORT,
     ),
-    Kind(
+    LinePattern(
         "pcie_link_down",
         "Slot(",
         rx(
@@ -134,9 +141,8 @@ PCIE: tuple[Kind, ...] = (
             r"Slot\((?P<slot>[\w-]{1,16})\): (?P<state>Link Down|Card not present)\s*$"
         ),
         PORT,
-        EventType.TOPO_LINK_DOWN,
     ),
-    Kind(
+    LinePattern(
         "pcie_link_down",
         "Slot(",
         rx(
@@ -144,10 +150,43 @@ PCIE: tuple[Kind, ...] = (
             r"Slot\((?P<slot>[\w-]{1,16})\): (?P<state>Link Up|Card present)\s*$"
         ),
         PORT,
-        EventType.TOPO_LINK_DOWN,
         role=Role.ENDED,
     ),
-    Kind(
+    LinePattern(
+        "pcie_power_fault",
+        "Power fault",
+        rx(
+            r"(?:pcieport|pciehp) (?P<port>@PCI@)(?::pcie?\d+)?: (?:pciehp: )?"
+            r"(?:Slot\((?P<slot>[\w-]{1,16})\): )?Power fault\b"
+        ),
+        PORT,
+    ),
+    LinePattern(
+        "iommu_fault",
+        "IO_PAGE_FAULT",
+        rx(
+            r"(?:[\w-]{1,40} (?P<pci>@PCI@): )?AMD-Vi: Event logged \[IO_PAGE_FAULT "
+            r"(?:device=(?P<device>[0-9a-f:.]{5,16}) )?domain=(?P<domain>0x[0-9a-f]{1,8}) "
+            r"address=(?P<address>0x[0-9a-f]{1,16}) flags=(?P<flags>0x[0-9a-f]{1,8})"
+        ),
+        DEVICE,
+        refine=_refine_requester,
+        fields=("pci", "operation", "domain", "address", "flags", "reason", "text"),
+    ),
+    LinePattern(
+        "iommu_fault",
+        "fault addr",
+        rx(
+            r"DMAR: ?\[(?P<operation>DMA Read|DMA Write|INTR-REMAP)(?: \w{1,20}){0,2}\] "
+            r"Request device \[(?P<device>[0-9a-fx:.]{5,24})\](?: PASID [0-9a-f]{1,8})? "
+            r"fault (?:addr|index) (?P<address>(?:0x)?[0-9a-f]{1,16}) "
+            r"\[fault reason (?P<reason>(?:0x)?[0-9a-f]{1,4})\](?P<text>.{0,120})"
+        ),
+        DEVICE,
+        refine=_refine_requester,
+        fields=("pci", "operation", "domain", "address", "flags", "reason", "text"),
+    ),
+    LinePattern(
         "pcie_bandwidth_limited",
         "PCIe bandwidth, limited",
         rx(
@@ -157,7 +196,7 @@ PCIE: tuple[Kind, ...] = (
         ),
         DEVICE,
     ),
-    Kind(
+    LinePattern(
         "pcie_inaccessible",
         "power state",
         rx(
@@ -166,7 +205,7 @@ PCIE: tuple[Kind, ...] = (
         ),
         DEVICE,
     ),
-    Kind(
+    LinePattern(
         "pcie_inaccessible",
         "Refused to change power state, currently in D3",
         rx(

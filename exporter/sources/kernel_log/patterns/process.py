@@ -1,19 +1,18 @@
-"""Lines about processes and the kernel itself: memory kills, lockups, stalls, panics, limits.
+"""Lines about processes: memory kills, hangs, crashes.
 
-Layouts are those of mm/oom_kill.c, kernel/watchdog.c, kernel/rcu/tree_stall.h, kernel/hung_task.c,
-kernel/panic.c and arch/x86 from 3.10 to 6.16. Names of processes are chosen by tenants, at most 15
+Layouts are those of mm/oom_kill.c, kernel/hung_task.c, arch/x86/mm/fault.c and
+arch/x86/kernel/traps.c from 3.10 to 6.18. Names of processes are chosen by tenants, at most 15
 characters long, and may hold any sign: the pid is the last number.
 """
 
 import re
 
-from exporter.model.event import EventType
 from exporter.sources.cgroup import pod_and_container
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
     Fields,
-    Kind,
+    LinePattern,
     Role,
     Subject,
     on,
@@ -21,19 +20,10 @@ from exporter.sources.kernel_log.patterns.pattern import (
     rx,
 )
 
-CPU = on("cpu", "cpu")
-PROCESS = on("process", "pid")
+PROCESS_OF_PID = on("process", "pid")
 
-_OOPS = (
-    r"BUG: unable to handle |BUG: kernel NULL pointer dereference"
-    r"|kernel BUG at [\w./+-]{1,200}:\d{1,6}!|Unable to handle kernel |Internal error: Oops"
-)
-_TRAP = (
-    r"(?:Oops|divide error|general protection fault[\w ,-]{0,90}|invalid opcode|int3|stack segment"
-    r"|segment not present|invalid TSS|double fault|alignment check|page fault)"
-)
-# What follows tells the kernel's own line from one that starts with a process of such a name.
-_TRAP_END = r"(?:$| [A-Z])"
+_LIBRARY = r"(?: in (?P<library>.{1,255})\[[0-9a-f,]{1,40}\+[0-9a-f]+\])?"
+"""The file and the place in it that the kernel adds: `%pD[%lx,%lx+%lx]`."""
 
 _GROUPS = re.compile(r"(?:oom_memcg=(?P<memcg>[^,]*)|global_oom),task_memcg=(?P<task_memcg>[^,]*)$")
 
@@ -44,7 +34,7 @@ def _victim(fields: Fields) -> Subject:
         return NODE
     if "pod_uid" in fields:
         return ("workload", fields["pod_uid"])
-    return PROCESS(fields)
+    return PROCESS_OF_PID(fields)
 
 
 def _refine_group(fields: dict[str, str]) -> dict[str, str]:
@@ -72,16 +62,17 @@ def _refine_kill(fields: dict[str, str]) -> dict[str, str]:
     return fields
 
 
+_GROUP_FIELDS = ("memcg", "task_memcg", "pod_uid", "container_id")
+
 _OUT_OF_MEMORY = (
-    Kind(
+    LinePattern(
         "oom_invoked",
         "invoked oom-killer",
         rx(r"(?P<name>@COMM@) invoked oom-killer: (?P<text>gfp_mask=.{0,300}adj=-?\d{1,5})$"),
         on_node,
-        EventType.PROCESS_STATE,
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "oom_kill",
         "oom-kill:",
         rx(
@@ -89,12 +80,12 @@ _OUT_OF_MEMORY = (
             r"task=(?P<name>@COMM@),pid=(?P<pid>\d{1,10}),uid=(?P<uid>\d{1,10})\s*$"
         ),
         _victim,
-        EventType.PROCESS_STATE,
         role=Role.START,
         refine=_refine_decision,
+        fields=("constraint", "scope", "name", "pid", "uid", *_GROUP_FIELDS),
         chosen=(Chosen.CGROUP, Chosen.COMM),
     ),
-    Kind(
+    LinePattern(
         "oom_kill",
         "ut of memory",
         rx(
@@ -104,14 +95,14 @@ _OUT_OF_MEMORY = (
             r"| score (?P<score>\d{1,6})|[ ,])"
         ),
         _victim,
-        EventType.PROCESS_STATE,
         role=Role.JOIN,
         same="pid",
         once="anon_rss_kilobytes",
         refine=_refine_kill,
+        fields=("scope", "pid", "name", "anon_rss_kilobytes", "score"),
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "oom_kill",
         "Killed process",
         rx(
@@ -119,34 +110,33 @@ _OUT_OF_MEMORY = (
             r"total-vm:\d+kB, anon-rss:(?P<anon_rss_kilobytes>\d+)kB"
         ),
         _victim,
-        EventType.PROCESS_STATE,
         role=Role.JOIN,
         once="anon_rss_kilobytes",
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "oom_kill",
         "memory.oom.group set",
         rx(r"Tasks in (?P<memcg>\S{1,1000}) are going to be killed due to memory\.oom\.group set"),
         _victim,
-        EventType.PROCESS_STATE,
         refine=_refine_group,
+        fields=_GROUP_FIELDS,
         chosen=(Chosen.CGROUP,),
     ),
-    Kind(
+    LinePattern(
         "oom_kill",
         "killed as a result of limit of",
         rx(
             r"Task in (?P<task_memcg>\S{1,500}) killed as a result of limit of (?P<memcg>\S{1,500})"
         ),
         _victim,
-        EventType.PROCESS_STATE,
         role=Role.START,
         needs="pid",
         refine=_refine_group,
+        fields=_GROUP_FIELDS,
         chosen=(Chosen.CGROUP,),
     ),
-    Kind(
+    LinePattern(
         "kernel_panic",
         "no killable processes",
         rx(r"(?P<text>Out of memory and no killable processes.*)"),
@@ -154,47 +144,18 @@ _OUT_OF_MEMORY = (
     ),
 )
 
-_STALLS = (
-    Kind(
-        "soft_lockup",
-        "soft lockup",
-        rx(
-            r"(?:(?:NMI )?watchdog: )?BUG: soft lockup - CPU#(?P<cpu>\d{1,5}) stuck for "
-            r"(?P<seconds>\d{1,8})s! \[(?P<name>@COMM@):(?P<pid>\d{1,10})\]"
-        ),
-        CPU,
-        chosen=(Chosen.COMM,),
-    ),
-    Kind(
-        "hard_lockup",
-        "hard LOCKUP",
-        rx(
-            r"(?:NMI )?(?:watchdog: )?(?:CPU\d{1,5}: )?Watchdog detected hard LOCKUP on cpu "
-            r"(?P<cpu>\d{1,5})"
-        ),
-        CPU,
-    ),
-    Kind(
-        "rcu_stall",
-        "INFO: rcu",
-        rx(
-            r"(?:rcu: )?INFO: (?P<flavour>rcu\w{1,20}) (?:self-detected stall on CPU"
-            r"|detected (?:expedited )?stalls on CPUs/tasks:)"
-        ),
-        on_node,
-    ),
-    Kind(
+_HUNG = (
+    LinePattern(
         "hung_task",
         "blocked ",
         rx(
             r"INFO: task (?P<name>@COMM@):(?P<pid>\d{1,10}) blocked (?P<wait>in I/O wait )?for "
             r"more than (?P<seconds>\d{1,8}) seconds"
         ),
-        PROCESS,
-        EventType.PROCESS_STATE,
+        PROCESS_OF_PID,
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "hung_task_owner",
         "is blocked on a",
         rx(
@@ -202,74 +163,33 @@ _STALLS = (
             r"(?P<lock>[\w-]{1,30}),? (?:likely |last )*(?:owned|held) by task "
             r"(?P<owner>@COMM@):(?P<owner_pid>\d{1,10})"
         ),
-        PROCESS,
-        EventType.PROCESS_STATE,
+        PROCESS_OF_PID,
         chosen=(Chosen.COMM,),
     ),
 )
 
-_KERNEL = (
-    Kind(
-        "kernel_panic",
-        "Kernel panic",
-        rx(r"Kernel panic - not syncing(?:: (?P<text>.*))?"),
-        on_node,
-    ),
-    Kind("kernel_oops", "BUG", rx(rf"(?P<text>(?:{_OOPS}).*)"), on_node),
-    Kind("kernel_oops", "ernal error", rx(rf"(?P<text>(?:{_OOPS}).*)"), on_node),
-    Kind("kernel_oops", "Unable to handle", rx(rf"(?P<text>(?:{_OOPS}).*)"), on_node),
-    Kind(
-        "kernel_oops",
-        "[#",
-        rx(rf"(?P<text>(?:Oops: )?{_TRAP}: [0-9a-f]{{4}} \[#\d{{1,4}}\]){_TRAP_END}"),
-        on_node,
-    ),
-    Kind("file_max", "file-max", rx(r"VFS: file-max limit (?P<limit>\d{1,20}) reached"), on_node),
-    Kind(
-        "netdev_unregister_wait",
-        "unregister_netdevice",
+_CRASHES = (
+    LinePattern(
+        "segfault",
+        "segfault at",
         rx(
-            r"unregister_netdevice: waiting for (?P<interface>\S{1,16}) to become free\."
-            r"(?: Usage count = (?P<count>-?\d+))?"
+            r"(?P<name>@COMM@?)\[(?P<pid>\d{1,10})\]: segfault at [0-9a-f]+ ip [0-9a-f]+ "
+            rf"sp [0-9a-f]+ error [0-9a-f]+{_LIBRARY}"
+            r"(?: likely on CPU \d+ \(core \d+, socket \d+\))?\s*$"
         ),
-        on("network", "interface"),
-        EventType.ERROR_NET,
-        chosen=(Chosen.INTERFACE,),
+        PROCESS_OF_PID,
+        chosen=(Chosen.COMM, Chosen.FILE),
     ),
-    Kind(
-        "cpu_thermal",
-        "above threshold",
+    LinePattern(
+        "process_trap",
+        "traps: ",
         rx(
-            r"(?:mce: )?CPU(?P<cpu>\d{1,5}): (?P<level>Package|Core) temperature (?:is )?above "
-            r"threshold, cpu clock (?:is )?throttled(?: \(total events = (?P<total>\d+)\))?"
+            r"traps: (?P<name>@COMM@)\[(?P<pid>\d{1,10})\] (?:trap )?(?P<trap>[a-z][\w -]{2,40}) "
+            rf"ip:[0-9a-f]+ sp:[0-9a-f]+ error:[0-9a-f]+{_LIBRARY}\s*$"
         ),
-        CPU,
-    ),
-    Kind(
-        "cpu_thermal",
-        "temperature/speed normal",
-        rx(r"(?:mce: )?CPU(?P<cpu>\d{1,5}): (?P<level>Package|Core) temperature/speed normal"),
-        CPU,
-        role=Role.ENDED,
+        PROCESS_OF_PID,
+        chosen=(Chosen.COMM, Chosen.FILE),
     ),
 )
 
-_LOSSES = (
-    Kind(
-        "",
-        "callbacks suppressed",
-        rx(r"[\w./-]{1,64}: (?P<count>\d{1,9}) callbacks suppressed"),
-        on_node,
-        role=Role.LOSS,
-    ),
-    Kind(
-        "",
-        "output lines suppressed",
-        rx(r"printk: (?P<count>\d{1,9}) output lines suppressed due to ratelimiting"),
-        on_node,
-        role=Role.LOSS,
-    ),
-    Kind("", "storm detected", rx(r"CMCI storm detected"), on_node, role=Role.LOSS),
-)
-
-PROCESS_KINDS: tuple[Kind, ...] = (*_OUT_OF_MEMORY, *_STALLS, *_KERNEL, *_LOSSES)
+PROCESS: tuple[LinePattern, ...] = (*_OUT_OF_MEMORY, *_HUNG, *_CRASHES)

@@ -1,7 +1,7 @@
-"""Lines about disks, filesystems, arrays and network filesystems.
+"""Lines about disks, their controllers, filesystems and arrays.
 
-Layouts are those of drivers/nvme/host, block/blk-core.c, fs/buffer.c, fs/ext4, fs/xfs, fs/btrfs,
-drivers/md and net/sunrpc from 4.15 to 6.16.
+Layouts are those of drivers/nvme/host, block/blk-core.c, drivers/ata, drivers/scsi, fs/buffer.c,
+fs/ext4, fs/xfs, fs/btrfs and drivers/md from 4.15 to 6.18.
 """
 
 import re
@@ -12,10 +12,11 @@ from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
     Fields,
-    Kind,
+    LinePattern,
     Role,
     Subject,
     on,
+    on_node,
     rx,
 )
 
@@ -31,11 +32,6 @@ def _disk(fields: Fields) -> Subject:
     """The whole disk, also where the line names a partition."""
     device = fields.get("device")
     return ("physical_disk", whole_disk(device)) if device else NODE
-
-
-def _server(fields: Fields) -> Subject:
-    """The server of a network filesystem."""
-    return ("nfs_mount", fields["server"]) if "server" in fields else NODE
 
 
 def _device_from_disk(fields: dict[str, str]) -> dict[str, str]:
@@ -61,7 +57,7 @@ def _without_inode(fields: dict[str, str]) -> dict[str, str]:
 
 
 _NVME = (
-    Kind(
+    LinePattern(
         "nvme_timeout",
         "nvme",
         rx(
@@ -70,7 +66,7 @@ _NVME = (
         ),
         _disk,
     ),
-    Kind(
+    LinePattern(
         "nvme_reset_failed",
         "nvme",
         rx(
@@ -81,7 +77,32 @@ _NVME = (
         ),
         _disk,
     ),
-    Kind(
+    LinePattern(
+        "nvme_reset_failed",
+        "dentify Controller failed",
+        rx(_CONTROLLER + r"[Ii]dentify Controller failed \((?P<error>-?\d{1,5})\)"),
+        _disk,
+    ),
+    LinePattern(
+        "nvme_pci_error",
+        "state error detected",
+        rx(
+            _CONTROLLER + r"(?P<state>frozen|failure) state error detected, "
+            r"(?P<stage>reset controller|request disconnect)"
+        ),
+        _disk,
+    ),
+    LinePattern(
+        "nvme_io_error",
+        " (sct 0x",
+        rx(
+            r"(?P<device>nvme\w{1,24}): (?P<command>[\w /-]{1,40})\(0x[0-9a-f]{1,4}\) "
+            r"@ LBA (?P<lba>\d{1,20}), \d{1,10} blocks, (?P<status>[^(]{1,80}) "
+            r"\(sct (?P<sct>0x[0-9a-f]{1,2}) / sc (?P<sc>0x[0-9a-f]{1,3})\)"
+        ),
+        _disk,
+    ),
+    LinePattern(
         "nvme_no_path",
         "no available path",
         rx(rf"block {_DEVICE}: no available path - failing I/O"),
@@ -90,7 +111,7 @@ _NVME = (
 )
 
 _BLOCK = (
-    Kind(
+    LinePattern(
         "block_io_error",
         " error, dev ",
         rx(
@@ -102,8 +123,9 @@ _BLOCK = (
         ),
         _disk,
         refine=_removable,
+        fields=("device", "error", "sector", "operation", "block", "removable"),
     ),
-    Kind(
+    LinePattern(
         "block_io_error",
         "beyond end of device",
         rx(
@@ -113,17 +135,93 @@ _BLOCK = (
         _disk,
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "buffer_io_error",
         "Buffer I/O error",
         rx(rf"Buffer I/O error on (?:dev|device) {_DEVICE}, logical block (?P<block>\d{{1,20}})"),
         _disk,
         refine=_removable,
+        fields=("device", "error", "sector", "operation", "block", "removable"),
+    ),
+)
+
+_ATA = r"ata(?P<port>\d{1,5})(?:\.(?P<target>\d{1,2}))?: "
+
+_DISKS = (
+    LinePattern(
+        "disk_offline",
+        " offline",
+        rx(
+            r"sd (?P<scsi>\d{1,5}(?::\d{1,20}){3}): (?:\[(?P<device>sd[a-z]{1,4})\] )?"
+            r"(?P<text>rejecting I/O to offline device"
+            r"|Device offlined - not ready after error recovery)"
+        ),
+        _disk,
+    ),
+    LinePattern(
+        "ata_error",
+        "exception Emask",
+        rx(
+            _ATA + r"exception Emask (?P<emask>0x[0-9a-f]{1,8}) SAct 0x[0-9a-f]{1,8} "
+            r"SErr (?P<serr>0x[0-9a-f]{1,8}) action (?P<action>0x[0-9a-f]{1,4})"
+            r"(?: t\d)?(?: (?P<state>frozen))?"
+        ),
+        on_node,
+        role=Role.START,
+    ),
+    LinePattern(
+        "ata_error",
+        "failed command",
+        rx(_ATA + r"failed command: (?P<command>[\w /-]{1,40})"),
+        on_node,
+        role=Role.JOIN,
+        same="port",
+        once="command",
+    ),
+    LinePattern(
+        "ata_error",
+        "hard resetting link",
+        rx(_ATA + r"(?P<reset>hard) resetting link"),
+        on_node,
+        role=Role.CONTINUATION,
+        same="port",
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "FW in FAULT state",
+        rx(
+            r"(?:megaraid_sas (?P<pci>@PCI@)|megasas): (?:Found )?FW in FAULT state"
+            r"(?: Fault code:(?P<code>0x[0-9a-f]{1,8}))?"
+        ),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "Reset successful",
+        rx(r"megaraid_sas (?P<pci>@PCI@): Reset successful"),
+        on("pcie", "pci"),
+        role=Role.ENDED,
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "sas_cm",
+        rx(
+            r"(?P<controller>mpt[23]sas_cm\d{1,3}): (?:\w{1,40}: )?(?:fault_state\((?P<code>0x"
+            r"[0-9a-f]{1,8})\)|(?P<text>SAS host is non-operational))"
+        ),
+        on_node,
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "diag reset: SUCCESS",
+        rx(r"(?P<controller>mpt[23]sas_cm\d{1,3}): (?:\w{1,40}: )?diag reset: SUCCESS"),
+        on_node,
+        role=Role.ENDED,
     ),
 )
 
 _FILESYSTEMS = (
-    Kind(
+    LinePattern(
         "fs_error",
         "EXT4-fs",
         rx(
@@ -133,15 +231,16 @@ _FILESYSTEMS = (
         ),
         FILESYSTEM,
         refine=_device_from_disk,
+        fields=("device", "function"),
         chosen=(Chosen.COMM,),
     ),
-    Kind(
+    LinePattern(
         "fs_readonly",
         "emounting filesystem read-only",
         rx(rf"EXT[234]-fs \({_DEVICE}\): [Rr]emounting filesystem read-only"),
         FILESYSTEM,
     ),
-    Kind(
+    LinePattern(
         "fs_readonly",
         "forced readonly",
         rx(
@@ -150,7 +249,7 @@ _FILESYSTEMS = (
         ),
         FILESYSTEM,
     ),
-    Kind(
+    LinePattern(
         "fs_error",
         "BTRFS",
         rx(
@@ -160,14 +259,14 @@ _FILESYSTEMS = (
         FILESYSTEM,
         chosen=(Chosen.FILE,),
     ),
-    Kind(
+    LinePattern(
         "fs_error",
         "borting journal",
         rx(rf"Aborting journal on device {_DEVICE}\."),
         FILESYSTEM,
         refine=_without_inode,
     ),
-    Kind(
+    LinePattern(
         "fs_error",
         "JBD2: ",
         rx(
@@ -177,7 +276,7 @@ _FILESYSTEMS = (
         FILESYSTEM,
         refine=_without_inode,
     ),
-    Kind(
+    LinePattern(
         "fs_shutdown",
         "XFS (",
         rx(
@@ -187,16 +286,16 @@ _FILESYSTEMS = (
         ),
         FILESYSTEM,
     ),
-    Kind(
+    LinePattern(
         "fs_error",
         "XFS (",
         rx(
             rf"XFS \({_DEVICE}\): "
-            r"(?P<text>[Mm]etadata (?:I/O error|[Cc]orruption detected).{0,120})"
+            r"(?P<text>[Mm]etadata (?:I/O error|[Cc]orruption detected|CRC error detected).{0,120})"
         ),
         FILESYSTEM,
     ),
-    Kind(
+    LinePattern(
         "md_disk_failure",
         "Disk failure on",
         rx(
@@ -205,33 +304,12 @@ _FILESYSTEMS = (
         ),
         ARRAY,
     ),
-)
-
-_NFS = (
-    Kind(
-        "nfs_not_responding",
-        "not responding",
-        rx(
-            r"nfs: server (?P<server>\S{1,255}) not responding, "
-            r"(?P<state>still trying|timed out)"
-        ),
-        _server,
-        chosen=(Chosen.SERVER,),
-    ),
-    Kind(
-        "nfs_not_responding",
-        "nfs: server",
-        rx(r"nfs: server (?P<server>\S{1,255}) OK\s*$"),
-        _server,
-        role=Role.ENDED,
-        chosen=(Chosen.SERVER,),
-    ),
-    Kind(
-        "nfs_lock_reclaim",
-        "Lock reclaim failed",
-        rx(r"NFS: \w{1,40}: Lock reclaim failed"),
-        lambda _fields: NODE,
+    LinePattern(
+        "md_member_kicked",
+        "kicking non-fresh",
+        rx(r"md: kicking non-fresh (?P<member>[\w!-]{1,32}) from array"),
+        lambda fields: ("physical_disk", whole_disk(fields["member"])),
     ),
 )
 
-STORAGE: tuple[Kind, ...] = (*_NVME, *_BLOCK, *_FILESYSTEMS, *_NFS)
+STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_FILESYSTEMS)

@@ -6,21 +6,24 @@ from dataclasses import dataclass
 
 from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
+from exporter.sources.kernel_log.patterns.kernel import KERNEL
 from exporter.sources.kernel_log.patterns.memory import MEMORY
 from exporter.sources.kernel_log.patterns.network import NETWORK
-from exporter.sources.kernel_log.patterns.nvidia import NVIDIA, SEGFAULT
-from exporter.sources.kernel_log.patterns.pattern import LINE_FEED, Kind, Role
+from exporter.sources.kernel_log.patterns.network_storage import NETWORK_STORAGE
+from exporter.sources.kernel_log.patterns.nvidia import NVIDIA
+from exporter.sources.kernel_log.patterns.pattern import LINE_FEED, LinePattern, Role
 from exporter.sources.kernel_log.patterns.pcie import PCIE
-from exporter.sources.kernel_log.patterns.process import PROCESS_KINDS
+from exporter.sources.kernel_log.patterns.process import PROCESS
 from exporter.sources.kernel_log.patterns.storage import STORAGE
 
-KINDS: tuple[Kind, ...] = (
+LINE_PATTERNS: tuple[LinePattern, ...] = (
     *NVIDIA,
-    SEGFAULT,
-    *PROCESS_KINDS,
+    *PROCESS,
+    *KERNEL,
     *PCIE,
     *MEMORY,
     *STORAGE,
+    *NETWORK_STORAGE,
     *NETWORK,
 )
 """Every row; the first that matches a line wins."""
@@ -38,7 +41,7 @@ PCI_FIELDS = frozenset({"pci", "port"})
 class Match:
     """A line that is known: its row and what it said, addresses and texts made uniform."""
 
-    kind: Kind
+    row: LinePattern
     fields: dict[str, str]
     line: str
 
@@ -46,7 +49,7 @@ class Match:
 class Table:
     """Finds the row of a line; a line without any tag costs one search."""
 
-    def __init__(self, kinds: Iterable[Kind] = KINDS) -> None:
+    def __init__(self, kinds: Iterable[LinePattern] = LINE_PATTERNS) -> None:
         self._rows = tuple(kinds)
         tags = sorted({row.tag.encode() for row in self._rows})
         self.may_match = re.compile(b"|".join(map(re.escape, tags))).search
@@ -64,11 +67,11 @@ class Table:
         for index, line in enumerate(lines):
             is_last = index == len(lines) - 1
             match = self.match(line)
-            if match is not None and (is_last or match.kind.is_head):
+            if match is not None and (is_last or match.row.is_head):
                 yield match
                 yield from self._continuations(match, lines[index + 1 :])
                 return
-            if is_one_print or match is None or match.kind.chosen:
+            if is_one_print or match is None or match.row.chosen:
                 break
             yield match
         match = self.match(LINE_FEED.join(lines[index:])[:MAX_LINE_CHARS])
@@ -78,8 +81,8 @@ class Table:
     def _continuations(self, head: Match, lines: Iterable[str]) -> Iterator[Match]:
         for line in lines:
             match = self.match(line)
-            is_more = match is not None and match.kind.role is Role.MORE
-            if match is not None and is_more and match.kind.name == head.kind.name:
+            is_more = match is not None and match.row.role is Role.CONTINUATION
+            if match is not None and is_more and match.row.kind == head.row.kind:
                 yield match
 
     def match(self, line: str) -> Match | None:
@@ -92,7 +95,7 @@ class Table:
         return None
 
 
-def _fields(row: Kind, found: re.Match[str]) -> dict[str, str]:
+def _fields(row: LinePattern, found: re.Match[str]) -> dict[str, str]:
     fields = {name: value for name, value in found.groupdict().items() if value is not None}
     if row.refine is not None:
         fields = row.refine(fields)

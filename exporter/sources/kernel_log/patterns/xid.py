@@ -45,20 +45,28 @@ _PARTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "NVLink:",
             (
-                r"^NVLink: .{0,60}?on link (?P<link>\d{1,3})"
-                r"\((?P<registers>0x[0-9a-f]{1,8}(?:, ?0x[0-9a-f]{1,8}){6})\)"
+                r"^NVLink: .{0,60}?on link (?P<link>\d{1,3})\("
+                r"(?:(?P<registers>0x[0-9a-f]{1,8}(?:, ?0x[0-9a-f]{1,8}){6})\))?"
             ),
         ),
         (
-            "Link",
+            "atal",
+            # As much of it as is there: the kernel cuts long lines.
             (
-                r"^(?P<unit>[A-Z][A-Z0-9_]{1,40})\s+(?P<severity>Fatal|Nonfatal)\s+XC(?P<xc>\d)"
-                r"\s+i(?P<injected>\d)\s+Link\s+(?P<link>-?\d{1,3})"
-                r"\s+\((?P<info>0x[0-9a-f]{1,8})\s+(?P<status>0x[0-9a-f]{1,8})[^)]{0,200}\)"
+                r"^(?P<unit>[A-Z][A-Z0-9_/]{1,80})\s+(?P<severity>Fatal|Nonfatal)\b"
+                r"(?:\s+XC(?P<xc>\d)(?:\s+i(?P<injected>\d)(?:\s+Link\s+(?P<link>-?\d{1,3})(?=\s)"
+                r"(?:\s+\((?P<info>0x[0-9a-f]{1,8})(?=[\s)])"
+                r"(?:\s+(?P<status>0x[0-9a-f]{1,8})(?=[\s)]))?)?)?)?)?"
             ),
         ),
     )
 )
+
+XID_FIELDS = (
+    *("pci", "gi", "ci", "code", "pid", "name", "text"),
+    *(field for _, part in _PARTS for field in part.groupindex),
+)
+"""The fields that an Xid line may have."""
 
 _RECOVERY = re.compile(
     r"GPU recovery action changed from 0x(?P<old>[0-9a-f]{1,8})(?: \([^)]{0,60}\))?"
@@ -96,4 +104,6 @@ def refine_recovery(fields: dict[str, str]) -> dict[str, str]:
         old, new = int(match["old"], 16), int(match["new"], 16)
         fields["old"], fields["new"] = str(old), str(new)
         fields["action"] = RECOVERY_ACTIONS.get(new, UNKNOWN)
+        if match["new_text"]:
+            fields["action_text"] = match["new_text"]
     return fields

@@ -230,6 +230,40 @@ CASES: tuple[Case, ...] = (
         {"handle": "42"},
         (FM + "failed to find the GPU handle 42 in the multicast team request",),
     ),
+    (
+        "gpu_probe_failed",
+        NODE,
+        {"count": "2"},
+        "NVRM: The NVIDIA probe routine was not called for 2 device(s).",
+    ),
+    ("gpu_probe_failed", NODE, {}, "NVRM: No NVIDIA GPU found."),
+    (
+        "gpu_probe_failed",
+        GPU,
+        {"error": "-1"},
+        "nvidia: probe of 0000:3b:00.0 failed with error -1",
+    ),
+    (
+        "gpu_probe_failed",
+        GPU,
+        {"error": "-22"},
+        "nvidia 0000:3b:00.0: probe with driver nvidia failed with error -22",
+    ),
+    (
+        "gpu_locked",
+        NODE,
+        {"seconds": "7", "index": None},
+        "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7",
+    ),
+    (
+        "gpu_locked",
+        NODE,
+        {"index": "6"},
+        (
+            "NVRM: GPU6 krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout "
+            "Seconds: 7"
+        ),
+    ),
 )
 
 
@@ -242,6 +276,9 @@ def test_a_line_of_the_driver_is_one_event(case: Case) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "nouveau 0000:3b:00.0: probe with driver nouveau failed with error -22",
+        "nvidia-modeset: probe of 0000:3b:00.0 failed with error -1",
+        "NVRM: krcWatchdogInit_IMPL: RC watchdog: initialized",
         "NVRM: The NVIDIA GPU 0000:3b:00.0",
         "NVRM: fallen off the bus and is not responding to commands.",
         "NVRM: GPU Board Serial Number: 1320000000001",

@@ -108,6 +108,51 @@ CASES: tuple[Case, ...] = (
         {"state": "up", "driver": "igb"},
         "igb 0000:01:00.0 eno1: igb: eno1 NIC Link is Up 1000 Mbps Full Duplex",
     ),
+    (
+        "nic_tx_timeout",
+        PORT,
+        {"queue": "3"},
+        NET + "TX timeout on queue: 3, SQ: 0x11ab, CQ: 0x4e5, SQ Cons: 0x1 SQ Prod: 0x9, usecs "
+        "since last trans: 8050000",
+    ),
+    (
+        "mlx5_health",
+        NIC,
+        {"issue": "firmware internal error", "level": "3", "severity": "ERROR"},
+        MLX + "print_health_info:424:(pid 0): Health issue observed, firmware internal error, "
+        "severity(3) ERROR:",
+    ),
+    (
+        "nic_lost",
+        ("network", "enp2s0"),
+        {"pci": "0000:02:00.0", "driver": "igb"},
+        "igb 0000:02:00.0 enp2s0: PCIe link lost",
+    ),
+    (
+        "nic_lost",
+        ("network", "eno1"),
+        {"state": "PCIe link lost"},
+        "igc 0000:0a:00.0 eno1: PCIe link lost, device now detached",
+    ),
+    ("nic_lost", ("network", "0000:03:00.0"), {}, "ixgbe 0000:03:00.0: Adapter removed"),
+    (
+        "nic_hang",
+        ("network", "eth0"),
+        {"unit": "Hardware"},
+        "e1000e 0000:00:19.0 eth0: Detected Hardware Unit Hang:\n  TDH                  <26>",
+    ),
+    (
+        "nic_hang",
+        ("network", "eth1"),
+        {"unit": "Tx"},
+        "ixgbe 0000:03:00.0 eth1: Detected Tx Unit Hang",
+    ),
+    (
+        "nic_firmware_error",
+        NIC,
+        {"status": "0x8000", "driver": "bnxt_en"},
+        "bnxt_en 0000:5c:00.0: Firmware not responding, status: 0x8000",
+    ),
 )
 
 
@@ -120,6 +165,9 @@ def test_a_network_error_is_one_event(case: Case) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "igb 0000:02:00.0 enp2s0: PCIe link width is x4",
+        "bnxt_en 0000:5c:00.0: Firmware heartbeat stalled",
+        "ixgbe 0000:03:00.0: Adapter removed by request of nobody",
         MLX + "firmware version: 28.39.1002",
         MLX + "print_health_info:500:(pid 0): synd 0x1: firmware internal error",
         MLX + "wait_func_handle_exec_timeout:1062:(pid 7): cmd[0]: CREATE_CQ(0x400) recovered",

@@ -156,6 +156,48 @@ CASES: tuple[Case, ...] = (
         {"old": "D3"},
         ("nvidia-gpu 0000:3b:00.3: Refused to change power state, currently in D3",),
     ),
+    (
+        "pcie_power_fault",
+        PORT,
+        {"slot": "3"},
+        "pcieport 0000:3a:00.0: pciehp: Slot(3): Power fault",
+    ),
+    (
+        "iommu_fault",
+        DEVICE,
+        {"address": "0x7f2a10000000", "flags": "0x0020", "domain": "0x0011"},
+        (
+            "nvidia 0000:3b:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0011 "
+            "address=0x7f2a10000000 flags=0x0020]"
+        ),
+    ),
+    (
+        "iommu_fault",
+        DEVICE,
+        {"pci": "0000:3b:00.0", "flags": "0x0050"},
+        (
+            "AMD-Vi: Event logged [IO_PAGE_FAULT device=3b:00.0 domain=0x000a "
+            "address=0x00000000fdf80000 flags=0x0050]"
+        ),
+    ),
+    (
+        "iommu_fault",
+        DEVICE,
+        {"operation": "DMA Write", "address": "0xbf000000", "reason": "0x05"},
+        (
+            "DMAR: [DMA Write NO_PASID] Request device [3b:00.0] fault addr 0xbf000000 "
+            "[fault reason 0x05] PTE Write access is not set"
+        ),
+    ),
+    (
+        "iommu_fault",
+        DEVICE,
+        {"operation": "DMA Read", "address": "9c000000", "reason": "06"},
+        (
+            "DMAR: [DMA Read] Request device [0x3b:0x00.0] PASID ffffffff fault addr 9c000000 "
+            "[fault reason 06] PTE Read access is not set"
+        ),
+    ),
 )
 
 
@@ -168,6 +210,10 @@ def test_a_message_of_the_pcie_core_is_one_event(case: Case) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "DMAR: DRHD: handling fault status reg 3",
+        "AMD-Vi: Interrupt remapping enabled",
+        "AMD-Vi: Event logged [COMMAND_HARDWARE_ERROR address=0x0000000000000000 flags=0x0000]",
+        "pcieport 0000:3a:00.0: pciehp: Slot(3): Attention button pressed",
         "pcieport 0000:3a:00.0: AER: enabled with IRQ 124",
         "pcieport 0000:3a:00.0: AER: device recovery successful",
         "pcieport 0000:3a:00.0: AER: can't find device of ID00e0",

@@ -227,6 +227,48 @@ CASES: tuple[Case, ...] = (
         {"name": "a[b]: c", "library": None},
         ("a[b]: c[7]: segfault at 0 ip 0000000000000000 sp 00007ffd1c0e9a10 error 14",),
     ),
+    (
+        "process_trap",
+        ("process", "4711"),
+        {"name": "trainer", "trap": "general protection fault", "library": "libtorch_cuda.so"},
+        (
+            "traps: trainer[4711] general protection fault ip:7f12aa0b3c21 sp:7ffd1c0e9a10 "
+            "error:0 in libtorch_cuda.so[7f12a9e00000+8a00000]"
+        ),
+    ),
+    (
+        "process_trap",
+        ("process", "7"),
+        {"trap": "invalid opcode", "library": None},
+        "traps: a[7] trap invalid opcode ip:55ed sp:7ffd error:0",
+    ),
+    (
+        "bad_page",
+        NODE,
+        {"what": "state", "pfn": "12f345", "name": "trainer"},
+        "BUG: Bad page state in process trainer  pfn:12f345",
+    ),
+    (
+        "clocksource_unstable",
+        NODE,
+        {"clocksource": "tsc", "cpu": "17"},
+        (
+            "clocksource: timekeeping watchdog on CPU17: Marking clocksource 'tsc' as unstable "
+            "because the skew is too large:"
+        ),
+    ),
+    (
+        "conntrack_full",
+        NODE,
+        {"netns": None},
+        "nf_conntrack: nf_conntrack: table full, dropping packet",
+    ),
+    (
+        "conntrack_full",
+        NODE,
+        {"netns": "4026531840"},
+        "nf_conntrack: nf_conntrack: table full in netns 4026531840, dropping packet",
+    ),
 )
 
 
@@ -239,6 +281,9 @@ def test_trouble_of_a_process_or_the_kernel_is_one_event(case: Case) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "traps: trainer[4711] general protection fault ip:7f12 sp:7ffd error:0 in a[1+1] b",
+        "clocksource: Switched to clocksource hpet",
+        "tsc: Marking TSC unstable due to TSCs unsynchronized",
         "OOM killer enabled.",
         "OOM killer disabled.",
         "oom_reaper: reaped process 4711 (trainer), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
@@ -249,7 +294,6 @@ def test_trouble_of_a_process_or_the_kernel_is_one_event(case: Case) -> None:
         "rcu: \trcu_sched kthread timer wakeup didn't happen for 14999 jiffies!",
         "rcu: Hierarchical RCU implementation.",
         "---[ end Kernel panic - not syncing: Fatal hardware error! ]---",
-        "traps: python3[4711] general protection fault ip:7f sp:7ffd error:0 in libc.so.6[7f+1c]",
         "CPU9: Core power limit notification (total events = 1)",
         '"echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.',
         "task:cache_mgr_event state:D stack:    0 pid:620917 ppid:620571 flags:0x00000002",

@@ -204,6 +204,96 @@ CASES: tuple[Case, ...] = (
         {},
         "NFS: __nfs4_reclaim_open_state: Lock reclaim failed!",
     ),
+    ("nvme_reset_failed", DISK, {"error": "-4"}, "nvme nvme1: Identify Controller failed (-4)"),
+    (
+        "nvme_pci_error",
+        DISK,
+        {"state": "frozen", "stage": "reset controller"},
+        "nvme nvme1: frozen state error detected, reset controller",
+    ),
+    (
+        "nvme_io_error",
+        NAMESPACE,
+        {"command": "Read", "lba": "1008", "sct": "0x2", "sc": "0x81"},
+        "nvme1n1: Read(0x2) @ LBA 1008, 8 blocks, Unrecovered Read Error (sct 0x2 / sc 0x81) MORE",
+    ),
+    (
+        "disk_offline",
+        ("node", ""),
+        {"scsi": "2:0:1:0", "device": None},
+        "sd 2:0:1:0: rejecting I/O to offline device",
+    ),
+    (
+        "disk_offline",
+        ("physical_disk", "sdb"),
+        {"scsi": "2:0:1:0"},
+        "sd 2:0:1:0: [sdb] Device offlined - not ready after error recovery",
+    ),
+    (
+        "ata_error",
+        ("node", ""),
+        {
+            "port": "3",
+            "state": "frozen",
+            "command": "READ FPDMA QUEUED",
+            "reset": "hard",
+            "emask": "0x0",
+        },
+        (
+            "ata3.00: exception Emask 0x0 SAct 0x4 SErr 0x0 action 0x6 frozen",
+            "ata3.00: failed command: READ FPDMA QUEUED",
+            "ata3.00: status: { DRDY }",
+            "ata3: hard resetting link",
+        ),
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:18:00.0"),
+        {"code": "0x10000"},
+        (
+            "megaraid_sas 0000:18:00.0: FW in FAULT state Fault code:0x10000 subcode:0x0 "
+            "func:megasas_wait_for_outstanding_fusion"
+        ),
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:18:00.0"),
+        {"code": None},
+        "megaraid_sas 0000:18:00.0: Found FW in FAULT state, will reset adapter scsi0",
+    ),
+    (
+        "storage_controller_fault",
+        ("node", ""),
+        {"controller": "mpt3sas_cm0", "code": "0x5862"},
+        "mpt3sas_cm0: fault_state(0x5862)!",
+    ),
+    (
+        "storage_controller_fault",
+        ("node", ""),
+        {"text": "SAS host is non-operational"},
+        "mpt3sas_cm0: SAS host is non-operational !!!!",
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:18:00.0"),
+        {"ended": "yes"},
+        "megaraid_sas 0000:18:00.0: Reset successful for scsi0.",
+    ),
+    (
+        "fs_error",
+        ("logical_disk", "nvme2n1"),
+        {},
+        (
+            "XFS (nvme2n1): Metadata CRC error detected at xfs_agf_read_verify+0xd2/0x100 [xfs], "
+            "xfs_agf block 0x1"
+        ),
+    ),
+    (
+        "md_member_kicked",
+        ("physical_disk", "sdb"),
+        {"member": "sdb1"},
+        "md: kicking non-fresh sdb1 from array!",
+    ),
 )
 
 
@@ -216,6 +306,13 @@ def test_a_storage_error_is_one_event(case: Case) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "nvme0: Identify(0x6), Invalid Field in Command (sct 0x0 / sc 0x2) MORE DNR",
+        "sd 2:0:1:0: [sdb] Synchronizing SCSI cache",
+        "ata3: hard resetting link",
+        "ata3: SATA link up 6.0 Gbps (SStatus 133 SControl 300)",
+        "megaraid_sas 0000:18:00.0: FW now in Ready state",
+        "mpt3sas_cm0: IOC Number : 0",
+        "md: kicked by nobody",
         "nvme nvme0: 63/0/0 default/read/poll queues",
         "nvme nvme0: Shutdown timeout set to 10 seconds",
         "nvme nvme0: pci function 0000:01:00.0",

@@ -127,6 +127,37 @@ XIDS: tuple[tuple[str, tuple[str, str], dict[str, str | None]], ...] = (
         {"function": "10 (FREE)", "seconds": None},
     ),
     ("NVRM: Xid (PCI:00000000:3B:00.0): 48", GPU, {"code": "48", "text": None}),
+    (
+        HEAD + "148, TLW_RX/TLW_RX_PIPE0 Fatal   XC0 i0 Link 07 (0x00400011 0x00000000 0x00000000 "
+        "0x00000000 0x00000000 0x00000000)",
+        ("nvlink", "0000:3b:00.0/7"),
+        {"unit": "TLW_RX/TLW_RX_PIPE0", "severity": "Fatal", "link": "07", "info": "0x00400011"},
+    ),
+    (
+        HEAD + "149, NETIR_LINK_DOWN  Fatal   XC0 i0 Link 00 (0x00400011 0x00000002 0x000",
+        ("nvlink", "0000:3b:00.0/0"),
+        {"link": "00", "info": "0x00400011", "status": "0x00000002"},
+    ),
+    (
+        HEAD + "149, NETIR_LINK_DOWN  Fatal   XC0 i0 Link 17 (0x0040",
+        ("nvlink", "0000:3b:00.0/17"),
+        {"severity": "Fatal", "link": "17", "info": None},
+    ),
+    (
+        HEAD + "149, NETIR_LINK_DOWN  Fatal   XC0 i0 Link 1",
+        GPU,
+        {"severity": "Fatal", "link": None, "unit": "NETIR_LINK_DOWN"},
+    ),
+    (
+        HEAD + "74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 6(0x200",
+        ("nvlink", "0000:3b:00.0/6"),
+        {"link": "6", "registers": None},
+    ),
+    (
+        HEAD + "45, pid=4711, name=trainer, Ch 00000009 caused by previous Xid 145",
+        GPU,
+        {"code": "45", "cause": "145", "channel": "00000009"},
+    ),
     (HEAD + "4242, pid=1, name=a: b, c's, a new thing", GPU, {"code": "4242", "pid": "1"}),
 )
 
@@ -166,6 +197,7 @@ def test_xid_154_says_what_the_driver_wants(line: str, action: str, old: str, ne
         "old": old,
         "new": new,
     }
+    assert f"({event.fields['action_text']})" == line.partition(" to ")[2].partition(" ")[2]
 
 
 @pytest.mark.parametrize(
