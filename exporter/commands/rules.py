@@ -12,12 +12,12 @@ from exporter.commands.invocation import Invocation
 from exporter.commands.kernel_lines import KernelLines
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine, rule_book
-from exporter.faults.entities.entity import Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.replay.recording import START_WALL, BadRecording, Reader
 from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.values import Scene
 from exporter.model.verdict import Conclusions, Fault, Subject
 
 EXIT_MISTAKES = 2

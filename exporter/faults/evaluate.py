@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
 from exporter.faults.entities.aliases import Naming
-from exporter.faults.entities.entity import Entity, Scene
 from exporter.faults.evidence import describe, first_moment, related_of
 from exporter.faults.expr.compile import EvalContext
-from exporter.faults.expr.syntax import Value
 from exporter.faults.observation import Observer, View
 from exporter.faults.report import ReportBuilder
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
+from exporter.faults.values import Entity, KindTraits, Scene, Value
 from exporter.model.verdict import Conclusions, Key
 
 MAX_ALERTS = 5_000
@@ -22,15 +21,6 @@ MAX_OF_ONE_RULE = 200
 """Components one rule may find something about at a time: a flood must not cost the others."""
 
 log = logging.getLogger("exporter.faults")
-
-
-@dataclass(frozen=True, slots=True)
-class KindTraits:
-    """What must be known of kinds: label types, related ones, and whose faults end with them."""
-
-    hw_types: Mapping[str, str]
-    related: Mapping[str, Mapping[str, str]]
-    ending: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

@@ -4,19 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
-from exporter.faults.entities.entity import Entity
+from exporter.faults.events.query import Events
 from exporter.faults.events.store import number_of
 from exporter.faults.expr.compile import EvalContext
-from exporter.faults.expr.syntax import (
-    Compare,
-    Events,
-    Literal,
-    Name,
-    Value,
-)
+from exporter.faults.expr.syntax import Compare, Literal, Name
 from exporter.faults.observation import View
 from exporter.faults.rules.rule import Condition, Leaf, Rule
 from exporter.faults.rules.templates import EVENT, NAME
+from exporter.faults.values import Entity, Value
 from exporter.model.event import Event
 from exporter.model.verdict import Evidence
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from exporter.faults.entities.aliases import NODE_KIND, Naming
-from exporter.faults.entities.entity import Address, Entity, Scene
 from exporter.faults.entities.graph import LIVING, Graph
 from exporter.faults.entities.name_edges import links_by_name
 from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, owners, waits
 from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, heard_from
+from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.events.store import EventMemory
-from exporter.faults.expr.syntax import MAX_WINDOW_SECS, Events, Name
+from exporter.faults.expr.syntax import Name
 from exporter.faults.rules.rule import Rule
 from exporter.faults.timeseries import History
+from exporter.faults.values import Address, Entity, Scene
 from exporter.model.disk import whole_disk
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key

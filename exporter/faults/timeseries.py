@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable
 
-from exporter.faults.expr.syntax import Value
+from exporter.faults.values import Value
 from exporter.model.verdict import Key
 
 BUCKETS = 30

@@ -46,7 +46,7 @@ def why_page(document: dict[str, Any]) -> Html:
     ]
     causes = [_cause(row) for row in document["causes"]]
     nothing = "No active fault explains it: nothing that was evaluated is broken."
-    well = len(document["healthy"])
+    well = sum(document["healthy_counts"].values())
     sections = [
         [tag("p", sentence) for sentence in waits],
         tag("ol", causes, class_="causes") if causes else tag("p", nothing, class_="card"),

@@ -3,11 +3,18 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporter.faults.entities.entity import Address, Entity, Scene
-from exporter.faults.entities.vocabulary import FieldType, Vocabulary
-from exporter.faults.evaluate import Evaluator, KindTraits
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.evaluate import Evaluator
 from exporter.faults.rules.loader import RuleBook, load_rules
+from exporter.faults.values import (
+    Address,
+    Entity,
+    FieldType,
+    KindTraits,
+    Scene,
+    Type,
+    Value,
+    Vocabulary,
+)
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Conclusions, Edge, Fault, Key
 

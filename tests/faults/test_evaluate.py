@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.entities.entity import Entity
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.expr.syntax import Value
+from exporter.faults.values import Entity, Value
 from exporter.model.verdict import Conclusions, Edge, FaultState
 from tests.faults.scenes import (
     WALL,

@@ -10,13 +10,13 @@ import pytest
 
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.engine import rule_book
-from exporter.faults.entities.entity import Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
+from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions
 from tests.faults.gpu_rule_cases import CASES, GPU_PCI, Case, Rise
 from tests.faults.rules.trials import repaired

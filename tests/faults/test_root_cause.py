@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.entities.entity import Entity
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.persistence import Kept, decode, to_text
+from exporter.faults.values import Entity
 from exporter.model.event import Event
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.entity import Address, Entity
+from exporter.faults.values import Address, Entity
 from exporter.model.verdict import Key
 
 MAX_NAMES = 20_000

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from exporter.faults.entities.entity import NO_FIELDS, Entity, FieldsOf, Getter
-from exporter.faults.entities.kind import Kind, getters_of
-from exporter.faults.entities.vocabulary import FieldType, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
+from exporter.faults.values import NO_FIELDS, Entity, FieldType, Type, Value
 from exporter.model.filesystem import Filesystems
 from exporter.model.memory_errors import Dimm, MemoryErrors
 from exporter.model.node import Cpu

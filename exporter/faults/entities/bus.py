@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from exporter.faults.entities.entity import Address, Entity, FieldsOf
-from exporter.faults.entities.kind import Kind, getters_of
-from exporter.faults.entities.vocabulary import FieldType, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.gpu import Gpus
 from exporter.model.infiniband import Infiniband, InfinibandPort
 from exporter.model.network import Network

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.entity import Address, Entity, FieldsOf
 from exporter.faults.entities.gpu_fields import DERIVED, derived
-from exporter.faults.entities.kind import Kind, getters_of
-from exporter.faults.entities.vocabulary import FieldType, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.gpu import Gpu, Gpus, GpuState
 from exporter.model.pci import pci_address
 from exporter.model.snapshot import Snapshot

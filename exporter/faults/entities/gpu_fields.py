@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from exporter.faults.expr.syntax import Value
+from exporter.faults.values import Value
 from exporter.model.gpu import Gpu, GpuState
 from exporter.model.workload import Workloads
 

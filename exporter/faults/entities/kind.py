@@ -1,16 +1,21 @@
 """What a row in the list of kinds says: how entities of one sort are found in a snapshot."""
 
+import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Mapping
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from exporter.faults.entities.entity import Entity, Getter
-from exporter.faults.entities.vocabulary import FieldType, Names, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.values import Entity, FieldType, Names, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge
+
+Getter: TypeAlias = Callable[[object], Value]
 
 
 def no_edges(_: Snapshot) -> Iterable[Edge]:
@@ -59,3 +64,91 @@ def _getter(name: str) -> Getter:
 def prefixed(prefix: str, names: Mapping[str, FieldType]) -> dict[str, FieldType]:
     """The same fields with something in front of their names."""
     return {f"{prefix}{name}": found for name, found in names.items()}
+
+
+class FieldsOf:
+    """Fields read from a model value when they are asked for."""
+
+    __slots__ = ("_getters", "_value")
+
+    def __init__(self, value: object, getters: Mapping[str, Getter]) -> None:
+        self._value = value
+        self._getters = getters
+
+    def get(self, name: str, /) -> Value:
+        """The value of the field, or None when it was not said."""
+        getter = self._getters.get(name)
+        if getter is not None:
+            return getter(self._value)
+        field_name, wanted = labels_of(name)
+        rows = getattr(self._value, field_name, None) if wanted else None
+        return of_labels(rows, wanted) if isinstance(rows, tuple) else None
+
+
+@lru_cache(maxsize=512)
+def labels_of(name: str) -> tuple[str, tuple[str, ...]]:
+    """The field and the labels of `field[a,b]`; a plain field has none."""
+    field_name, bracket, label = name.partition("[")
+    return field_name, tuple(label[:-1].split(",")) if bracket else ()
+
+
+def of_labels(rows: Iterable[tuple[str | float, ...]], wanted: tuple[str, ...]) -> Value:
+    """The value beside these labels among rows of labels and a value."""
+    for row in rows:
+        if row[:-1] == wanted:
+            return row[-1]
+    return None
+
+
+_PLAIN: Mapping[object, Type] = {
+    int: Type.NUMBER,
+    float: Type.NUMBER,
+    bool: Type.TRUTH,
+    str: Type.TEXT,
+}
+
+
+def names_of(kind: type) -> dict[str, FieldType]:
+    """The fields and properties of a model class that rules can read, with their types."""
+    found = dict(_fields(kind))
+    for name, member in vars(kind).items():
+        if isinstance(member, property) and member.fget is not None and not name.startswith("_"):
+            meant = _field_type(typing.get_type_hints(member.fget).get("return"))
+            if meant is not None:
+                found[name] = meant
+    return found
+
+
+def _fields(kind: type) -> Iterator[tuple[str, FieldType]]:
+    hints = typing.get_type_hints(kind)
+    for item in dataclasses.fields(kind):
+        meant = _field_type(hints[item.name])
+        if meant is not None:
+            yield item.name, meant
+
+
+def _field_type(hint: Any) -> FieldType | None:  # noqa: ANN401 - an annotation is of any type
+    """What a field with this annotation holds; None for what rules cannot read."""
+    if _is_labeled(hint):
+        return FieldType(Type.NUMBER, is_labeled=True)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        parts = [_field_type(part) for part in typing.get_args(hint) if part is not type(None)]
+        return _widest([part for part in parts if part is not None], len(parts))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return FieldType(Type.TEXT)
+    plain = _PLAIN.get(hint)
+    return None if plain is None else FieldType(plain)
+
+
+def _is_labeled(hint: Any) -> bool:  # noqa: ANN401 - an annotation is of any type
+    """Whether it is a tuple of rows, each of some labels and a number."""
+    rows = typing.get_args(hint) if typing.get_origin(hint) is tuple else ()
+    if len(rows) != 2 or rows[1] is not Ellipsis:  # noqa: PLR2004 - tuple[row, ...]
+        return False
+    row = typing.get_args(rows[0]) if typing.get_origin(rows[0]) is tuple else ()
+    return len(row) > 1 and set(row[:-1]) == {str} and row[-1] in (float, int)
+
+
+def _widest(parts: list[FieldType], count: int) -> FieldType | None:
+    """The one type all parts of a union agree on."""
+    return parts[0] if parts and len(parts) == count and len(set(parts)) == 1 else None

@@ -15,16 +15,14 @@ from exporter.faults.entities.board import (
     TEMPERATURE,
 )
 from exporter.faults.entities.bus import IB_PORT, PCIE
-from exporter.faults.entities.entity import Address, Scene
 from exporter.faults.entities.gpu import GPU, NVLINK
 from exporter.faults.entities.kind import Kind
 from exporter.faults.entities.network import NIC
 from exporter.faults.entities.node import NODE, SOURCE
 from exporter.faults.entities.storage import DISK, FILESYSTEM
-from exporter.faults.entities.vocabulary import Vocabulary
 from exporter.faults.entities.workload import PROCESS, WORKLOAD
-from exporter.faults.evaluate import KindTraits
 from exporter.faults.events.event_kinds import EVENT_WORDS
+from exporter.faults.values import Address, KindTraits, Scene, Vocabulary
 from exporter.model.event import Event
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot

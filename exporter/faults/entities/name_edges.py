@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from exporter.faults.entities.entity import Entity
+from exporter.faults.values import Entity
 from exporter.model.disk import whole_disk
 from exporter.model.verdict import Edge, Key
 

@@ -5,9 +5,8 @@ An InfiniBand adapter without an interface is one by the name of its device.
 
 from collections.abc import Iterable
 
-from exporter.faults.entities.entity import NO_FIELDS, Address, Entity, FieldsOf
-from exporter.faults.entities.kind import Kind, getters_of
-from exporter.faults.entities.vocabulary import names_of
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.values import NO_FIELDS, Address, Entity
 from exporter.model.infiniband import Infiniband
 from exporter.model.network import Interface, Network
 from exporter.model.pci import pci_address

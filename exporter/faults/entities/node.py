@@ -2,10 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.entity import Entity, FieldsOf, Getter, labels_of, of_labels
-from exporter.faults.entities.kind import Kind, getters_of, prefixed
-from exporter.faults.entities.vocabulary import FieldType, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.entities.kind import (
+    FieldsOf,
+    Getter,
+    Kind,
+    getters_of,
+    labels_of,
+    names_of,
+    of_labels,
+    prefixed,
+)
+from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.clock import Clock
 from exporter.model.disk import Disks
 from exporter.model.gpu import Gpus

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from exporter.faults.entities.kind import getters_of
-from exporter.faults.entities.vocabulary import FieldType, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.entities.kind import getters_of, names_of
+from exporter.faults.values import FieldType, Type, Value
 from exporter.model.nvme import NvmeControllers, NvmeHealth, NvmeHealths
 from exporter.model.sensors import Sensors
 from exporter.model.snapshot import Snapshot

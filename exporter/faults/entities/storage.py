@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.entity import Address, Entity, FieldsOf
-from exporter.faults.entities.kind import Kind, getters_of
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.nvme_fields import NVME_NAMES, nvme_fields
-from exporter.faults.entities.vocabulary import names_of
-from exporter.faults.expr.syntax import Value
+from exporter.faults.values import Address, Entity, Value
 from exporter.model.disk import Disk, Disks, whole_disk
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.nvme import NvmeControllers

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from exporter.faults.entities.entity import Entity
+from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventMemory
-from exporter.faults.expr.syntax import Events
 from exporter.faults.timeseries import History
+from exporter.faults.values import Entity
 from exporter.model.verdict import Edge, Key
 
 WINDOW_SECS = 60.0

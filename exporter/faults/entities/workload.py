@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 
-from exporter.faults.entities.entity import Address, Entity, FieldsOf
-from exporter.faults.entities.kind import Kind, getters_of
-from exporter.faults.entities.vocabulary import FieldType, names_of
-from exporter.faults.expr.syntax import Type, Value
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge
 from exporter.model.workload import GpuClient, Workload, Workloads, WorkloadUse

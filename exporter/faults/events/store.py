@@ -4,8 +4,8 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from exporter.faults.entities.entity import Address
-from exporter.faults.expr.syntax import MAX_WINDOW_SECS, Events
+from exporter.faults.events.query import MAX_WINDOW_SECS, Events
+from exporter.faults.values import Address
 from exporter.model.event import Event
 
 MAX_PER_CODE = 64

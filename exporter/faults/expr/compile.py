@@ -9,22 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from exporter.faults.entities.entity import Entity
+from exporter.faults.events.query import Events
 from exporter.faults.events.store import number_of
 from exporter.faults.expr.syntax import (
     Arithmetic,
     Compare,
-    Events,
     Junction,
     Known,
     Literal,
     Name,
     Node,
     Not,
-    Value,
     Window,
 )
 from exporter.faults.timeseries import History, Series
+from exporter.faults.values import Entity, Value
 from exporter.model.event import Event
 
 COUNTING = ("increase", "changes")

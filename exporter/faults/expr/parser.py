@@ -9,14 +9,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from exporter.durations import ALLOWED, parse_duration
+from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.expr.syntax import (
     MAX_COST,
     MAX_DEPTH,
     MAX_LENGTH,
-    MAX_WINDOW_SECS,
     Arithmetic,
     Compare,
-    Events,
     ExpressionError,
     Junction,
     Known,

@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TypeAlias
+
+from exporter.faults.events.query import Events
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24
 MAX_COST = 400
 """Nodes of one expression; a window counts five, a look at the events ten."""
-
-MAX_WINDOW_SECS = 86_400.0
-
-Value: TypeAlias = float | bool | str | None
-"""What a part of an expression says; None is unknown."""
 
 
 class ExpressionError(Exception):
@@ -23,14 +19,6 @@ class ExpressionError(Exception):
         super().__init__(sentence)
         self.position = position
         self.sentence = sentence
-
-
-class Type(Enum):
-    """What kind of value a part of an expression has."""
-
-    NUMBER = "a number"
-    TRUTH = "a condition"
-    TEXT = "a text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +102,6 @@ class Window:
     name: Name
     secs: float
     position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """How many events of this type or kind the entity had in the last seconds.
-
-    `filters` are fields of the event with the texts that are let through. With `alike` only the
-    largest number of them counts that are equal in these fields; with `differ` not the events are
-    counted, but how many different values they have in these. Only events after the last one of a
-    kind in `until` count.
-    """
-
-    what: str
-    filters: tuple[tuple[str, tuple[str, ...]], ...]
-    within_secs: float
-    position: int
-    alike: tuple[str, ...] = ()
-    differ: tuple[str, ...] = ()
-    until: tuple[str, ...] = ()
 
 
 Node: TypeAlias = Literal | Name | Not | Junction | Compare | Arithmetic | Known | Window | Events

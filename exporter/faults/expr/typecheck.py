@@ -1,10 +1,9 @@
 """Whether an expression makes sense: the names exist, and like is set beside like."""
 
-from exporter.faults.entities.vocabulary import FieldType, Vocabulary, did_you_mean
+from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import (
     Arithmetic,
     Compare,
-    Events,
     ExpressionError,
     Junction,
     Known,
@@ -12,9 +11,9 @@ from exporter.faults.expr.syntax import (
     Name,
     Node,
     Not,
-    Type,
     Window,
 )
+from exporter.faults.values import FieldType, Type, Vocabulary, did_you_mean
 
 EQUALITIES = ("==", "!=")
 

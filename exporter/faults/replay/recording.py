@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from exporter.faults.entities.entity import Address, Entity, Scene
-from exporter.faults.entities.vocabulary import Vocabulary, did_you_mean
+from exporter.faults.values import Address, Entity, Scene, Vocabulary, did_you_mean
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Edge, Key
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from exporter.faults.entities.vocabulary import did_you_mean
 from exporter.faults.replay.recording import START_BOOTTIME, START_WALL, BadRecording, EventsOfLine
 from exporter.faults.replay.values import Decoder
+from exporter.faults.values import did_you_mean
 from exporter.model import (
     clock,
     disk,

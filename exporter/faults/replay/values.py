@@ -9,7 +9,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, cast
 
-from exporter.faults.entities.vocabulary import did_you_mean
+from exporter.faults.values import did_you_mean
 
 MOMENTS = ("expires", "dynamic_expires")
 

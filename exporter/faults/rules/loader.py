@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.faults.entities.vocabulary import Vocabulary
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
+from exporter.faults.values import Vocabulary
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.toml import tomllib
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exporter.durations import show_duration
-from exporter.faults.entities.vocabulary import Vocabulary
 from exporter.faults.events.event_kinds import heard_from
 from exporter.faults.rules.rule import Rule
+from exporter.faults.values import Vocabulary
 
 _INTRODUCTION = """\
 # Fault rules

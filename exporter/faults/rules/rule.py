@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, EvalContext, compile_expr
 from exporter.faults.expr.syntax import (
     Compare,
-    Events,
     Junction,
     Known,
     Literal,

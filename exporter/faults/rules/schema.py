@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 from exporter.durations import ALLOWED, parse_duration
 from exporter.faults.catalogue import shipped_actions
 from exporter.faults.entities.graph import RELATIONS
-from exporter.faults.entities.vocabulary import Vocabulary, did_you_mean
 from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import ExpressionError, counted_until
 from exporter.faults.expr.typecheck import check_condition
 from exporter.faults.rules.rule import LAYERS, Condition, Explanation, Rule
 from exporter.faults.rules.templates import Template, parse_template
+from exporter.faults.values import Vocabulary, did_you_mean
 from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY, STATUSES
 
 REQUIRED = ("id", "entity", "when", "severity", "summary", "action")

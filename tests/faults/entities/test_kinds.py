@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from exporter.faults.entities.entity import Entity, Scene
 from exporter.faults.entities.kinds import scene_of
-from exporter.faults.expr.syntax import Value
+from exporter.faults.values import Entity, Scene, Value
 from exporter.model.disk import Disk, Disks
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.faults.entities.entity import Entity
+from exporter.faults.values import Entity
 from tests.faults.scenes import active, event, fault, judge, rule, scene, thing
 
 BROKEN = rule("broken", "disk", "events(io_error, within=1h) > 0")

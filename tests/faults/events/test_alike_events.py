@@ -2,9 +2,10 @@
 
 import pytest
 
+from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventMemory, number_of
 from exporter.faults.expr.parser import parse_expression
-from exporter.faults.expr.syntax import Compare, Events, ExpressionError
+from exporter.faults.expr.syntax import Compare, ExpressionError
 from tests.faults.scenes import event
 
 ABOUT = ("gpu", "u0")

@@ -8,10 +8,11 @@ import pytest
 from exporter.faults.entities.aliases import Naming
 from exporter.faults.expr.compile import EvalContext, compile_expr
 from exporter.faults.expr.parser import parse_expression
-from exporter.faults.expr.syntax import MAX_LENGTH, ExpressionError, Value
+from exporter.faults.expr.syntax import MAX_LENGTH, ExpressionError
 from exporter.faults.expr.typecheck import check_condition, type_of
 from exporter.faults.observation import Observer
 from exporter.faults.timeseries import History
+from exporter.faults.values import Value
 from tests.faults.scenes import VOCABULARY, gpu, scene, thing, xid
 
 HEARD = frozenset({"kernel_log"})

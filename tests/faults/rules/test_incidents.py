@@ -3,9 +3,9 @@
 import pytest
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities.entity import Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
+from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.rules.board_table import NODE_OOM, POD_OOM
 from tests.faults.rules.bus_table import CARD, CORRECTED, FATAL, PORT

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities.entity import Address, Entity, Scene
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.gpu_jobs import GpuJobs
-from exporter.faults.expr.syntax import Events, Value, Window, walk
+from exporter.faults.events.query import Events
+from exporter.faults.expr.syntax import Window, walk
 from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
 from exporter.faults.rules.rule import Rule
+from exporter.faults.values import Address, Entity, Scene, Value
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Conclusions, FaultState
 

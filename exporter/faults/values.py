@@ -1,14 +1,57 @@
-"""What rules speak about: entities with named fields, how they hang together, what happened."""
+"""What everything in here speaks of: values with three truths, components, scenes, vocabulary."""
 
-from collections.abc import Callable, Iterable, Mapping
+import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from enum import Enum
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
-from exporter.faults.expr.syntax import Value
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
+
+Value: TypeAlias = float | bool | str | None
+"""What a part of an expression says; None is unknown."""
+
+
+class Type(Enum):
+    """What kind of value a part of an expression has."""
+
+    NUMBER = "a number"
+    TRUTH = "a condition"
+    TEXT = "a text"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """What a field holds; `is_labeled` means one value per label, as in `clock[sm]`."""
+
+    type: Type
+    is_labeled: bool = False
+
+
+Names = Mapping[str, FieldType]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """All words by kind of entity; `related` leads from a word in front of the dot to a kind."""
+
+    names: Mapping[str, Names]
+    related: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    event_words: frozenset[str] = frozenset()
+
+
+def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
+    """The known words for an error message, the close ones first."""
+    import difflib  # noqa: PLC0415 - only for a mistake
+
+    words = sorted(known)
+    close = difflib.get_close_matches(word, words, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"there are {', '.join(words[:60])}" if words else "there are none"
+
 
 Address: TypeAlias = tuple[str, str]
 """What events call an entity: a type in the words of the faults page, and an id."""
@@ -62,38 +105,10 @@ class Scene:
     names: tuple[tuple[Address, Key], ...] = ()  # what events call things, beside their own names
 
 
-Getter: TypeAlias = Callable[[object], Value]
+@dataclass(frozen=True, slots=True)
+class KindTraits:
+    """What must be known of kinds: label types, related ones, and whose faults end with them."""
 
-
-class FieldsOf:
-    """Fields read from a model value when they are asked for."""
-
-    __slots__ = ("_getters", "_value")
-
-    def __init__(self, value: object, getters: Mapping[str, Getter]) -> None:
-        self._value = value
-        self._getters = getters
-
-    def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said."""
-        getter = self._getters.get(name)
-        if getter is not None:
-            return getter(self._value)
-        field_name, wanted = labels_of(name)
-        rows = getattr(self._value, field_name, None) if wanted else None
-        return of_labels(rows, wanted) if isinstance(rows, tuple) else None
-
-
-@lru_cache(maxsize=512)
-def labels_of(name: str) -> tuple[str, tuple[str, ...]]:
-    """The field and the labels of `field[a,b]`; a plain field has none."""
-    field_name, bracket, label = name.partition("[")
-    return field_name, tuple(label[:-1].split(",")) if bracket else ()
-
-
-def of_labels(rows: Iterable[tuple[str | float, ...]], wanted: tuple[str, ...]) -> Value:
-    """The value beside these labels among rows of labels and a value."""
-    for row in rows:
-        if row[:-1] == wanted:
-            return row[-1]
-    return None
+    hw_types: Mapping[str, str]
+    related: Mapping[str, Mapping[str, str]]
+    ending: frozenset[str] = frozenset()

@@ -1,0 +1,24 @@
+"""Which events a rule asks for."""
+
+from dataclasses import dataclass
+
+MAX_WINDOW_SECS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """How many events of this type or kind the entity had in the last seconds.
+
+    `filters` are fields of the event with the texts that are let through. With `alike` only the
+    largest number of them counts that are equal in these fields; with `differ` not the events are
+    counted, but how many different values they have in these. Only events after the last one of a
+    kind in `until` count.
+    """
+
+    what: str
+    filters: tuple[tuple[str, tuple[str, ...]], ...]
+    within_secs: float
+    position: int
+    alike: tuple[str, ...] = ()
+    differ: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
