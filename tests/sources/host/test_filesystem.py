@@ -195,6 +195,37 @@ def test_more_filesystems_than_the_limit_are_counted(node: SmallNode) -> None:
     assert reading.missing[0].reason.startswith("2 more")
 
 
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
+    node: SmallNode, most: int
+) -> None:
+    """It counts among those that may hang until its call has ended, mounted or not."""
+    mounts = [f"/nfs/{number}" for number in range(most)]
+    for number, mount in enumerate(mounts):
+        node.mount(mount, fstype="nfs4", number=f"0:{number}")
+    answers = Answers(lambda _path: said())
+    answers.hanging.update(f"/host{mount}" for mount in mounts)
+    source = FilesystemSource(
+        node.proc,
+        Path("/host"),
+        answers.call,
+        Devices(),
+        statvfs=answers.statvfs,
+        most_stuck=most,
+    )
+
+    async def unmounted() -> Reading[object]:
+        await source.read()
+        node.write("proc/1/mountinfo", "22 27 8:1 / /data rw - ext4 /dev/sda1 rw\n")
+        return await source.read()
+
+    reading = run_virtually(unmounted())
+    assert found(reading)["/data"].size_bytes is None
+    assert [missing.reason for missing in reading.missing] == [
+        "not asked: too many other mounts hang"
+    ]
+
+
 def test_an_answer_that_comes_late_is_forgotten_with_its_mount(node: SmallNode) -> None:
     """What was unmounted while it hung leaves nothing behind, and no complaint in the log."""
     node.mount("/a", number="8:1")

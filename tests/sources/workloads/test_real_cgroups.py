@@ -16,6 +16,8 @@ UID, VICTIM = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a", "99999999-9999-4999-8999-9
 
 Owner = Callable[[str], CgroupOwner | None]
 
+pytestmark = pytest.mark.system
+
 
 def _mount() -> Path | None:
     """Where control groups of version 2 are mounted here."""

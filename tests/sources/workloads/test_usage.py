@@ -44,7 +44,8 @@ def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
     for _ in range(300):
         uuid = chance.choice(tuple(counters))
         has_reset = chance.random() < 0.02
-        counters[uuid] = 3.0 if has_reset else counters[uuid] + chance.uniform(0, 10_000)
+        increase = chance.choice((0.0, chance.uniform(0, 10_000)))
+        counters[uuid] = 3.0 if has_reset else counters[uuid] + increase
         present = chance.sample((A, B, C), chance.randrange(4))
         percents = {it: chance.choice((None, 0.0, chance.uniform(0, 100))) for it in present}
         shares = meter.update(uuid, counters[uuid], percents)
@@ -54,6 +55,15 @@ def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
             assert joules >= (0.0 if has_reset else before.get((uuid, workload), 0.0))
         before = {key: value for key, value in before.items() if key[0] != uuid}
         before |= {(uuid, workload): joules for workload, joules in shares.workloads.items()}
+
+
+def test_a_reading_that_is_seen_twice_changes_nothing() -> None:
+    """An early publication and the cache show the same counter again: shares stay."""
+    meter = EnergyMeter()
+    meter.update("GPU-0", 100.0, {A: 100.0})
+    first = meter.update("GPU-0", 200.0, {A: 100.0})
+    assert meter.update("GPU-0", 200.0, {A: 100.0}) == first
+    assert first.workloads == {A: 100.0}
 
 
 def test_what_is_forgotten_begins_anew() -> None:
