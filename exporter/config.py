@@ -115,8 +115,8 @@ class Gpu:
     )
     late_driver_exit_secs: float = setting(
         0.0,
-        "In a container: end when the driver came after us and its library stays away so long,"
-        " to be started anew with it; 0 never ends.",
+        "In a container: exit when the driver was installed after it was started and its library"
+        " is missing for so long, so that a restart mounts it; 0 never exits.",
         at_least=0,
     )
     timeout_secs: float = setting(
@@ -235,7 +235,7 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class KernelLog:
-    """The kernel's own words."""
+    """The kernel log."""
 
     enabled: bool = setting(True, "Follow the kernel log.")
     path: str = setting("/dev/kmsg", "The device to follow.")
@@ -326,7 +326,7 @@ class Config:
         "Which devices are shown; in patterns * is any text, ? one character, [ab] one of these.",
     )
     processes: Processes = section(Processes, "Processes on GPUs.")
-    kernel_log: KernelLog = section(KernelLog, "The kernel's own words.")
+    kernel_log: KernelLog = section(KernelLog, "The kernel log.")
     faults: Faults = section(Faults, "The rules that turn readings into faults with causes.")
     state: State = section(State, "What survives a restart.")
     demo: Demo = section(Demo, 'The simulated node of gpu.backend = "demo".')

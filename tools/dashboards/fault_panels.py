@@ -64,13 +64,13 @@ def root_causes(
     explained = _explained(selector)
     ranked = f"({_ranked(selector)}) and on ({EACH_FAULT}) {explained}"
     return table(
-        "Root causes: what to repair",
+        "Root causes",
         (
             Column("A", "Severity", width=90, words=SEVERITIES),
             *where,
             Column("hw_name", "Component"),
             Column("fault", "Fault"),
-            Column("B", "Also explains", width=120),
+            Column("B", "Symptoms", width=120),
             Column("C", "For", "s", width=100, decimals=1),
         ),
         f"max by ({EACH_FAULT}, hw_name) ({ranked})",
@@ -78,7 +78,7 @@ def root_causes(
         f"{_since(selector)} and on ({EACH_FAULT}) {explained}",
         help="Active faults that no other fault explains, and how many faults follow from each;"
         " docs/runbooks says what to do.",
-        empty="nothing is broken",
+        empty="no active faults",
         sort="-Severity",
         width=width,
         height=height,
@@ -99,13 +99,13 @@ def symptoms(
     )
     kept = f"{EACH_FAULT}, cause, cause_name"
     return table(
-        "Symptoms: what follows from them",
+        "Symptoms and their root causes",
         (
             Column("A", "Severity", width=90, words=SEVERITIES),
             *where,
             Column("hw_name", "Component"),
             Column("fault", "Fault"),
-            Column("cause", "Because of"),
+            Column("cause", "Root cause"),
             Column("cause_name", "On"),
             Column("C", "For", "s", width=100, decimals=1),
         ),
@@ -113,7 +113,7 @@ def symptoms(
         f"max by ({kept}) ({joined} or on ({EACH_FAULT}) {causes})",
         f"{_since(selector)} {is_root}",
         help="Active faults that another fault explains, with their root cause.",
-        empty="no fault follows from another",
+        empty="no symptoms",
         sort="-Severity",
         width=width,
         height=height,
@@ -141,7 +141,7 @@ def faults_over_time(
         width=width,
         height=height,
         help="At most twelve of each severity.",
-        empty="no fault in this time",
+        empty="no faults",
         words=OVER_TIME,
     )
 
@@ -193,9 +193,9 @@ def gpus_table(selector: str = G, *, where: Columns = WHERE, height: int = 9) ->
             Column("D", "Memory", "percentunit", most=1),
             Column("E", "Temperature", "celsius", width=110, limits=((80, "orange"), (90, "red"))),
             Column("F", "Power", "watt", width=90),
-            Column("G", "Clocks held down", "percentunit", width=130, limits=((0.05, "orange"),)),
+            Column("G", "Throttled", "percentunit", width=130, limits=((0.05, "orange"),)),
             Column("H", "Processes", width=90),
-            Column("I", "Read before", "s", width=110, decimals=0, limits=((60, "orange"),)),
+            Column("I", "Last read", "s", width=110, decimals=0, limits=((60, "orange"),)),
         ),
         f"max by ({EACH_GPU}) (hw_gpu_up{{{selector}}})",
         f"max by (cluster, node, gpu_uuid) ({state}"

@@ -39,21 +39,21 @@ def _grown(family: str, by: str, selector: str = G) -> str:
 
 
 BROKEN = Row(
-    "What is broken, and why",
+    "Faults and root causes",
     (
         root_causes(f'{ON},hw_type=~"gpu|nv.*|pcie|node"', width=15, height=9),
         now("GPUs", f"count(hw_gpu_up{{{G}}})", empty="none", width=3),
         now("Lost", f"count(hw_gpu_up{{{G}}} == 0) or vector(0)", limits=BAD, width=3),
         now(
-            "Wait for a reset",
+            "Reset required",
             f'count(count by (gpu_uuid) (hw_gpu_recovery_action{{{G},action!="none"}} == 1'
             f" or hw_gpu_row_remap_pending{{{G}}} == 1)) or vector(0)",
             limits=ODD,
-            help="The driver wants a reset or reboot, or a row waits to be remapped.",
+            help="The driver asks for a reset or reboot, or a row remapping is pending.",
             width=3,
         ),
         now(
-            "From the cache",
+            "Stale (cache)",
             f"sum(hw_gpu_data_stale{{{G}}})",
             limits=ODD,
             help="GPUs that could not be read now; after five minutes their values are gone.",
@@ -71,12 +71,12 @@ BROKEN = Row(
         now("Power", f"sum(hw_gpu_power_draw_watts{{{G}}})", "watt", empty=NO_GPU, width=3),
         now("Processes", f"sum(hw_gpu_processes{{{G}}})", empty=NO_GPU, width=3),
         Panel(
-            "How GPUs are read",
+            "GPU backends",
             (Query(f"hw_gpu_backend_info{{{ON}}}", "{{backend}}: {{reason}}"),),
             "stat",
             width=6,
             height=STAT_HEIGHT,
-            help="The way, and why not a better one; see docs/troubleshooting.md.",
+            help="Backend, and why not a better one; see docs/troubleshooting.md.",
             empty=NO_GPU,
             look="name",
         ),
@@ -88,13 +88,13 @@ USE = Row(
     (
         _each("Utilization", "percent", f"hw_gpu_utilization_percent{{{G}}}", most=100),
         _each(
-            "Memory in use",
+            "Framebuffer memory used",
             "percentunit",
             f"hw_gpu_memory_used_bytes{{{G}}} / hw_gpu_memory_total_bytes{{{G}}}",
             most=1,
         ),
         lines(
-            "Activity of the units, mean of the GPUs chosen",
+            "GPM activity by unit, mean of the selected GPUs",
             "percentunit",
             (f"avg by (unit) (hw_gpu_activity_ratio{{{G}}})", "{{unit}}"),
             help="Choose one GPU above for its own. Utilization only says that something ran;"
@@ -103,14 +103,14 @@ USE = Row(
             most=1,
         ),
         _each(
-            "Clock of the processors",
+            "SM clock",
             "hertz",
             f'hw_gpu_clock_hertz{{{G},clock="sm"}}',
         ),
     ),
 )
 HEAT = Row(
-    "Heat and power",
+    "Temperature and power",
     (
         _each("Temperature", "celsius", f"hw_gpu_temperature_celsius{{{G}}}", least=None),
         _each(
@@ -120,14 +120,14 @@ HEAT = Row(
             least=None,
         ),
         _each(
-            "Degrees left before clocks are lowered",
+            "Thermal margin (T.Limit)",
             "celsius",
             f"hw_gpu_thermal_margin_celsius{{{G}}}",
             least=None,
         ),
         _each("Power", "watt", f"hw_gpu_power_draw_watts{{{G}}}"),
         lines(
-            "What held the clocks down: share of time",
+            "Throttled: share of time by reason",
             "percentunit",
             (
                 (
@@ -137,7 +137,7 @@ HEAT = Row(
                 f"{NAME} {{{{reason}}}}",
             ),
             help="sw_power_cap is usual at full load; thermal reasons and hw_slowdown are not.",
-            empty="nothing held the clocks down",
+            empty="not throttled",
             width=24,
         ),
     ),
@@ -146,7 +146,7 @@ ERRORS = Row(
     "Errors",
     (
         lines(
-            "Memory errors (ECC)",
+            "ECC errors",
             "short",
             (
                 _grown("hw_gpu_ecc_errors_total", "error_type", f'{G},counter="volatile"'),
@@ -154,24 +154,24 @@ ERRORS = Row(
             ),
             help="How many in each step. Corrected ones cost nothing; uncorrected ones end"
             " the process that used the memory.",
-            empty="no memory errors in this time",
+            empty="no ECC errors",
             look="bars",
         ),
         table(
-            "Errors that the driver reported (Xid), the latest first",
+            "XID errors, latest first",
             (
                 CLUSTER_COLUMN,
                 NODE_COLUMN,
                 GPU_COLUMN,
                 Column("xid", "Xid", width=80),
-                Column("A", "How often"),
-                Column("B", "Last time, ago", "s", decimals=1),
+                Column("A", "Count"),
+                Column("B", "Last seen", "s", decimals=1),
             ),
             f"sum by ({EACH_GPU}, xid) (hw_gpu_xid_errors_total{{{G}}})",
             f"min by ({EACH_GPU}, xid) (time() - hw_gpu_xid_last_timestamp_seconds{{{G}}})",
             help="Since boot or since the exporter was started; docs/xids.md explains each number.",
-            empty="no Xid",
-            sort="Last time, ago",
+            empty="no XID errors",
+            sort="Last seen",
             width=12,
         ),
         lines(
@@ -181,14 +181,14 @@ ERRORS = Row(
                 _grown("hw_gpu_nvlink_errors_total", "error"),
                 f"{NAME} {{{{error}}}}",
             ),
-            empty="no NVLink errors in this time",
+            empty="no NVLink errors",
             look="bars",
         ),
         lines(
-            "PCIe packets sent again",
+            "PCIe replays",
             "short",
             (_grown("hw_gpu_pcie_replays_total", "gpu_name"), NAME),
-            empty="no PCIe replays in this time",
+            empty="no PCIe replays",
             look="bars",
         ),
     ),
@@ -215,7 +215,7 @@ BOARDS = Row(
     "Boards",
     (
         table(
-            "Boards: who they are, and how their links run",
+            "Boards, firmware and links",
             (
                 CLUSTER_COLUMN,
                 NODE_COLUMN,
@@ -228,14 +228,14 @@ BOARDS = Row(
                 Column("numa_node", "NUMA", width=70),
                 Column("B", "PCIe generation", width=130),
                 Column("C", "Lanes", width=70),
-                Column("D", "Rows to be remapped", width=160, limits=ODD),
+                Column("D", "Row remap pending", width=160, limits=ODD),
             ),
             f"max by ({EACH_GPU}, gpu_name, serial, pci_bus_id, vbios_version, numa_node)"
             f" (hw_gpu_info{{{G}}})",
             f"max by ({EACH_GPU}) (hw_gpu_pcie_link_generation{{{G}}})",
             f"max by ({EACH_GPU}) (hw_gpu_pcie_link_width{{{G}}})",
             f"max by ({EACH_GPU}) (hw_gpu_row_remap_pending{{{G}}})",
-            help="An idle GPU lowers the generation of its link; lanes must not be lost.",
+            help="An idle GPU lowers its link generation; it must not lose lanes.",
             empty=NO_GPU,
             sort="GPU",
             height=10,
@@ -247,7 +247,7 @@ BOARDS = Row(
 GPU_PAGE = Dashboard(
     "gpu",
     "GPU",
-    "GPUs of one or a few nodes: what is broken, use, heat, power, errors, links.",
+    "GPUs of one or a few nodes: faults, utilization, temperature, power, errors, links.",
     (CLUSTERS, GPU_NODES, GPUS),
     (BROKEN, USE, HEAT, ERRORS, LINKS, BOARDS),
     MARKS,

@@ -28,39 +28,39 @@ NOT_OK = f'(hw_status{{{ON},hw_state!="ok"}} == 1)'
 FAULTS = Dashboard(
     "faults",
     "Faults and causes",
-    "What is broken, since when, and because of what.",
+    "Active faults, since when, and their root causes.",
     (CLUSTERS, NODES),
     (
         Row(
-            "What is broken, and why",
+            "Faults and root causes",
             (
                 root_causes(width=16, height=9),
                 count_of("critical", "red", "Critical"),
                 count_of("warning", "orange", "Warnings"),
                 now("Infos", f'sum(hw_faults{{{ON},severity="info"}})'),
                 now(
-                    "Nodes not healthy",
+                    "Unhealthy nodes",
                     f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)",
                     limits=BAD,
-                    help="Nodes with a critical fault that is a root cause.",
+                    help="Nodes with a critical fault.",
                 ),
                 now(
-                    "Not judged",
+                    "Unknown",
                     f"sum(hw_exporter_rules_unjudged{{{ON}}})",
                     help="Components for which at least one rule could not be judged:"
                     " their health is not known.",
                 ),
                 now(
-                    "Rules in use",
+                    "Rules loaded",
                     f"min(hw_exporter_rules_loaded{{{ON}}})",
-                    help="On the node with the fewest.",
+                    help="Minimum over the nodes.",
                 ),
                 symptoms(height=7),
                 faults_over_time(height=12),
             ),
         ),
         Row(
-            "What happened",
+            "History",
             (
                 lines(
                     "Components with each fault",
@@ -73,12 +73,12 @@ FAULTS = Dashboard(
                         ),
                         "{{fault}}",
                     ),
-                    help="The dozen faults that most components had in this time.",
-                    empty="no fault in this time",
+                    help="The twelve most frequent faults.",
+                    empty="no faults",
                     look="stack",
                 ),
                 lines(
-                    "Faults that began",
+                    "New faults",
                     "short",
                     (
                         (
@@ -88,33 +88,33 @@ FAULTS = Dashboard(
                         "{{fault}}",
                     ),
                     help="How many in each step. A fault that begins again and again flaps.",
-                    empty="no fault began in this time",
+                    empty="no new faults",
                     look="bars",
                 ),
                 lines(
-                    "Lines of the kernel log that mean something",
+                    "Kernel log events by kind",
                     "short",
                     (
                         f"sum by (kind) {grown('hw_kernel_log_events_total', ON)}",
                         "{{kind}}",
                     ),
                     help="How many in each step; docs/kernel-log.md explains each kind.",
-                    empty="nothing in this time",
+                    empty="no events",
                     look="bars",
                 ),
                 lines(
-                    "Events of hardware and probes",
+                    "Hardware and probe events by type",
                     "short",
                     (
                         f"sum by (event_type) {grown('hw_events_total', ON)}",
                         "{{event_type}}",
                     ),
                     help="How many in each step: kernel log, GPU events, external probes.",
-                    empty="nothing in this time",
+                    empty="no events",
                     look="bars",
                 ),
                 table(
-                    "Components that are not ok",
+                    "Degraded and failed components",
                     (
                         CLUSTER_COLUMN,
                         NODE_COLUMN,
@@ -125,7 +125,7 @@ FAULTS = Dashboard(
                     f"max by ({EACH_COMPONENT}, hw_state) ({NOT_OK})",
                     f"max by ({EACH_COMPONENT}, hw_name) (hw_fault_active{{{ON}}} == 1"
                     f" and on ({EACH_COMPONENT}) {NOT_OK})",
-                    empty="all are ok",
+                    empty="all components ok",
                     sort="Node",
                 ),
             ),
@@ -134,47 +134,47 @@ FAULTS = Dashboard(
 )
 
 NOW = Row(
-    "Does it work",
+    "Exporter health",
     (
         table(
-            "Sources that fail, and since when",
+            "Failing sources",
             (
                 CLUSTER_COLUMN,
                 NODE_COLUMN,
                 Column("source", "Source"),
-                Column("outcome", "How it ended", width=120),
+                Column("outcome", "Outcome", width=120),
                 Column("B", "Last read", "s", width=120, decimals=1),
             ),
             f"max by (cluster, node, source, outcome) ({FAILING})",
             "max by (cluster, node, source) (time() -"
             f" hw_exporter_source_last_success_timestamp_seconds{{{ON}}}"
             f" and on (cluster, node, source) {FAILING})",
-            empty="all sources that a node has are read",
+            empty="all sources up",
             sort="Node",
             width=16,
             height=6,
         ),
         table(
-            "Nodes gone silent: heard of an hour ago, not now",
+            "Missing nodes: reporting an hour ago, not now",
             (CLUSTER_COLUMN, NODE_COLUMN),
             SILENT,
-            empty="every node is heard of",
+            empty="all nodes reporting",
             sort="Node",
             width=16,
             height=6,
         ),
         now("Exporters", f"count(hw_exporter_build_info{{{ON}}})"),
         now(
-            "Nodes gone silent",
+            "Missing nodes",
             f"count({SILENT}) or vector(0)",
             limits=BAD,
-            help="Nodes that were heard of an hour ago, and are not any more.",
+            help="Nodes that reported an hour ago and do not now.",
         ),
         now(
-            "Sources that fail",
+            "Failing sources",
             f"count({FAILING}) or vector(0)",
             limits=BAD,
-            help="Failed or stuck; absent ones are things that a node does not have.",
+            help="Failed or stuck. Absent sources are not counted: the node does not have them.",
         ),
         now(
             "Oldest snapshot",
@@ -183,19 +183,19 @@ NOW = Row(
             limits=((60, "orange"), (120, "red")),
         ),
         now(
-            "Children that do not die",
+            "Abandoned children",
             f"sum(hw_exporter_abandoned_children{{{ON}}})",
             limits=BAD,
-            help="Killed and asleep in the kernel, mostly for a driver or disk that hangs.",
+            help="Killed and still in D state, mostly in a hung driver or disk.",
         ),
         now(
-            "GPUs not read by NVML",
+            "NVML down",
             f"count(hw_gpu_nvml_up{{{ON}}} == 0) or vector(0)",
             limits=ODD,
             help="Nodes with a driver whose GPUs are read by nvidia-smi or come from the cache.",
         ),
         now(
-            "Rules with a mistake",
+            "Skipped rules",
             f"sum(hw_exporter_rules_skipped{{{ON}}}) or vector(0)",
             limits=ODD,
         ),
@@ -203,10 +203,10 @@ NOW = Row(
     ),
 )
 READING = Row(
-    "How long reading takes",
+    "Collection duration",
     (
         lines(
-            "Time of the ten slowest sources, on the slowest node",
+            "Slowest sources: duration on the slowest node",
             "s",
             (
                 (
@@ -218,7 +218,7 @@ READING = Row(
             ),
         ),
         lines(
-            "Time of a collection: the ten slowest nodes",
+            "Slowest nodes: collection duration",
             "s",
             (
                 highest(10, f"hw_exporter_collection_duration_seconds{{{ON}}}", "cluster, node"),
@@ -228,10 +228,10 @@ READING = Row(
     ),
 )
 COST = Row(
-    "What it costs: the ten highest nodes",
+    "Resource usage: the ten highest nodes",
     (
         lines(
-            "Processor",
+            "CPU",
             "percentunit",
             (
                 highest(
@@ -241,7 +241,7 @@ COST = Row(
                 ),
                 "{{node}}",
             ),
-            help="Of one thread.",
+            help="Of one CPU.",
         ),
         lines(
             "Memory",
@@ -258,7 +258,7 @@ COST = Row(
             (highest(10, f"hw_exporter_series{{{ON}}}", "cluster, node"), "{{node}}"),
         ),
         lines(
-            "Requests by path and answer",
+            "HTTP requests by path and code",
             "reqps",
             (
                 f"sum by (path, code) (rate(hw_exporter_http_requests_total{{{ON}}}{RATE}))",
@@ -268,7 +268,7 @@ COST = Row(
     ),
 )
 VERSIONS = Row(
-    "Versions, and what nodes do not have",
+    "Versions and absent sources",
     (
         table(
             "Versions",
@@ -282,7 +282,7 @@ VERSIONS = Row(
             width=12,
         ),
         table(
-            "How GPUs are read",
+            "GPU backends",
             (
                 CLUSTER_COLUMN,
                 Column("backend", "Way", width=120),
@@ -298,10 +298,10 @@ VERSIONS = Row(
             width=12,
         ),
         table(
-            "Sources that are absent",
+            "Absent sources",
             (Column("source", "Source"), Column("Value", "Nodes", width=90)),
             f'count by (source) (hw_exporter_source_outcome{{{ON},outcome="absent"}})',
-            help="What these nodes do not have, or do not let the exporter see (docs/RIGHTS.md).",
+            help="Not present on these nodes, or not permitted (docs/RIGHTS.md).",
             empty="none",
             sort="-Nodes",
         ),
@@ -311,7 +311,7 @@ VERSIONS = Row(
 EXPORTER = Dashboard(
     "exporter",
     "Exporter",
-    "The exporter itself: what it reads, how long that takes, what it costs.",
+    "The exporter itself: sources, durations, resource usage.",
     (CLUSTERS, NODES),
     (NOW, READING, COST, VERSIONS),
 )

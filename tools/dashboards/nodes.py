@@ -34,15 +34,15 @@ def _rate(family: str, selector: str = ON) -> str:
 
 
 BROKEN = Row(
-    "What is broken on $node, and why",
+    "Faults and root causes on $node",
     (
         root_causes(where=(), width=16, height=7),
         now(
             "Health",
             f"max(hw_node_healthy{{{ON}}})",
             words=((1, "healthy", "green"), (0, "NOT HEALTHY", "red")),
-            help="Not healthy with a critical fault that nothing else explains.",
-            empty="not heard of",
+            help="Not healthy while a critical fault is active.",
+            empty="no data",
             width=8,
         ),
         count_of("critical", "red", "Critical faults"),
@@ -53,10 +53,10 @@ BROKEN = Row(
             limits=BAD,
             empty="no GPU",
         ),
-        now("Up for", f"max(hw_node_uptime_seconds{{{ON}}})", "s"),
+        now("Uptime", f"max(hw_node_uptime_seconds{{{ON}}})", "s"),
         symptoms(where=(), width=16, height=5),
         now("CPU threads", f"max(hw_cpu_threads{{{ON}}})"),
-        now("Main memory", f"max(hw_memory_total_bytes{{{ON}}})", "bytes"),
+        now("Memory", f"max(hw_memory_total_bytes{{{ON}}})", "bytes"),
         faults_over_time(legend="", height=7),
     ),
 )
@@ -82,10 +82,10 @@ GPU_LINES = Row(
     is_folded=True,
 )
 PROCESSORS = Row(
-    "Processors and memory",
+    "CPU and memory",
     (
         lines(
-            "Processor time by mode, of all threads",
+            "CPU time by mode",
             "percentunit",
             (
                 (
@@ -94,19 +94,19 @@ PROCESSORS = Row(
                 ),
                 "{{mode}}",
             ),
-            help="Without idle and waiting for disks.",
+            help="Without idle and iowait.",
             look="stack",
             most=1,
         ),
         lines(
-            "Load, and threads to bear it",
+            "Load average vs CPUs",
             "short",
             (f"hw_node_load1{{{ON}}}", "over 1 minute"),
             (f"hw_node_load15{{{ON}}}", "over 15 minutes"),
             (f"hw_cpu_threads{{{ON}}}", "threads"),
         ),
         lines(
-            "Main memory",
+            "Memory",
             "bytes",
             (f"hw_memory_used_bytes{{{ON}}}", "used"),
             (f"hw_memory_available_bytes{{{ON}}}", "available"),
@@ -114,11 +114,11 @@ PROCESSORS = Row(
             colours=(("used", "orange"), ("available", "green")),
         ),
         lines(
-            "Pressure: share of time in which tasks waited",
+            "Pressure (PSI): share of time tasks waited",
             "percentunit",
             (_rate("hw_pressure_seconds_total"), "{{resource}} {{kind}}"),
             help="some: at least one task waited for the resource; full: all did.",
-            empty="the kernel does not tell pressure",
+            empty="the kernel has no PSI",
             most=1,
         ),
     ),
@@ -137,17 +137,17 @@ DISKS = Row(
                 highest(10, _rate("hw_disk_written_bytes_total"), "node, device"),
                 "{{device}} written",
             ),
-            empty="no disk is seen",
+            empty="no disks",
         ),
         lines(
-            "Disk busy: share of time with a request on its way",
+            "Disk utilization: share of time with I/O in flight",
             "percentunit",
             (_rate("hw_disk_io_time_seconds_total"), "{{device}}"),
-            empty="no disk is seen",
+            empty="no disks",
             most=1,
         ),
         lines(
-            "Time of one read or write",
+            "Disk latency per read or write",
             "s",
             (
                 (
@@ -163,8 +163,8 @@ DISKS = Row(
                 ),
                 "{{device}} write",
             ),
-            help="Nothing while nothing is read or written.",
-            empty="nothing was read or written",
+            help="Empty while the disk is idle.",
+            empty="no I/O",
         ),
         bars(
             "Fullest filesystems",
@@ -174,7 +174,7 @@ DISKS = Row(
             "{{mountpoint}}",
             limits=FULL,
             most=1,
-            empty="no filesystem is seen",
+            empty="no filesystems",
             width=12,
         ),
     ),
@@ -183,11 +183,11 @@ NETWORK = Row(
     "Network",
     (
         lines(
-            "Traffic",
+            "Network traffic",
             "Bps",
             (_rate("hw_network_receive_bytes_total", PHYSICAL), "{{device}} in"),
             (_rate("hw_network_transmit_bytes_total", PHYSICAL), "{{device}} out"),
-            help="Without loopback and the interfaces of containers.",
+            help="Without loopback and container interfaces.",
         ),
         lines(
             "Errors, drops and retransmissions",
@@ -196,7 +196,7 @@ NETWORK = Row(
             (f"{_rate('hw_network_transmit_errors_total')} > 0", "{{device}} errors out"),
             (f"{_rate('hw_network_receive_drops_total')} > 0", "{{device}} drops in"),
             (f"{_rate('hw_network_transmit_drops_total')} > 0", "{{device}} drops out"),
-            (_rate("hw_tcp_retransmitted_segments_total"), "TCP sent again"),
+            (_rate("hw_tcp_retransmitted_segments_total"), "TCP retransmissions"),
             help="Interfaces without errors and drops are not shown.",
             empty="no errors and no drops",
         ),
@@ -214,7 +214,7 @@ NETWORK = Row(
             empty="no InfiniBand on this node",
         ),
         lines(
-            "InfiniBand and RDMA: errors and repeats a second",
+            "InfiniBand and RDMA errors per second",
             "short",
             (f"{_rate('hw_infiniband_port_errors_total')} > 0", "{{device}} {{port}} {{error}}"),
             (f"{_rate('hw_rdma_events_total')} > 0", "{{device}} {{port}} {{event}}"),
@@ -224,19 +224,19 @@ NETWORK = Row(
     is_folded=True,
 )
 BUS = Row(
-    "Bus, memory modules, heat",
+    "PCIe, DIMMs, temperatures",
     (
         lines(
-            "PCIe errors in 10 minutes",
+            "PCIe AER errors in 10 minutes",
             "short",
             (f"increase(hw_pcie_all_errors_total{{{ON}}}[10m])", "{{severity}}"),
-            empty="the bus does not tell errors",
+            empty="no AER counters",
         ),
         lines(
-            "Errors of memory modules in 10 minutes",
+            "EDAC memory errors in 10 minutes",
             "short",
             (f"increase(hw_memory_errors_total{{{ON}}}[10m])", "{{dimm}} {{error_type}}"),
-            empty="memory controllers do not tell errors",
+            empty="no EDAC counters",
         ),
         lines(
             "Ten hottest sensors",
@@ -245,21 +245,21 @@ BUS = Row(
                 highest(10, f"hw_temperature_celsius{{{ON}}}", "node, hw_id, sensor"),
                 "{{hw_name}} {{sensor}}",
             ),
-            empty="no sensor is seen",
+            empty="no sensors",
             least=None,
         ),
         table(
-            "Links of cards below what both ends can",
+            "PCIe links below maximum",
             (
                 Column("device", "Device"),
                 Column("A", "Lanes", width=90),
-                Column("B", "Lanes it can have", width=140),
+                Column("B", "Maximum lanes", width=140),
             ),
             f"max by (device) (hw_pcie_link_width{{{ON}}} < hw_pcie_link_width_max{{{ON}}})",
             f"max by (device) (hw_pcie_link_width_max{{{ON}}}"
             f" and on (node, device) (hw_pcie_link_width{{{ON}}}"
             f" < hw_pcie_link_width_max{{{ON}}}))",
-            empty="all links have all their lanes",
+            empty="all links at full width",
             width=12,
         ),
     ),
@@ -269,7 +269,7 @@ BUS = Row(
 NODE_PAGE = Dashboard(
     "node",
     "Node",
-    "One node: what is broken, its GPUs, processors, memory, disks, network, bus.",
+    "One node: faults, GPUs, CPU, memory, disks, network, PCIe.",
     (CLUSTERS, NODE),
     (BROKEN, GPU_ROW, GPU_LINES, PROCESSORS, DISKS, NETWORK, BUS),
     MARKS,

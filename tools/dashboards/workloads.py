@@ -42,12 +42,12 @@ def _ten_rates(family: str) -> str:
 
 
 NOW = Row(
-    "Who holds GPUs, and who holds them idle",
+    "GPU allocation and idle GPUs",
     (
         table(
-            "Workloads: GPUs held longest without use first",
+            "Workloads by longest idle allocation",
             (
-                Column("E", "Longest without use", "s", width=160, decimals=1, limits=IDLE),
+                Column("E", "Longest idle", "s", width=160, decimals=1, limits=IDLE),
                 CLUSTER_COLUMN,
                 Column("namespace", "Namespace"),
                 Column("pod", "Pod"),
@@ -67,13 +67,13 @@ NOW = Row(
             empty=NOBODY,
             sort="-Longest without use",
         ),
-        now("GPUs held", f"count(count by (node, gpu_uuid) (hw_gpu_workload_info{{{W}}}))"),
+        now("GPUs allocated", f"count(count by (node, gpu_uuid) (hw_gpu_workload_info{{{W}}}))"),
         now(
-            "Held idle for half an hour",
+            "Idle for 30 minutes",
             "count(count by (node, gpu_uuid)"
             f" (hw_gpu_idle_allocated_seconds{{{W}}} > 1800)) or vector(0)",
             limits=ODD,
-            help="GPUs with a workload that has not used them for 30 minutes or more.",
+            help="GPUs allocated to a workload that has not used them for 30 minutes or more.",
         ),
         now("Workloads", f"count(count by ({WHO}) (hw_gpu_workload_info{{{W}}}))"),
         now(
@@ -82,7 +82,7 @@ NOW = Row(
             "watt",
         ),
         now(
-            "Memory held by nobody",
+            "Orphaned GPU memory",
             f"sum(hw_gpu_orphan_memory_used_bytes{{{ON}}}) or vector(0)",
             "bytes",
             limits=((1, "orange"),),
@@ -92,7 +92,7 @@ NOW = Row(
             "Processes attributed",
             f"avg(hw_exporter_attribution_ratio{{{ON}}})",
             "percentunit",
-            help="Share of the processes on GPUs that could be led back to a workload;"
+            help="Share of the processes on GPUs attributed to a workload;"
             " docs/workloads.md says why not.",
         ),
     ),
@@ -101,7 +101,7 @@ TIME = Row(
     "Over time: the ten highest at the end",
     (
         lines(
-            "GPU utilization, mean of the GPUs held",
+            "GPU utilization, mean of the allocated GPUs",
             "percent",
             (_ten("avg", "hw_gpu_workload_sm_utilization_percent"), WORKLOAD_NAME),
             empty=NOBODY,
@@ -114,7 +114,7 @@ TIME = Row(
             empty=NOBODY,
         ),
         lines(
-            "Held without use",
+            "Idle allocation",
             "s",
             (_ten("max", "hw_gpu_idle_allocated_seconds"), WORKLOAD_NAME),
             empty=NOBODY,
@@ -129,10 +129,10 @@ TIME = Row(
     ),
 )
 PLACES = Row(
-    "Where",
+    "Placement",
     (
         table(
-            "Who is on which GPU",
+            "Workloads by GPU",
             (
                 CLUSTER_COLUMN,
                 NODE_COLUMN,
@@ -142,7 +142,7 @@ PLACES = Row(
                 Column("container", "Container, unit or command"),
                 Column("B", "GPU memory", "bytes", width=120),
                 Column("C", "Utilization", "percent", most=100),
-                Column("D", "Without use for", "s", width=130, decimals=1, limits=IDLE),
+                Column("D", "Idle for", "s", width=130, decimals=1, limits=IDLE),
             ),
             f"max by ({PLACE}) (hw_gpu_workload_info{{{W}}})",
             f"max by ({PLACE}) (hw_gpu_workload_memory_used_bytes{{{W}}})",
@@ -170,7 +170,7 @@ PLACES = Row(
 WORKLOAD = Dashboard(
     "workload",
     "Workloads",
-    "Who uses the GPUs, who holds them idle, and what it costs.",
+    "GPU usage, idle allocations and energy by workload.",
     (CLUSTERS, NODES, NAMESPACES),
     (NOW, TIME, PLACES),
     NO_MARKS,

@@ -1,0 +1,148 @@
+"""The words of the glossary are used, and what it gave up is not said any more."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.exposition.family import Family
+from exporter.exposition.live import LiveFamily
+from tests.documentation.blocks import PAGES
+from tests.program import ROOT
+
+ROW = re.compile(r"^\| [^|]+ \| [^|]+ \| [^|]+ \| ([^|]*?) ?\|$", re.MULTILINE)
+REFUSED = {
+    synonym
+    for row in ROW.findall((ROOT / "docs/glossary.md").read_text("utf-8"))
+    for synonym in row.split(", ")
+    if synonym not in {"", "not"}
+}
+"""Everything in the last column."""
+
+PHRASES = {phrase for phrase in REFUSED if " " in phrase} | {"greeting", "greetings", "knob"}
+NAMES = {word for word in REFUSED if " " not in word}
+ROWS: tuple[Family | LiveFamily, ...] = (*FAMILIES, *LIVE_FAMILIES)
+
+NOT_YET: dict[str, set[str]] = {
+    "exporter/app.py": {"said"},
+    "exporter/collector.py": {"_said"},
+    "exporter/commands/rules.py": {"reasoner", "said", "told", "told_as_json"},
+    "exporter/faults/engine.py": {"told"},
+    "exporter/faults/entities/gpu.py": {"is_said"},
+    "exporter/faults/entities/kinds.py": {"heard"},
+    "exporter/faults/entities/nvme_fields.py": {"said"},
+    "exporter/faults/entities/storage.py": {"said"},
+    "exporter/faults/entities/wait_edges.py": {"OWNER_SAID", "_told_of"},
+    "exporter/faults/events/event_kinds.py": {"heard_from"},
+    "exporter/faults/events/stream.py": {"heard"},
+    "exporter/faults/observation.py": {"_told_by_another", "is_heard", "told"},
+    "exporter/faults/replay/recording.py": {"HEARD", "heard"},
+    "exporter/faults/report.py": {"_said"},
+    "exporter/faults/values.py": {"heard"},
+    "exporter/judging.py": {"_reasoner"},
+    "exporter/kubernetes/api.py": {"said"},
+    "exporter/kubernetes/conditions.py": {"no_longer_said", "said"},
+    "exporter/kubernetes/loop.py": {"_said", "_said_at", "said"},
+    "exporter/model/gpu.py": {"said"},
+    "exporter/probes/nvml/fabric.py": {"NOT_SAID", "said_of"},
+    "exporter/probes/nvml/identity.py": {"said"},
+    "exporter/probes/nvml/known_gpu.py": {"said"},
+    "exporter/probes/nvml/links.py": {"said"},
+    "exporter/probes/nvml/memory.py": {"_said"},
+    "exporter/probes/nvml/profiling.py": {"_said_between"},
+    "exporter/probes/stream.py": {"said"},
+    "exporter/probes/supervisor.py": {"_said"},
+    "exporter/sources/cgroup.py": {"_how_much_is_said"},
+    "exporter/sources/gpu/smi_output.py": {"_said"},
+    "exporter/sources/gpu/validation.py": {"said"},
+    "exporter/sources/gpu/xid_events.py": {"_tally", "said"},
+    "exporter/sources/host/filesystem.py": {"said"},
+    "exporter/sources/host/infiniband.py": {"said_as"},
+    "exporter/sources/host/pcie.py": {"_not_told"},
+    "exporter/sources/kernel_log/multiline.py": {"said"},
+    "exporter/web/fault_documents.py": {"said"},
+    "exporter/web/faults_text.py": {"is_said"},
+    "exporter/web/status.py": {"said"},
+    "exporter/web/status_text.py": {"said"},
+    "tools/release/audit.py": {"said"},
+    "tools/release/dry_run.py": {"said"},
+    "tools/release/sbom.py": {"said"},
+    "tools/scale.py": {"said"},
+}
+"""Files that still use a word: shrinks to nothing."""
+
+QUOTED_IN = {"docs/glossary.md", "CHANGELOG.md"}
+"""The pages that name old words as such."""
+
+
+def _tokens(name: str) -> list[str]:
+    """Return the words of a name in snake case or camel case."""
+    parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
+    return [part.lower() for part in parts]
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    """Yield every name that a module defines: classes, functions, parameters, variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def _refused_names(path: Path) -> set[str]:
+    names = {path.stem, *_names(ast.parse(path.read_text("utf-8")))}
+    return {name for name in names if NAMES.intersection(_tokens(name))}
+
+
+def _phrases(text: str) -> set[str]:
+    lower = text.lower()
+    return {phrase for phrase in PHRASES if re.search(rf"\b{re.escape(phrase)}\b", lower)}
+
+
+def test_the_table_is_read() -> None:
+    """The glossary refuses the private words, or the tests below would pass by themselves."""
+    assert {"said", "told", "heard", "gaps", "greeting", "kin", "intake", "knob"} <= NAMES
+    assert {"holds the clocks down", "up for"} <= PHRASES
+    assert _refused_names(Path(__file__)) == set()
+
+
+def test_names_are_the_terms() -> None:
+    """No class, function, parameter, variable or module has a private name."""
+    modules = [*(ROOT / "exporter").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
+    found = {str(path.relative_to(ROOT)): _refused_names(path) for path in sorted(modules)}
+    new = {file: names for file, names in found.items() if names - NOT_YET.get(file, set())}
+    assert new == {}
+
+
+def test_help_is_in_the_terms() -> None:
+    """No HELP is in private words."""
+    assert {row.name: _phrases(row.help) for row in ROWS if _phrases(row.help)} == {}
+
+
+def test_pages_are_in_the_terms() -> None:
+    """No page, neither written nor generated, is in private words."""
+    texts = {page: (ROOT / page).read_text("utf-8") for page in PAGES if page not in QUOTED_IN}
+    assert {page: _phrases(text) for page, text in texts.items() if _phrases(text)} == {}
+
+
+def _strings(document: Any) -> Iterator[str]:
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, (dict, list)):
+        for value in document.values() if isinstance(document, dict) else document:
+            yield from _strings(value)
+
+
+def test_dashboards_are_in_the_terms() -> None:
+    """No title, legend or description of a panel is in private words."""
+    for file in sorted((ROOT / "dashboards").glob("*.json")):
+        text = "\n".join(_strings(json.loads(file.read_text("utf-8"))))
+        assert _phrases(text) == set(), file.name
