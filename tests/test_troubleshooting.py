@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+from exporter.model.gpu import EXPIRED
 from exporter.probes.nvml.known_gpu import TOO_SLOW
 from exporter.probes.nvml.library import REASONS
 from exporter.sources.gpu.cache import NOT_LISTED
+from exporter.sources.gpu.quarantine import HUNG
 from exporter.sources.gpu.smi_fields import ABSENT
 from exporter.sources.gpu.smi_output import EXIT_CODES, SENTENCES
 
@@ -27,6 +29,8 @@ SAID_IN_PASSING = {
     "duplicate_uuid",
     "no_identity",
     "not_said",
+    HUNG,
+    EXPIRED,
 }
 
 

@@ -50,6 +50,14 @@ def _problems(snapshot: Snapshot) -> Iterable[Sample]:
             yield (*gpu_label_values(state.gpu), state.reason), 1
 
 
+def _disabled_calls(snapshot: Snapshot) -> Iterable[Sample]:
+    gpus = snapshot.reading(Gpus)
+    for disabled in () if gpus is None else gpus.disabled_calls:
+        for state in states(snapshot):
+            if disabled.index in (None, state.gpu.index):
+                yield (*gpu_label_values(state.gpu), disabled.call), 1
+
+
 BACKEND = Items((), GpuBackend, _backend)
 
 FAMILIES = (
@@ -92,6 +100,12 @@ FAMILIES = (
         "Why the GPU is not up: one of the reasons of docs/troubleshooting.md; always 1.",
         _problems,
         *(*GPU_LABELS, "reason"),
+    ),
+    family(
+        "hw_gpu_call_disabled_info",
+        "NVML call that crashed the library on this GPU and is not made for a while; always 1.",
+        _disabled_calls,
+        *(*GPU_LABELS, "call"),
     ),
     *families(
         "hw_gpu_",

@@ -79,6 +79,7 @@ ECC = (
         "ECC errors by location on the GPU: device memory, SRAM, caches.",
         labels=("error_type", "counter", "location"),
     ),
+    Row("inforom_valid", "InfoROM of the board passes its checksums."),
     Row(
         "sram_threshold_exceeded",
         "Whether uncorrectable SRAM ECC errors exceeded the threshold for replacing the "

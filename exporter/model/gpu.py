@@ -9,6 +9,9 @@ from exporter.model.reading import Labeled, Labeled2, Labeled3
 IDLE_MEMORY_BYTES = 64 * 1024 * 1024
 """What a driver may hold of a card that nobody uses, beside the part it calls reserved."""
 
+EXPIRED = "expired"
+"""Why a GPU is not up that nothing was read of for longer than the cache may serve."""
+
 DRIVERS_OWN_BYTES = 64 * 1024 * 1024
 DRIVERS_OWN_SHARE = 0.01
 """Memory that an idle card shows as used: old drivers count what they reserve (under 1 %)."""
@@ -195,6 +198,7 @@ class GpuState:
                 self,
                 gpu=_only(self.gpu, IDENTITY_FIELDS),
                 up=self.suspended,
+                reason=self.reason if self.suspended or self.reason else EXPIRED,
                 expired=True,
                 expires=None,
                 dynamic_expires=None,
@@ -262,6 +266,17 @@ class GpuXid:
 
 
 @dataclass(frozen=True, slots=True)
+class DisabledCall:
+    """A call of the library that crashed it too often and is not made at present.
+
+    `index` is the GPU it is not made on; without it, it is not made on any.
+    """
+
+    call: str
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gpus:
     """All GPUs of the node, lost ones included, ordered by index."""
 
@@ -272,6 +287,7 @@ class Gpus:
     probe_restarts: int | None = None
     releases: int = 0  # requests to let go of the GPUs, since the start
     release_overdue: bool = False  # let go of for longer than one request may ask for
+    disabled_calls: tuple[DisabledCall, ...] = ()
 
     def at(self, boottime: float) -> "Gpus":
         """The same GPUs without what has expired at this boot time in seconds."""

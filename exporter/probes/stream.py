@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from exporter.model.event import Event
 from exporter.model.label import clean_text
 from exporter.model.probe import Labels, ProbeMetric, ProbeState, ProbeValue
+from exporter.probes.backoff import LONGEST_BACKOFF_SECS, Backoff
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.lines import LineReader, ProbeRecord
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
@@ -16,8 +17,6 @@ from exporter.probes.protocol import BadLine, LineSplitter, decode_line
 MAX_LINE_BYTES = 64 * 1024
 MAX_LINES_PER_SECOND = 1000
 MAX_SERIES = 1000
-FIRST_BACKOFF_SECS = 1.0
-LONGEST_BACKOFF_SECS = 60.0
 
 log = logging.getLogger("exporter.probes")
 
@@ -84,7 +83,7 @@ class StreamProbe:
 
     async def run(self) -> None:
         """Keep the probe running until cancelled."""
-        backoff = FIRST_BACKOFF_SECS
+        backoff = Backoff()
         loop = asyncio.get_running_loop()
         while True:
             started = loop.time()
@@ -94,9 +93,8 @@ class StreamProbe:
                 continue
             self._restarts += 1
             if loop.time() - started > LONGEST_BACKOFF_SECS:
-                backoff = FIRST_BACKOFF_SECS
-            await asyncio.sleep(backoff)
-            backoff = min(LONGEST_BACKOFF_SECS, 2 * backoff)
+                backoff.reset()
+            await asyncio.sleep(backoff.next_secs())
 
     async def _run_once(self) -> bool:
         """One life of the child; whether it ended by itself with exit code 0."""

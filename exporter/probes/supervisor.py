@@ -2,20 +2,16 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from exporter.model.label import clean_text
+from exporter.probes.backoff import Backoff
 from exporter.probes.breadcrumb import Breadcrumb
+from exporter.probes.call_failures import DisabledCalls, call_and_place
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
-
-FIRST_BACKOFF_SECS = 1.0
-LONGEST_BACKOFF_SECS = 60.0
-CRASHES_OF_ONE_CALL = 3
-"""So many crashes in the same call, and the call is not made any more."""
 
 BETWEEN_CALLS = "between calls"
 
@@ -23,11 +19,15 @@ log = logging.getLogger("exporter.probes")
 
 
 class ProbeFailed(Exception):
-    """The probe gave no answer; `reason` is timeout, stuck, crashed or no_program."""
+    """The probe gave no answer; `reason` is timeout, stuck, crashed or no_program.
 
-    def __init__(self, reason: str, message: str) -> None:
+    `place` is the index of the GPU whose call it was in, where it was in one.
+    """
+
+    def __init__(self, reason: str, message: str, place: int | None = None) -> None:
         super().__init__(message)
         self.reason = reason
+        self.place = place
 
 
 class RequestProbe:
@@ -35,7 +35,7 @@ class RequestProbe:
 
     Lines without the id of the request are events and go to `on_event`. At most one child runs;
     one that does not die is never replaced before it has. With a breadcrumb the child is told
-    which calls it must not make any more: those that crashed it three times.
+    which calls it must not make for a while: those that crashed it three times.
     """
 
     def __init__(
@@ -48,8 +48,7 @@ class RequestProbe:
     ) -> None:
         self.name = name
         self.restarts = 0
-        self.switched_off: tuple[str, ...] = ()
-        self._crashes: Counter[str] = Counter()
+        self._disabled = DisabledCalls(lambda: asyncio.get_running_loop().time())
         self._breadcrumb = breadcrumb
         self._command = command
         self._children = children
@@ -58,7 +57,7 @@ class RequestProbe:
         self._stuck_child: Child | None = None
         self._answer: asyncio.Future[dict[str, Any]] | None = None
         self._request_id = 0
-        self._backoff_secs = 0.0
+        self._backoff = Backoff(first_secs=0.0)
         self._not_before = 0.0
         self._last_failure = ("crashed", "not started yet")
         self._last_words = ""
@@ -67,6 +66,11 @@ class RequestProbe:
     def is_stuck(self) -> bool:
         """Whether a killed child of this probe is still alive."""
         return self._stuck_child is not None and self._stuck_child.is_running
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        """The calls that are not made now, `nvmlDeviceGetName@3` for one GPU only."""
+        return self._disabled.crumbs
 
     async def ask(self, request: dict[str, Any], deadline_secs: float) -> dict[str, Any]:
         """The probe's answer to the request; raises ProbeFailed."""
@@ -80,7 +84,8 @@ class RequestProbe:
         child = self._child if self._child is not None else self._start()
         self._request_id += 1
         self._answer = loop.create_future()
-        off = {"switched_off": self.switched_off} if self.switched_off else {}
+        disabled = self.switched_off
+        off = {"switched_off": disabled} if disabled else {}
         line = encode_line({"id": self._request_id, **off, **request})
         if not child.write(line):
             self._child = None
@@ -89,7 +94,7 @@ class RequestProbe:
         ends: set[asyncio.Future[Any]] = {self._answer, child.exited}
         await asyncio.wait(ends, timeout=deadline_secs, return_when=asyncio.FIRST_COMPLETED)
         if self._answer.done():
-            self._backoff_secs = 0.0
+            self._backoff.reset()
             return self._answer.result()
         raise await self._give_up_on(child, deadline_secs)
 
@@ -98,11 +103,15 @@ class RequestProbe:
         """Whether a request would be taken now, back-off being over."""
         return asyncio.get_running_loop().time() >= self._not_before
 
+    def allow_start(self) -> None:
+        """Let the next request start the probe at once: what failed is left out of it."""
+        self._not_before = 0.0
+
     async def close(self) -> None:
         """End the probe; a later request starts it again at once, with every call allowed."""
-        self._backoff_secs = self._not_before = 0.0
-        self._crashes.clear()
-        self.switched_off = ()
+        self._not_before = 0.0
+        self._backoff.reset()
+        self._disabled.clear()
         await self.end_child()
 
     async def recycle(self) -> None:
@@ -154,32 +163,30 @@ class RequestProbe:
         """Count a crash where it happened; the third in the same call switches the call off."""
         self._child = None
         call = self._call()
-        self._crashes[call] += 1
         code = child.exited.result()
         sentence = f"probe {self.name} ended with {code}{self._where()}{self._said()}"
         failure = self._failure("crashed", sentence)
-        if self._crashes[call] >= CRASHES_OF_ONE_CALL and call not in (BETWEEN_CALLS, ""):
-            log.warning("%s, for the third time: this call is not made any more", sentence)
-            self.switched_off = (*self.switched_off, call)
-            self._not_before = self._backoff_secs = 0.0
+        if call not in (BETWEEN_CALLS, "") and self._disabled.note_crash(call) is not None:
+            log.warning("%s, for the third time: this call is not made for a while", sentence)
+            self._not_before = 0.0
+            self._backoff.reset()
         return failure
 
     def _call(self) -> str:
         return "" if self._breadcrumb is None else self._breadcrumb.read() or BETWEEN_CALLS
 
     def _where(self) -> str:
-        call = self._call()
-        return f" in {call}" if call and call != BETWEEN_CALLS else ""
+        call, place = call_and_place(self._call())
+        if not call or call == BETWEEN_CALLS:
+            return ""
+        return f" in {call}" if place is None else f" in {call} on GPU {place}"
 
     def _failure(self, reason: str, message: str) -> ProbeFailed:
         """Count the failure and set when the next start may be."""
         self.restarts += 1
-        self._not_before = asyncio.get_running_loop().time() + self._backoff_secs
-        self._backoff_secs = min(
-            LONGEST_BACKOFF_SECS, max(FIRST_BACKOFF_SECS, 2 * self._backoff_secs)
-        )
+        self._not_before = asyncio.get_running_loop().time() + self._backoff.next_secs()
         self._last_failure = (reason, message)
-        return ProbeFailed(reason, message)
+        return ProbeFailed(reason, message, call_and_place(self._call())[1])
 
     def _take(self, chunk: bytes, splitter: LineSplitter) -> None:
         try:

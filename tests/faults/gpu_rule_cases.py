@@ -63,6 +63,8 @@ GPU_CASES = {
     "gpu_power_missing": xid(54, "power"),
     "gpu_recovery_required": Case({"recovery_action": "reset"}, {"recovery_action": "none"}),
     "gpu_reset_required": Case({"up": False, "reason": "reset_required"}, {"up": True}),
+    "gpu_hung": Case({"up": False, "reason": "hung"}, {"up": True, "reason": None}),
+    "gpu_inforom_corrupted": Case({"inforom_valid": False}, {"inforom_valid": True}),
     "gpu_persistence_off": Case(
         {"persistence_mode": False, "ecc_enabled": True},
         {"persistence_mode": True, "ecc_enabled": True},

@@ -12,9 +12,9 @@ import pytest
 from exporter.identity import child_environment
 from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
-from exporter.probes.supervisor import RequestProbe
 from exporter.sources.gpu.backend import GpuAnswer
 from exporter.sources.gpu.nvml import NvmlBackend
+from tests.sources.gpu.nvml_backend import nvml_backend
 from tests.sources.gpu.smi_backend import smi_backend
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
@@ -68,11 +68,11 @@ async def children() -> AsyncIterator[Children]:
 
 
 @pytest.fixture
-def probe(children: Children) -> RequestProbe:
+def nvml(children: Children) -> NvmlBackend:
     """The NVML probe over the library of this machine."""
     argv = (sys.executable, "-m", "exporter.probes.nvml")
     command = Command(argv, child_environment(os.environ), with_input=True)
-    return RequestProbe("nvml", command, children, lambda _: None)
+    return nvml_backend(children, command, 30)
 
 
 async def _by_smi(children: Children) -> GpuAnswer:
@@ -82,9 +82,9 @@ async def _by_smi(children: Children) -> GpuAnswer:
     return await smi_backend(children, Path(path), 30).ask()
 
 
-async def test_identity_modes_and_limits_agree(probe: RequestProbe, children: Children) -> None:
+async def test_identity_modes_and_limits_agree(nvml: NvmlBackend, children: Children) -> None:
     """The same GPUs, and the same of everything that stands still."""
-    ours, theirs = await NvmlBackend(probe, 30).ask(), await _by_smi(children)
+    ours, theirs = await nvml.ask(), await _by_smi(children)
     assert ours.driver_version == theirs.driver_version
     assert [gpu.uuid for gpu in ours.gpus] == [gpu.uuid for gpu in theirs.gpus]
     for one, other in zip(ours.gpus, theirs.gpus, strict=True):
@@ -93,20 +93,19 @@ async def test_identity_modes_and_limits_agree(probe: RequestProbe, children: Ch
                 assert getattr(one, field) == getattr(other, field), field
 
 
-async def test_what_moves_is_near(probe: RequestProbe, children: Children) -> None:
+async def test_what_moves_is_near(nvml: NvmlBackend, children: Children) -> None:
     """Temperatures and sizes are those nvidia-smi shows, but for the moment between."""
-    ours, theirs = await NvmlBackend(probe, 30).ask(), await _by_smi(children)
+    ours, theirs = await nvml.ask(), await _by_smi(children)
     for one, other in zip(ours.gpus, theirs.gpus, strict=True):
         for field, allowed in NEAR.items():
             if getattr(other, field) is not None:
                 assert abs(getattr(one, field) - getattr(other, field)) <= allowed, field
 
 
-async def test_nothing_is_rejected_and_every_absence_has_a_reason(probe: RequestProbe) -> None:
+async def test_nothing_is_rejected_and_every_absence_has_a_reason(nvml: NvmlBackend) -> None:
     """Bounds fit the hardware of this machine; a field is said, or it is said why not."""
-    way = NvmlBackend(probe, 30)
-    await way.ask()
-    answer = await way.ask()
+    await nvml.ask()
+    answer = await nvml.ask()
     assert answer.gpus
     assert not answer.rejected
     reasons = {missing.field for missing in answer.missing}
@@ -119,13 +118,13 @@ async def test_nothing_is_rejected_and_every_absence_has_a_reason(probe: Request
 
 
 async def test_a_probe_that_has_ended_holds_no_device(
-    probe: RequestProbe, children: Children
+    nvml: NvmlBackend, children: Children
 ) -> None:
     """Let go of, a driver can be unloaded as far as we are concerned."""
-    await NvmlBackend(probe, 30).ask()
+    await nvml.ask()
     (pid,) = children.pids
     assert any("/dev/nvidia" in name or "/dev/dxg" in name for name in _open_files(pid))
-    await probe.close()
+    await nvml.close()
     assert not children.pids
 
 

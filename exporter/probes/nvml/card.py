@@ -34,24 +34,25 @@ _VALUE_OF_TYPE = {
 
 
 class Card:
-    """One GPU, or one MIG device, of the library."""
+    """One GPU, or one MIG device, of the library; `place` is the index of the GPU."""
 
-    def __init__(self, library: Library, handle: Handle) -> None:
+    def __init__(self, library: Library, handle: Handle, place: int | None = None) -> None:
         self.library = library
         self.handle = handle
+        self.place = place
         self._kept: dict[str, Any] = {}
 
     def ask(self, name: str, *arguments: object, topic: str = "") -> Any:  # noqa: ANN401 - whatever the call gives
         """What the function gives for this GPU; raises READ_ERRORS."""
-        return self.library.ask(name, self.handle, *arguments, topic=topic)
+        return self.library.ask(name, self.handle, *arguments, topic=topic, place=self.place)
 
     def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:  # noqa: ANN401 - as above
         """The same for the first of these functions that the driver knows, newest first."""
-        return self.library.ask_newest(names, self.handle, *arguments)
+        return self.library.ask_newest(names, self.handle, *arguments, place=self.place)
 
     def text(self, name: str) -> str | None:
         """The text a function gives for this GPU; None where it gives none."""
-        return self.library.text(name, self.handle)
+        return self.library.text(name, self.handle, place=self.place)
 
     def once(self, fact: str, read: Callable[["Card"], T]) -> T:
         """A fact that does not change: asked until it was answered once; raises READ_ERRORS."""

@@ -101,6 +101,17 @@ def retired_pages_pending(card: Card) -> bool:
     return bool(card.ask("nvmlDeviceGetRetiredPagesPendingStatus"))
 
 
+def inforom_valid(card: Card) -> bool:
+    """Verify the checksums of the infoROM, which holds what the board remembers of its errors."""
+    try:
+        card.ask("nvmlDeviceValidateInforom")
+    except pynvml.NVMLError as error:
+        if error.value != pynvml.NVML_ERROR_CORRUPTED_INFOROM:
+            raise
+        return False
+    return True
+
+
 def recovery_action(card: Card) -> str:
     """What the driver wants done to the GPU; raises ValueError for a word not known here."""
     action = card.field_values("recovery_action", {"action": RECOVERY_ACTION})["action"]

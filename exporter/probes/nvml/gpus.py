@@ -24,7 +24,8 @@ class GpuInventory:
         self._asleep: dict[int, str] = {}
         self._gpus: dict[int, KnownGpu] = {}
         self._count = 0
-        self._passes = 0
+        self._next = 0
+        self._unread: set[int] = set()
         self._is_initialised = False
         self._versions: dict[str, str | None] = {}
 
@@ -33,10 +34,15 @@ class GpuInventory:
         """The GPUs that answered in the last pass."""
         return tuple(known for index, known in self._gpus.items() if index not in self._asleep)
 
-    def read(self, has_time: Callable[[], bool] = lambda: True) -> dict[str, Any]:
-        """One pass over all GPUs; raises NVMLError when the library cannot be used.
+    def read(
+        self,
+        has_time: Callable[[], bool] = lambda: True,
+        is_chosen: Callable[[int], bool] = lambda _: True,
+    ) -> dict[str, Any]:
+        """Read all chosen GPUs in one pass; raises NVMLError when the library cannot be used.
 
         What matters most is read of all GPUs before the rest is read of any, while there is time.
+        A pass that runs out of time is partial, and the next one begins where it stopped.
         """
         if not self._is_initialised:
             self._library.ask("nvmlInit")
@@ -45,27 +51,31 @@ class GpuInventory:
         count = self._library.ask("nvmlDeviceGetCount")
         if count != self._count:
             self._power.look()
-        self._asleep = self._power.asleep(count)
-        if count != self._count or not self._are_same():
             self._forget()
         self._count = count
-        self._passes += 1
-        awake = [index for index in range(count) if index not in self._asleep]
-        # The first call on a GPU may take seconds: those that have to wait are begun next time.
-        begun, problems = 0, self._sleepers()
-        for index in awake:
-            if index in self._gpus or has_time():
-                begun += 1
-                problems += self._begin(index)
-        is_partial = begun < len(awake)
-        found = self._finish([index for index in awake if index in self._gpus], has_time)
-        return {**self._versions, "gpus": [*found, *problems], "is_partial": is_partial}
+        self._asleep = self._power.asleep(count)
+        awake = [index for index in range(count) if index not in self._asleep and is_chosen(index)]
+        order = sorted(awake, key=lambda index: (index - self._next) % count)
+        problems = self._sleepers()
+        begun: list[int] = []
+        for index in order:
+            if begun and not has_time():
+                break
+            problems += self._begin(index, has_time)
+            begun.append(index)
+        found = self._finish([index for index in begun if index in self._gpus], has_time)
+        left = [index for index in order if index not in begun or index in self._unread]
+        self._next = left[0] if left else (self._next + 1) % max(count, 1)
+        answer = {"gpus": [*found, *problems], "count": count, "is_partial": bool(left)}
+        return {**self._versions, **answer}
 
     def _finish(self, indexes: list[int], has_time: Callable[[], bool]) -> list[dict[str, Any]]:
         """The answers of these GPUs, after the rest of their pass."""
-        for index in sorted(indexes, key=lambda index: (index - self._passes) % self._count):
+        for index in indexes:
             self._gpus[index].finish(has_time)
-        answers = [self._gpus[index].answer() for index in indexes]
+        self._unread = {index for index in indexes[1:] if not self._gpus[index].has_core}
+        self._unread |= {index for index in indexes if not self._gpus[index].has_any}
+        answers = [self._gpus[index].answer() for index in sorted(set(indexes) - self._unread)]
         for answer in answers:
             if "problem" in answer:  # its handle and its facts are asked for again
                 self._gpus.pop(answer["index"]).close()
@@ -78,28 +88,31 @@ class GpuInventory:
             for index, address in self._asleep.items()
         ]
 
-    def _are_same(self) -> bool:
-        return all(is_same(known.card, known.identity) for known in self.known)
-
     def _forget(self) -> None:
-        """The set of GPUs has changed: every handle and every fact is asked for again."""
+        """The number of GPUs has changed: every handle and every fact is asked for again."""
         for known in self._gpus.values():
             known.close()
         self._gpus.clear()
 
-    def _begin(self, index: int) -> list[dict[str, Any]]:
+    def _begin(self, index: int, has_time: Callable[[], bool]) -> list[dict[str, Any]]:
         """Begin the pass of one GPU; the problem of one that cannot be had."""
         try:
-            self._known(index).begin()
+            self._known(index).begin(has_time)
         except READ_ERRORS as error:
             return [{"index": index, "problem": reason_of(error)}]
         return []
 
     def _known(self, index: int) -> KnownGpu:
-        if index not in self._gpus:
-            handle = self._library.ask("nvmlDeviceGetHandleByIndex", index)
-            self._gpus[index] = KnownGpu(Card(self._library, handle), self._switches)
-        return self._gpus[index]
+        """The GPU of this index; a handle that means another one by now is asked for again."""
+        known = self._gpus.get(index)
+        if known is not None and not is_same(known.card, known.identity):
+            self._gpus.pop(index).close()
+            known = None
+        if known is None:
+            handle = self._library.ask("nvmlDeviceGetHandleByIndex", index, place=index)
+            known = KnownGpu(Card(self._library, handle, index), self._switches)
+            self._gpus[index] = known
+        return known
 
     def _read_versions(self) -> dict[str, str | None]:
         try:

@@ -1,5 +1,6 @@
 """One GPU that was found: what is kept of it between passes, and one pass over it."""
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,51 +14,65 @@ from exporter.probes.nvml.reads import CORE_READS, FACTS, READS, Read
 
 QUIET_REASONS = {"not_supported", "old_driver", "no_permission", "deprecated"}
 TOO_SLOW = "too_slow"
-QUIET_PASSES = 10
-"""So many passes leave out a reading that failed for a lasting reason."""
+QUIET_SECS = 20.0
+"""For so long a reading that failed for a lasting reason is left out."""
 
 
 class KnownGpu:
-    """A GPU with its handle. `switches` are the options that are on."""
+    """A GPU with its handle. `switches` are the options that are on.
 
-    def __init__(self, card: Card, switches: frozenset[str]) -> None:
+    After `begin`, `has_core` tells whether there was time for all that matters most, `has_any`
+    whether there was for some of it.
+    """
+
+    def __init__(
+        self, card: Card, switches: frozenset[str], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._now = now
+        self.has_core = self.has_any = False
         self.card = card
         self.identity = identity(card)
-        self._facts: dict[str, Any] | None = None
+        self._facts: dict[str, Any] = {}
         self._facts_missing: dict[str, str] = {}
+        self._facts_left = list(FACTS)
         self._profiler = Profiler()
         self._mig = MigReader(with_profiling="profiling" in switches)
         self._reads = tuple(_chosen((*self._keeping_reads(), *READS), switches))
-        self._quiet: dict[Read, tuple[int, str]] = {}
-        self._passes = 0
+        self._quiet: dict[Read, tuple[float, str]] = {}
         self._was_mig: bool | None = None
         self._found: dict[str, Any] = {}
         self._missing: dict[str, str] = {}
         self._problem: str | None = None
 
-    def begin(self) -> None:
+    def begin(self, has_time: Callable[[], bool] = lambda: True) -> None:
         """Begin a pass with what matters most."""
-        self._passes += 1
         self._found, self._missing, self._problem = {}, {}, None
-        self._read(CORE_READS, self._found, self._missing)
+        self.has_core = self._read_while(CORE_READS, has_time)
+        self.has_any = self.has_core or bool(self._found) or self._problem is not None
 
     def finish(self, has_time: Callable[[], bool]) -> None:
         """Read the rest, for as long as there is time: a slow driver gives less, not nothing."""
-        if self._problem is None and self._facts is None and has_time():
-            self._facts, self._facts_missing = {}, {}
-            self._read(FACTS, self._facts, self._facts_missing)
-        for read in self._reads:
+        while self._problem is None and self._facts_left and has_time():
+            self._read((self._facts_left.pop(0),), self._facts, self._facts_missing)
+        self._read_while(self._reads, has_time)
+        self._note_mig()
+
+    def _read_while(self, reads: Iterable[Read], has_time: Callable[[], bool]) -> bool:
+        """Read while there is time; whether there was enough of it."""
+        is_enough = True
+        for read in reads:
             if self._problem is not None:
                 break
             if has_time():
                 self._read((read,), self._found, self._missing)
             else:
+                is_enough = False
                 self._missing.update(dict.fromkeys(read.fields, TOO_SLOW))
-        self._note_mig()
+        return is_enough
 
     def answer(self) -> dict[str, Any]:
         """What this pass found: fields and `missing` reasons, or a `problem`."""
-        said = {**self.identity, **(self._facts or {})}
+        said = {**self.identity, **self._facts}
         if self._problem is not None:
             return {**said, "problem": self._problem}
         return {**said, **self._found, "missing": {**self._facts_missing, **self._missing}}
@@ -82,8 +97,8 @@ class KnownGpu:
 
     def _read(self, reads: Iterable[Read], found: dict[str, Any], missing: dict[str, str]) -> None:
         for read in reads:
-            until, reason = self._quiet.get(read, (0, ""))
-            if self._passes < until:
+            until, reason = self._quiet.get(read, (0.0, ""))
+            if self._now() < until:
                 missing.update(dict.fromkeys(read.fields, reason))
                 continue
             try:
@@ -95,7 +110,7 @@ class KnownGpu:
                     return
                 missing.update(dict.fromkeys(read.fields, reason))
             if reason in QUIET_REASONS:
-                self._quiet[read] = (self._passes + QUIET_PASSES, reason)
+                self._quiet[read] = (self._now() + QUIET_SECS, reason)
 
     def _take(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 import pynvml
 
 from exporter.model.label import clean_text
+from exporter.probes.call_failures import MARK
 
 Handle = Any
 
@@ -78,38 +79,42 @@ class Library:
         self.leave_crumb = leave_crumb
         self._known: dict[tuple[str, ...], int] = {}
 
-    def ask(self, name: str, *arguments: object, topic: str = "") -> Any:  # noqa: ANN401 - whatever the call gives
-        """What the function of this name gives; raises READ_ERRORS.
+    def ask(self, name: str, *arguments: object, topic: str = "", place: int | None = None) -> Any:  # noqa: ANN401 - whatever the call gives
+        """Call the function of this name; raises READ_ERRORS.
 
-        `topic` tells apart what one function is asked for (field values).
+        `topic` tells apart what one function is asked for (field values), `place` is the index
+        of the GPU it is asked of.
         """
-        crumb = f"{name}({topic})" if topic else name
-        if crumb in self.switched_off:
+        call = f"{name}({topic})" if topic else name
+        crumb = call if place is None else f"{call}{MARK}{place}"
+        if not self.switched_off.isdisjoint((call, crumb)):
             raise SwitchedOffError(crumb)
-        call = getattr(pynvml, name, None)
-        if call is None:
+        function = getattr(pynvml, name, None)
+        if function is None:
             raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
         self.leave_crumb(crumb)
-        return call(*arguments)
+        return function(*arguments)
 
-    def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:  # noqa: ANN401 - as above
-        """What the first of these functions gives that the driver knows, newest first."""
+    def ask_newest(
+        self, names: tuple[str, ...], *arguments: object, place: int | None = None
+    ) -> Any:  # noqa: ANN401 - as above
+        """Call the first of these functions that the driver knows, newest first."""
         first = self._known.get(names, 0)
-        for place, name in enumerate(names[first:], first):
+        for rank, name in enumerate(names[first:], first):
             try:
-                answer = self.ask(name, *arguments)
+                answer = self.ask(name, *arguments, place=place)
             except pynvml.NVMLError as error:
-                if reason_of(error) != "old_driver" or place == len(names) - 1:
+                if reason_of(error) != "old_driver" or rank == len(names) - 1:
                     raise
-                self._known[names] = place + 1
+                self._known[names] = rank + 1
             else:
                 return answer
         raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
-    def text(self, name: str, *arguments: object) -> str | None:
-        """The text a function gives; invalid UTF-8 is replaced, a missing answer is None."""
+    def text(self, name: str, *arguments: object, place: int | None = None) -> str | None:
+        """Give the text a function gives; invalid UTF-8 is replaced, a missing answer is None."""
         try:
-            return clean_text(self.ask(name, *arguments)) or None
+            return clean_text(self.ask(name, *arguments, place=place)) or None
         except UnicodeDecodeError as error:
             return clean_text(error.object) or None
         except READ_ERRORS as error:

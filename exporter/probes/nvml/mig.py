@@ -43,7 +43,7 @@ class MigReader:
                 return None
             raise  # not permitted, or the GPU is lost: not the same as having no instances
         try:
-            instance = dict(_instance(Card(card.library, handle)))
+            instance = dict(_instance(Card(card.library, handle, card.place)))
         except READ_ERRORS:
             return None  # it was just taken apart
         return instance if instance["mig_uuid"] else None

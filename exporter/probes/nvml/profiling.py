@@ -44,7 +44,7 @@ class Profiler:
         if self._gpu_instance is None and not card.once("profiling", _is_supported):
             raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
         while len(self._samples) < 2:  # noqa: PLR2004 - one before, one now
-            self._samples.append(card.library.ask("nvmlGpmSampleAlloc"))
+            self._samples.append(card.library.ask("nvmlGpmSampleAlloc", place=card.place))
         self._take(card, self._samples[0])
         self._samples.reverse()
         if not self._has_taken_one:
@@ -56,7 +56,7 @@ class Profiler:
         """Free the samples."""
         while self._samples:
             with suppress(*READ_ERRORS):
-                card.library.ask("nvmlGpmSampleFree", self._samples.pop())
+                card.library.ask("nvmlGpmSampleFree", self._samples.pop(), place=card.place)
 
     def _take(self, card: Card, sample: Any) -> None:  # noqa: ANN401 - an opaque handle
         if self._gpu_instance is None:
@@ -77,7 +77,7 @@ def _said_between(card: Card, before: Any, now: Any) -> dict[str, Any]:  # noqa:
     wanted.sample1, wanted.sample2 = before, now
     for place, number in enumerate(numbers):
         wanted.metrics[place].metricId = number
-    card.library.ask("nvmlGpmMetricsGet", wanted)
+    card.library.ask("nvmlGpmMetricsGet", wanted, place=card.place)
     found = {number: _value(wanted.metrics[place]) for place, number in enumerate(numbers)}
     return {
         "activity_ratio": _rows(UNITS, found, 1, PERCENT),

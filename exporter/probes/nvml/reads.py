@@ -57,6 +57,7 @@ FACTS = (
     Read(("architecture",), identity.architecture),
     Read(("compute_capability",), identity.compute_capability),
     Read(("numa_node",), identity.numa_node),
+    Read(("inforom_valid",), ecc.inforom_valid),
     _asked("minor_number", "nvmlDeviceGetMinorNumber"),
     _asked("pcie_link_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration"),
     _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),

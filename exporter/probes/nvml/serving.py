@@ -7,6 +7,7 @@ import resource
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -64,11 +65,17 @@ class Server:
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         until = time.monotonic() + float(request.get("enough_secs", math.inf))
         try:
-            answer = self._gpus.read(lambda: time.monotonic() < until)
+            answer = self._gpus.read(lambda: time.monotonic() < until, _chosen_by(request))
         except READ_ERRORS as error:
             self._gpus = GpuInventory(self._library, self._switches, self._power)
             answer = {"error": reason_of(error), "message": clean_text(str(error))}
         return {**answer, "resident_bytes": resident_bytes()}
+
+
+def _chosen_by(request: Mapping[str, Any]) -> Callable[[int], bool]:
+    """Which GPUs are read: `only` one of them, or all that are not to be left out (`skip`)."""
+    only, skipped = request.get("only"), request.get("skip", ())
+    return lambda index: index == only if only is not None else index not in skipped
 
 
 def resident_bytes() -> int:

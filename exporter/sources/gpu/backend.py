@@ -1,11 +1,11 @@
 """What a GPU backend answers: the same for NVML and nvidia-smi."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
-from exporter.model.gpu import Gpu
+from exporter.model.gpu import DisabledCall, Gpu
 from exporter.model.reading import Missing
 
 
@@ -33,6 +33,7 @@ class GpuAnswer:
     missing: tuple[Missing, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     is_partial: bool = False
+    disabled_calls: tuple[DisabledCall, ...] = ()
 
 
 class BackendError(Exception):
@@ -41,6 +42,19 @@ class BackendError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class Deadline:
+    """The seconds a pass may take: those configured, more where it turns out to need more."""
+
+    def __init__(self, configured_secs: float, longest_secs: float) -> None:
+        self._configured = configured_secs
+        self._longest = max(configured_secs, longest_secs)
+        self.secs = configured_secs
+
+    def took(self, secs: float) -> None:
+        """Allow twice as much the next time, as far as the interval of collections allows."""
+        self.secs = max(self._configured, min(self._longest, 2 * secs))
 
 
 class Backend(Protocol):
@@ -53,3 +67,18 @@ class Backend(Protocol):
     async def close(self) -> None:
         """End the children of this backend."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """The backends, best first; `is_stuck` tells that a killed child of one still lives.
+
+    A backend that is None is switched off by the configuration; `restarts` counts the probe's.
+    `first` is the name of the first one: a simulated node answers as NVML does.
+    """
+
+    nvml: Backend | None
+    smi: Backend | None
+    is_stuck: Callable[[], bool]
+    restarts: Callable[[], int | None] = lambda: None
+    first: str = "nvml"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.config import Gpu
 from exporter.model.pci import pci_address
 
 
@@ -17,6 +18,13 @@ class Driver:
     def is_there(self) -> bool:
         """Look for the markers."""
         return any(marker.exists() for marker in self.markers)
+
+
+def driver_of(config: Gpu) -> Driver:
+    """Tell how the driver is noticed; a simulated node has none to wait for."""
+    markers = ("/",) if config.backend == "demo" else config.driver_markers
+    paths = tuple(Path(marker) for marker in markers)
+    return Driver(paths, config.redetect_secs, config.release_secs)
 
 
 def bound_gpus(sys_root: Path) -> tuple[str, ...]:

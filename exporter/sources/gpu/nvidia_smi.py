@@ -17,7 +17,7 @@ from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
-from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.sources.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
 from exporter.sources.gpu.smi_output import (
     WARNING_CODE,
     MigNamesByPlace,
@@ -53,19 +53,6 @@ class Run:
     def reason(self) -> str | None:
         """Why it failed, in one word; None for a good run."""
         return self.finished.problem or reason_of_failure(self.finished.code, self.text)
-
-
-class Deadline:
-    """The seconds a run may take: those configured, more for a program that needs more."""
-
-    def __init__(self, configured_secs: float, longest_secs: float) -> None:
-        self._configured = configured_secs
-        self._longest = max(configured_secs, longest_secs)
-        self.secs = configured_secs
-
-    def took(self, secs: float) -> None:
-        """Allow twice as much the next time, as far as the interval of collections allows."""
-        self.secs = max(self._configured, min(self._longest, 2 * secs))
 
 
 class NvidiaSmiBackend:

@@ -4,20 +4,23 @@ import asyncio
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from exporter.config import Demo
 from exporter.config import Gpu as GpuConfig
 from exporter.decode import decode
-from exporter.model.gpu import Gpu
+from exporter.model.gpu import DisabledCall, Gpu
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
 from exporter.probes.breadcrumb import Breadcrumb
+from exporter.probes.call_failures import call_and_place
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import ProbeFailed, RequestProbe
-from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.sources.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
+from exporter.sources.gpu.quarantine import Quarantine
 from exporter.sources.gpu.validation import drop_implausible
 
 log = logging.getLogger("exporter.sources.gpu.source")
@@ -35,33 +38,87 @@ PATIENCE_PASSES = 4
 
 
 class NvmlBackend:
-    """Asks the probe under one deadline for each pass."""
+    """Asks the probe under one deadline for each pass.
 
-    def __init__(self, probe: RequestProbe, timeout_secs: float) -> None:
+    A GPU whose call hung goes into quarantine: the others are read without it at once. Where
+    others hang as well it is not the GPU, and the pass has failed.
+    """
+
+    def __init__(self, probe: RequestProbe, deadline: Deadline, quarantine: Quarantine) -> None:
         self._probe = probe
-        self._timeout_secs = timeout_secs
+        self._deadline = deadline
+        self._quarantine = quarantine
+        self._count = 0
         self._first_bytes: int | None = None
         self._errors = 0
 
     async def ask(self) -> GpuAnswer:
-        """One pass over all GPUs; raises BackendError.
-
-        A pass that crashed the probe is tried again at once where back-off allows it.
-        """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._timeout_secs
+        """Read all GPUs in one pass; raises BackendError."""
+        suspects: set[int] = set()
         while True:
             try:
-                left = deadline - loop.time()
-                request = {"op": "read", "enough_secs": ENOUGH * left}
-                message = await self._probe.ask(request, left)
+                message = await self._ask_without(suspects)
             except ProbeFailed as failed:
                 self._first_bytes = None
+                if failed.reason != "timeout" or not self._may_be_one(failed.place, suspects):
+                    raise BackendError(failed.reason, str(failed)) from failed
+                suspects.add(failed.place or 0)
+                self._probe.allow_start()
+                continue
+            self._quarantine.add(suspects)
+            await self._replace_when_of_no_use(message)
+            return self._answer(message)
+
+    @property
+    def restarts(self) -> int:
+        """How often the probe of all GPUs was started anew."""
+        return self._probe.restarts
+
+    @property
+    def is_one_stuck(self) -> bool:
+        """Whether a child that asked a GPU in quarantine was killed and does not die."""
+        return self._quarantine.is_stuck
+
+    def _may_be_one(self, place: int | None, suspects: set[int]) -> bool:
+        """Whether a hang in the call of this GPU may be its own: of four one, of eight two."""
+        most = max(1, self._count // 4)
+        return place is not None and self._count != 1 and len(suspects) < most
+
+    async def _ask_without(self, suspects: set[int]) -> dict[str, Any]:
+        """The answer about all GPUs but those; a crash is tried again where back-off allows it."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        deadline = started + self._deadline.secs
+        while True:
+            left = deadline - loop.time()
+            request: dict[str, Any] = {"op": "read", "enough_secs": ENOUGH * left}
+            if skipped := sorted({*suspects, *self._quarantine.suspects}):
+                request["skip"] = skipped
+            try:
+                message = await self._probe.ask(request, left)
+            except ProbeFailed as failed:
                 if failed.reason == "crashed" and self._probe.may_start and loop.time() < deadline:
                     continue
-                raise BackendError(failed.reason, str(failed)) from failed
-            await self._replace_when_of_no_use(message)
-            return parse_answer(message)
+                if failed.reason == "timeout":
+                    self._deadline.took(self._deadline.secs)
+                raise
+            has_lacked_time = message.get("is_partial") is True
+            took = self._deadline.secs if has_lacked_time else loop.time() - started
+            self._deadline.took(took)
+            return message
+
+    def _answer(self, message: Mapping[str, Any]) -> GpuAnswer:
+        answer = parse_answer(message)
+        count = message.get("count")
+        self._count = count if isinstance(count, int) else self._count
+        return replace(
+            answer,
+            problems=(*answer.problems, *self._quarantine.problems),
+            is_partial=answer.is_partial or self._quarantine.is_undecided,
+            disabled_calls=tuple(
+                DisabledCall(*call_and_place(crumb)) for crumb in self._probe.switched_off
+            ),
+        )
 
     async def _replace_when_of_no_use(self, message: Mapping[str, Any]) -> None:
         """A process that has met another driver than its library was made for stays broken."""
@@ -70,7 +127,7 @@ class NvmlBackend:
             if message["error"] in LASTING_ERRORS or self._errors >= PATIENCE_PASSES:
                 self._errors = 0
                 self._first_bytes = None
-                await self._probe.end_child()
+                await self._probe.recycle()
             return
         self._errors = 0
         await self._replace_when_grown(message)
@@ -87,7 +144,8 @@ class NvmlBackend:
             await self._probe.recycle()
 
     async def close(self) -> None:
-        """End the probe."""
+        """End the probes."""
+        await self._quarantine.close()
         await self._probe.close()
 
 
@@ -164,24 +222,48 @@ def _text(found: object) -> str | None:
     return clean_text(found) or None if isinstance(found, str) else None
 
 
-def build_nvml_probe(
-    config: GpuConfig,
-    demo: Demo,
-    environment: Mapping[str, str],
-    children: Children,
+@dataclass(frozen=True, slots=True)
+class NvmlProbes:
+    """Builds the processes that answer as NVML does, as the configuration wants them."""
+
+    config: GpuConfig
+    demo: Demo
+    environment: Mapping[str, str]
+    children: Children
+    sys_root: Path
+
+    def probe(self, on_event: Callable[[dict[str, Any]], None]) -> RequestProbe | None:
+        """Build the probe that reads all GPUs; None where NVML is switched off."""
+        if self.config.backend == "demo":
+            command = _demo_command(self.demo, self.environment)
+            return RequestProbe("demo", command, self.children, on_event)
+        if self.config.backend not in ("auto", "nvml"):
+            return None
+        command = self._command(_switches(self.config))
+        return RequestProbe("nvml", command, self.children, on_event, _breadcrumb())
+
+    def lone_probe(self) -> RequestProbe:
+        """Build the probe that is asked for one GPU at a time."""
+        return RequestProbe("nvml", self._command(()), self.children, lambda _: None)
+
+    def _command(self, switches: Sequence[str]) -> Command:
+        argv = [sys.executable, "-m", "exporter.probes.nvml", f"--sys-root={self.sys_root}"]
+        argv.append(f"--with={','.join(switches)}")
+        return Command(tuple(argv), self.environment, with_input=True)
+
+
+def build_nvml(
+    probes: NvmlProbes,
+    deadline: Deadline,
     on_event: Callable[[dict[str, Any]], None],
-    *,
-    sys_root: Path,
-) -> RequestProbe | None:
-    """Build the probe that answers as NVML does; None where the configuration switches it off."""
-    if config.backend == "demo":
-        return RequestProbe("demo", _demo_command(demo, environment), children, on_event)
-    if config.backend not in ("auto", "nvml"):
+    wake: Callable[[], None],
+) -> NvmlBackend | None:
+    """Build the backend that answers as NVML does; None where NVML is switched off."""
+    probe = probes.probe(on_event)
+    if probe is None:
         return None
-    argv = [sys.executable, "-m", "exporter.probes.nvml", f"--sys-root={sys_root}"]
-    argv.append(f"--with={','.join(_switches(config))}")
-    command = Command(tuple(argv), environment, with_input=True)
-    return RequestProbe("nvml", command, children, on_event, _breadcrumb())
+    quarantine = Quarantine(probes.lone_probe(), 2 * deadline.secs, wake)
+    return NvmlBackend(probe, deadline, quarantine)
 
 
 def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:

@@ -4,20 +4,20 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
 from exporter.config import Demo
 from exporter.config import Gpu as GpuConfig
-from exporter.model.gpu import GpuBackend, Gpus
+from exporter.model.gpu import DisabledCall, GpuBackend, Gpus
 from exporter.model.reading import Missing, Reading
 from exporter.probes.child import Children
-from exporter.sources.gpu.backend import Backend, BackendError, GpuAnswer, GpuProblem
+from exporter.sources.gpu.backend import BackendError, Backends, Deadline, GpuAnswer, GpuProblem
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
-from exporter.sources.gpu.driver import Driver, bound_gpus
-from exporter.sources.gpu.nvidia_smi import Deadline, NvidiaSmiBackend, program_paths
-from exporter.sources.gpu.nvml import NvmlBackend, build_nvml_probe
+from exporter.sources.gpu.driver import Driver, bound_gpus, driver_of
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend, program_paths
+from exporter.sources.gpu.nvml import NvmlProbes, build_nvml
 from exporter.sources.gpu.xid_events import GpuEvents
 
 PATIENCE_SECS = 1.0
@@ -37,21 +37,6 @@ NO_DEVICES = "no_devices"
 NO_DRIVER = GpuBackend("none", "no_driver")
 
 log = logging.getLogger("exporter.sources.gpu.source")
-
-
-@dataclass(frozen=True, slots=True)
-class Backends:
-    """The backends, best first; `is_stuck` tells that a killed child of one still lives.
-
-    A backend that is None is switched off by the configuration; `restarts` counts the probe's.
-    `first` is the name of the first one: a simulated node answers as NVML does.
-    """
-
-    nvml: Backend | None
-    smi: Backend | None
-    is_stuck: Callable[[], bool]
-    restarts: Callable[[], int | None] = lambda: None
-    first: str = "nvml"
 
 
 class GpuSource:
@@ -97,6 +82,7 @@ class GpuSource:
         self._is_awaited = False
         self._has_news = False
         self._missing: tuple[Missing, ...] = ()
+        self._disabled_calls: tuple[DisabledCall, ...] = ()
         self._rejected: Counter[str] = Counter()
 
     async def read(self) -> Reading[Gpus]:
@@ -118,6 +104,7 @@ class GpuSource:
             probe_restarts=self._backends.restarts(),
             releases=self._releases,
             release_overdue=self._is_release_overdue(),
+            disabled_calls=self._disabled_calls,
         ).at(now)
         return Reading(gpus, self._missing, rejected)
 
@@ -222,6 +209,7 @@ class GpuSource:
             self._cache.mark_stale()
         else:
             self._missing = answer.missing
+            self._disabled_calls = answer.disabled_calls
             self._rejected.update(answer.rejected)
             self._rejected.update(self._cache.take(answer, asked_at))
         if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
@@ -325,13 +313,11 @@ def build_gpu(
     sees_host_pids: bool = True,
 ) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows."""
-    nvml = smi = None
     events = GpuEvents(wall, boottime)
-    probe = build_nvml_probe(
-        config, demo or Demo(), environment, children, events.take, sys_root=sys_root
-    )
-    if probe is not None:
-        nvml = NvmlBackend(probe, config.timeout_secs)
+    smi = None
+    deadline_secs = (config.timeout_secs, interval_secs)
+    probes = NvmlProbes(config, demo or Demo(), environment, children, sys_root)
+    nvml = build_nvml(probes, Deadline(*deadline_secs), events.take, wake)
 
     async def on_bus() -> tuple[str, ...]:
         return await call(lambda: bound_gpus(sys_root))
@@ -341,18 +327,18 @@ def build_gpu(
             children,
             program_paths(config, environment),
             environment,
-            Deadline(config.timeout_secs, interval_secs),
+            Deadline(*deadline_secs),
             on_bus,
         )
     return GpuSource(
         Backends(
             nvml,
             smi,
-            is_stuck=lambda: children.abandoned_count > 0,
-            restarts=lambda: None if probe is None else probe.restarts,
+            is_stuck=lambda: children.abandoned_count > (nvml is not None and nvml.is_one_stuck),
+            restarts=lambda: None if nvml is None else nvml.restarts,
             first="demo" if config.backend == "demo" else "nvml",
         ),
-        _driver(config),
+        driver_of(config),
         GpuCache(
             CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs),
             sees_host_pids=sees_host_pids or config.backend == "demo",
@@ -363,10 +349,3 @@ def build_gpu(
         wake=wake,
         bound_gpus=on_bus,
     )
-
-
-def _driver(config: GpuConfig) -> Driver:
-    """How the driver is noticed; a simulated node has none to wait for."""
-    markers = ("/",) if config.backend == "demo" else config.driver_markers
-    paths = tuple(Path(marker) for marker in markers)
-    return Driver(paths, config.redetect_secs, config.release_secs)

@@ -105,3 +105,8 @@ API int nvmlDeviceGetRetiredPages_v2(nvmlDevice_t device, unsigned cause, unsign
 }
 
 UINT_GETTER(nvmlDeviceGetRetiredPagesPendingStatus, "retired_pages_pending")
+
+/* `inforom = error 14` is a card whose infoROM is corrupted. */
+API int nvmlDeviceValidateInforom(nvmlDevice_t device) {
+    return begin_device("nvmlDeviceValidateInforom", device, "inforom");
+}

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exporter.probes.child import Children
-from exporter.sources.gpu.nvidia_smi import Deadline, NvidiaSmiBackend
+from exporter.sources.gpu.backend import Deadline
+from exporter.sources.gpu.nvidia_smi import NvidiaSmiBackend
 from tests.fakes.smi_program import NvidiaSmi
 
 

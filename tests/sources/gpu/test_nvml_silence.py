@@ -10,12 +10,11 @@ import pytest
 
 from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
-from exporter.probes.supervisor import RequestProbe
 from exporter.sources.gpu.backend import GpuAnswer
-from exporter.sources.gpu.nvml import NvmlBackend
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import probe_environment
+from tests.sources.gpu.nvml_backend import nvml_backend
 
 pytestmark = pytest.mark.system
 
@@ -48,7 +47,7 @@ async def children() -> AsyncIterator[Children]:
 async def _two_passes(nvml: NvmlLibrary, children: Children) -> GpuAnswer:
     argv = (sys.executable, "-m", "exporter.probes.nvml")
     command = Command(argv, probe_environment(nvml), with_input=True)
-    way = NvmlBackend(RequestProbe("nvml", command, children, lambda _: None), 20.0)
+    way = nvml_backend(children, command, 20.0)
     await way.ask()
     return await way.ask()
 

@@ -10,11 +10,10 @@ import pytest
 
 from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
-from exporter.probes.supervisor import RequestProbe
-from exporter.sources.gpu.nvml import NvmlBackend
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.probes.nvml.probe_process import probe_environment
+from tests.sources.gpu.nvml_backend import nvml_backend
 from tests.sources.gpu.smi_backend import smi_backend
 
 pytestmark = pytest.mark.system
@@ -57,8 +56,7 @@ async def both(
     command = Command(
         (sys.executable, "-m", "exporter.probes.nvml"), probe_environment(nvml), with_input=True
     )
-    probe = RequestProbe("nvml", command, children, lambda _: None)
-    by_nvml = await NvmlBackend(probe, 20).ask()
+    by_nvml = await nvml_backend(children, command, 20).ask()
     by_smi = await smi_backend(children, smi, 20).ask()
     too_old = {found.field for found in by_smi.missing if found.reason == "old_driver"}
     return by_nvml.gpus, by_smi.gpus, too_old

@@ -8,10 +8,10 @@ from typing import TypeVar
 import pytest
 
 from exporter.model.gpu import Gpu, GpuBackend, Gpus
-from exporter.sources.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.sources.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
 from exporter.sources.gpu.driver import Driver
-from exporter.sources.gpu.source import Backends, GpuSource
+from exporter.sources.gpu.source import GpuSource
 from exporter.sources.gpu.xid_events import GpuEvents
 from tests.fakes.virtual_time import run_virtually
 

@@ -1,0 +1,56 @@
+"""Which calls of a library are not made any more, because they crash it: on one GPU, or at all."""
+
+from collections import Counter
+from collections.abc import Callable
+
+CRASHES_OF_ONE_CALL = 3
+"""So many crashes in the same call on the same GPU, and it is not made any more."""
+
+GPUS_OF_ONE_CALL = 2
+"""Switched off on so many GPUs, a call is not made on any."""
+
+RETRY_SECS = 300.0
+"""After so long a call that was switched off is tried again; one more crash ends that."""
+
+MARK = "@"
+
+
+def call_and_place(crumb: str) -> tuple[str, int | None]:
+    """Take a breadcrumb apart: `nvmlDeviceGetName@3` is a call on the GPU of index 3."""
+    call, _, place = crumb.partition(MARK)
+    return call, int(place) if place.isascii() and place.isdigit() else None
+
+
+class DisabledCalls:
+    """Counts crashes by call and GPU, and tells which calls the library must not make."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._crashes: Counter[str] = Counter()
+        self._until: dict[str, float] = {}
+
+    @property
+    def crumbs(self) -> tuple[str, ...]:
+        """The calls that are switched off now, as breadcrumbs; without a place on all GPUs."""
+        now = self._now()
+        return tuple(crumb for crumb, until in self._until.items() if until > now)
+
+    def note_crash(self, crumb: str) -> str | None:
+        """Count a crash; give the call that is switched off by it, if one is."""
+        self._crashes[crumb] += 1
+        if self._crashes[crumb] < CRASHES_OF_ONE_CALL:
+            return None
+        self._crashes[crumb] = CRASHES_OF_ONE_CALL - 1  # when it is tried again, once is enough
+        call, place = call_and_place(crumb)
+        until = self._now() + RETRY_SECS
+        self._until[crumb] = until
+        elsewhere = [other for other in self.crumbs if call_and_place(other)[0] == call]
+        if place is None or len(elsewhere) < GPUS_OF_ONE_CALL:
+            return crumb
+        self._until[call] = until
+        return call
+
+    def clear(self) -> None:
+        """Allow every call again: the driver may be another one."""
+        self._crashes.clear()
+        self._until.clear()
