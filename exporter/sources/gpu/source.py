@@ -23,11 +23,9 @@ from exporter.sources.gpu.xid_events import GpuEvents
 PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""
 
-MIN_PASS_INTERVAL_SECS = 1.0
-TOLERANCE_SECS = 0.2
-"""A pass is due a little earlier: a collection each second must not find each second one early."""
+DUE_SECS = 0.8
+"""A pass is due after this, a little less than the shortest interval: timers fire early too."""
 
-DUE_SECS = MIN_PASS_INTERVAL_SECS - TOLERANCE_SECS
 LOOK_FOR_UNLOAD_SECS = 1.0
 """A driver that is unloaded is let go of within two seconds."""
 
