@@ -5,6 +5,7 @@ read of a dead network filesystem would outlive SIGTERM.
 """
 
 import asyncio
+import logging
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -12,6 +13,12 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
+log = logging.getLogger("exporter")
+
+NO_THREAD = (
+    "no thread can be started: the limit of processes of this user or container is too low"
+    " (ulimit -u, pids.max)"
+)
 SLOW_SECS = 0.05
 """A call that takes longer no longer makes the others wait: they get a thread of their own."""
 
@@ -30,7 +37,9 @@ class DaemonThreads:
     In steady state there is one thread; a call that blocks for ever keeps its thread and no more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: Callable[[Callable[[], None]], None] | None = None) -> None:
+        self._start = start or _start_daemon
+        self._is_limited = False
         self._queue: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
         self._ready = threading.Semaphore(0)
         self._lock = threading.Lock()
@@ -62,8 +71,21 @@ class DaemonThreads:
             needs_thread = self._idle == 0 and finished_before in (None, self._finished)
             finished = self._finished
         if needs_thread:
-            threading.Thread(target=self._work, name="blocking-calls", daemon=True).start()
+            self._start_thread()
         loop.call_later(SLOW_SECS, self._watch, loop, finished)
+
+    def _start_thread(self) -> None:
+        """Start a thread; where none can be had the calls wait, and it is tried again."""
+        try:
+            self._start(self._work)
+        except RuntimeError as error:
+            if not is_thread_limit(error):
+                raise
+            if not self._is_limited:
+                log.warning("files are read later: %s", NO_THREAD)
+            self._is_limited = True
+        else:
+            self._is_limited = False
 
     def _work(self) -> None:
         while True:
@@ -88,6 +110,15 @@ class DaemonThreads:
             future.get_loop().call_soon_threadsafe(_settle, future, result, error)
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
+
+
+def is_thread_limit(error: RuntimeError) -> bool:
+    """Tell whether Python could not start a thread; it has no exception of its own for that."""
+    return "start new thread" in str(error)
+
+
+def _start_daemon(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="blocking-calls", daemon=True).start()
 
 
 def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:

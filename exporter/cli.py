@@ -7,10 +7,11 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 
+from exporter.blocking import NO_THREAD, is_thread_limit
 from exporter.commands.arguments import build_parser
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.config_file import ConfigError
-from exporter.exit_codes import EXIT_CONFIG, EXIT_OK
+from exporter.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_OK
 
 EXIT_PIPE = 128 + signal.SIGPIPE
 
@@ -55,3 +56,8 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
     except CommandError as error:
         print(f"hw-exporter: {error}", file=sys.stderr)
         return error.code
+    except RuntimeError as error:
+        if not is_thread_limit(error):
+            raise
+        print(f"hw-exporter: {NO_THREAD}", file=sys.stderr)
+        return EXIT_FAILED

@@ -39,7 +39,10 @@ def read_regular(name: str | Path, most_bytes: int, deadline_secs: float = DEADL
     thread = threading.Thread(target=read, name=f"read {name}", daemon=True)
     if any(other.name == thread.name for other in threading.enumerate()):
         raise FileUnusable("cannot be read: its last reading has not ended yet")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # at the limit of processes (ulimit -u, pids.max): without a deadline
+        read()
     thread.join(deadline_secs)
     if not result:
         raise FileUnusable(f"cannot be read: no answer within {deadline_secs:g} s")

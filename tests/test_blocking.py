@@ -2,12 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from exporter.blocking import DaemonThreads
+from exporter.blocking import NO_THREAD, DaemonThreads
 
 
 @contextmanager
@@ -77,3 +77,16 @@ async def test_the_thread_of_a_call_that_ends_late_is_not_kept() -> None:
 async def test_threads_never_keep_the_process() -> None:
     """They are daemons: an interpreter that ends does not wait for them."""
     assert await DaemonThreads()(lambda: threading.current_thread().daemon)
+
+
+async def test_calls_wait_while_no_thread_can_be_started(caplog: pytest.LogCaptureFixture) -> None:
+    """At the limit of processes nothing breaks: it is said once, and tried again."""
+    refusals = [RuntimeError("can't start new thread")] * 3
+
+    def start(work: Callable[[], None]) -> None:
+        if refusals:
+            raise refusals.pop()
+        threading.Thread(target=work, name="blocking-calls", daemon=True).start()
+
+    assert await asyncio.wait_for(DaemonThreads(start)(lambda: 42), 5) == 42
+    assert [NO_THREAD in record.message for record in caplog.records] == [True]
