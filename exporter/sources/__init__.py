@@ -32,7 +32,7 @@ from exporter.sources.host.processes import ProcessCountsReader, ProcessStatesRe
 from exporter.sources.host.rapl import RaplReader
 from exporter.sources.host.vmstat import PagingReader
 from exporter.sources.interface import AnySource, Source
-from exporter.sources.kernel_log.building import build_kernel_log
+from exporter.sources.kernel_log.source import build_kernel_log
 from exporter.sources.self_usage import OurProcessesReader
 from exporter.sources.workloads.source import build_workloads
 

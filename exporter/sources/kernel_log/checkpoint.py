@@ -1,5 +1,6 @@
 """The small file that lets a restart neither lose nor repeat what the log said in this boot."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class Saved:
 
 
 def dump_state(boot_id: str, position: Position, counters: Counters) -> str:
-    """The text of the file."""
+    """Write the text of the file."""
     xids = [[xid.gpu, xid.code, xid.count, xid.last_at] for xid in counters.xids.values()]
     return dump(
         {
@@ -60,10 +61,24 @@ def dump_state(boot_id: str, position: Position, counters: Counters) -> str:
 
 
 def decode(state: Mapping[str, Any]) -> Saved:
-    """Take apart what the file holds; raises one of MISFITS."""
-    sequence = state["sequence"]
-    position = Position(None if sequence is None else int(sequence), float(state["stamp"]))
-    return Saved(position, _counters(state))
+    """Take apart what the file holds; raises one of MISFITS where a type or a sign is wrong."""
+    sequence = None if state["sequence"] is None else _count(state["sequence"])
+    rows = (
+        XidCount(_text(gpu), _count(code), _count(count), _seconds(last_at))
+        for gpu, code, count, last_at in state["xids"]
+    )
+    counters = Counters(
+        records=_count(state["records"]),
+        lost=_count(state["lost"]),
+        suppressed=_count(state["suppressed"]),
+        number=_count(state["number"]),
+        rejected=_counts(state["rejected"]),
+        kinds=_counts(state["kinds"]),
+        types=_counts(state["types"]),
+        xids={(row.gpu, row.code): row for row in rows},
+        gpu_uuids={_text(pci): _text(uuid) for pci, uuid in state["gpu_uuids"].items()},
+    )
+    return Saved(Position(sequence, _seconds(state["stamp"])), counters)
 
 
 def state_file(directory: Path, boot_id: str) -> StateFile:
@@ -71,20 +86,23 @@ def state_file(directory: Path, boot_id: str) -> StateFile:
     return StateFile(directory / FILE_NAME, boot_id, VERSION, max_bytes=MAX_BYTES)
 
 
-def _counters(state: Mapping[str, Any]) -> Counters:
-    xids = [XidCount(str(gpu), int(code), int(n), float(at)) for gpu, code, n, at in state["xids"]]
-    return Counters(
-        records=int(state["records"]),
-        lost=int(state["lost"]),
-        suppressed=int(state["suppressed"]),
-        number=int(state["number"]),
-        rejected=_counter(state["rejected"]),
-        kinds=_counter(state["kinds"]),
-        types=_counter(state["types"]),
-        xids={(xid.gpu, xid.code): xid for xid in xids},
-        gpu_uuids={str(pci): str(uuid) for pci, uuid in state["gpu_uuids"].items()},
-    )
+def _counts(numbers: Mapping[str, Any]) -> Counter[str]:
+    return Counter({_text(name): _count(number) for name, number in numbers.items()})
 
 
-def _counter(numbers: Mapping[str, Any]) -> Counter[str]:
-    return Counter({str(name): int(number) for name, number in numbers.items()})
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{str(value)[:40]!r} is no count")
+    return value
+
+
+def _seconds(value: object) -> float:
+    if type(value) not in (int, float) or not 0 <= float(str(value)) < math.inf:
+        raise ValueError(f"{str(value)[:40]!r} is no time in seconds")
+    return float(str(value))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:40]!r} is no text")
+    return value

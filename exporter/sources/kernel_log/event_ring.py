@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import replace
 
 from exporter.model.event import Event
 
@@ -38,13 +37,6 @@ class EventRing:
             kept = [event for group in self._groups.values() for event in group]
             self._sorted = tuple(sorted(kept, key=lambda event: event.number))
         return self._sorted
-
-    def renumber(self, shift: int) -> None:
-        """Add `shift` to the numbers of all that is kept."""
-        for group in self._groups.values():
-            for index, event in enumerate(group):
-                group[index] = replace(event, number=event.number + shift)
-        self._sorted = None
 
     def _drop(self, group: deque[Event]) -> None:
         oldest = group.popleft()

@@ -92,8 +92,13 @@ class MultilineAssembler:
 class Repeats:
     """Tells a message that says again what another one just said."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_recent: int = MAX_RECENT) -> None:
+        self._max_recent = max_recent
         self._last: dict[tuple[str, ...], float] = {}
+
+    def __len__(self) -> int:
+        """Count the messages that are remembered."""
+        return len(self._last)
 
     def is_repeat(self, message: Message) -> bool:
         """Whether the same thing was said a moment before; remembers the message."""
@@ -109,7 +114,7 @@ class Repeats:
         return message.row.kind != "xid"
 
     def _remember(self, key: tuple[str, ...], stamp: float) -> None:
-        if len(self._last) >= MAX_RECENT:
+        if len(self._last) >= self._max_recent:
             del self._last[next(iter(self._last))]
         self._last.pop(key, None)
         self._last[key] = stamp

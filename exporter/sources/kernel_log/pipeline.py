@@ -1,6 +1,8 @@
 """Records in, events and counters out: trust, matching, joining, history."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.model.event import Event
@@ -8,6 +10,7 @@ from exporter.model.kernel_events import KERNEL_KINDS
 from exporter.model.label import clean_text
 from exporter.sources.kernel_log.checkpoint import Position, Saved
 from exporter.sources.kernel_log.counters import Counters
+from exporter.sources.kernel_log.event_ring import MAX_EVENTS
 from exporter.sources.kernel_log.multiline import Message, MultilineAssembler, Repeats
 from exporter.sources.kernel_log.patterns.pattern import Role
 from exporter.sources.kernel_log.patterns.table import Table
@@ -19,10 +22,11 @@ MAX_RAW_BYTES = 512
 CLOCK_DRIFT_SECS = 1.0
 """The clock of prints may be this far from ours before it is set right."""
 
-HISTORY_ROOM = 1_000_000
-"""Events of an earlier process get numbers from so far below until their number is known."""
+FRAGMENT_SECS = 1.0
+"""What follows an interrupted message within this time may be the rest of it."""
 
 USER_RECORD = "user_record"
+FRAGMENT = "fragment"
 MALFORMED = "malformed"
 TOO_LONG = "too_long"
 
@@ -55,7 +59,7 @@ class Pipeline:
     """Takes records in the order of the log and keeps the counters.
 
     With `saved`, records that an earlier process of this boot had read are history: their events
-    are kept, with numbers below `first_new_number`, but not counted again.
+    are kept once all of them were read, with the last numbers of then, but not counted again.
     """
 
     def __init__(
@@ -74,11 +78,10 @@ class Pipeline:
         self._assembler = MultilineAssembler()
         self._repeats = Repeats()
         self._history_until = self.position
-        self._counted_before = self.counters.number
+        self._history: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._next_is_new = False
-        if self._history_until is not None:
-            self.counters.first_new_number = self.counters.number + 1
-            self.counters.number -= HISTORY_ROOM
+        self._cut_at = -FRAGMENT_SECS
+        self.counters.first_new_number = self.counters.number + 1
 
     @property
     def is_in_history(self) -> bool:
@@ -105,7 +108,9 @@ class Pipeline:
                 return
         elif record.is_from_user and not self._accept_user_records:
             return
-        if self._table.may_match(record.body):
+        if self._is_fragment(record):
+            self.counters.rejected[FRAGMENT] += self._history_until is None
+        elif self._table.may_match(record.body):
             self._look_at(record)
 
     def reject(self, reason: str) -> None:
@@ -131,9 +136,22 @@ class Pipeline:
             return
         self.settle()
         self._history_until = None
-        counters = self.counters
-        counters.ring.renumber(self._counted_before - counters.number)
-        counters.number = self._counted_before
+        first = self.counters.number - len(self._history) + 1
+        for number, event in enumerate(self._history, first):
+            self.counters.keep(replace(event, number=number))
+        self._history.clear()
+
+    def _is_fragment(self, record: Record) -> bool:
+        """Tell whether this may be the name of a control group, from a message that was cut.
+
+        The kernel prints `oom-kill:...,cpuset=` and then the name, which a tenant chooses; when
+        another processor prints between the two, the name begins a record.
+        """
+        if record.body.startswith(b"oom-kill:") and record.body.endswith(b"cpuset="):
+            self._cut_at = record.stamp
+            return True
+        is_soon = abs(record.stamp - self._cut_at) < FRAGMENT_SECS
+        return is_soon and record.is_continuation
 
     def _is_history(self, record: Record) -> bool:
         until = self._history_until
@@ -158,10 +176,13 @@ class Pipeline:
                 continue
             if self._repeats.is_repeat(message):
                 continue
-            self.counters.number += 1
             event = self._event(message)
-            self.counters.keep(event)
-            if is_new and message.row.role is not Role.ENDED:
+            if not is_new:
+                self._history.append(event)
+                continue
+            self.counters.number += 1
+            self.counters.keep(replace(event, number=self.counters.number))
+            if message.row.role is not Role.ENDED:
                 self.counters.count(event)
 
     def _event(self, message: Message) -> Event:
@@ -182,7 +203,6 @@ class Pipeline:
             fields=MappingProxyType(fields),
             pid=int(pid) if pid.isdigit() else None,
             raw=_raw(message.lines),
-            number=self.counters.number,
         )
 
 

@@ -11,13 +11,13 @@ from typing import Protocol
 
 from exporter.blocking import CallBlocking
 from exporter.model.reading import Reading
+from exporter.sources.context import SourceContext
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.kernel_log.checkpoint import Saved, decode, dump_state, state_file
-from exporter.sources.kernel_log.device import KmsgFollower
+from exporter.sources.kernel_log.kmsg import KmsgFollower
 from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
-from exporter.sources.kernel_log.syslog import KlogCtl, klogctl
-from exporter.sources.kernel_log.syslog_poller import SyslogPoller
-from exporter.state import StateFile, read_boot_id
+from exporter.sources.kernel_log.syslog import KlogCtl, SyslogPoller, klogctl
+from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 NAME = "kernel_log"
 SAVE_SECS = 1.0
@@ -27,7 +27,7 @@ CLOSE_SECS = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogSettings:
     """Where the log is read, and where its state is kept (None: in memory)."""
 
     path: Path
@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Callbacks:
     """What following the log needs of its surroundings; `wake` asks for a publication at once."""
 
     call: CallBlocking
@@ -63,9 +63,12 @@ class KernelLogSource:
     name = NAME
     deadline_secs = 5.0
 
-    def __init__(self, place: Place, means: Means) -> None:
-        self._place = place
-        self._means = means
+    def __init__(
+        self, settings: LogSettings, callbacks: Callbacks, max_postponed: int = MAX_POSTPONED
+    ) -> None:
+        self._max_postponed = max_postponed
+        self._settings = settings
+        self._callbacks = callbacks
         self._boot_id = ""
         self._file: StateFile | None = None
         self._pipeline: Pipeline | None = None
@@ -98,19 +101,24 @@ class KernelLogSource:
 
     async def _start(self) -> None:
         """Open the log, read what is in it, and follow it from there."""
-        saved, opened = await self._means.call(self._open)
-        clock = PrintClock(self._means.wall, self._means.boottime)
-        pipeline = Pipeline(clock, accept_user_records=self._place.accept_user_records, saved=saved)
+        callbacks = self._callbacks
+        saved, opened = await callbacks.call(self._open)
+        pipeline = Pipeline(
+            PrintClock(callbacks.wall, callbacks.boottime),
+            accept_user_records=self._settings.accept_user_records,
+            saved=saved,
+        )
         watcher: _Watcher
         if isinstance(opened, int):
             watcher = KmsgFollower(opened, pipeline, self._changed)
         else:
-            means = self._means
-            watcher = SyslogPoller(means.klogctl, means.call, pipeline, self._changed, opened)
+            watcher = SyslogPoller(
+                callbacks.klogctl, callbacks.call, pipeline, self._changed, opened
+            )
         try:
             await watcher.replay()
         except OSError as error:
-            raise SourceAbsent(_why_absent(self._place.path, watcher.reason, error)) from error
+            raise SourceAbsent(_why_absent(self._settings.path, watcher.reason, error)) from error
         self._pipeline, self._watcher = pipeline, watcher
         watcher.watch()
         self._save_later(SAVE_SECS)
@@ -118,12 +126,12 @@ class KernelLogSource:
     def _open(self) -> tuple[Saved | None, int | str]:
         """The state of an earlier process, and the open device or why it cannot be opened."""
         saved = None
-        self._boot_id = read_boot_id(self._place.boot_id)
-        if self._boot_id and self._place.state_dir is not None:
-            self._file = state_file(self._place.state_dir, self._boot_id)
+        self._boot_id = read_boot_id(self._settings.boot_id)
+        if self._boot_id and self._settings.state_dir is not None:
+            self._file = state_file(self._settings.state_dir, self._boot_id)
             saved = self._file.load(decode)
         try:
-            return saved, os.open(self._place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            return saved, os.open(self._settings.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             return saved, reason_of(error)
 
@@ -131,7 +139,7 @@ class KernelLogSource:
         """Something was read: publish events at once, and note the position soon."""
         if self._pipeline is not None and self._pipeline.counters.number != self._woke_at:
             self._woke_at = self._pipeline.counters.number
-            self._means.wake()
+            self._callbacks.wake()
         if self._saving is None:
             self._save_later(SAVE_SECS)
 
@@ -146,7 +154,7 @@ class KernelLogSource:
         if pipeline is None:
             return
         must_wait = pipeline.is_in_history or pipeline.is_holding
-        if must_wait and self._postponed < MAX_POSTPONED:
+        if must_wait and self._postponed < self._max_postponed:
             self._postponed += 1
             self._save_later(SAVE_AGAIN_SECS)
             return
@@ -157,9 +165,22 @@ class KernelLogSource:
         pipeline, file = self._pipeline, self._file
         if pipeline is None or file is None or pipeline.position is None or pipeline.is_in_history:
             return
-        await self._means.call(
+        await self._callbacks.call(
             partial(file.save, dump_state(self._boot_id, pipeline.position, pipeline.counters))
         )
+
+
+def build_kernel_log(ctx: SourceContext) -> KernelLogSource:
+    """Build the source with what the configuration wants of it."""
+    config = ctx.config
+    settings = LogSettings(
+        path=Path(config.kernel_log.path),
+        boot_id=ctx.proc / BOOT_ID,
+        state_dir=Path(config.state.dir) if config.state.dir else None,
+        accept_user_records=config.kernel_log.accept_user_records,
+    )
+    wake = partial(ctx.wake, NAME)
+    return KernelLogSource(settings, Callbacks(ctx.call, ctx.wall, ctx.boottime, wake))
 
 
 def reason_of(error: OSError) -> str:

@@ -1,15 +1,21 @@
-"""Reading the kernel log by syslog(2), where /dev/kmsg may not be opened.
+"""Polling the kernel log by syslog(2), where /dev/kmsg may not be opened.
 
 Action 3 copies the end of the ring and consumes nothing; action 10 gives the size of the ring
 (see syslog(2)). There is no sequence: what is new is told by the last record of the look before.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from exporter.blocking import CallBlocking
 from exporter.sources.kernel_log.pipeline import Pipeline
 from exporter.sources.kernel_log.record import Record, join_lines, parse_syslog
+
+LOOK_SECS = 1.0
+REST_PER_WORK = 200.0
+"""Seconds of rest for each second of work: half a percent of one core."""
 
 READ_ALL = 3
 SIZE_BUFFER = 10
@@ -100,3 +106,60 @@ def _since(last: _Last, records: list[Record]) -> Look:
 
 def _newer(records: Iterable[Record], stamp: float) -> list[Record]:
     return [record for record in records if record.stamp > stamp]
+
+
+class SyslogPoller:
+    """Hands what is new in the kernel's ring to the pipeline.
+
+    `changed` is called after each look; `error` says why the ring cannot be read at present.
+    """
+
+    source = "syslog"
+
+    def __init__(
+        self,
+        klogctl: KlogCtl,
+        call: CallBlocking,
+        pipeline: Pipeline,
+        changed: Callable[[], None],
+        reason: str,
+    ) -> None:
+        self.reason = reason
+        self.error: str | None = None
+        self._ring = SyslogRing(klogctl)
+        self._call = call
+        self._pipeline = pipeline
+        self._changed = changed
+        self._looking: asyncio.Task[None] | None = None
+
+    async def replay(self) -> None:
+        """Read the whole ring; raises OSError when it may not be read."""
+        await self._look()
+
+    def watch(self) -> None:
+        """Look again and again."""
+        self._looking = asyncio.ensure_future(self._keep_looking())
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    async def _keep_looking(self) -> None:
+        loop = asyncio.get_running_loop()
+        work = 0.0
+        while True:
+            await asyncio.sleep(max(LOOK_SECS, REST_PER_WORK * work))
+            started = loop.time()
+            try:
+                await self._look()
+                self.error = None
+            except OSError as error:
+                self.error = f"syslog(2) cannot be read: {error.strerror or error}"
+            work = loop.time() - started
+            self._changed()
+
+    async def _look(self) -> None:
+        feed(await self._call(self._ring.look), self._pipeline)
+        self._pipeline.settle()
+        self._pipeline.caught_up()

@@ -164,11 +164,15 @@ def test_a_restart_neither_loses_nor_repeats() -> None:
 
 
 def test_events_of_history_are_never_numbered_as_new() -> None:
-    """Even while the history is still being read."""
+    """While the history is being read they have no number yet; then they have those of then."""
     taker = restarted(saved_after(1, 2, 3))
-    taker.take(record(XID, sequence=1, stamp=10.0))
+    taker.take(record(XID, sequence=2, stamp=20.0))
+    taker.take(record(XID, sequence=3, stamp=30.0))
+    assert taker.counters.as_value("kmsg", "ok").events == ()
+    taker.caught_up()
     log = taker.counters.as_value("kmsg", "ok")
-    assert [event.number < log.first_new_number for event in log.events] == [True]
+    assert [event.number for event in log.events] == [2, 3]
+    assert (log.first_new_number, log.kinds) == (4, (("xid", 3),))
 
 
 def test_what_was_overwritten_while_we_were_away_is_lost() -> None:

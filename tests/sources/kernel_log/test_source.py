@@ -11,7 +11,7 @@ import pytest
 
 from exporter.model.kernel_log import KernelLog
 from exporter.sources.interface import SourceAbsent, SourceFailed
-from exporter.sources.kernel_log.source import KernelLogSource, Means, Place
+from exporter.sources.kernel_log.source import Callbacks, KernelLogSource, LogSettings
 from tests.fakes.virtual_time import run_virtually
 from tests.sources.kernel_log.feeding import BOOTTIME, WALL, kmsg
 
@@ -51,14 +51,14 @@ class Node:
         state_dir: Path | None = None,
     ) -> KernelLogSource:
         """The source of one process on this node."""
-        place = Place(
+        place = LogSettings(
             path=path or self.path,
             boot_id=self.folder / "boot_id",
             state_dir=state_dir,
             accept_user_records=False,
         )
         return KernelLogSource(
-            place, Means(call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
+            place, Callbacks(call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
         )
 
     def print(self, text: str, sequence: int) -> None:
