@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 DEADLINE_SECS = 5.0
@@ -39,16 +40,21 @@ def read_regular(name: str | Path, most_bytes: int, deadline_secs: float = DEADL
     thread = threading.Thread(target=read, name=f"read {name}", daemon=True)
     if any(other.name == thread.name for other in threading.enumerate()):
         raise FileUnusable("cannot be read: its last reading has not ended yet")
-    try:
-        thread.start()
-    except RuntimeError:  # at the limit of processes (ulimit -u, pids.max): without a deadline
-        read()
-    thread.join(deadline_secs)
+    _run(thread, read, deadline_secs)
     if not result:
         raise FileUnusable(f"cannot be read: no answer within {deadline_secs:g} s")
     if isinstance(result[0], FileUnusable):
         raise result[0]
     return result[0]
+
+
+def _run(thread: threading.Thread, read: Callable[[], None], deadline_secs: float) -> None:
+    try:
+        thread.start()
+    except RuntimeError:  # at the limit of processes (ulimit -u, pids.max): without a deadline
+        read()
+    else:
+        thread.join(deadline_secs)
 
 
 def read_text(name: str | Path, most_bytes: int) -> str:
