@@ -175,6 +175,9 @@ NODE_CASES = {
         {"gpu_up_count": 7, "gpu_pci_count": 8, "gpu_backend": "nvml"},
         {"gpu_up_count": 8, "gpu_pci_count": 8, "gpu_backend": "nvml"},
     ),
+    "gpu_locked": line(
+        "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7"
+    ),
     "gpu_probe_failed": line("NVRM: The NVIDIA probe routine failed for 1 device(s)."),
     "driver_version_mismatch": Case(
         {"gpu_backend_reason": "version_mismatch", "gpu_nvml_up": False},

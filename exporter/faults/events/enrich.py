@@ -38,7 +38,7 @@ def enriched(event: Event, catalogue: Catalogue) -> Event:
         added = {"uncorrected": "yes" if _is_uncorrected(event) else "no"}
     elif event.kind == "gpu_recovery_action" and event.fields.get("action") == "none":
         added = {ENDED: "yes"}
-    elif event.kind == "segfault":
+    elif event.kind in ("segfault", "process_trap"):
         library = event.fields.get("library", "")
         added = {"gpu_library": "yes" if _GPU_LIBRARY.search(library) else "no"}
     elif event.entity_type == "physical_disk":

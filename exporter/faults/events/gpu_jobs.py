@@ -10,7 +10,7 @@ from exporter.model.workload import GpuClient, Workloads
 MAX_REMEMBERED = 5_000
 """Processes whose job is remembered; the one not seen for longest goes first."""
 
-CRASHES = frozenset({"segfault"})
+CRASHES = frozenset({"segfault", "process_trap"})
 
 
 @dataclass(slots=True)

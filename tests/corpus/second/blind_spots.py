@@ -121,12 +121,12 @@ def another_driver_holds_the_cards(node: Story) -> None:
     node.wait(300, 30)
 
 
-@incident("gpu_hung@*|gpu_channel_timeout@*|gpu_xid_critical@*", may=GPU_AFTER)
+@incident("gpu_locked@node|gpu_hung@*|gpu_channel_timeout@*|gpu_xid_critical@*", may=GPU_AFTER)
 def watchdog_says_that_a_card_is_locked(node: Story) -> None:
     """The driver's own watchdog gives up on a card, without an Xid."""
     node.wait(60)
     text = "RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7"
-    node.log(f"NVRM: GPU at PCI:0000:3b:00: {text}")
+    node.log(f"NVRM: GPU1 krcWatchdog_IMPL: {text}")
     node.wait(120)
 
 

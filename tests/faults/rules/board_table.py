@@ -37,6 +37,25 @@ def lines(text: str, count: int) -> str:
 
 ROWS = (
     Row(
+        "kernel_memory_corrupted",
+        "node",
+        holds={"kernel": "BUG: Bad page state in process trainer  pfn:12f3456"},
+        holds_not={"kernel": "BUG: workqueue lockup - pool cpus=3 node=0"},
+        severity="critical",
+        summary="in trainer",
+    ),
+    Row(
+        "clocksource_unstable",
+        "node",
+        holds={
+            "kernel": "clocksource: timekeeping watchdog on CPU12: Marking clocksource 'tsc' as "
+            "unstable because the skew is too large:"
+        },
+        holds_not={"kernel": "clocksource: Switched to clocksource tsc"},
+        severity="info",
+        summary="tsc",
+    ),
+    Row(
         "memory_corrected_rate",
         "dimm",
         holds={"corrected_errors": Rises(1.0)},

@@ -29,7 +29,27 @@ LINK: Given = {
     "width_reachable": 4,
 }
 
+BLOCKED = (
+    f"nvidia {CARD}: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0003 address=0x80000{{}}40 "
+    "flags=0x0020]"
+)
+
 ROWS = (
+    Row(
+        "pcie_power_fault",
+        "pcie",
+        about=PORT,
+        holds={"kernel": f"pcieport {PORT}: pciehp: Slot(3): Power fault"},
+        holds_not={"kernel": f"pcieport {PORT}: pciehp: Slot(3): Link Up"},
+        severity="critical",
+    ),
+    Row(
+        "iommu_fault",
+        "pcie",
+        about=CARD,
+        holds={"kernel": "\n".join(BLOCKED.format(n) for n in range(3))},
+        holds_not={"kernel": "\n".join(BLOCKED.format(n) for n in range(2))},
+    ),
     Row(
         "pcie_aer_uncorrected",
         "pcie",

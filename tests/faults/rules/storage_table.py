@@ -20,7 +20,49 @@ HOT: Given = {"temperature_high_celsius": 80.0, "temperature_critical_celsius": 
 ROOM: Given = {"size_bytes": 1e12, "readonly": False}
 FILES: Given = {"files": 1_000_000, "readonly": False}
 
+LOST = (
+    "Lustre: scratch-OST0003-osc-ffff9d12: Connection to scratch-OST0003 (at 192.0.2.20@o2ib) was "
+    "lost; in progress operations using this service will wait for recovery to complete"
+)
+RESTORED = (
+    "Lustre: scratch-OST0003-osc-ffff9d12: Connection restored to 192.0.2.20@o2ib "
+    "(at 192.0.2.20@o2ib)"
+)
+ATA = "ata{}.00: exception Emask 0x0 SAct 0x7f SErr 0x0 action 0x6 frozen"
+
 ROWS = (
+    Row(
+        "network_filesystem_stalled",
+        "node",
+        holds={"kernel": LOST},
+        holds_not={"kernel": RESTORED},
+        clears={"kernel": RESTORED},
+        summary="192.0.2.20@o2ib",
+    ),
+    Row(
+        "storage_adapter_failed",
+        "node",
+        holds={"kernel": "megaraid_sas 0000:18:00.0: Found FW in FAULT state, will reset adapter"},
+        holds_not={"kernel": "megaraid_sas 0000:18:00.0: FW now in Ready state"},
+        clears={"kernel": "megaraid_sas 0000:18:00.0: Reset successful for scsi0."},
+        severity="critical",
+        summary="0000:18:00.0",
+    ),
+    Row(
+        "disk_offline",
+        "disk",
+        about="sdb",
+        holds={"kernel": "sd 0:0:2:0: [sdb] rejecting I/O to offline device"},
+        holds_not={"kernel": "sd 0:0:2:0: [sdb] Attached SCSI disk"},
+        severity="critical",
+    ),
+    Row(
+        "disk_link_errors",
+        "node",
+        holds={"kernel": "\n".join(ATA.format(n) for n in (5, 6, 7))},
+        holds_not={"kernel": ATA.format(5)},
+        summary="ata7",
+    ),
     Row(
         "disk_io_errors",
         "disk",
