@@ -9,14 +9,16 @@ was there, anything else replaces it, null takes it away. Kernel lines stand bes
 The kernel log is heard while there is a reading `KernelLog`, NVML while `Gpus` says backend nvml.
 """
 
+import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from exporter.decode import Rules, decode_strict
 from exporter.faults.replay.recording import START_BOOTTIME, START_WALL, BadRecording, EventsOfLine
-from exporter.faults.replay.values import Decoder
 from exporter.faults.values import did_you_mean
 from exporter.model import (
     clock,
@@ -54,6 +56,7 @@ TYPES: Mapping[str, type] = MappingProxyType(
 )
 KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
 KEPT_EVENTS = 2_000
+MOMENTS = ("expires", "dynamic_expires")
 NODE = "node"
 
 Tree = dict[str, Any]
@@ -110,16 +113,17 @@ class SnapshotReader:
             taken_at=START_WALL + now - START_BOOTTIME,
             taken_boottime=now,
             duration_secs=0.0,
-            readings=MappingProxyType(self._values(Decoder(START_BOOTTIME, now))),
-            reports=tuple(self._source_reports(Decoder(START_BOOTTIME, now))),
+            readings=MappingProxyType(self._values(now)),
+            reports=tuple(self._source_reports()),
         )
 
-    def _values(self, decoder: Decoder) -> dict[type, object]:
+    def _values(self, now: float) -> dict[type, object]:
+        rules = Rules(clean=str, unknown=_unknown, unfolds=True, complete=partial(_complete, now))
         values: dict[type, object] = {}
         for name, found in self._readings.items():
             if name not in TYPES:
                 raise ValueError(f"no reading {name}; {did_you_mean(name, TYPES)}")
-            value = decoder.value(TYPES[name], found, name)
+            value: object = decode_strict(TYPES[name], found, rules, name)
             if isinstance(value, kernel_log.KernelLog):
                 value = replace(value, events=tuple(self._log[-KEPT_EVENTS:]))
             if isinstance(value, gpu.Gpus):
@@ -127,13 +131,24 @@ class SnapshotReader:
             values[TYPES[name]] = value
         return values
 
-    def _source_reports(self, decoder: Decoder) -> Iterator[SourceReport]:
+    def _source_reports(self) -> Iterator[SourceReport]:
+        rules = Rules(clean=str, unknown=_unknown)
         for name, found in self._reports.items():
-            report = decoder.value(
-                SourceReport, {"source": name, "duration_secs": 0, **found}, name
-            )
-            if isinstance(report, SourceReport):
-                yield report
+            row = {"source": name, "duration_secs": 0, **found}
+            yield decode_strict(SourceReport, row, rules, name)
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    return f"no field {name}; {did_you_mean(name, known)}"
+
+
+def _complete(now: float, kind: type, values: Tree) -> None:
+    """Count moments from the beginning, and date a reading now where its time is not written."""
+    for name, value in values.items():
+        if (name.endswith("_boottime") or name in MOMENTS) and isinstance(value, float):
+            values[name] = START_BOOTTIME + value
+    if any(each.name == "read_boottime" for each in dataclasses.fields(kind)):
+        values.setdefault("read_boottime", now)
 
 
 def _merge(into: Tree, change: Mapping[str, Any]) -> None:
