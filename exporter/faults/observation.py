@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from exporter.faults.entities.aliases import NODE_KIND, Naming
+from exporter.faults.entities.external import probe_edges
 from exporter.faults.entities.graph import LIVING, Graph
 from exporter.faults.entities.name_edges import links_by_name
 from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, owners, waits
@@ -139,7 +140,8 @@ class Observer:
         self._look_at_fields(entities, by_kind)
         waiting = waits(by_kind, self.history, self.events, self.now)
         links = (*self._links_by_events(by_kind), *links_by_name(entities, by_kind))
-        scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links)))
+        probed = probe_edges(self.events, self.naming, self.now)
+        scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links, *probed)))
         graph = Graph(entities, scene.edges)
         gone = self._edges_of_gone(scene)
         past = Graph(entities, [*scene.edges, *gone]) if gone else graph

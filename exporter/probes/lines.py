@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 from exporter.model.event import Event, EventType
@@ -69,6 +70,8 @@ class LineReader:
         moment, pid = message.get("ts"), message.get("pid")
         if isinstance(moment, bool) or not isinstance(moment, (int, float)):
             raise BadLine("ts must be milliseconds since the epoch")
+        job = message.get("job_id")
+        has_job = isinstance(job, str) and job
         return Event(
             at=moment / 1000,
             boottime=self._boottime(),
@@ -78,6 +81,7 @@ class LineReader:
             entity_id=entity,
             source=f"probe:{self._probe}",
             pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
+            fields=MappingProxyType({"job": clean_text(str(job))} if has_job else {}),
             raw=text,
         )
 

@@ -15,28 +15,36 @@ from exporter.faults.entities.board import (
     TEMPERATURE,
 )
 from exporter.faults.entities.bus import IB_PORT, PCIE
+from exporter.faults.entities.external import (
+    EXTERNAL,
+    PROBE_FIELDS,
+    about_component,
+    component_names,
+    with_probes,
+)
 from exporter.faults.entities.gpu import GPU, NVLINK
 from exporter.faults.entities.kind import Kind
 from exporter.faults.entities.network import NIC
 from exporter.faults.entities.node import NODE, SOURCE
 from exporter.faults.entities.storage import DISK, FILESYSTEM
 from exporter.faults.entities.workload import PROCESS, WORKLOAD
-from exporter.faults.events.event_kinds import EVENT_WORDS
+from exporter.faults.events.event_kinds import EVENT_WORDS, PROBE
 from exporter.faults.values import Address, KindTraits, Scene, Vocabulary
 from exporter.model.event import Event
 from exporter.model.kernel_log import KernelLog
+from exporter.model.probe import ExternalProbes
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Key
 
 KINDS: tuple[Kind, ...] = (
     *(NODE, CPU, DIMM, TEMPERATURE, FAN, POWER, PCIE),
     *(GPU, NVLINK, NVSWITCH, DISK, FILESYSTEM, MD_ARRAY, NFS_MOUNT, NIC, IB_PORT),
-    *(PROCESS, WORKLOAD, SOURCE),
+    *(PROCESS, WORKLOAD, SOURCE, EXTERNAL),
 )
 """Where several kinds have one type in labels, events of that type are about the first."""
 
 VOCABULARY = Vocabulary(
-    names=MappingProxyType({kind.name: kind.names for kind in KINDS}),
+    names=MappingProxyType({kind.name: {**kind.names, **PROBE_FIELDS} for kind in KINDS}),
     related=MappingProxyType({kind.name: kind.related for kind in KINDS}),
     event_words=EVENT_WORDS,
 )
@@ -49,14 +57,20 @@ TRAITS = KindTraits(
 
 
 def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str]) -> Scene:
-    """What rules look at: the entities of a snapshot, and the events that are new in it."""
+    """Collect what rules look at: the entities of a snapshot, and the events new in it."""
+    built = tuple(chain.from_iterable(kind.build(snapshot) for kind in KINDS))
+    entities = with_probes(built, snapshot.reading(ExternalProbes), snapshot.taken_boottime)
+    told = tuple(events)
+    if any(event.entity_type == PROBE for event in told):
+        names = component_names(entities)
+        told = tuple(about_component(event, names) for event in told)
     return Scene(
         node=snapshot.node,
         now=snapshot.taken_boottime,
         wall=snapshot.taken_at,
-        entities=tuple(chain.from_iterable(kind.build(snapshot) for kind in KINDS)),
+        entities=entities,
         edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in KINDS)),
-        events=tuple(events),
+        events=told,
         heard=heard,
         names=tuple(_names_in_log(snapshot)),
         read_kinds=frozenset(

@@ -6,11 +6,15 @@ from exporter.model.kernel_events import KERNEL_KINDS
 KERNEL_LOG = "kernel_log"
 NVML = "nvml"
 LOOKS = "looks"
+PROBE = "probe"
+PROBE_EVENT_FIELDS = ("probe", "text", "job")
+"""What the events of external probes can be filtered by."""
+
 
 REPAIR_KINDS = ("gpu_reset", "link_up", "mounted", "boot")
 """What two looks at a component tell of (see `repairs.py`), and the boot that nothing outlives."""
 
-EVENT_WORDS = frozenset({*KERNEL_KINDS, *REPAIR_KINDS, *(each.value for each in EventType)})
+EVENT_WORDS = frozenset({*KERNEL_KINDS, *REPAIR_KINDS, PROBE, *(each.value for each in EventType)})
 
 _SOURCES = {
     **{kind: frozenset({KERNEL_LOG}) for kind in KERNEL_KINDS},

@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.values import Address
 from exporter.model.event import Event
@@ -143,7 +144,9 @@ def addresses_of(event: Event) -> tuple[Address, ...]:
     """What the event is about; an error of a GPU that names a process is about that as well."""
     about = (event.entity_type, event.entity_id)
     pid = event.fields.get("pid", "")
-    if event.kind == "xid" and pid.isdigit():
+    if event.kind == PROBE and event.pid is not None:
+        pid = str(event.pid)
+    if event.kind in ("xid", PROBE) and pid.isdigit() and about != (PROCESS, pid):
         return about, (PROCESS, pid)
     return (about,)
 

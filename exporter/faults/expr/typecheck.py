@@ -1,5 +1,6 @@
 """Whether an expression makes sense: the names exist, and like is set beside like."""
 
+from exporter.faults.events.event_kinds import PROBE, PROBE_EVENT_FIELDS
 from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import (
     Arithmetic,
@@ -12,6 +13,7 @@ from exporter.faults.expr.syntax import (
     Node,
     Not,
     Window,
+    walk,
 )
 from exporter.faults.values import FieldType, Type, Vocabulary, did_you_mean
 
@@ -92,10 +94,16 @@ def _check_events(node: Events, vocabulary: Vocabulary) -> None:
     if node.what not in vocabulary.event_words:
         hint = did_you_mean(node.what, vocabulary.event_words)
         raise ExpressionError(node.position, f"there are no events {node.what}; {hint}")
+    for name, _ in node.filters if node.what == PROBE else ():
+        if name not in PROBE_EVENT_FIELDS:
+            hint = did_you_mean(name, PROBE_EVENT_FIELDS)
+            raise ExpressionError(node.position, f"no event of a probe has {name}; {hint}")
 
 
 def _check_comparison(node: Compare, kind: str, vocabulary: Vocabulary) -> None:
     sides = {type_of(part, kind, vocabulary) for part in (node.left, node.right)}
+    if all(isinstance(each, (Literal, Compare, Arithmetic)) for each in walk(node)):
+        raise ExpressionError(node.position, "compares nothing that changes: always the same")
     if Type.TEXT in sides:
         if len(sides) > 1:
             raise ExpressionError(node.position, "compares a text with something that is none")

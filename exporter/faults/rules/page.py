@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exporter.durations import show_duration
+from exporter.faults.entities.external import PROBE_FIELDS
 from exporter.faults.events.event_kinds import heard_from
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Vocabulary
@@ -77,8 +78,10 @@ def _names(vocabulary: Vocabulary) -> Iterator[str]:
     yield "| kind | fields |"
     yield "|---|---|"
     for kind, names in sorted(vocabulary.names.items()):
-        fields = [f"`{n}[]`" if t.is_labeled else f"`{n}`" for n, t in sorted(names.items())]
+        own = sorted((name, t) for name, t in names.items() if name not in PROBE_FIELDS)
+        fields = [f"`{n}[]`" if t.is_labeled else f"`{n}`" for n, t in own]
         yield f"| {kind} | {' '.join(fields) or 'known by its events only'} |"
+    yield "\nEach kind also has `probe_value[]` and `probe_metric[]`, which external probes say."
     events = " ".join(f"`{word}`" for word in sorted(vocabulary.event_words))
     yield f"\nEvents: {events}."
 

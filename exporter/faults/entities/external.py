@@ -1,0 +1,119 @@
+"""What external probes say, given to the components that they name."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from exporter.faults.entities.aliases import Naming
+from exporter.faults.entities.kind import Kind
+from exporter.faults.events.event_kinds import PROBE
+from exporter.faults.events.query import Events
+from exporter.faults.events.store import EventMemory
+from exporter.faults.values import Entity, Fields, FieldType, Type, Value
+from exporter.model.event import Event
+from exporter.model.probe import ExternalProbes, ProbeMetric
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+
+LINKED_SECS = 600.0
+"""For so long a process or job is linked with the component that an event names beside it."""
+
+PROBE_FIELDS: Mapping[str, FieldType] = MappingProxyType(
+    dict.fromkeys(("probe_value", "probe_metric"), FieldType(Type.NUMBER, is_labeled=True))
+)
+"""Fields that every component may have: numbers by type of event, and by name of the metric."""
+
+Names = Mapping[str, Entity]
+
+
+@dataclass(frozen=True, slots=True)
+class _WithProbe:
+    """The fields of a component, and those that probes say of it."""
+
+    own: Fields
+    said: Mapping[str, Value]
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when it was not said."""
+        return self.said[name] if name in self.said else self.own.get(name)
+
+
+def component_names(entities: Iterable[Entity]) -> Names:
+    """Index components by what a probe may call them: id, name, address, `gpu-00`, pid."""
+    names: dict[str, Entity] = {}
+    for entity in entities:
+        called = [entity.key[1], entity.name, *(name for _, name in entity.addresses)]
+        index = entity.fields.get("index") if entity.kind == "gpu" else None
+        if isinstance(index, int):
+            called += [f"gpu-{index:02d}", f"gpu-{index}", f"gpu{index}"]
+        for name in called:
+            names.setdefault(name.casefold(), entity)
+    return names
+
+
+def with_probes(
+    entities: tuple[Entity, ...], probes: ExternalProbes | None, now: float
+) -> tuple[Entity, ...]:
+    """Add the numbers of probes to the components they name; what is unknown becomes one."""
+    current = probes.at(now).probes if probes else ()
+    if not any(probe.values or probe.metrics for probe in current):
+        return entities
+    names = component_names(entities)
+    said: dict[str, dict[str, Value]] = {}
+    for probe in current:
+        for value in probe.values:
+            said.setdefault(value.entity, {})[f"probe_value[{value.event_type}]"] = value.value
+        for metric in probe.metrics:
+            owner = _owner(metric, names) or probe.name
+            said.setdefault(owner, {})[f"probe_metric[{metric.name}]"] = metric.value
+    changed: dict[int, Entity] = {}
+    new = []
+    for name, fields in said.items():
+        entity = names.get(name.casefold())
+        if entity is None:
+            new.append(Entity(("external", name), name, fields, (("external", name),)))
+        else:
+            before = changed.get(id(entity), entity)
+            changed[id(entity)] = replace(entity, fields=_WithProbe(before.fields, fields))
+    return (*(changed.get(id(entity), entity) for entity in entities), *new)
+
+
+def _owner(metric: ProbeMetric, names: Names) -> str:
+    """Find what a metric is about: the component that a label names, else its labels."""
+    values = [value for _, value in metric.labels]
+    return next((v for v in values if v.casefold() in names), ",".join(values))
+
+
+def about_component(event: Event, names: Names) -> Event:
+    """Return an event of a probe as one about the component it names."""
+    if event.entity_type != PROBE:
+        return event
+    entity = names.get(event.entity_id.casefold())
+    about = ("external", event.entity_id)
+    if entity is not None:
+        about = entity.addresses[0] if entity.addresses else entity.key
+    said = {"probe": event.source.partition(":")[2], "text": event.raw}
+    fields = MappingProxyType({**event.fields, **said})
+    return replace(event, kind=PROBE, entity_type=about[0], entity_id=about[1], fields=fields)
+
+
+def probe_edges(events: EventMemory, naming: Naming, now: float) -> Iterator[Edge]:
+    """Link the process and the job that an event of a probe names with its component."""
+    for event in events.matching(None, Events(PROBE, (), LINKED_SECS, 0), now):
+        component = naming.key_of((event.entity_type, event.entity_id))
+        job, told = event.fields.get("job", ""), f"the probe {event.fields['probe']} says so"
+        user = ("workload", job)
+        if event.pid is not None:
+            user = ("process", str(event.pid))
+            if job:
+                yield Edge("runs_in", user, ("workload", job), told)
+        if component is not None and component != user and user[1]:
+            yield Edge("consumes", user, component, told)
+
+
+def _nothing(_: Snapshot) -> Iterable[Entity]:
+    """Find none: they come from what probes say."""
+    return ()
+
+
+EXTERNAL = Kind("external", "external", {}, _nothing, ExternalProbes)
