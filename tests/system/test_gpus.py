@@ -96,6 +96,39 @@ def test_the_cards_come_back_with_the_driver(node: GpuNode) -> None:
         assert program.stop()[0] == 0
 
 
+def test_one_card_that_hangs_costs_itself_only(node: GpuNode) -> None:
+    """Library and program hang on it: seven stay fresh, it is named; it returns when it answers."""
+    with node.start(interval_secs=1.0, timeout_secs=2.0) as program:
+        program.page_with('backend="nvml",reason="ok"')
+        node.nvml.say("device.3.any = hang", capture=CAPTURE)
+        node.smi.say("smi.1 = ignore 15", "smi.2 = hang", capture=CAPTURE)
+        page = program.page_with('reason="hung"').text
+        for _ in range(5):
+            assert _by_index(page, "hw_gpu_up") == {str(n): float(n != 3) for n in range(8)}
+            stale = _by_index(page, "hw_gpu_data_stale")
+            assert [index for index, value in stale.items() if value] == ["3"]
+            ages = _by_index(page, "hw_gpu_data_age_seconds")
+            assert max(age for index, age in ages.items() if index != "3") < 4
+            time.sleep(1)
+            page = program.get("/metrics").text
+        assert 'backend="nvml",reason="ok"' in page
+        program.page_with('fault="gpu_hung"')
+        node.nvml.say(capture=CAPTURE)
+        began = time.monotonic()
+        wait_for(
+            lambda: 'reason="hung"' not in program.get("/metrics").text or None,
+            "the card to return",
+            40,
+        )
+        assert time.monotonic() - began < 30
+        assert program.stop()[0] == 0
+
+
+def _by_index(page: str, family: str) -> dict[str, float]:
+    found = re.findall(rf'^{family}{{[^}}]*gpu_index="(\d+)"[^}}]*}} (\S+)$', page, re.MULTILINE)
+    return {index: float(value) for index, value in found}
+
+
 def test_a_frozen_probe_is_replaced(node: GpuNode) -> None:
     """A probe that was stopped from outside is given up and started afresh, without a gap."""
     with node.start(**SHORT) as program:

@@ -1,0 +1,57 @@
+"""Which calls are switched off by their crashes, and back-off before a start."""
+
+from exporter.probes.backoff import Backoff
+from exporter.probes.call_failures import RETRY_SECS, DisabledCalls, call_and_place
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_breadcrumb_names_call_and_gpu() -> None:
+    """Without a place it is a call of the library as a whole."""
+    assert call_and_place("nvmlInit") == ("nvmlInit", None)
+    assert call_and_place("nvmlDeviceGetFieldValues(ecc)@12") == (
+        "nvmlDeviceGetFieldValues(ecc)",
+        12,
+    )
+    assert call_and_place("nvmlDeviceGetName@x") == ("nvmlDeviceGetName", None)
+
+
+def test_the_third_crash_on_a_gpu_switches_the_call_off_there() -> None:
+    """On two GPUs it is off everywhere."""
+    calls = DisabledCalls(Clock())
+    assert [calls.note_crash("power@3") for _ in range(3)] == [None, None, "power@3"]
+    assert calls.crumbs == ("power@3",)
+    assert [calls.note_crash("power@5") for _ in range(3)] == [None, None, "power"]
+    assert set(calls.crumbs) == {"power@3", "power@5", "power"}
+
+
+def test_a_call_is_tried_again_after_a_while() -> None:
+    """Then one more crash is enough."""
+    clock = Clock()
+    calls = DisabledCalls(clock)
+    for _ in range(3):
+        calls.note_crash("power@3")
+    clock.now = RETRY_SECS - 1
+    assert calls.crumbs
+    clock.now = RETRY_SECS + 1
+    assert calls.crumbs == ()
+    assert calls.note_crash("power@3") == "power@3"
+    calls.clear()
+    assert calls.crumbs == ()
+
+
+def test_the_pause_before_a_start_doubles_up_to_a_minute() -> None:
+    """Nothing crashes more often than once a minute for long; a good answer forgets it all."""
+    backoff = Backoff(first_secs=0.0)
+    assert [backoff.next_secs() for _ in range(9)] == [0, 1, 2, 4, 8, 16, 32, 60, 60]
+    backoff.reset()
+    assert backoff.next_secs() == 0
+    assert [Backoff().next_secs() for _ in range(2)] == [1, 1]
