@@ -57,7 +57,7 @@ class Bits:
     value: int
 
     def fit(self, word: int) -> bool:
-        """Whether the word passes."""
+        """Tell whether the word passes."""
         return word & self.mask == self.value
 
 
@@ -95,7 +95,7 @@ class Catalogue:
     nvlink5: tuple[Nvlink5Rule, ...]
 
     def xid(self, code: int) -> XidEntry:
-        """The entry of this Xid; an entry of origin unknown where the table has none."""
+        """Return the entry of this Xid; an entry of origin unknown where the table has none."""
         return self.xids.get(code) or XidEntry(
             code=code,
             name=UNKNOWN,
@@ -112,19 +112,19 @@ class Catalogue:
 
 
 def parse_xids(text: str) -> Mapping[int, XidEntry]:
-    """The Xid table from its TOML text; raises ValueError or TypeError on a malformed one."""
+    """Parse the Xid table from its TOML text; raise ValueError or TypeError on a malformed one."""
     table = tomllib.loads(text)
     return _by_code(XidEntry(code=int(code), **row) for code, row in table.items())
 
 
 def parse_sxids(text: str) -> Mapping[int, SxidEntry]:
-    """The SXid table from its TOML text; raises ValueError or TypeError on a malformed one."""
+    """Parse the SXid table from its TOML text; raise ValueError or TypeError on a malformed one."""
     table = tomllib.loads(text)
     return _by_code(SxidEntry(code=int(code), **row) for code, row in table.items())
 
 
 def parse_nvlink5(text: str) -> tuple[Nvlink5Rule, ...]:
-    """The NVLink5 sub-rules from their TOML text; raises KeyError or ValueError when malformed."""
+    """Parse the NVLink5 sub-rules from TOML; raise KeyError or ValueError when malformed."""
     return tuple(_nvlink5_rule(row) for row in tomllib.loads(text)["rules"])
 
 

@@ -9,7 +9,7 @@ _PARTITION = re.compile(
 
 
 def whole_disk(device: str) -> str:
-    """The whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2."""
+    """Return the whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2."""
     name = device.removeprefix("/dev/")
     match = _PARTITION.fullmatch(name)
     return match["disk"] if match else name

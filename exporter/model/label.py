@@ -6,7 +6,7 @@ _REPLACEMENT = "\ufffd"
 
 
 def clean_text(raw: str | bytes, limit: int = MAX_LABEL_CHARS) -> str:
-    """The text without surrogates and control characters, trimmed to at most `limit` characters.
+    """Strip surrogates and control characters, and trim to at most `limit` characters.
 
     Names come from firmware, drivers and tenants; one surrogate in one label would make the
     whole page impossible to encode.

@@ -22,7 +22,7 @@ class Pressures:
     pressures: tuple[Pressure, ...]
 
     def of(self, resource: str, kind: str) -> Pressure | None:
-        """The pressure on one resource."""
+        """Return the pressure on one resource."""
         for pressure in self.pressures:
             if (pressure.resource, pressure.kind) == (resource, kind):
                 return pressure

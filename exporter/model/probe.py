@@ -41,7 +41,7 @@ class ProbeState:
     expires: float | None = None  # boot time in seconds
 
     def at(self, boottime: float) -> "ProbeState":
-        """The state as it may be shown at this boot time in seconds."""
+        """Return the state as it may be shown at this boot time in seconds."""
         if self.expires is None or boottime < self.expires:
             return self
         return replace(self, up=False, values=(), metrics=(), expires=None)
@@ -59,9 +59,9 @@ class ExternalProbes:
     event_count: int = 0
 
     def at(self, boottime: float) -> "ExternalProbes":
-        """The same probes without what has expired at this boot time in seconds."""
+        """Return the same probes without what has expired at this boot time in seconds."""
         return replace(self, probes=tuple(probe.at(boottime) for probe in self.probes))
 
     def next_expiry(self) -> float | None:
-        """The boot time in seconds at which `at` will give something else, if ever."""
+        """Return the boot time in seconds at which `at` will give something else, if ever."""
         return min((p.expires for p in self.probes if p.expires is not None), default=None)

@@ -41,16 +41,16 @@ class Perishable(Protocol):
     """A value with parts that expire one by one (GPUs served from the cache)."""
 
     def at(self, boottime: float) -> "Perishable":
-        """The same value without what has expired at this boot time, in seconds."""
+        """Return the same value without what has expired at this boot time, in seconds."""
         ...
 
     def next_expiry(self) -> float | None:
-        """The boot time in seconds at which `at` will give something else, if ever."""
+        """Return the boot time in seconds at which `at` will give something else, if ever."""
         ...
 
 
 def _perishes(value: object) -> TypeGuard[Perishable]:
-    """Whether the value is perishable; by name, since `isinstance` of a protocol takes long."""
+    """Tell whether the value expires; by name, since `isinstance` of a protocol takes long."""
     return hasattr(value, "next_expiry")
 
 
@@ -73,11 +73,11 @@ class Snapshot:
     skipped_ticks: int = 0
 
     def reading(self, kind: type[T]) -> T | None:
-        """What was read of this type, or None when it was not said."""
+        """Return the reading of this type; None when it was not said."""
         return cast("T | None", self.readings.get(kind))
 
     def at(self, boottime: float) -> "Snapshot":
-        """The snapshot as it may still be shown at this boot time: without what has expired."""
+        """Return the snapshot as it may be shown at this boot time: without what has expired."""
         if boottime < self.next_expiry():
             return self
         if boottime >= self.taken_boottime + MAX_AGE_SECS:
@@ -91,7 +91,7 @@ class Snapshot:
         return replace(self, readings=MappingProxyType(kept))
 
     def next_expiry(self) -> float:
-        """The boot time in seconds at which `at` will first give something else."""
+        """Return the boot time in seconds at which `at` will first give something else."""
         expiries = [self.taken_boottime + MAX_AGE_SECS]
         for value in self.readings.values():
             if _perishes(value):

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 
 def sum_of_known(values: Iterable[float | None]) -> float | None:
-    """The sum of what is known; None when nothing is."""
+    """Return the sum of what is known; None when nothing is."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def sum_of_all(values: Iterable[int | None]) -> int | None:
-    """The sum; None when one of the values is not known: a part would pass for the whole."""
+    """Return the sum; None when one of the values is not known: a part would pass for the whole."""
     total = 0
     for value in values:
         if value is None:

@@ -154,7 +154,7 @@ SOURCES: tuple[SourceRow, ...] = (
 
 
 def chosen(config: Config, rows: tuple[SourceRow, ...] = SOURCES) -> tuple[SourceRow, ...]:
-    """The sources that run under this configuration; raises ValueError for an unknown name."""
+    """Choose the sources of this configuration; raise ValueError for an unknown name."""
     known = {row.name for row in rows}
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in known:

@@ -147,7 +147,7 @@ def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
 
 
 def _container(segment: str) -> str | None:
-    """The id of the container that a segment names wherever it stands."""
+    """Find the id of the container that a segment names wherever it stands."""
     named = _NAMED_CONTAINER.fullmatch(segment)
     if named is not None:
         return named[1]
@@ -159,7 +159,7 @@ def _first_container(segments: Sequence[str]) -> str | None:
 
 
 def _container_in_pod(below: Sequence[str]) -> str | None:
-    """The container of a pod: what lies right below it, in whatever form, else the outermost."""
+    """Return the container right below a pod, in whatever form, else the outermost one."""
     if below and _BARE_CONTAINER_IN_POD.fullmatch(below[0]):
         return below[0]
     return _first_container(below)

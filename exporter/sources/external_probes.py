@@ -33,7 +33,7 @@ class ExternalProbesSource:
         self._event_count = 0
 
     async def read(self) -> Reading[ExternalProbes]:
-        """What the probes said last."""
+        """Return what the probes said last."""
         if not self._tasks:
             self._tasks = [asyncio.ensure_future(probe.run()) for probe in self._probes]
         for task in self._tasks:

@@ -18,7 +18,7 @@ LARGE_READ_BYTES = 256 * 1024
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
-    """At most `limit` bytes of the file as text; raises SourceAbsent or SourceFailed."""
+    """Read at most `limit` bytes of the file as text; raise SourceAbsent or SourceFailed."""
     try:
         return _read_bytes(path, limit).decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -28,7 +28,7 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
 
 
 def _read_bytes(path: Path, limit: int) -> bytes:
-    """The first bytes of the file, without the layers of `open`: that halves the time it takes.
+    """Read the first bytes without the layers of `open`: that halves the time it takes.
 
     Those layers also turn EAGAIN, which some drivers answer, into no bytes and no error.
     """
@@ -62,7 +62,7 @@ class FileSource:
         self._call = call
 
     async def read(self) -> Reading[object]:
-        """One look at the files; raises SourceAbsent or SourceFailed."""
+        """Read the files once; raise SourceAbsent or SourceFailed."""
         return await self._call(self._timed_look)
 
     def _timed_look(self) -> Reading[object]:

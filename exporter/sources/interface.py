@@ -33,7 +33,7 @@ class Source(Protocol):
         ...
 
     async def read(self) -> Reading[object]:
-        """One look at the hardware."""
+        """Read the hardware once."""
         ...
 
     async def close(self) -> None:
@@ -64,7 +64,7 @@ class Follower(Protocol):
         ...
 
     async def read_after(self, seen: Snapshot) -> Reading[object]:
-        """One closer look; `seen` holds what the sources read in the same collection."""
+        """Look closer; `seen` holds what the sources read in the same collection."""
         ...
 
     async def close(self) -> None:

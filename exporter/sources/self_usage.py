@@ -15,7 +15,7 @@ class OurProcessesReader:
         self._main = psutil.Process()
 
     def read(self) -> Reading[OurProcesses]:
-        """The totals now; a child that ends meanwhile is left out."""
+        """Read the totals now; a child that ends meanwhile is left out."""
         processes = [self._main]
         for pid in (pid for family in self._families for pid in family.pids):
             try:

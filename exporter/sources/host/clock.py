@@ -43,7 +43,7 @@ class ClockReader:
         self._adjtimex = adjtimex
 
     def read(self) -> Reading[Clock]:
-        """The clock now; raises SourceFailed where the call is forbidden."""
+        """Read the clock now; raise SourceFailed where the call is forbidden."""
         try:
             state, raw = self._adjtimex()
         except OSError as error:
@@ -54,7 +54,7 @@ class ClockReader:
 
 
 def parse_timex(state: int, raw: bytes) -> Clock:
-    """What the kernel's structure says; raises SourceFailed for a short one."""
+    """Parse the kernel's structure; raise SourceFailed for a short one."""
     if len(raw) < TIMEX.size:
         raise SourceFailed("adjtimex answered less than its structure")
     _, offset, _, bound, _, status = TIMEX.unpack_from(raw)

@@ -44,7 +44,7 @@ class CpuReader:
         self._rising = MonotonicCounters(MOST_BACKWARD_SECS)
 
     def read(self) -> Reading[Cpu]:
-        """Use since the look before; raises SourceAbsent or SourceFailed."""
+        """Read processors and their use since the last reading; raise SourceAbsent or SourceFailed."""
         now = parse_stat(read_text(self._stat))
         usage = usage_percent(self._before, now)
         self._before = now
@@ -76,7 +76,7 @@ class CpuReader:
 
 
 def parse_stat(text: str) -> CpuTimes:
-    """The summed times of `/proc/stat`; raises SourceFailed when its first line is not there."""
+    """Parse the summed times of `/proc/stat`; raise SourceFailed without them."""
     ticks: list[int] | None = None
     threads = 0
     single = {}
@@ -95,14 +95,14 @@ def parse_stat(text: str) -> CpuTimes:
 
 
 def parse_loadavg(text: str) -> tuple[float | None, float | None, float | None]:
-    """The load averages over one, five and fifteen minutes; None for what is not a number."""
+    """Parse the load averages over one, five and fifteen minutes; None for what is not a number."""
     loads = [parse_decimal(word) for word in text.split()[:3]]
     one, five, fifteen = (*loads, None, None, None)[:3]
     return one, five, fifteen
 
 
 def usage_percent(before: CpuTimes | None, now: CpuTimes) -> float | None:
-    """Busy share between two samples, 0 to 100; None for the first one and when time stood still.
+    """Return the busy share between two samples, 0 to 100; None where time stood still.
 
     A processor taken offline takes its ticks along: such an interval says nothing.
     """
@@ -113,7 +113,7 @@ def usage_percent(before: CpuTimes | None, now: CpuTimes) -> float | None:
 
 
 def count_cores(topology: Path) -> int | None:
-    """Physical cores online, by `thread_siblings_list`; None where sysfs does not say."""
+    """Count physical cores online, by `thread_siblings_list`; None where sysfs does not say."""
     siblings = set()
     for cpu in topology.glob("cpu[0-9]*/topology"):
         for name in ("core_cpus_list", "thread_siblings_list"):

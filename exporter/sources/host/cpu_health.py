@@ -28,7 +28,7 @@ class CpuHealthReader:
         self._folder = sys_root / "devices/system/cpu"
 
     def read(self) -> Reading[CpuHealth]:
-        """All of them now; raises SourceAbsent where nothing of this is said, or SourceFailed."""
+        """Read all of them now; raise SourceAbsent where none is said, or SourceFailed."""
         fields = FieldReader()
         names = [name for name in names_in(self._folder, "processors") if CPU.fullmatch(name)]
         folders = [self._folder / name for name in names]
@@ -48,7 +48,7 @@ class CpuHealthReader:
         return [number for number in found if number]
 
     def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
-        """Sums over cores and over packages: every thread of one shows the count of all."""
+        """Sum over cores and over packages: every thread of one shows the count of all."""
         cores: dict[tuple[str | None, str | None], int] = {}
         packages: dict[str | None, int] = {}
         for folder in folders:
@@ -71,7 +71,7 @@ class CpuHealthReader:
 
 
 def spread(kilohertz: Sequence[int]) -> Labeled:
-    """The lowest, mean and highest frequency in hertz; nothing where none is said."""
+    """Return the lowest, mean and highest frequency in hertz; nothing where none is said."""
     if not kilohertz:
         return ()
     values = (min(kilohertz), sum(kilohertz) / len(kilohertz), max(kilohertz))
@@ -83,7 +83,7 @@ def spread(kilohertz: Sequence[int]) -> Labeled:
 
 
 def parse_interrupts(text: str, name: str) -> int | None:
-    """The sum over all processors of one row of `interrupts`; None where there is no such row."""
+    """Sum one row of `interrupts` over all processors; None where there is no such row."""
     start = text.find(f"{name}:")
     if start < 0:
         return None

@@ -8,7 +8,7 @@ NOTHING = r"(?!)"
 
 
 def shown(exclude: Iterable[str], include: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a name is shown: it is not excluded, or it is included all the same."""
+    """Tell whether a name is shown: it is not excluded, or it is included all the same."""
     left_out, kept = _any_of(exclude), _any_of(include)
     return lambda name: left_out.match(name) is None or kept.match(name) is not None
 

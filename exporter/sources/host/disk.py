@@ -36,7 +36,7 @@ class DiskReader:
         self._limit = devices.max_per_kind
 
     def read(self) -> Reading[Disks]:
-        """All disks now; raises SourceAbsent or SourceFailed."""
+        """Read all disks now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         rows = parse_diskstats(read_text(self._stats))
         whole_disks = set(names_or_none(self._block))
@@ -50,7 +50,7 @@ class DiskReader:
         return Reading(Disks(tuple(disks), left_out), fields.missing)
 
     def _is_real(self, name: str) -> bool:
-        """Whether it is shown and, if the device mapper made it, has a name there."""
+        """Tell whether it is shown and, if the device mapper made it, has a name there."""
         if not self._is_shown(name):
             return False
         return not name.startswith("dm-") or self._mapped_name(name) is not None
@@ -82,7 +82,7 @@ class DiskReader:
 
 
 def parse_diskstats(text: str) -> dict[str, Numbers]:
-    """The numbers of each device; raises SourceFailed when there is no line of that kind."""
+    """Parse the numbers of each device; raise SourceFailed when there is no line of that kind."""
     rows = {}
     for line in text.split("\n"):
         words = line.split()
@@ -94,7 +94,7 @@ def parse_diskstats(text: str) -> dict[str, Numbers]:
 
 
 def counted(device: str, numbers: Numbers) -> Disk:
-    """The disk with its counters in bytes and seconds."""
+    """Return the disk with its counters in bytes and seconds."""
     in_flight = numbers[8]
     return Disk(
         device=device,
@@ -111,7 +111,7 @@ def counted(device: str, numbers: Numbers) -> Disk:
 
 
 def transport_of(name: str, path: str) -> str | None:
-    """How the disk is attached, by its name and its place in the device tree."""
+    """Tell how the disk is attached, by its name and its place in the device tree."""
     for start, transport in (("nvme", "nvme"), ("dm-", "dm"), ("md", "md"), ("mmcblk", "mmc")):
         if name.startswith(start):
             return transport

@@ -26,7 +26,7 @@ class EdacReader:
         self._folder = sys_root / "devices/system/edac/mc"
 
     def read(self) -> Reading[MemoryErrors]:
-        """All controllers now; raises SourceAbsent or SourceFailed."""
+        """Read all controllers now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         names = [
             name
@@ -50,7 +50,7 @@ class EdacReader:
         )
 
     def _dimms(self, controller: str, fields: FieldReader) -> tuple[Dimm, ...]:
-        """The modules; old drivers know rows of chips only, which then stand for them."""
+        """Read the modules; old drivers know rows of chips only, which then stand for them."""
         folder = self._folder / controller
         names = names_or_none(folder)
         found: dict[str, Dimm] = {}

@@ -75,7 +75,7 @@ class FilesystemSource:
         self._asking: dict[str, asyncio.Future[os.statvfs_result]] = {}
 
     async def read(self) -> Reading[Filesystems]:
-        """All filesystems now; raises SourceAbsent or SourceFailed."""
+        """Read all filesystems now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         visible = await self._call(lambda: self._mounts(fields))
         left_out = fields.truncated(self._limit, len(visible), "filesystems")
@@ -102,7 +102,7 @@ class FilesystemSource:
                 del self._asking[mountpoint]
 
     def _mounts(self, fields: FieldReader) -> tuple[Mount, ...]:
-        """The mounts that are shown and can be seen from here."""
+        """Read the mounts that are shown and can be seen from here."""
         shown = uppermost(filter(self._is_shown, parse_mountinfo(self._mountinfo())))
         here = self._mounts_here()
         visible = []
@@ -123,7 +123,7 @@ class FilesystemSource:
             return read_text(self._proc / "self/mountinfo")
 
     def _mounts_here(self) -> dict[str, str] | None:
-        """The number of what is mounted at each place as we see it; None where we cannot tell."""
+        """Read what is mounted at each place as we see it; None where we cannot tell."""
         try:
             mounts = parse_mountinfo(read_text(self._proc / "self/mountinfo"))
         except (SourceAbsent, SourceFailed):
@@ -163,7 +163,7 @@ class FilesystemSource:
         return sum(not asking.done() for asking in self._asking.values())
 
     def _filesystem(self, mount: Mount, fields: FieldReader) -> Filesystem | None:
-        """What is known of it now; None when nothing is."""
+        """Return the filesystem as it is known now; None when nothing is."""
         known = Filesystem(
             device=clean_text(mount.device),
             mountpoint=clean_text(mount.mountpoint),
@@ -196,7 +196,7 @@ class FilesystemSource:
 
 
 def with_room(known: Filesystem, said: os.statvfs_result) -> Filesystem | None:
-    """The filesystem with its sizes in bytes; None for one without a size, which holds no files."""
+    """Add sizes in bytes; None for a filesystem without a size, which holds no files."""
     unit = said.f_frsize
     if said.f_blocks <= 0 or unit <= 0:
         return None
@@ -212,7 +212,7 @@ def with_room(known: Filesystem, said: os.statvfs_result) -> Filesystem | None:
 
 
 def parse_mountinfo(text: str) -> tuple[Mount, ...]:
-    """The mounts in their order; raises SourceFailed when no line is one."""
+    """Parse the mounts in their order; raise SourceFailed when no line is one."""
     mounts = tuple(mount for line in text.split("\n") if (mount := _mount(line)) is not None)
     if not mounts:
         raise SourceFailed("mountinfo holds no line about a mount")
@@ -236,7 +236,7 @@ def _mount(line: str) -> Mount | None:
 
 
 def _unescaped(word: str) -> str:
-    """The word with its blanks, tabs and backslashes back in place."""
+    """Put blanks, tabs and backslashes of a word back in place."""
     if "\\" not in word:
         return word
     return OCTAL.sub(lambda match: chr(int(match[1], 8)), word)

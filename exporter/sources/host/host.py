@@ -34,7 +34,7 @@ class HostReader:
         self._known_cpu_model = known_cpu_model
 
     def read(self) -> Reading[Host]:
-        """The node's names and uptime; raises SourceAbsent or SourceFailed without an uptime."""
+        """Read names and uptime of the node; raise SourceAbsent or SourceFailed without one."""
         release = self._os_release()
         host = Host(
             hostname=self._hostname,
@@ -68,7 +68,7 @@ class HostReader:
 
 
 def parse_os_release(text: str) -> dict[str, str]:
-    """The variables of an os-release file, unquoted."""
+    """Parse the variables of an os-release file, unquoted."""
     values = {}
     for line in text.split("\n"):
         name, separator, value = line.strip().partition("=")
@@ -78,7 +78,7 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 
 def parse_cpu_model(cpuinfo: str) -> str | None:
-    """The name of the first processor; None where `/proc/cpuinfo` has none, as on most Arm."""
+    """Parse the name of the first processor; None where there is none, as on most Arm."""
     for line in cpuinfo.split("\n"):
         name, _, value = line.partition(":")
         if name.strip() in {"model name", "cpu model", "Model"}:
@@ -87,7 +87,7 @@ def parse_cpu_model(cpuinfo: str) -> str | None:
 
 
 def parse_uptime(text: str) -> float:
-    """Seconds since boot; raises SourceFailed."""
+    """Parse seconds since boot; raise SourceFailed."""
     try:
         return float(text.split(maxsplit=1)[0])
     except (IndexError, ValueError) as error:

@@ -51,7 +51,7 @@ class HwmonReader:
         self._folder = sys_root / "class/hwmon"
 
     def read(self) -> Reading[Sensors]:
-        """All sensors now; raises SourceAbsent where there is none, or SourceFailed."""
+        """Read all sensors now; raise SourceAbsent where there is none, or SourceFailed."""
         fields = FieldReader()
         sensors: list[Sensor] = []
         reason = f"{self._folder} holds no sensor"
@@ -121,14 +121,14 @@ def _value(known_as: str, file: Path, quantity: Quantity, fields: FieldReader) -
 
 
 def _alarm(folder: Path, name: str, fields: FieldReader) -> bool | None:
-    """Whether the chip raises any alarm for this sensor; None where it knows of none."""
+    """Tell whether the chip raises any alarm for this sensor; None where it knows of none."""
     flags = [fields.count(f"{name} {ending}", folder / f"{name}_{ending}") for ending in ALARMS]
     known = [flag for flag in flags if flag is not None]
     return any(known) if known else None
 
 
 def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:
-    """The sensors, each under a name of its own: two chips may use one label."""
+    """Drop sensors whose name is taken: two chips may use one label."""
     seen: set[tuple[str, str, str, str]] = set()
     for sensor in sensors:
         key = (sensor.kind, sensor.hw_id, sensor.hw_name, sensor.sensor)
@@ -138,7 +138,7 @@ def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:
 
 
 def read_thermal_zones(folder: Path, chips: Container[str], fields: FieldReader) -> list[Sensor]:
-    """The zones under the folder that no chip shows already."""
+    """Read the zones under the folder that no chip shows already."""
     sensors = []
     for zone in names_or_none(folder):
         if not zone.startswith("thermal_zone"):

@@ -80,7 +80,7 @@ class InfinibandReader:
         self._refused: set[Path] = set()
 
     def read(self) -> Reading[Infiniband]:
-        """All ports now; raises SourceAbsent or SourceFailed."""
+        """Read all ports now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         places = [
             (device, port)
@@ -117,7 +117,7 @@ class InfinibandReader:
         return replace(port_seen, link_was_up=was_up)
 
     def _counters(self, folder: Path, known_as: str, fields: FieldReader) -> dict[str, int]:
-        """The counters in a folder; empty for a port that has refused them."""
+        """Read the counters in a folder; empty for a port that has refused them."""
         wanted = {*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"}
         found: dict[str, int] = {}
         if folder in self._refused:
@@ -149,7 +149,7 @@ def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
 
 
 def parse_state(text: str | None) -> str | None:
-    """The word of a state: `4: ACTIVE` is active."""
+    """Parse the word of a state: `4: ACTIVE` is active."""
     if text is None:
         return None
     number, colon, word = text.partition(":")
@@ -157,7 +157,7 @@ def parse_state(text: str | None) -> str | None:
 
 
 def parse_rate(text: str | None) -> float | None:
-    """Bytes per second of `400 Gb/sec (4X NDR)`; None where no rate is said."""
+    """Parse bytes per second of `400 Gb/sec (4X NDR)`; None where no rate is said."""
     match = RATE.match(text or "")
     rate = float(match[1]) * BYTES_PER_GIGABIT if match else 0.0
     return rate or None

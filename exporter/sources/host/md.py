@@ -22,7 +22,7 @@ class MdReader:
         self._path = proc_root / "mdstat"
 
     def read(self) -> Reading[MdArrays]:
-        """All arrays now; raises SourceAbsent where there is none, or SourceFailed."""
+        """Read all arrays now; raise SourceAbsent where there is none, or SourceFailed."""
         arrays = parse_mdstat(read_text(self._path))
         if not arrays:
             raise SourceAbsent(f"{self._path} lists no array")
@@ -30,7 +30,7 @@ class MdReader:
 
 
 def parse_mdstat(text: str) -> tuple[MdArray, ...]:
-    """The arrays, ordered by name; lines that are not understood add nothing."""
+    """Parse the arrays, ordered by name; lines that are not understood add nothing."""
     found: dict[str, MdArray] = {}
     current = None
     for line in text.split("\n"):
@@ -46,7 +46,7 @@ def parse_mdstat(text: str) -> tuple[MdArray, ...]:
 
 
 def _heading(device: str, words: list[str]) -> MdArray:
-    """What the first line says: `active raid1 sdb1[1] sda1[0](F)`."""
+    """Parse the first line: `active raid1 sdb1[1] sda1[0](F)`."""
     marks = [match[3] for word in words if (match := MEMBER.fullmatch(word))]
     failed = sum("(F)" in mark for mark in marks)
     spare = sum("(S)" in mark for mark in marks)
@@ -62,7 +62,7 @@ def _heading(device: str, words: list[str]) -> MdArray:
 
 
 def _with_details(array: MdArray, line: str) -> MdArray:
-    """The array with what a line below the first says."""
+    """Add what a line below the first says."""
     if counts := WANTED_AND_ACTIVE.search(line):
         wanted, active = int(counts[1]), int(counts[2])
         array = replace(array, active_disks=active, missing_disks=max(0, wanted - active))

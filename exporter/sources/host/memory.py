@@ -17,7 +17,7 @@ class MemoryReader:
         self._path = proc_root / "meminfo"
 
     def read(self) -> Reading[Memory]:
-        """Memory now; raises SourceAbsent or SourceFailed."""
+        """Read memory now; raise SourceAbsent or SourceFailed."""
         text = read_text(self._path)
         is_estimated = "MemAvailable:" not in text
         reason = "not said by meminfo: estimated from MemFree and the caches"
@@ -64,11 +64,11 @@ def _estimated_available(fields: Mapping[str, int]) -> int:
 
 
 def _bytes(fields: Mapping[str, int], name: str) -> int | None:
-    """The field in bytes: the kernel says kB and means KiB."""
+    """Convert the field to bytes: the kernel says kB and means KiB."""
     return fields[name] * 1024 if name in fields else None
 
 
 def _pages(fields: Mapping[str, int], name: str) -> int | None:
-    """The field, a number of huge pages, in bytes."""
+    """Convert the field, a number of huge pages, to bytes."""
     size = _bytes(fields, "Hugepagesize")
     return fields[name] * size if name in fields and size is not None else None

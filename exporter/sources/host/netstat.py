@@ -25,7 +25,7 @@ class NetworkStackReader:
         self._own = own
 
     def read(self) -> Reading[NetworkStack]:
-        """All counters now; raises SourceAbsent where only a pod's own could be seen."""
+        """Read all counters now; raise SourceAbsent where only a pod's own could be seen."""
         fields = FieldReader()
         folder = net_folder(self._proc)
         names = self._interfaces(folder)
@@ -57,7 +57,7 @@ class NetworkStackReader:
             return set()  # said by the source of the interfaces
 
     def _tracking(self, names: set[str], fields: FieldReader) -> tuple[int | None, int | None]:
-        """Entries and their limit; sysctls are those of our own namespace whatever is mounted."""
+        """Read entries and limit; sysctls are those of our own namespace whatever is mounted."""
         ours = self._interfaces(self._proc / "net")
         if ours and ours != names:
             fields.skip("conntrack", "only that of our own network can be seen")
@@ -70,7 +70,7 @@ class NetworkStackReader:
 
 
 def parse_snmp(text: str, protocol: str) -> dict[str, int]:
-    """The counters of one protocol: a line of names, then a line of numbers."""
+    """Parse the counters of one protocol: a line of names, then a line of numbers."""
     lines = [line.split() for line in text.split("\n") if line.startswith(f"{protocol}:")]
     found = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):
@@ -82,7 +82,7 @@ def parse_snmp(text: str, protocol: str) -> dict[str, int]:
 
 
 def parse_softnet(text: str) -> tuple[int | None, int | None]:
-    """Packets dropped, and rounds cut short, summed over processors; None where not said."""
+    """Parse packets dropped, and rounds cut short, summed over processors; None where not said."""
     dropped, squeezed = [], []
     for line in text.split("\n"):
         try:

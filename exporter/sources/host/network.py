@@ -78,7 +78,7 @@ class NetworkReader:
         self._limit = devices.max_per_kind
 
     def read(self) -> Reading[Network]:
-        """All interfaces now; raises SourceAbsent or SourceFailed."""
+        """Read all interfaces now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         dev = net_folder(self._proc) / "dev"
         counted = parse_dev(self._read_file(dev))
@@ -127,7 +127,7 @@ class NetworkReader:
         )
 
     def _is_up(self, folder: Path, operstate: str | None) -> bool | None:
-        """Whether it can carry traffic; drivers that never say so have their carrier asked."""
+        """Tell whether it can carry traffic; drivers that never say so have their carrier asked."""
         if operstate == "unknown":
             # The carrier of an interface that is switched off cannot be read: no note of it.
             carrier = FieldReader().count("carrier", folder / "carrier")
@@ -135,7 +135,7 @@ class NetworkReader:
         return None if operstate is None else operstate == "up"
 
     def _speed(self, folder: Path) -> float | None:
-        """Bytes per second; None for a driver that answers -1, or with an error, for unknown."""
+        """Read bytes per second; None for a driver that answers -1, or an error, for unknown."""
         megabits = FieldReader().number("speed", folder / "speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
 
@@ -149,7 +149,7 @@ def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:
 
 
 def parse_dev(text: str) -> dict[str, Interface]:
-    """The counters of each interface in `net/dev`; raises SourceFailed where there is no table."""
+    """Parse the counters of each interface in `net/dev`; raise SourceFailed without one."""
     if "|" not in text:
         raise SourceFailed("net/dev does not hold the table of interfaces")
     found = {}
@@ -178,7 +178,7 @@ def _counted(device: str, columns: Sequence[int | None]) -> Interface:
 
 
 def parse_admin_up(flags: str | None) -> bool | None:
-    """Whether the flags, a hexadecimal number, have the interface switched on."""
+    """Tell whether the flags, a hexadecimal number, have the interface switched on."""
     if flags is None:
         return None
     try:
@@ -188,13 +188,13 @@ def parse_admin_up(flags: str | None) -> bool | None:
 
 
 def net_folder(proc_root: Path) -> Path:
-    """The `net` folder of process 1, or of ourselves where that is not there."""
+    """Find the `net` folder of process 1, or of ourselves where that is not there."""
     of_first = proc_root / "1/net"
     return of_first if of_first.is_dir() else proc_root / "net"
 
 
 def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:
-    """Whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
+    """Tell whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
 
     Hardware is looked for in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
     """
@@ -204,7 +204,7 @@ def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOT
 
 
 def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bool:
-    """Whether process 1 of this proc filesystem is the node's."""
+    """Tell whether process 1 of this proc filesystem is the node's."""
     if proc_root.resolve() != own.proc.resolve():
         return True  # somebody mounted the node's there
     return bool(is_initial(proc_root))

@@ -22,7 +22,7 @@ class NumaReader:
         self._folder = sys_root / "devices/system/node"
 
     def read(self) -> Reading[NumaNodes]:
-        """All nodes now; raises SourceAbsent or SourceFailed."""
+        """Read all nodes now; raise SourceAbsent or SourceFailed."""
         reader = FieldReader()
         numbers = sorted(
             int(match[1])
@@ -44,7 +44,7 @@ class NumaReader:
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
-    """The fields in bytes: lines read `Node 0 MemTotal: 8388608 kB`."""
+    """Parse the fields in bytes: lines read `Node 0 MemTotal: 8388608 kB`."""
     fields = {}
     for line in text.split("\n"):
         words = line.split()

@@ -15,7 +15,7 @@ CONTROLLER = re.compile(r"nvme[0-9]+")
 
 
 def controllers_in(folder: Path) -> list[str]:
-    """The names of the controllers; raises SourceAbsent where there is none."""
+    """List the controllers; raise SourceAbsent where there is none."""
     names = [name for name in names_in(folder, "NVMe disks") if CONTROLLER.fullmatch(name)]
     if not names:
         raise SourceAbsent(f"{folder} holds no NVMe controller")
@@ -29,7 +29,7 @@ class NvmeReader:
         self._folder = sys_root / "class/nvme"
 
     def read(self) -> Reading[NvmeControllers]:
-        """All controllers now; raises SourceAbsent or SourceFailed."""
+        """Read all controllers now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         controllers = tuple(
             NvmeController(

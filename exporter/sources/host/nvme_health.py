@@ -61,7 +61,7 @@ class NvmeHealthReader:
         self._health_log = health_log
 
     def read(self) -> Reading[NvmeHealths]:
-        """All health logs; raises SourceAbsent without disks, SourceFailed when none answers."""
+        """Read all health logs; raise SourceAbsent without disks, SourceFailed without answers."""
         fields = FieldReader()
         found = []
         for name in controllers_in(self._folder):
@@ -77,7 +77,7 @@ class NvmeHealthReader:
 
 
 def parse_health_log(device: str, log: bytes) -> NvmeHealth:
-    """The health log of one controller; raises SourceFailed for a short or empty one."""
+    """Parse the health log of one controller; raise SourceFailed for a short or empty one."""
     if len(log) < LOG_BYTES or not any(log):
         raise SourceFailed("the health log is short or empty")
     kelvin = int.from_bytes(log[1:3], "little")

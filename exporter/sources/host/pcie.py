@@ -65,7 +65,7 @@ class PcieReader:
         self._not_told: tuple[Missing, ...] = ()
 
     def read(self) -> Reading[Pcie]:
-        """All devices that matter now; raises SourceAbsent where there is none."""
+        """Read all devices that matter now; raise SourceAbsent where there is none."""
         fields = FieldReader()
         names = names_in(self._folder, "PCI devices")
         if names != self._seen:
@@ -80,7 +80,7 @@ class PcieReader:
         return Reading(Pcie(tuple(joined)), (*self._not_told, *fields.missing))
 
     def _find(self, names: list[str], fields: FieldReader) -> dict[str, Place]:
-        """The devices that matter and every port above them, by address."""
+        """Find the devices that matter and every port above them, by address."""
         slots = self._slot_names(fields)
         found: dict[str, Place] = {}
         for name in filter(is_pci_address, names):
@@ -94,7 +94,7 @@ class PcieReader:
         return dict(sorted(found.items()))
 
     def _kind(self, folder: Path, fields: FieldReader) -> str | None:
-        """What it is; None for what does not matter and for virtual functions."""
+        """Tell what it is; None for what does not matter and for virtual functions."""
         code = fields.label(f"{folder.name} class", folder / "class") or ""
         kind = KINDS.get(code[:6])
         if kind is None or (folder / "physfn").exists():
@@ -116,7 +116,7 @@ class PcieReader:
         )
 
     def _slot_names(self, fields: FieldReader) -> dict[str, str]:
-        """The names of slots by the address, without function, of what sits in them."""
+        """Read the names of slots by the address, without function, of what sits in them."""
         found = {}
         for slot in names_or_none(self._slots):
             address = fields.label(f"slot {slot}", self._slots / slot / "address")
@@ -159,7 +159,7 @@ class PcieReader:
         return parse_speed(fields.text(f"{file.parent.name} {file.name}", file) or "")
 
     def _width(self, file: Path, fields: FieldReader) -> int | None:
-        """Lanes; 0 and 255 stand for no link and for a device that does not answer."""
+        """Read lanes; 0 and 255 stand for no link and for a device that does not answer."""
         width = fields.count(f"{file.parent.name} {file.name}", file)
         return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
 
@@ -173,7 +173,7 @@ class PcieReader:
 
 
 def parse_aer(text: str) -> dict[str, int]:
-    """The errors of one severity by the kernel's names, without the total."""
+    """Parse the errors of one severity by the kernel's names, without the total."""
     found = {}
     for line in text.split("\n"):
         name, _, word = line.strip().partition(" ")
@@ -184,7 +184,7 @@ def parse_aer(text: str) -> dict[str, int]:
 
 
 def parse_speed(text: str) -> float | None:
-    """Bytes per second of one lane in one direction; None for `Unknown`."""
+    """Parse bytes per second of one lane in one direction; None for `Unknown`."""
     match = SPEED.match(text)
     if match is None:
         return None
@@ -199,7 +199,7 @@ def parse_speed(text: str) -> float | None:
 
 
 def with_reach(device: PcieDevice, devices: Mapping[str, PcieDevice]) -> PcieDevice:
-    """The device with the best its link can do: what both of its ends can."""
+    """Add the best that the link can do: what both of its ends can."""
     above = devices.get(device.parent or "")
     if above is None:
         return device

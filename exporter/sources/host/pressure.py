@@ -20,7 +20,7 @@ class PressureReader:
         self._folder = proc_root / "pressure"
 
     def read(self) -> Reading[Pressures]:
-        """All pressures; raises SourceAbsent where the kernel does not measure them."""
+        """Read all pressures; raise SourceAbsent where the kernel does not measure them."""
         fields = FieldReader()
         pressures: list[Pressure] = []
         for resource in RESOURCES:
@@ -41,7 +41,7 @@ class PressureReader:
 
 
 def parse_pressure(resource: str, text: str) -> tuple[Pressure, ...]:
-    """The lines that are understood; one without a total is left out.
+    """Parse the lines that are understood; one without a total is left out.
 
     All tasks waiting for a processor makes no sense for the whole node: the kernel writes zeros.
     """

@@ -33,7 +33,7 @@ class ProcessCountsReader:
         self._proc = proc_root
 
     def read(self) -> Reading[ProcessCounts]:
-        """The numbers now; raises SourceAbsent where none is said."""
+        """Read the numbers now; raise SourceAbsent where none is said."""
         fields = FieldReader()
         files = parse_file_nr(fields.text("file_descriptors", self._proc / "sys/fs/file-nr") or "")
         counts = ProcessCounts(
@@ -56,7 +56,7 @@ class ProcessStatesReader:
         self._proc = proc_root
 
     def read(self) -> Reading[ProcessStates]:
-        """Processes by state; raises SourceAbsent where no process can be seen."""
+        """Read processes by state; raise SourceAbsent where no process can be seen."""
         counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
         for name in self._pids():
             try:
@@ -77,20 +77,20 @@ class ProcessStatesReader:
 
 
 def parse_state(stat: str) -> str | None:
-    """The letter behind the name, which may itself hold brackets."""
+    """Parse the letter behind the name, which may itself hold brackets."""
     words = stat.rpartition(")")[2].split()
     return words[0] if words and len(words[0]) == 1 and ")" in stat else None
 
 
 def parse_threads(loadavg: str) -> int | None:
-    """All threads of the node: the number behind the stroke in `0.10 0.20 0.30 2/812 4711`."""
+    """Parse the number of threads: behind the stroke in `0.10 0.20 0.30 2/812 4711`."""
     words = loadavg.split()
     counts = words[3] if len(words) > 3 else ""  # noqa: PLR2004 - the fourth word
     return parse_counter(counts.partition("/")[2])
 
 
 def parse_file_nr(text: str) -> tuple[int | None, int | None]:
-    """Open files and how many there may be."""
+    """Parse open files and how many there may be."""
     words = text.split()
     if len(words) < 3:  # noqa: PLR2004 - the file has three numbers
         return None, None

@@ -28,7 +28,7 @@ class RaplReader:
         self._unwrapped = WrappingCounters()
 
     def read(self) -> Reading[EnergyMeters]:
-        """All meters now; raises SourceAbsent where there is none, or none that we may read."""
+        """Read all meters now; raise SourceAbsent where there is none, or none that we may read."""
         fields = FieldReader()
         names = [name for name in names_in(self._folder, "energy meters") if ZONE.fullmatch(name)]
         meters = [meter for name in names if (meter := self._meter(name, fields)) is not None]
@@ -38,7 +38,7 @@ class RaplReader:
         return Reading(EnergyMeters(tuple(meters)), fields.missing)
 
     def _meter(self, name: str, fields: FieldReader) -> EnergyMeter | None:
-        """The meter of one zone; None for a part of another, and for what cannot be read."""
+        """Read the meter of one zone; None for a part of another, and for what cannot be read."""
         folder = self._folder / name
         zone = fields.label(name, folder / "name") or ""
         hw_type = HW_TYPES.get(zone.partition("-")[0])
@@ -60,7 +60,7 @@ class RaplReader:
         return EnergyMeter(hw_type, hw_id, total / MICROJOULES_PER_JOULE)
 
     def _hw_id(self, name: str, zone: str, fields: FieldReader) -> str:
-        """The zone, and for a part the package it belongs to."""
+        """Name the zone, and for a part the package it belongs to."""
         parent, colon, _ = name.rpartition(":")
         if colon and ":" in parent:
             package = fields.label(name, self._folder / parent / "name") or parent

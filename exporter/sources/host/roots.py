@@ -13,7 +13,7 @@ ROOT_SIGNS = ("/host/etc", "/host/usr", "/host/var")
 
 
 def resolved(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -> Sources:
-    """The sources with each default root replaced by the one under /host where that is mounted.
+    """Replace each default root by the one under /host where that is mounted.
 
     A root that was configured otherwise stays; `/proc/.` insists on our own /proc.
     """

@@ -23,7 +23,7 @@ class PagingReader:
         self._path = proc_root / "vmstat"
 
     def read(self) -> Reading[Paging]:
-        """The counters now; raises SourceAbsent or SourceFailed."""
+        """Read the counters now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         numbers = parse_vmstat(read_text(self._path))
         for name in NAMES:
@@ -39,7 +39,7 @@ class PagingReader:
 
 
 def parse_vmstat(text: str) -> dict[str, int]:
-    """The counters of `vmstat` that we show; raises SourceFailed when it holds none of them."""
+    """Parse the counters of `vmstat` that we show; raise SourceFailed when it has none."""
     found = {}
     for line in text.split("\n"):
         name, _, word = line.partition(" ")

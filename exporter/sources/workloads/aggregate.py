@@ -52,7 +52,7 @@ class WorkloadAggregator:
         self._orphans = OrphanMemory()
 
     def update(self, gpus: Gpus, table: ProcessTable, boottime: float) -> Workloads:
-        """The workloads at this boot time in seconds."""
+        """Sum the workloads up at this boot time in seconds."""
         states = [state for state in gpus.states if state.gpu.processes is not None]
         self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
         self._note_waiting(table, boottime)
@@ -84,7 +84,7 @@ class WorkloadAggregator:
         self._orphans.forget_all_but(gpu_uuids)
 
     def _shares(self, state: GpuState, uses: Iterable[WorkloadUse]) -> EnergyShares | None:
-        """The energy of a GPU by workload; a reading seen before changes nothing."""
+        """Share the energy of a GPU among workloads; a reading seen before changes nothing."""
         if state.gpu.energy_joules_total is None:
             return None
         here = [use for use in uses if use.gpu_uuid == state.gpu.uuid]
@@ -160,7 +160,7 @@ def _rows(clients: Iterable[GpuClient], table: ProcessTable) -> _Rows:
 def _devices(
     states: Iterable[GpuState],
 ) -> Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]:
-    """The UUID of the GPU behind every name that a device plugin may use, and its instance."""
+    """Map every name that a device plugin may use to the GPU's UUID and its instance."""
     found: dict[DeviceId, tuple[str, frozenset[tuple[int, int]]]] = {}
     for state in states:
         gpu = state.gpu
@@ -173,7 +173,7 @@ def _devices(
 
 
 def _bounded(rows: _Rows) -> _Rows:
-    """The rows that hold most memory, and the rest of each GPU as one."""
+    """Keep the rows that hold most memory, and the rest of each GPU as one."""
     if len(rows) <= MAX_ROWS:
         return dict(sorted(rows.items()))
     ranked = sorted(rows, key=lambda key: (key[1] == OTHER, -_memory(rows[key]), key))
@@ -212,7 +212,7 @@ def _shared_gpus(rows: _Rows) -> set[str]:
 
 
 def _is_active(use: WorkloadUse, state: GpuState, *, is_alone: bool) -> bool | None:
-    """Whether the workload used the GPU in the last pass; None where that cannot be told."""
+    """Tell whether the workload used the GPU in the last pass; None where that cannot be told."""
     if state.stale:
         return None
     if not use.processes:

@@ -35,7 +35,7 @@ class ProcessTable:
 
 
 def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:
-    """The workload of a process; None when it is in a pod whose name cannot be found."""
+    """Find the workload of a process; None when it is in a pod whose name cannot be found."""
     owner = facts.owner
     if owner.container_id is not None:
         named = table.names.containers.get(owner.container_id)
@@ -49,18 +49,18 @@ def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:
 
 
 def _own_name(name: str) -> str:
-    """A name that a process gave itself: in brackets where it reads like somebody else's."""
+    """Put a name that a process gave itself in brackets where it reads like an owner's."""
     return f"({name})" if _LOOKS_OWNED.search(name) else name
 
 
 def is_of_gone_pod(facts: ProcessFacts, table: ProcessTable) -> bool:
-    """Whether the process is in a pod that the kubelet no longer knows."""
+    """Tell whether the process is in a pod that the kubelet no longer knows."""
     uid = facts.owner.pod_uid
     return uid is not None and bool(table.names.pods) and uid not in table.names.pods
 
 
 def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
-    """The workload a device is given to; None when its pod is gone or its name unknown."""
+    """Find the workload a device is given to; None when its pod is gone or its name unknown."""
     if allocation.pod is not None:
         return Workload(allocation.namespace or "", allocation.pod, allocation.container)
     pod = names.pods.get(allocation.pod_uid or "")
@@ -68,7 +68,7 @@ def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
 
 
 def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload | None:
-    """The pod by its uid; its container too where only one can be meant."""
+    """Find the pod by its uid; its container too where only one can be meant."""
     pod = table.names.pods.get(uid)
     if pod is None:
         return None

@@ -11,7 +11,7 @@ OTHER = "other"
 
 
 def pids_on(states: Iterable[GpuState]) -> tuple[int, ...]:
-    """All process ids on these GPUs, those that hold most memory first."""
+    """List all process ids on these GPUs, those that hold most memory first."""
     held: dict[int, int] = {}
     for state in states:
         for process in state.gpu.processes or ():
@@ -20,14 +20,14 @@ def pids_on(states: Iterable[GpuState]) -> tuple[int, ...]:
 
 
 def is_meant(facts: ProcessFacts | None, state: GpuState) -> bool:
-    """Whether this is the process the driver saw, not a later one with the same pid."""
+    """Tell whether this is the process the driver saw, not a later one with the same pid."""
     return facts is not None and facts.started_boottime <= state.read_boottime
 
 
 def clients_of(
     states: Sequence[GpuState], table: ProcessTable, waits_since: Mapping[int, float]
 ) -> tuple[GpuClient, ...]:
-    """Every process on the GPUs; without names where it cannot be seen or is another one."""
+    """List every process on the GPUs; without names where it cannot be seen or is another."""
     uses: dict[tuple[int, bool], list[ProcessUse]] = {}
     for state in states:
         for process in state.gpu.processes or ():
@@ -80,7 +80,7 @@ def _client(
 def series_per_pid(
     clients: Iterable[GpuClient], top_n: int, unread: frozenset[int]
 ) -> tuple[PidUse, ...]:
-    """The largest processes one by one, the rest of each GPU in sum under `other`."""
+    """List the largest processes one by one, the rest of each GPU in sum under `other`."""
     named = [client for client in clients if client.name is not None]
     ranked = sorted(named, key=lambda client: (-(client.memory_used_bytes or 0), client.pid))
     unnamed = [client for client in clients if client.pid in unread]

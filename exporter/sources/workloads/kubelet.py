@@ -56,12 +56,12 @@ class Allocation:
 
 
 def read_checkpoint(host_root: Path) -> tuple[Allocation, ...]:
-    """All allocations of the checkpoint; raises SourceAbsent or SourceFailed."""
+    """Read all allocations of the checkpoint; raise SourceAbsent or SourceFailed."""
     return parse_checkpoint(read_text(host_root / CHECKPOINT, MAX_CHECKPOINT_BYTES))
 
 
 def parse_checkpoint(text: str) -> tuple[Allocation, ...]:
-    """The allocations of a checkpoint of either form; raises SourceFailed when it is neither."""
+    """Parse the allocations of a checkpoint of either form; raise SourceFailed."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -93,13 +93,13 @@ def _device_ids(found: Any) -> Iterator[str]:  # noqa: ANN401 - as above
 
 
 def gpus_among(resource: str, device_ids: Iterable[str]) -> tuple[DeviceId, ...]:
-    """The GPUs among the devices of one resource, each once."""
+    """Choose the GPUs among the devices of one resource, each once."""
     found = (parse_device_id(resource, device_id) for device_id in device_ids)
     return tuple(dict.fromkeys(device for device in found if device is not None))
 
 
 def parse_device_id(resource: str, device_id: str) -> DeviceId | None:
-    """The device that a plugin's id names; None for what is no NVIDIA GPU.
+    """Parse the device that a plugin's id names; None for what is no NVIDIA GPU.
 
     Ids are UUIDs, UUIDs with a replica (`…::3`), the MIG names of drivers before 470, and, of
     resources of nvidia.com only, numbers (`0`, `nvidia0`, `nvidia0/gi1`).
@@ -125,7 +125,7 @@ class PodResources:
         self._timeout_secs = timeout_secs
 
     async def read(self) -> tuple[Allocation, ...] | None:
-        """All allocations; None where there is no socket. Raises SourceFailed."""
+        """Read all allocations; None where there is no socket. Raises SourceFailed."""
         if not await self._call_blocking(self._socket.is_socket):
             return None
         try:
@@ -136,7 +136,7 @@ class PodResources:
 
 
 def parse_list(message: bytes) -> tuple[Allocation, ...]:
-    """The allocations of a ListPodResourcesResponse; raises SourceFailed when it is none."""
+    """Parse the allocations of a ListPodResourcesResponse; raise SourceFailed when it is none."""
     try:
         found = [it for pod in parts(message, POD_RESOURCES) for it in _allocations(pod)]
     except ValueError as error:

@@ -36,7 +36,7 @@ class CallFailed(Exception):
 
 
 async def call(socket: Path, method: str, timeout_secs: float) -> bytes:
-    """The message that `/package.Service/Method` answers; raises CallFailed."""
+    """Call `/package.Service/Method` and return its message; raise CallFailed."""
     try:
         return await asyncio.wait_for(_exchange(socket, method), timeout_secs)
     except asyncio.TimeoutError as error:
@@ -60,7 +60,7 @@ async def _exchange(socket: Path, method: str) -> bytes:
 
 
 async def _frame(reader: asyncio.StreamReader) -> tuple[int, int, int, bytes]:
-    """The next frame: kind, flags, stream and payload; raises CallFailed for one too long."""
+    """Read the next frame: kind, flags, stream and payload; raise CallFailed for one too long."""
     head = await reader.readexactly(FRAME_HEAD_BYTES)
     size = int.from_bytes(head[:3], "big")
     if size > MAX_FRAME_BYTES:
@@ -129,7 +129,7 @@ def _request(method: str) -> bytes:
 
 
 def _headers(method: str) -> bytes:
-    """The request's headers by the static table of HPACK and plain literals (RFC 7541)."""
+    """Write the request's headers by the static table of HPACK and plain literals (RFC 7541)."""
     post, http, path, authority = b"\x83", b"\x86", b"\x04", b"\x01"
     literals = (("content-type", "application/grpc"), ("te", "trailers"))
     return b"".join(
@@ -144,12 +144,12 @@ def _headers(method: str) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    """A text of at most 126 bytes as HPACK writes it without compression."""
+    """Write a text of at most 126 bytes as HPACK does without compression."""
     return bytes([len(text)]) + text.encode("ascii")
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each length-delimited field, others left out; raises ValueError."""
+    """Yield number and content of each length-delimited field; raise ValueError."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -169,19 +169,19 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def texts(message: bytes, number: int) -> list[str]:
-    """All texts of this field; raises ValueError."""
+    """Return all texts of this field; raise ValueError."""
     return [
         content.decode("utf-8", "replace") for field, content in fields(message) if field == number
     ]
 
 
 def parts(message: bytes, number: int) -> list[bytes]:
-    """All messages of this field; raises ValueError."""
+    """Return all messages of this field; raise ValueError."""
     return [content for field, content in fields(message) if field == number]
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """The number that begins here, and where the next thing begins."""
+    """Read the number that begins here, and where the next thing begins."""
     number = 0
     for place, byte in enumerate(message[at : at + MAX_VARINT_BYTES]):
         number |= (byte & 0x7F) << (7 * place)

@@ -44,13 +44,13 @@ class PodNames:
 
 
 def parse_pod_folder(folder: str) -> PodFolder | None:
-    """The pod of a folder `NAMESPACE_POD_UID`; None when it is not one."""
+    """Parse the pod of a folder `NAMESPACE_POD_UID`; None when it is not one."""
     match = _POD_FOLDER.fullmatch(folder)
     return None if match is None else PodFolder(match[1], match[2], match[3], folder)
 
 
 def parse_container_log(file: str) -> tuple[str, Workload] | None:
-    """The id and names of a file `POD_NAMESPACE_CONTAINER-ID.log`; None when it is not one."""
+    """Parse id and names of a file `POD_NAMESPACE_CONTAINER-ID.log`; None when it is not one."""
     match = _CONTAINER_LOG.fullmatch(file)
     return None if match is None else (match[4], Workload(match[2], match[1], match[3]))
 
@@ -63,7 +63,7 @@ class PodNameReader:
         self._containers = host_root / CONTAINERS
 
     def read(self) -> PodNames:
-        """All names now; empty where there is no kubelet or its folders cannot be read."""
+        """Read all names now; empty where there is no kubelet or its folders cannot be read."""
         folders = (parse_pod_folder(name) for name in _entries(self._pods))
         pods = {pod.uid: pod for pod in folders if pod is not None}
         logs = (parse_container_log(name) for name in _entries(self._containers))
@@ -71,14 +71,14 @@ class PodNameReader:
         return PodNames(bool(pods or containers), pods, containers)
 
     def containers_of(self, pod: PodFolder) -> tuple[str, ...]:
-        """The names of the containers that have logged in this pod."""
+        """List the containers that have logged in this pod."""
         path = self._pods / pod.folder
         names = () if path.is_symlink() else tuple(_entries(path))
         return tuple(sorted(name for name in names if _CONTAINER_NAME.fullmatch(name)))
 
 
 def _entries(path: Path) -> Iterator[str]:
-    """The names in a folder, bounded; none where it cannot be read."""
+    """List the names in a folder, bounded; none where it cannot be read."""
     try:
         with os.scandir(path) as entries:
             for count, entry in enumerate(entries):

@@ -72,7 +72,7 @@ class ProcessReader:
         self._nested_in: frozenset[str] | None = None
 
     def read(self, pid: int) -> ProcessFacts | None:
-        """The process that has this pid now; None when there is none, or it changed meanwhile."""
+        """Read the process of this pid; None when there is none, or it changed meanwhile."""
         folder = self._proc / str(pid)
         try:
             before = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
@@ -96,7 +96,7 @@ class ProcessReader:
         )
 
     def _around_us(self) -> frozenset[str]:
-        """The containers that our own kubelet runs in; looked up once."""
+        """Find the containers that our own kubelet runs in; once."""
         if self._nested_in is None:
             try:
                 own = read_text(self._proc / "self/cgroup", MAX_CGROUP_BYTES)
@@ -121,7 +121,7 @@ def _wait_channel(folder: Path) -> str | None:
 
 
 def parse_stat(text: str) -> ProcessStat | None:
-    """The process of one `stat` line; None when it is cut short or not one.
+    """Parse the process of one `stat` line; None when it is cut short or not one.
 
     The name stands in parentheses and may itself hold blanks, parentheses and newlines.
     """
@@ -143,7 +143,7 @@ def parse_stat(text: str) -> ProcessStat | None:
 
 
 def parse_uid(status: str) -> int | None:
-    """The effective user id of `/proc/PID/status`; None when it is not said."""
+    """Parse the effective user id of `/proc/PID/status`; None when it is not said."""
     for line in status.split("\n"):
         name, _, rest = line.partition(":")
         words = rest.split()
@@ -169,7 +169,7 @@ class PidScope:
 
 
 def pid_scope(proc_root: Path) -> PidScope:
-    """The scope of the pids under this proc root.
+    """Tell what the pids under this proc root are good for.
 
     Only the host's own namespace has the kernel's threads, with kthreadd as process 2.
     """

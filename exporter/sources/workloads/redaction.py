@@ -23,7 +23,7 @@ class Redaction:
         self._salt = salt.encode() or secrets.token_bytes(SALT_BYTES)
 
     def workload(self, workload: Workload) -> Workload:
-        """The same workload, as it may be shown; what was empty stays empty."""
+        """Hide the names of a workload; what was empty stays empty."""
         return Workload(
             self._shown("namespace", workload.namespace),
             self._shown("pod", workload.pod),
@@ -31,7 +31,7 @@ class Redaction:
         )
 
     def client(self, client: GpuClient) -> GpuClient:
-        """The same process, as it may be shown."""
+        """Hide the names of a process."""
         if not self._words:
             return client
         name, workload = client.name, client.workload

@@ -50,7 +50,7 @@ class NodeFiles:
         self._names = PodNameReader(host_root)
 
     def read(self, pids: tuple[int, ...], given: tuple[Allocation, ...] | None = None) -> _Look:
-        """Everything about these processes; those that have ended are left out.
+        """Read everything about these processes; those that have ended are left out.
 
         `given` are the allocations where they are known from elsewhere.
         """
@@ -89,7 +89,7 @@ class NodeFiles:
     def _containers_by_pod(
         self, processes: Iterable[ProcessFacts], names: PodNames
     ) -> dict[str, tuple[str, ...]]:
-        """The containers of the pods whose processes cannot be named by a container's id."""
+        """List the containers of the pods whose processes no container's id can name."""
         unnamed = {
             facts.owner.pod_uid or ""
             for facts in processes
@@ -108,7 +108,7 @@ class NodeFiles:
 
 
 def parse_passwd(text: str) -> dict[int, str]:
-    """User names by number."""
+    """Parse user names by number."""
     users: dict[int, str] = {}
     for line in text.split("\n"):
         fields = line.split(":")
@@ -144,7 +144,7 @@ class WorkloadSource:
         self._boottime = boottime
 
     async def read_after(self, seen: Snapshot) -> Reading[Workloads]:
-        """The workloads of the GPUs in this snapshot; raises SourceAbsent without GPUs."""
+        """Sum up the workloads on the GPUs of this snapshot; raise SourceAbsent without GPUs."""
         gpus = seen.reading(Gpus)
         if gpus is None or not gpus.states:
             raise SourceAbsent("no GPU is known")

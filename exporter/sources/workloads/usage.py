@@ -43,7 +43,7 @@ class EnergyMeter:
     def update(
         self, gpu_uuid: str, counter_joules: float, percents: Mapping[Workload, float | None]
     ) -> EnergyShares:
-        """The shares after a reading: the counter, and each present workload's utilization."""
+        """Share what the counter rose since the last reading by the workloads' utilization."""
         account = self._accounts.get(gpu_uuid)
         if account is None or counter_joules < account.counter:
             # A counter that begins anew takes the shares of the old one with it.
@@ -77,7 +77,7 @@ class IdleTime:
     def update(
         self, gpu_uuid: str, workload: Workload, *, is_active: bool | None, boottime: float
     ) -> float | None:
-        """Seconds without activity; None while it is unknown, which begins the count anew."""
+        """Return seconds without activity; None while unknown, which begins the count anew."""
         key = (gpu_uuid, workload)
         if is_active is None:
             self._active_at.pop(key, None)
@@ -99,7 +99,7 @@ class OrphanMemory:
         self._missed_since: dict[str, dict[int, float]] = {}
 
     def update(self, state: GpuState, table: ProcessTable) -> int | None:
-        """Bytes held by what was missed in two passes; None where that cannot be judged."""
+        """Return bytes held by what was missed in two passes; None where that cannot be judged."""
         if state.stale or not (table.scope.is_certain or table.processes):
             return None
         now = state.read_boottime
