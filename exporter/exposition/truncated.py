@@ -17,8 +17,8 @@ def _truncated(snapshot: Snapshot) -> Iterable[Sample]:
         ("disk", snapshot.reading(Disks)),
         ("filesystem", snapshot.reading(Filesystems)),
     ):
-        if reading is not None and reading.left_out:
-            yield (kind,), reading.left_out
+        if reading is not None and reading.truncated:
+            yield (kind,), reading.truncated
 
 
 FAMILIES = (

@@ -43,4 +43,4 @@ class Disks:
     """The block devices, ordered by name."""
 
     disks: tuple[Disk, ...]
-    left_out: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # beyond the number that is shown at most

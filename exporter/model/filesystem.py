@@ -24,4 +24,4 @@ class Filesystems:
     """The filesystems, ordered by mount point."""
 
     filesystems: tuple[Filesystem, ...]
-    left_out: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # beyond the number that is shown at most

@@ -35,4 +35,4 @@ class Infiniband:
     """The ports, ordered by device and number."""
 
     ports: tuple[InfinibandPort, ...]
-    left_out: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # beyond the number that is shown at most

@@ -45,7 +45,7 @@ class Network:
 
     namespace: str
     interfaces: tuple[Interface, ...] = ()
-    left_out: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # beyond the number that is shown at most
 
 
 @dataclass(frozen=True, slots=True)

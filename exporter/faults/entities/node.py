@@ -83,7 +83,7 @@ def _on_bus(kind: str, *, passed_through: bool = False) -> Getter:
 
 def _disks(snapshot: object) -> Value:
     disks = snapshot.reading(Disks) if isinstance(snapshot, Snapshot) else None
-    return None if disks is None or disks.left_out else len(disks.disks)
+    return None if disks is None or disks.truncated else len(disks.disks)
 
 
 def _up_gpus(snapshot: object) -> Value:

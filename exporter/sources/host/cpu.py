@@ -44,7 +44,7 @@ class CpuReader:
         self._rising = MonotonicCounters(MOST_BACKWARD_SECS)
 
     def read(self) -> Reading[Cpu]:
-        """Read processors and their use since the last reading; raise SourceAbsent or SourceFailed."""
+        """Read processors, and their use since the last reading; raise SourceFailed."""
         now = parse_stat(read_text(self._stat))
         usage = usage_percent(self._before, now)
         self._before = now

@@ -9,8 +9,8 @@ NOTHING = r"(?!)"
 
 def shown(exclude: Iterable[str], include: Iterable[str]) -> Callable[[str], bool]:
     """Tell whether a name is shown: it is not excluded, or it is included all the same."""
-    left_out, kept = _any_of(exclude), _any_of(include)
-    return lambda name: left_out.match(name) is None or kept.match(name) is not None
+    excluded, included = _any_of(exclude), _any_of(include)
+    return lambda name: excluded.match(name) is None or included.match(name) is not None
 
 
 def _any_of(patterns: Iterable[str]) -> "re.Pattern[str]":

@@ -43,11 +43,11 @@ class DiskReader:
         if not whole_disks:
             raise SourceAbsent(f"{self._block} says of no disk that it is one")
         names = [name for name in sorted(rows.keys() & whole_disks) if self._is_real(name)]
-        left_out = fields.truncated(self._limit, len(names), "disks")
+        truncated = fields.truncated(self._limit, len(names), "disks")
         if not names:
             raise SourceAbsent(f"{self._stats} lists no disk that is shown")
         disks = (self._disk(name, rows[name], fields) for name in names[: self._limit])
-        return Reading(Disks(tuple(disks), left_out), fields.missing)
+        return Reading(Disks(tuple(disks), truncated), fields.missing)
 
     def _is_real(self, name: str) -> bool:
         """Tell whether it is shown and, if the device mapper made it, has a name there."""

@@ -78,12 +78,12 @@ class FilesystemSource:
         """Read all filesystems now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         visible = await self._call(lambda: self._mounts(fields))
-        left_out = fields.truncated(self._limit, len(visible), "filesystems")
+        truncated = fields.truncated(self._limit, len(visible), "filesystems")
         mounts = visible[: self._limit]
         self._forget_unmounted(mounts)
         await self._ask_all([mount for mount in mounts if mount.mountpoint not in self._asking])
         seen = (self._filesystem(mount, fields) for mount in mounts)
-        found = Filesystems(tuple(fs for fs in seen if fs is not None), left_out)
+        found = Filesystems(tuple(fs for fs in seen if fs is not None), truncated)
         return Reading(found, fields.missing)
 
     async def close(self) -> None:

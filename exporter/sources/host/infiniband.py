@@ -90,9 +90,9 @@ class InfinibandReader:
         ]
         if not places:
             raise SourceAbsent(f"{self._folder} holds no port")
-        left_out = fields.truncated(self._limit, len(places), "ports")
+        truncated = fields.truncated(self._limit, len(places), "ports")
         ports = (self._port(device, port, fields) for device, port in places[: self._limit])
-        return Reading(Infiniband(with_peers(list(ports)), left_out), fields.missing)
+        return Reading(Infiniband(with_peers(list(ports)), truncated), fields.missing)
 
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port

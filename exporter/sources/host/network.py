@@ -91,7 +91,7 @@ class NetworkReader:
         if not has_attributes:
             fields.skip("attributes", OTHER_NAMESPACE)
         chosen = sorted(filter(self._is_shown, counted))
-        left_out = fields.truncated(self._limit, len(chosen), "interfaces")
+        truncated = fields.truncated(self._limit, len(chosen), "interfaces")
         interfaces = [counted[name] for name in chosen[: self._limit]]
         for interface in interfaces:
             for field in COUNTERS:
@@ -99,7 +99,7 @@ class NetworkReader:
                     fields.skip(f"{interface.device} {field}", "not a counter")
         if has_attributes:
             interfaces = with_peers([self._described(it, fields) for it in interfaces])
-        return Reading(Network(HOST, tuple(interfaces), left_out), fields.missing)
+        return Reading(Network(HOST, tuple(interfaces), truncated), fields.missing)
 
     def _is_same_namespace(self, names: Iterable[str]) -> bool:
         listed = set(names_or_none(self._sys / "class/net"))
