@@ -38,6 +38,7 @@ from exporter.web.installation import installation
 from exporter.web.listening import is_taken, listening_sockets
 from exporter.web.live import LivePages
 from exporter.web.places import Limits
+from exporter.web.renderer import Renderer
 from exporter.web.routes import Routes
 from exporter.web.security import Security
 
@@ -109,6 +110,7 @@ class App:
                 "/-/resume": self._resume_hardware,
             },
             live=self._live,
+            renderer=Renderer(self._call),
         )
         self._server = GuardedServer(self._routes.handle, self._limits(), self._security.context)
         self._collector = self._build_collector()

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +21,23 @@ NO_THREAD = (
 )
 SLOW_SECS = 0.05
 """A call that takes longer no longer makes the others wait: they get a thread of their own."""
+
+STEP_SECS = 0.25
+
+
+async def wait_for_any(futures: Iterable[asyncio.Future[Any]], deadline_secs: float) -> None:
+    """Return when one of the futures is done, or after so many seconds of the event loop.
+
+    A loop that is late by itself, as it is on a node that starves us, does not use up the
+    deadline of somebody else: of each step no more than its length counts.
+    """
+    waiting, left = set(futures), deadline_secs
+    while left > 0:
+        step = min(left, STEP_SECS)
+        done, _ = await asyncio.wait(waiting, timeout=step, return_when=asyncio.FIRST_COMPLETED)
+        if done:
+            return
+        left -= step
 
 
 class CallBlocking(Protocol):

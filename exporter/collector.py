@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from exporter.blocking import wait_for_any
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from exporter.model.verdict import Conclusions
@@ -185,7 +186,7 @@ class Collector:
         reading = source.read_after(seen) if isinstance(source, Follower) else source.read()
         task = self._running[source.name] = asyncio.ensure_future(_contained(reading))
         task.add_done_callback(_look_at_error)  # a late failure was reported as stuck already
-        await asyncio.wait({task}, timeout=source.deadline_secs)
+        await wait_for_any({task}, source.deadline_secs)
         duration = loop.time() - started
         if not task.done():
             sentence = f"no answer within {source.deadline_secs:g} s"

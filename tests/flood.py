@@ -21,6 +21,12 @@ HALF = b"GET /metrics HTTP/1.1\r\nHost: node\r\nX-Slow: "
 NUMBER = b"NUMBER"
 SLOW_ACCEPT = b'"' + b'q;\\"' * 1990 + NUMBER
 HEADER = b"GET /metrics HTTP/1.1\r\nHost: node\r\nAccept: " + SLOW_ACCEPT + b"\r\n\r\n"
+LAST = b" HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"
+WHY = (
+    b"GET /why?all=1&format=text HTTP/1.1\r\nHost: node\r\n\r\n" * 5
+    + b"GET /why?pid=5NUMBER"
+    + LAST
+)
 RESET = struct.pack("ii", 1, 0)
 ADDRESS = "127.0.0.2"
 
@@ -40,6 +46,7 @@ KINDS = {
     "half": (HALF,),
     "header": (HEADER,),
     "silent": (b"",),
+    "why": (WHY,),
     "greeting": (b"close", HELLO, HELLO[:40], b"reset", HELLO[:5]),
 }
 """What its clients send, one after the other; `close` and `reset` end the connection at once."""
@@ -87,7 +94,7 @@ class Flood:
                 self._end(descriptor, word)
                 return
             with contextlib.suppress(OSError):
-                sock.send(word.replace(NUMBER, str(descriptor + self.made).encode()))
+                sock.send(word.replace(NUMBER, b"%04d" % (self.made % 10_000)))
             self._poll.modify(sock, select.EPOLLIN | select.EPOLLHUP)
             return
         try:

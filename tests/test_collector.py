@@ -11,7 +11,7 @@ from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.sources.interface import AnySource, SourceAbsent, SourceFailed
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import be_busy, run_virtually
 
 
 @dataclass(frozen=True)
@@ -206,6 +206,23 @@ def test_a_stuck_source_delays_one_collection_and_is_left_alone() -> None:
     assert calls == [0.0]
     assert published_at == [2.0, 15.0, 30.0]
     assert outcomes == [Outcome.STUCK] * 3
+
+
+def test_a_source_is_not_stuck_because_our_own_loop_is_late() -> None:
+    """Ten seconds that the event loop was busy with something else are not the source's."""
+
+    async def slowly() -> object:
+        asyncio.get_running_loop().call_later(0.1, be_busy, 10.0)
+        await asyncio.sleep(1.0)
+        for _ in range(20):  # turns of the loop that an answer needs on its way to us
+            await asyncio.sleep(0)
+        return Apples(1)
+
+    async def scenario() -> Snapshot:
+        return await Run([Scripted("apples", slowly)]).collector.collect()
+
+    (report,) = run_virtually(scenario()).reports
+    assert report.outcome is Outcome.OK
 
 
 def test_a_source_that_was_stuck_comes_back() -> None:

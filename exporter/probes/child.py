@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from exporter.blocking import wait_for_any
+
 READ_CHUNK_BYTES = 65536
 KILL_GRACE_SECS = 0.5
 LOOK_ONLY = os.WEXITED | os.WNOHANG | os.WNOWAIT
@@ -226,7 +228,7 @@ async def run_once(
     child = children.start(command, output.add, errors.add)
     ends: set[asyncio.Future[Any]] = {child.exited, flooded}
     try:
-        await asyncio.wait(ends, timeout=timeout_secs, return_when=asyncio.FIRST_COMPLETED)
+        await wait_for_any(ends, timeout_secs)
     except asyncio.CancelledError:
         child.kill()
         raise

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from exporter.blocking import wait_for_any
 from exporter.model.label import clean_text
 from exporter.probes.backoff import Backoff
 from exporter.probes.breadcrumb import Breadcrumb
@@ -92,7 +93,7 @@ class RequestProbe:
             child.kill()
             raise self._failure("crashed", f"probe {self.name} takes no request")
         ends: set[asyncio.Future[Any]] = {self._answer, child.exited}
-        await asyncio.wait(ends, timeout=deadline_secs, return_when=asyncio.FIRST_COMPLETED)
+        await wait_for_any(ends, deadline_secs)
         if self._answer.done():
             self._backoff.reset()
             return self._answer.result()

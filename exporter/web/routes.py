@@ -20,6 +20,7 @@ from exporter.web.live import LivePages
 from exporter.web.local_client import refusal_of
 from exporter.web.negotiation import wanted_format, wants_gzip
 from exporter.web.processes import processes
+from exporter.web.renderer import Renderer
 from exporter.web.runbooks import PREFIX as RUNBOOKS
 from exporter.web.runbooks import runbook_answer
 
@@ -28,6 +29,9 @@ CONTENT_TYPES = {
     Format.OPENMETRICS: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 }
 OTHER_PATH = "other"
+LARGE_PATHS = frozenset({"/node", "/processes", "/faults", "/why", "/metrics/json"})
+"""Pages that grow with the node, and are rendered away from the event loop."""
+
 ALLOWED_METHODS = "GET, HEAD"
 
 
@@ -66,7 +70,9 @@ class Routes:
         *,
         actions: Mapping[str, Callable[[], None]] = MappingProxyType({}),
         live: LivePages | None = None,
+        renderer: Renderer | None = None,
     ) -> None:
+        self._renderer = renderer
         self._live = live or LivePages(version)
         self._actions = actions
         self._authenticator = authenticator or Authenticator()
@@ -97,7 +103,7 @@ class Routes:
         endpoint = self._endpoints.get(known)
         try:
             await self._authenticator.authenticate(_client(request, path))
-            answer = self._answer(request, endpoint)
+            answer = await self._answer(request, endpoint)
         except AuthError as error:
             answer = error_answer(error.status, error.sentence, error.headers)
         self.requests[known if endpoint else OTHER_PATH, answer.status] += 1
@@ -109,11 +115,10 @@ class Routes:
             response.force_close()
         return response
 
-    def _answer(self, request: BaseRequest, endpoint: Endpoint | None) -> Answer:
-        if request.version.major != 1:
-            return error_answer(400, "this is no HTTP/1 request")
-        if request.version.minor == 0 and "Transfer-Encoding" in request.headers:
-            return error_answer(400, "HTTP/1.0 has no Transfer-Encoding")  # RFC 9112, section 6.1
+    async def _answer(self, request: BaseRequest, endpoint: Endpoint | None) -> Answer:
+        mistake = _mistake_in(request)
+        if mistake is not None:
+            return error_answer(400, mistake)
         if request.path in self._actions:
             return self._act(request)
         if endpoint is None:
@@ -121,7 +126,13 @@ class Routes:
         if request.method not in ("GET", "HEAD"):
             allow = {"Allow": ALLOWED_METHODS}
             return error_answer(405, "this page can only be read", allow)
-        return endpoint(_page_request(request))
+        asked = _page_request(request)
+        if self._renderer is None or asked.path not in LARGE_PATHS:
+            return endpoint(asked)
+        key = (asked.path, tuple(asked.query), asked.accept)
+        return await self._renderer.answer(
+            self._status.snapshot(), self._status.boottime(), key, lambda: endpoint(asked)
+        )
 
     def page(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = "") -> Answer:
         """The answer to a request that comes from this program itself."""
@@ -198,6 +209,15 @@ class Routes:
 def _list_header(request: BaseRequest, name: str) -> str:
     """Return the header as one list, also where it came in several lines (RFC 9110, 5.3)."""
     return ", ".join(request.headers.getall(name, ()))
+
+
+def _mistake_in(request: BaseRequest) -> str | None:
+    """Return in one sentence what the parser let pass and nobody in good faith sends."""
+    if request.version.major != 1:
+        return "this is no HTTP/1 request"
+    if request.version.minor == 0 and "Transfer-Encoding" in request.headers:
+        return "HTTP/1.0 has no Transfer-Encoding"  # RFC 9112, section 6.1
+    return None
 
 
 def _page_request(request: BaseRequest) -> PageRequest:

@@ -41,6 +41,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._jumping.now
 
 
+def be_busy(secs: float) -> None:
+    """Let the running virtual loop be late by so many seconds, as if a callback took so long."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    loop._jumping.now += secs
+
+
 def run_virtually(scenario: Coroutine[Any, Any, T]) -> T:
     """The scenario's result, with all its waiting done in virtual time."""
     loop = VirtualLoop()

@@ -9,7 +9,10 @@ import pytest
 
 from bench.processes import use
 from tests.fakes.certificates import Authority
+from tests.fakes.fixtures import built
+from tests.fakes.native import build_nvml
 from tests.flood import flooding
+from tests.hostile import HostileNode
 from tests.memory_group import MemoryGroup
 from tests.program import Program, wait_for
 
@@ -69,6 +72,20 @@ def test_health_and_metrics_answer_during_a_flood(
         assert max(took["/health"]) <= 1.0
         assert len(took["/metrics"]) > SECS
         wait_for(lambda: program.descriptor_count() < 100 or None, "its descriptors")
+
+
+def test_documents_of_ten_thousand_processes_stop_nobody(tmp_path: Path) -> None:
+    """Two hundred clients pipeline `/why`: health answers, and nothing is reported stuck."""
+    built(build_nvml)
+    node = HostileNode(tmp_path / "node", interfaces=10)
+    with node.start() as program:
+        program.page_with("hw_gpu_processes{")
+        with flooding("why", program.port, 200, 1000.0, SECS + 30):
+            took = _during(program, SECS)
+            _is_untroubled(program)
+            page = program.get("/metrics").text
+        assert max(took["/health"]) <= 1.0
+        assert 'backend="nvml",reason="ok"' in page
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ from exporter.sources.host.sysfs import FieldReader
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
 STATVFS_DEADLINE_SECS = 1.0
+LEAST_SECS = 0.05
+"""So long is waited in any case: where our own event loop was late, the answers are here."""
 MOST_STUCK = 8
 """Every dead mount holds a thread: with so many of them, no further mount is tried."""
 
@@ -151,7 +153,9 @@ class FilesystemSource:
             if not waiting:
                 return
             done, waiting = await asyncio.wait(
-                waiting, timeout=max(0.0, end - loop.time()), return_when=asyncio.FIRST_COMPLETED
+                waiting,
+                timeout=max(LEAST_SECS, end - loop.time()),
+                return_when=asyncio.FIRST_COMPLETED,
             )
             if not done:
                 return
