@@ -7,13 +7,14 @@ import pytest
 
 from exporter.commands import page_checks
 from exporter.commands.page_checks import PAGE_CHECKS, Page, PageBroken
+from tests.golden.openmetrics import as_openmetrics
 
 PAGES = Path(__file__).parent.parent / "golden/pages"
 
 
 def _page(text: str | None = None) -> Page:
     good = (PAGES / "gpus_by_nvml.prom").read_text("utf-8")
-    openmetrics = (PAGES / "gpus_by_nvml.openmetrics").read_text("utf-8")
+    openmetrics = as_openmetrics(good)
     return Page(good if text is None else good + text, openmetrics)
 
 

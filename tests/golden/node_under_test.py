@@ -71,9 +71,9 @@ class NodeUnderTest:
         await self._collector.close()
         await self._children.end_all()
 
-    def page(self, form: Format) -> str:
-        """The metrics page now."""
-        self.boottime += 1  # nothing is kept from a scrape a second ago
+    def page(self, form: Format, *, after_secs: float = 1.0) -> str:
+        """The metrics page a second later: nothing is kept from the scrape before."""
+        self.boottime += after_secs
         body = self._pages.body(form, gzipped=False)
         assert body is not None
         return body.decode()

@@ -15,11 +15,13 @@ from exporter.exposition.render import Format
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import STAT, NodeUnderTest, write_host
+from tests.golden.openmetrics import as_openmetrics
 
 pytestmark = pytest.mark.system
 
 PAGES = Path(__file__).parent / "pages"
 CAPTURE = "h100x8.scenario"
+TWO = "count = 2"
 
 
 class Stage:
@@ -31,14 +33,14 @@ class Stage:
         self.smi = smi
 
     def driver_is_loaded(self) -> None:
-        """Eight cards answer, to NVML and to nvidia-smi."""
-        self.nvml.say(capture=CAPTURE)
-        self.smi.say(capture=CAPTURE)
+        """Two cards answer, to NVML and to nvidia-smi."""
+        self.nvml.say(TWO, capture=CAPTURE)
+        self.smi.say(TWO, capture=CAPTURE)
         self.node.marker.touch()
 
     def nvml_says(self, *lines: str) -> None:
-        """The same eight cards, but for these lines."""
-        self.nvml.say(*lines, capture=CAPTURE)
+        """The same cards, but for these lines."""
+        self.nvml.say(TWO, *lines, capture=CAPTURE)
 
 
 @pytest.fixture
@@ -57,22 +59,22 @@ async def cpu_only(stage: Stage) -> None:
 
 
 async def gpus_by_nvml(stage: Stage) -> None:
-    """Eight GPUs through NVML."""
+    """Two GPUs through NVML."""
     stage.driver_is_loaded()
     await stage.node.collect()
 
 
 async def gpus_by_nvidia_smi(stage: Stage) -> None:
-    """The same eight where the library does not fit the driver."""
+    """The same two where the library does not fit the driver."""
     stage.driver_is_loaded()
     stage.nvml_says("init = error 18")
     await stage.node.collect()
 
 
 async def one_gpu_lost(stage: Stage) -> None:
-    """GPU 3 falls off the bus after the first collection."""
+    """GPU 1 falls off the bus after the first collection."""
     await gpus_by_nvml(stage)
-    stage.nvml_says("device.3.any = error 15")
+    stage.nvml_says("device.1.any = error 15")
     await stage.node.collect(after_secs=15)
 
 
@@ -80,7 +82,7 @@ async def nothing_but_cache(stage: Stage) -> None:
     """Neither way answers any more."""
     await gpus_by_nvml(stage)
     stage.nvml_says("any = error 9")
-    stage.smi.say("smi = exit 9")
+    stage.smi.say(TWO, "smi = exit 9")
     await stage.node.collect(after_secs=15)
 
 
@@ -132,8 +134,9 @@ async def test_the_whole_page_is_as_expected(
         )
         + "\n",
         f"{scenario.__name__}.prom": stage.node.page(Format.TEXT),
-        f"{scenario.__name__}.openmetrics": stage.node.page(Format.OPENMETRICS),
     }
+    openmetrics = stage.node.page(Format.OPENMETRICS, after_secs=0)
+    assert openmetrics == as_openmetrics(found[f"{scenario.__name__}.prom"])
     for name, text in found.items():
         path = PAGES / name
         if request.config.getoption("--rewrite-golden"):
@@ -146,7 +149,9 @@ async def test_the_whole_page_is_as_expected(
 def test_both_parsers_read_every_page(name: str) -> None:
     """prometheus_client's own parsers find the same samples in both formats."""
     text = list(parse_text((PAGES / f"{name}.prom").read_text("utf-8")))
-    openmetrics = list(parse_openmetrics((PAGES / f"{name}.openmetrics").read_text("utf-8")))
+    openmetrics = list(
+        parse_openmetrics(as_openmetrics((PAGES / f"{name}.prom").read_text("utf-8")))
+    )
     in_text, in_openmetrics = (
         {sample.name for family in page for sample in family.samples}
         for page in (text, openmetrics)
