@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= $(shell cat deploy/IMAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test unit check format golden docs bench bench-faults soak image release-dry-run lock audit sbom clean
+.PHONY: help run demo test unit check format golden docs pictures bench bench-faults soak image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ golden: $(VENV)/installed-dev ## rewrite the expected pages; read the diff
 
 docs: $(VENV)/installed-dev ## rewrite the generated documents and config/default.toml
 	$(BIN)/python -m tools.docs
+
+pictures: $(VENV)/installed-dev ## draw the README's picture from the demo's page; needs Chromium
+	$(BIN)/python -m tools.pictures.draw
 
 bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/results/
 	$(BIN)/python -m bench

@@ -1,15 +1,14 @@
 """`/faults`, `/why` and `/runbooks/` as pages for a browser; they stay as they are."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from exporter.web.html import Html, join, tag
 from exporter.web.incident_html import ended_list, evidence_lines, incident_cards, why_link
 from exporter.web.incidents import action_sentence, entity_name, incidents, verdict
+from exporter.web.markdown import inline, markdown
 
 MAX_UNJUDGED = 30
-_INLINE = re.compile(r"`([^`\n]+)`|\[([^\]\n]+)\]\(([^)\s]+)\)")
 
 
 def document_page(node: str, heading: str, content: object) -> Html:
@@ -66,10 +65,10 @@ def _cause(row: dict[str, Any]) -> Html:
     component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
     facts = [tag("dt", "How it is connected"), tag("dd", steps)]
     if fault["action"]:
-        facts += [tag("dt", "What to do"), tag("dd", action_sentence(fault), class_="do")]
+        facts += [tag("dt", "What to do"), tag("dd", *inline(action_sentence(fault)), class_="do")]
     evidence = evidence_lines(fault)
     if evidence:
-        facts += [tag("dt", "Evidence"), tag("dd", evidence)]
+        facts += [tag("dt", "Evidence"), tag("dd", evidence, class_="lines")]
     return tag(
         "li",
         tag("h3", severity, " ", fault["summary"]),
@@ -97,8 +96,8 @@ def _unjudged(rows: list[dict[str, Any]]) -> Html | None:
 
 def runbook_page(rule: str, title: str, text: str, commands: str) -> Html:
     """Draw one runbook: its text, then the commands to run by hand."""
-    by_hand = [tag("h2", "By hand"), *_markdown(commands)] if commands else []
-    content = tag("div", list(_markdown(text)), by_hand, class_="card text")
+    by_hand = [tag("h2", "By hand"), *markdown(commands)] if commands else []
+    content = tag("div", list(markdown(text)), by_hand, class_="card text")
     return document_page("", f"Runbook {rule} ({title})", content)
 
 
@@ -109,38 +108,3 @@ def runbooks_page(titles: Mapping[str, str]) -> Html:
         for rule, title in titles.items()
     ]
     return document_page("", "Runbooks", tag("ul", rows, class_="card"))
-
-
-def _markdown(text: str) -> Iterator[Html]:
-    """Draw the little of Markdown that runbooks use: paragraphs, lists, code."""
-    for at, part in enumerate(text.split("```")):
-        if at % 2:
-            yield tag("pre", part.partition("\n")[2].rstrip())
-            continue
-        for block in filter(None, (block.strip() for block in part.split("\n\n"))):
-            lines = block.split("\n")
-            if all(line.startswith(("- ", "* ", "  ")) for line in lines):
-                items = re.split(r"\n(?=[-*] )", block)
-                yield tag("ul", [tag("li", *_inline(item[2:])) for item in items], class_="steps")
-            elif block.startswith("#"):
-                yield tag("h2", block.lstrip("# "))
-            else:
-                yield tag("p", *_inline(block))
-
-
-def _inline(text: str) -> Iterator[object]:
-    """Give text with `code` and links; a link to another page of the docs stays text."""
-    end = 0
-    for match in _INLINE.finditer(text):
-        yield text[end : match.start()]
-        code, words, target = match.groups()
-        if code is not None:
-            yield tag("code", code)
-        elif target.startswith("https://"):
-            yield tag("a", words, href=target, rel="noreferrer")
-        elif target.startswith("#"):
-            yield tag("a", words, href=f"/runbooks/{target[1:]}")
-        else:
-            yield words
-        end = match.end()
-    yield text[end:]

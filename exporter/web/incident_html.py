@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from exporter.web.faults_text import MAX_EVIDENCE, affected_line, evidence_line
 from exporter.web.html import Html, join, tag
 from exporter.web.incidents import Node, action_sentence, entity_name, headline
+from exporter.web.markdown import inline
 from exporter.web.units import duration, moment
 
 
@@ -49,10 +50,12 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
 def _facts(root: Node) -> Iterator[Html]:
     fault = root.fault
     if fault["action"]:
-        yield join([tag("dt", "What to do"), tag("dd", action_sentence(fault), class_="do")])
+        yield join(
+            [tag("dt", "What to do"), tag("dd", *inline(action_sentence(fault)), class_="do")]
+        )
     lines = evidence_lines(fault)
     if lines:
-        yield join([tag("dt", "Evidence"), tag("dd", lines)])
+        yield join([tag("dt", "Evidence"), tag("dd", lines, class_="lines")])
 
 
 def evidence_lines(fault: dict[str, Any]) -> list[Html]:

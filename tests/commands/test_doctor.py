@@ -17,6 +17,8 @@ from tests.fakes.smi_program import NvidiaSmi
 from tests.program import Program
 
 CAPTURE = "h100x8.scenario"
+
+pytestmark = pytest.mark.system
 IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
 NO_RIGHT_TO_THE_LOG = ("setpriv", "--bounding-set", "-syslog,-sys_admin")
 OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")

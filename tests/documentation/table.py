@@ -61,6 +61,13 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
         "curl -s -X POST localhost:8080/-/quiesce": Try(Place.NODE, (r'^{"status": "ok"}$',)),
         "curl -s -X POST localhost:8080/-/resume": Try(Place.NODE, (r'^{"status": "ok"}$',)),
     },
+    "docs/cli.md": {
+        "hw-exporter status --url localhost:8080": Try(Place.DEMO, ("^1 critical: ",)),
+        "hw-exporter faults --url localhost:8080": Try(Place.DEMO, ("^CRITICAL ",), code=2),
+        "hw-exporter faults --url localhost:8080 > /dev/null; [ $? -ne 2 ]": Try(
+            Place.DEMO, code=1
+        ),
+    },
     "docs/demo.md": {
         "hw-exporter demo --gpus 8 --speed 10": Try(stays=True),
         "hw-exporter demo --healthy": Try(stays=True),

@@ -86,7 +86,16 @@ def test_files(page: str) -> None:
 def test_flags() -> None:
     """Every option of hw-exporter that a page names is known to the command."""
     options = set()
-    for part in ((), ("run",), ("demo",), ("rules", "check"), ("rules", "replay"), ("selfcheck",)):
+    for part in (
+        (),
+        ("run",),
+        ("demo",),
+        ("rules", "check"),
+        ("rules", "replay"),
+        ("selfcheck",),
+        ("faults",),
+        ("why",),
+    ):
         command = [sys.executable, "-m", "exporter", *part, "--help"]
         told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         options |= set(FLAG.findall(re.sub(r"[\[\]]", " ", told.stdout)))

@@ -5,91 +5,21 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
-from exporter.model.kernel_log import KernelLog
-from exporter.model.node import Cpu, Host, Memory
-from exporter.model.snapshot import Outcome, Snapshot, SourceReport
-from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, FaultState, Subject
-from exporter.model.workload import Workload, Workloads, WorkloadUse
+from exporter.model.snapshot import Snapshot
 from exporter.web.answer import PageRequest
 from exporter.web.history import MAX_SERIES, SLOT_SECS, SLOTS, History
 from exporter.web.html import asset
 from exporter.web.installation import Installation
 from exporter.web.live import LivePages
 from exporter.web.runbooks import runbooks
+from tests.web.pages import broken_node
 from tests.web.serving import Node, serving, snapshot
 
-HOSTILE = "<script>alert(1)</script>\"'&\u202e"
-PORT = Subject("pcie_port", "pcie", "0000:60:01.0", "0000:60:01.0")
-GPU = Subject("gpu", "gpu", "GPU-1", "GPU 1")
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
-
-
-def _gpu(index: int, **values: Any) -> GpuState:
-    gpu = Gpu(
-        index,
-        f"GPU-{index}",
-        f"card {HOSTILE}",
-        utilization_percent=values.pop("use", 42.0),
-        temperature_celsius=66.0,
-        memory_total_bytes=80 * 2**30,
-        memory_used_bytes=71 * 2**30,
-        power_draw_watts=444.0,
-        power_limit_watts=700.0,
-        throttle_active=(("gpu_idle", 1), ("sw_power_cap", 1)),
-    )
-    return GpuState(gpu, read_boottime=990.0, **values)
-
-
-def _fault(rule: str, subject: Subject, summary: str, **more: Any) -> Fault:
-    return Fault(
-        rule,
-        subject,
-        "critical",
-        FaultState.ACTIVE,
-        since=1.8e9 - 60,
-        ended=None,
-        confidence=1.0,
-        summary=summary,
-        action="check_seating",
-        runbook=rule,
-        status="failed",
-        evidence=(Evidence("log", 1, "", 1.8e9, f"pciehp: Slot(6) {HOSTILE}"),),
-        **more,
-    )
-
-
-def _node() -> Snapshot:
-    cause = Cause("pcie_link_down", PORT, "below", "The link of slot 6 went down", 1.8e9 - 60)
-    faults = (
-        _fault("pcie_link_down", PORT, "The link of slot 6 went down"),
-        _fault("gpu_lost", GPU, "GPU 1 no longer answers", causes=(cause,), affected=(GPU,)),
-    )
-    workload = Workload("ml", HOSTILE, "trainer")
-    readings: dict[type, object] = {
-        Gpus: Gpus(
-            GpuBackend("nvml", "ok", "570.1"),
-            (
-                _gpu(0),
-                _gpu(1, up=False, reason="gpu_lost", use=13.5),
-                _gpu(2, stale=True, use=17.5),
-            ),
-        ),
-        Workloads: Workloads("no_host_pids", uses=(WorkloadUse("GPU-0", workload, 1, 2**30),)),
-        Host: Host("node-1", "Debian", "12", "6.1", "EPYC", 4e5),
-        Cpu: Cpu(32, 64, 29.5, 18.9, load1=21.4),
-        Memory: Memory(2**40, 2**39),
-        KernelLog: KernelLog("kmsg", "ok", 1, 0, 0),
-    }
-    reports = (SourceReport("disk", Outcome.FAILED, 0.1, "/proc/diskstats cannot be read: EIO"),)
-    return replace(
-        snapshot(readings=readings, reports=reports),
-        conclusions=Conclusions(faults=faults, subjects=(GPU, PORT)),
-    )
 
 
 def _page(pages: LivePages, latest: Snapshot | None, boottime: float = 1003.0) -> str:
@@ -98,7 +28,7 @@ def _page(pages: LivePages, latest: Snapshot | None, boottime: float = 1003.0) -
 
 def test_the_page_says_what_is_broken_and_why() -> None:
     """The verdict in a sentence, the root with what follows, evidence, action and runbook."""
-    page = _page(LivePages("1.2.3"), _node())
+    page = _page(LivePages("1.2.3"), broken_node())
     assert "1 critical: GPU 1 no longer answers, because the link of slot 6 went down" in page
     assert page.index("root cause · pcie_link_down") < page.index("gpu_lost · since")
     assert "Check seating" in page
@@ -111,7 +41,7 @@ def test_the_page_says_what_is_broken_and_why() -> None:
 def test_a_gpu_that_is_lost_or_stale_shows_no_numbers() -> None:
     """Old values are neither in the page nor in the document; the reason is."""
     pages = LivePages("1.2.3")
-    page, latest = _page(pages, _node()), _node()
+    page, latest = _page(pages, broken_node()), broken_node()
     tiles = re.findall(r'<li class="card gpu (\w+)">(.*?)</li>', page)
     assert [state for state, _ in tiles] == ["ok", "lost", "stale"]
     assert ">42<" in tiles[0][1]
@@ -126,7 +56,7 @@ def test_a_gpu_that_is_lost_or_stale_shows_no_numbers() -> None:
 
 def test_hostile_names_stay_text() -> None:
     """Whatever a card, a pod or the kernel says is escaped, in content and in attributes."""
-    page = _page(LivePages("1.2.3"), _node())
+    page = _page(LivePages("1.2.3"), broken_node())
     assert "<script>alert" not in page
     assert page.count("<script>") == 1
     assert "&lt;script&gt;alert(1)" in page
@@ -134,7 +64,7 @@ def test_hostile_names_stay_text() -> None:
 
 def test_only_our_own_style_and_script_may_run() -> None:
     """The policy names both by their hashes and allows nothing else; nothing is styled inline."""
-    answer = LivePages("1.2.3").landing(_node(), 1000.0)
+    answer = LivePages("1.2.3").landing(broken_node(), 1000.0)
     policy = (answer.headers or {})["Content-Security-Policy"]
     for name, directive in (("page.css", "style-src"), ("page.js", "script-src")):
         digest = base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode()
@@ -149,15 +79,15 @@ def test_only_our_own_style_and_script_may_run() -> None:
 def test_an_old_reading_is_marked_and_a_missing_one_is_said() -> None:
     """Neither passes for a fresh one."""
     pages = LivePages("1.2.3", Installation(interval_secs=15))
-    assert 'class="live old"' in _page(pages, _node(), 1000.0 + 46)
-    assert 'class="live"' in _page(pages, _node(), 1000.0 + 44)
+    assert 'class="live old"' in _page(pages, broken_node(), 1000.0 + 46)
+    assert 'class="live"' in _page(pages, broken_node(), 1000.0 + 44)
     assert "not read yet" in _page(pages, None)
     assert "Nothing has been read yet, or not lately" in _page(pages, snapshot())
 
 
 async def test_the_form_is_negotiated() -> None:
     """A browser gets the page, programs JSON, and text comes when it is asked for."""
-    async with serving(_node()) as node:
+    async with serving(broken_node()) as node:
         assert (await node.get("/")).headers["content-type"].startswith("text/html")
         assert (
             (await node.get("/status", Accept=BROWSER))
@@ -177,7 +107,7 @@ async def test_the_form_is_negotiated() -> None:
 @pytest.mark.parametrize("path", ["/faults", "/why", "/why?hw_id=GPU-1"])
 async def test_a_browser_gets_pages_of_faults(path: str) -> None:
     """The same document as a page: no script at all, and hostile lines stay text."""
-    async with serving(_node()) as node:
+    async with serving(broken_node()) as node:
         answer = await node.get(path, Accept=BROWSER)
         assert answer.headers["content-type"].startswith("text/html")
         assert "script" not in answer.headers["content-security-policy"]
@@ -196,7 +126,7 @@ async def test_a_browser_gets_pages_of_faults(path: str) -> None:
 
 async def test_every_runbook_is_a_page() -> None:
     """Paragraphs, lists and code are drawn, and nothing of the Markdown is left."""
-    async with serving(_node()) as node:
+    async with serving(broken_node()) as node:
         index = (await node.get("/runbooks/", Accept=BROWSER)).body.decode()
         rules = re.findall(r'href="/runbooks/(\w+)"', index)
         assert set(rules) == set(runbooks())
@@ -217,12 +147,12 @@ async def test_nothing_is_shown_before_the_first_reading() -> None:
 
 def test_the_page_is_drawn_once_per_snapshot() -> None:
     """A request between two collections costs the age alone."""
-    pages, latest = LivePages("1.2.3"), _node()
+    pages, latest = LivePages("1.2.3"), broken_node()
     _page(pages, latest)
     drawn = pages._drawn
     assert _page(pages, latest, 1009.0) != _page(pages, latest, 1001.0)
     assert pages._drawn is drawn
-    _page(pages, _node())
+    _page(pages, broken_node())
     assert pages._drawn is not drawn
 
 
