@@ -1,21 +1,25 @@
 """Ports of InfiniBand and RoCE cards."""
 
 import os
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from exporter.model.infiniband import InfinibandPort
 from exporter.model.reading import Reading
-from exporter.sources.host.infiniband import InfinibandReader, parse_rate, parse_state
+from exporter.sources.host.infiniband import (
+    ERRORS,
+    EVENTS,
+    InfinibandReader,
+    parse_rate,
+    parse_state,
+)
 from exporter.sources.interface import SourceAbsent
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import gpu_node
 from tests.sources.small_node import SmallNode
 
 IB = "sys/class/infiniband"
-RECORDED = "sys/gpud_sys_class_infiniband_h100.tar.gz"
 
 
 def port(node: SmallNode, device: str = "mlx5_0", **texts: object) -> str:
@@ -133,24 +137,40 @@ def test_the_card_of_a_port_is_known_by_its_address(tmp_path: Path) -> None:
     assert ports[0].pci_bus_id == "0000:19:00.0"
 
 
-def test_a_recorded_node_of_eight_cards_is_read(tmp_path: Path) -> None:
-    """The recording of a real H100 node: every port active, errors as recorded."""
-    data = os.environ.get("FIELD_DATA_DIR")
-    if not data or not (Path(data) / RECORDED).exists():
-        pytest.skip(f"FIELD_DATA_DIR with {RECORDED} is not set")
-    with tarfile.open(Path(data) / RECORDED) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (found,) = tmp_path.rglob("sys-class-infiniband-h100.0")
-    (tmp_path / "class").mkdir()
-    (tmp_path / "class/infiniband").symlink_to(found)
-    ports = InfinibandReader(tmp_path, 16).read().value.ports
-    assert len(ports) == 9
-    assert all(recorded.up for recorded in ports)
-    first = ports[0]
-    assert first.rate_bytes_per_second == 50e9
-    assert first.receive_bytes == 230539874932483 * 4
-    assert dict(first.errors)["excessive_buffer_overrun_errors"] == 15
-    assert dict(first.events)["roce_adp_retrans"] == 3
+H100_CARDS = ("mlx5_0", "mlx5_1", *(f"mlx5_{number}" for number in range(4, 10)), "mlx5_bond_0")
+"""As a node of eight H100 names them: two functions for storage are bonded to one."""
+OTHER_COUNTERS = (
+    *("multicast_rcv_packets", "multicast_xmit_packets", "port_rcv_packets", "port_xmit_packets"),
+    *("unicast_rcv_packets", "unicast_xmit_packets"),
+)
+OTHER_EVENTS = (
+    *("lifespan", "req_cqe_error", "req_cqe_flush_error", "req_remote_access_errors"),
+    *("req_remote_invalid_request", "resp_cqe_error", "resp_cqe_flush_error"),
+    *("resp_local_length_error", "resp_remote_access_errors", "rx_atomic_requests"),
+    *("rx_dct_connect", "rx_read_requests", "rx_write_requests"),
+)
+
+
+def test_a_node_of_eight_h100_is_read(node: SmallNode) -> None:
+    """All files of ConnectX-7 cards: what is a sign of trouble is shown, the rest is left out."""
+    moved = ("port_rcv_data", "port_xmit_data", "port_xmit_wait")
+    counters = {f"counters/{name}": n for n, name in enumerate((*ERRORS, *moved, *OTHER_COUNTERS))}
+    said = sorted(set(EVENTS.values()))
+    events = {f"hw_counters/{name}": n for n, name in enumerate((*said, *OTHER_EVENTS))}
+    for device in H100_CARDS:
+        port(
+            node, device, **{name.replace("/", "__"): n for name, n in (counters | events).items()}
+        )
+    node.write(f"{IB}/mlx5_bond_0/ports/1/rate", "100 Gb/sec (4X EDR)\n")
+    node.write(f"{IB}/mlx5_bond_0/ports/1/link_layer", "Ethernet\n")
+    ports = InfinibandReader(node.sys, 16).read().value.ports
+    assert [found.device for found in ports] == sorted(H100_CARDS)
+    assert all(found.up for found in ports)
+    assert [found.peers_up for found in ports] == [7] * 8 + [0]
+    assert ports[-1].rate_bytes_per_second == 12.5e9
+    assert [name for name, _ in ports[0].errors] == list(ERRORS)
+    assert sorted(name for name, _ in ports[0].events) == said
+    assert ports[0].receive_bytes == 4 * counters["counters/port_rcv_data"]
 
 
 def test_a_port_that_was_active_is_told_from_one_that_never_was(node: SmallNode) -> None:

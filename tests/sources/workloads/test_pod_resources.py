@@ -1,6 +1,5 @@
 """The kubelet's pod-resources socket: absent, silent, garbled, replaced, and right."""
 
-import json
 import os
 import random
 from collections.abc import Callable
@@ -132,29 +131,3 @@ def test_no_message_breaks_the_parser() -> None:
             parse_list(bytes(damaged))
         except SourceFailed:
             continue
-
-
-def test_a_recorded_answer_gives_its_devices() -> None:
-    """Shared GPUs and MIG instances of a recorded node are found, each with its container."""
-    folder = os.environ.get("FIELD_DATA_DIR")
-    file = Path(folder or "/nowhere", "k8s/ceems_nvidia-pod-resources.json")
-    if not file.is_file():
-        pytest.skip("FIELD_DATA_DIR has no answer of pod-resources")
-    rows = [
-        (
-            pod["namespace"],
-            pod["name"],
-            container["name"],
-            device["resource_name"],
-            device["device_ids"],
-        )
-        for pod in json.loads(file.read_text("utf-8"))["pod_resources"]
-        for container in pod["containers"]
-        for device in container["devices"]
-    ]
-    found = parse_list(list_response(*rows))
-    assert len(found) == len(rows)
-    for allocation, row in zip(found, rows, strict=True):
-        assert (allocation.namespace, allocation.pod, allocation.container) == row[:3]
-        named = {device_id.split("::")[0] for device_id in row[4]}
-        assert {device.uuid for device in allocation.devices} == named
