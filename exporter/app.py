@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import platform
-import resource
 import signal
 import socket
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
-from exporter.config import Config, Server
+from exporter.config import Config
 from exporter.driver_restart import DriverRestartDetector
 from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
@@ -31,11 +30,17 @@ from exporter.sources.host.roots import resolved
 from exporter.sources.interface import Releasable
 from exporter.sources.known_good import KnownGood
 from exporter.sources.pid_namespace import is_initial
+from exporter.state_folder import StateFolder
 from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
 from exporter.web.guard import GuardedServer
 from exporter.web.installation import installation
-from exporter.web.listening import is_taken, listening_sockets
+from exporter.web.listening import (
+    MAX_WAITING,
+    free_descriptors,
+    is_taken,
+    listening_sockets,
+)
 from exporter.web.live import LivePages
 from exporter.web.places import Limits
 from exporter.web.renderer import Renderer
@@ -43,10 +48,9 @@ from exporter.web.routes import Routes
 from exporter.web.security import Security
 
 STOP_SECS = 1.2
-MAX_WAITING = 16384
 TLS_COSTS_TIMES = 4
-RESERVED_DESCRIPTORS = 128
 CPU_MODEL_SECS = 30.0
+STATE_CHECK_SECS = 15.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
 RESTART = (
@@ -82,7 +86,9 @@ class App:
         self, config: Config, identity: Identity, dropped_log_lines: Callable[[], int]
     ) -> None:
         """Put everything together; raises SecurityError."""
-        config = replace(config, sources=resolved(config.sources))
+        self._state_folder = StateFolder(config.state.dir)
+        state = replace(config.state, dir=str(self._state_folder.path or ""))
+        config = replace(config, sources=resolved(config.sources), state=state)
         self._config = config
         self._call = DaemonThreads()
         self._security = Security(config.server, self._call)
@@ -154,6 +160,7 @@ class App:
         model = asyncio.ensure_future(self._ask_cpu_model())
         watch = asyncio.ensure_future(self._security.watch())
         conditions = asyncio.ensure_future(self._keep_conditions())
+        state = asyncio.ensure_future(self._watch_state_folder())
         acceptor = Acceptor(sockets, self._waiting_bounds(), self._server)
         acceptor.start()
         log.info("listening on %s", self._address(sockets[0]))
@@ -163,6 +170,7 @@ class App:
         model.cancel()
         watch.cancel()
         conditions.cancel()
+        state.cancel()
         await self.close()
 
     async def collect(self) -> None:
@@ -215,13 +223,13 @@ class App:
         if server.tls.cert_file:
             most = max(1, most // TLS_COSTS_TIMES)
         return Limits(
-            max_connections=min(most, max(16, _free_descriptors() // 2)),
+            max_connections=min(most, max(16, free_descriptors() // 2)),
             request_timeout_secs=server.request_timeout_secs,
             keepalive_timeout_secs=server.keepalive_timeout_secs,
         )
 
     def _waiting_bounds(self) -> Bounds:
-        left = _free_descriptors() - self._server.limits.max_connections
+        left = free_descriptors() - self._server.limits.max_connections
         return Bounds(min(MAX_WAITING, max(16, left)), self._config.server.request_timeout_secs)
 
     def _moment(self, boottime: float) -> Moment:
@@ -288,6 +296,11 @@ class App:
     def _wake(self, source: str) -> None:
         self._collector.wake(source)
 
+    async def _watch_state_folder(self) -> None:
+        while self._state_folder.path is not None:
+            await asyncio.sleep(STATE_CHECK_SECS)
+            await self._call(self._state_folder.check)
+
     async def _keep_conditions(self) -> None:
         settings = self._config.node_conditions
         if not settings.enabled:
@@ -322,17 +335,6 @@ class App:
             return
         self._cpu_model = model if isinstance(model, str) else None
         self._collector.wake("host")
-
-
-def _free_descriptors() -> int:
-    """Return how many files may be open for clients; the limit is raised as far as allowed."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_WAITING + RESERVED_DESCRIPTORS + Server().max_connections
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < allowed:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-        soft = allowed
-    return max(0, (wanted if soft == resource.RLIM_INFINITY else soft) - RESERVED_DESCRIPTORS)
 
 
 def _say_why_it_ended(task: asyncio.Task[None]) -> None:

@@ -79,7 +79,10 @@ class StateFile:
         """Replace the file by this text; a directory that cannot be written is logged once."""
         scratch = self._path.with_name(f".{self._path.name}.new")
         try:
-            scratch.write_text(text, "utf-8")
+            scratch.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with open(os.open(scratch, flags, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+                file.write(text)
             scratch.replace(self._path)
         except OSError as error:
             if not self._cannot_save:
@@ -95,8 +98,7 @@ class StateFile:
         """
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123 - a descriptor
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is no regular file")
+            _require_own(os.fstat(file.fileno()))
             content = file.read(self._max_bytes + 1)
         if len(content) > self._max_bytes:
             raise ValueError(f"it is larger than {self._max_bytes} bytes")
@@ -107,3 +109,15 @@ class StateFile:
             self._path.replace(self._path.with_name(f"{self._path.name}.bad"))
         except OSError:
             return  # a directory that cannot be written is reported by `save`
+
+
+def _require_own(status: os.stat_result) -> None:
+    """Raise OSError for what is no file that we alone have written."""
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    if status.st_uid not in (0, os.geteuid()):
+        raise OSError(errno.EPERM, f"it belongs to user {status.st_uid}")
+    if status.st_nlink > 1:
+        raise OSError(errno.EMLINK, "it has a second name")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise OSError(errno.EPERM, "others may write it")

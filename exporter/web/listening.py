@@ -1,10 +1,28 @@
-"""Sockets to listen on: both IP versions where both are there."""
+"""Sockets to listen on: both IP versions where both are there; descriptors for clients."""
 
 import errno
+import resource
 import socket
 
 BACKLOG = 16384
 """Clients that may wait in the kernel to be accepted; net.core.somaxconn may allow less."""
+
+MAX_WAITING = 16384
+"""Clients whose first request is not complete."""
+
+MAX_SERVED = 1024
+RESERVED_DESCRIPTORS = 128
+
+
+def free_descriptors() -> int:
+    """Return how many files may be open for clients; the limit is raised as far as allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_WAITING + MAX_SERVED + RESERVED_DESCRIPTORS
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        soft = allowed
+    return max(0, (wanted if soft == resource.RLIM_INFINITY else soft) - RESERVED_DESCRIPTORS)
 
 
 def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:

@@ -1,0 +1,73 @@
+"""The directory for state files: ours alone, checked before it is used and while it is."""
+
+import fcntl
+import logging
+import os
+import stat
+from pathlib import Path
+
+LOCK_NAME = ".lock"
+
+log = logging.getLogger("exporter.state")
+
+
+class StateFolder:
+    """A directory that this process alone uses, as long as it lives.
+
+    Every method blocks. What is wrong with the directory is logged once, in one sentence; then
+    state lives in memory.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Hold the directory of this name; nothing is held for an empty name."""
+        self._name = name
+        self._lock: int | None = None
+        self._problem = ""
+        if name:
+            self._tell(self._hold())
+
+    @property
+    def path(self) -> Path | None:
+        """Where state files are kept; None where they cannot be."""
+        return None if self._lock is None else Path(self._name)
+
+    def check(self) -> None:
+        """Say it once when the directory is gone, and when it is back."""
+        if self._lock is None:
+            return
+        try:
+            is_same = os.path.samestat(os.fstat(self._lock), Path(self._lock_path()).stat())
+        except OSError as error:
+            self._tell(f"is gone: {error.strerror}")
+        else:
+            self._tell("" if is_same else "was replaced by another directory")
+
+    def _lock_path(self) -> str:
+        return f"{self._name}/{LOCK_NAME}"
+
+    def _hold(self) -> str:
+        """Take the lock; return in one sentence why not, or an empty text."""
+        try:
+            status = os.stat(self._name)  # noqa: PTH116 - systemd makes it a link
+            if not stat.S_ISDIR(status.st_mode):
+                return "is no directory"
+            if status.st_uid not in (0, os.geteuid()):
+                return f"belongs to user {status.st_uid}, who could change what is in it"
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(self._lock_path(), flags, 0o600)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            return f"cannot be used: {getattr(error, 'strerror', error)}"
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return "is used by another hw-exporter"
+        self._lock = descriptor
+        return ""
+
+    def _tell(self, problem: str) -> None:
+        if problem and problem != self._problem:
+            log.warning("state.dir: %s %s; nothing is kept over a restart", self._name, problem)
+        elif self._problem and not problem:
+            log.info("state.dir: %s is there again", self._name)
+        self._problem = problem

@@ -1,0 +1,151 @@
+"""The directory for state files: used when it is ours, left alone with one sentence when not."""
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter.state import StateFile, dump
+from exporter.state_folder import LOCK_NAME, StateFolder
+
+TEXT = dump({"numbers": [1]}, "boot", 1)
+
+
+def test_one_program_uses_a_directory_at_a_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The second one keeps its state in memory and says why; a link to the directory is fine."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "state").symlink_to("real")
+    first = StateFolder(str(tmp_path / "state"))
+    assert first.path == tmp_path / "state"
+    assert StateFolder(str(tmp_path / "real")).path is None
+    assert "is used by another hw-exporter" in caplog.text
+    assert len(caplog.records) == 1
+
+
+def test_no_directory_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+    """Then there is nothing to say."""
+    folder = StateFolder("")
+    folder.check()
+    assert folder.path is None
+    assert not caplog.records
+
+
+def _link_as_lock(folder: Path) -> None:
+    folder.mkdir()
+    (folder / LOCK_NAME).symlink_to(folder.parent / "victim")
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda _: None, "cannot be used: No such file or directory"),
+        (Path.touch, "is no directory"),
+        (os.mkfifo, "is no directory"),
+        (_link_as_lock, "cannot be used: Too many levels of symbolic links"),
+        (lambda path: path.symlink_to(path), "cannot be used: Too many levels of symbolic links"),
+    ],
+)
+def test_what_is_no_directory_of_ours_is_one_sentence(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    make: Callable[[Path], None],
+    sentence: str,
+) -> None:
+    """Nothing is followed and nothing is made outside."""
+    make(tmp_path / "state")
+    assert StateFolder(str(tmp_path / "state")).path is None
+    assert [record.getMessage() for record in caplog.records] == [
+        f"state.dir: {tmp_path / 'state'} {sentence}; nothing is kept over a restart"
+    ]
+    assert not (tmp_path / "victim").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_somebody_else_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its owner could change what we believe."""
+    os.chown(tmp_path, 4711, -1)
+    assert StateFolder(str(tmp_path)).path is None
+    assert "belongs to user 4711" in caplog.text
+
+
+def test_a_directory_that_goes_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So is that it is back, and that it is another."""
+    caplog.set_level(logging.INFO)
+    path = tmp_path / "state"
+    path.mkdir()
+    folder = StateFolder(str(path))
+    folder.check()
+    path.rename(tmp_path / "away")
+    folder.check()
+    folder.check()
+    (tmp_path / "away").rename(path)
+    folder.check()
+    path.rename(tmp_path / "away")
+    path.mkdir()
+    (path / LOCK_NAME).touch()
+    folder.check()
+    said = [record.getMessage().split(";")[0].split(str(path))[1] for record in caplog.records]
+    assert said == [
+        " is gone: No such file or directory",
+        " is there again",
+        " was replaced by another directory",
+    ]
+
+
+def _linked(path: Path) -> None:
+    path.write_text(TEXT)
+    path.with_name("second").hardlink_to(path)
+
+
+def _open_to_all(path: Path) -> None:
+    path.write_text(TEXT)
+    path.chmod(0o666)
+
+
+def _given_away(path: Path) -> None:
+    path.write_text(TEXT)
+    os.chown(path, 4711, -1)
+
+
+@pytest.mark.parametrize(
+    ("plant", "sentence"),
+    [
+        (_linked, "it has a second name"),
+        (_open_to_all, "others may write it"),
+        pytest.param(
+            _given_away,
+            "it belongs to user 4711",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away"),
+        ),
+    ],
+)
+def test_a_planted_file_is_not_believed(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    plant: Callable[[Path], None],
+    sentence: str,
+) -> None:
+    """What others have written, or can, is not read."""
+    plant(tmp_path / "a.json")
+    assert StateFile(tmp_path / "a.json", "boot", 1).load(lambda document: document) is None
+    assert sentence in caplog.text
+
+
+def test_writing_follows_no_link(tmp_path: Path) -> None:
+    """A link in the place of the file, or of what is written beside it, is replaced."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for name in ("a.json", ".a.json.new"):
+        (tmp_path / name).symlink_to(victim)
+    StateFile(tmp_path / "a.json", "boot", 1).save(TEXT)
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "a.json").is_symlink()
+    assert (tmp_path / "a.json").read_text() == TEXT
