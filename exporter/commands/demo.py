@@ -42,7 +42,7 @@ def simulated(given: dict[str, Any], *, whole_node: bool) -> Iterator[dict[str, 
 
 
 def _write_first_files(folder: Path) -> None:
-    """What the first collection reads before the probe has said anything."""
+    """Write what the first collection reads before the probe has printed anything."""
     boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
     node = DemoNode(1, seed=0, speed=1.0)
     files = NodeFolder(folder, boottime, with_host=True)

@@ -69,7 +69,7 @@ class Invocation:
         return level
 
     def _flags(self) -> dict[str, Any]:
-        """What the flags set, as a table of the configuration."""
+        """Return what the flags set, as a table of the configuration."""
         server = {key: getattr(self.options, key) for key in ("host", "port")}
         table: dict[str, Any] = {"server": {k: v for k, v in server.items() if v is not None}}
         if self.options.strict_rules:

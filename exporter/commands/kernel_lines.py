@@ -19,7 +19,7 @@ class KernelLines:
         self._last = 0
 
     def events(self, text: str, boottime: float) -> Iterable[Event]:
-        """The events in these lines, printed at this boot time in seconds."""
+        """Return the events in these lines, printed at this boot time in seconds."""
         for line in text.split("\n"):
             self._pipeline.take(Record(4, None, boottime, line.encode()))
         self._pipeline.settle()

@@ -39,7 +39,7 @@ class Page:
         return (sample for family in self.families for sample in family.samples)
 
     def values(self, name: str) -> list[float]:
-        """The values of one family; nothing when it is not on the page."""
+        """Return the values of one family; nothing when it is not on the page."""
         return [sample.value for sample in self.samples if sample.name == name]
 
 
@@ -73,14 +73,14 @@ def every_family_is_described(page: Page) -> None:
 
 
 def every_sample_is_ours(page: Page) -> None:
-    """The prefix, and `node` as the first label."""
+    """Check the prefix, and `node` as the first label."""
     for sample in page.samples:
         _expect(sample.name.startswith(PREFIX), f"{sample.name} has another prefix")
         _expect(next(iter(sample.labels), "") == "node", f"{sample.name}: node is not first")
 
 
 def counters_are_counters(page: Page) -> None:
-    """What ends in `_total` is typed counter, and nothing else is."""
+    """Check that what ends in `_total` is typed counter, and nothing else is."""
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", page.text, re.MULTILINE):
         is_total = name.endswith("_total") or name in COUNTERS_WITHOUT_TOTAL
         _expect(is_total == (kind == "counter"), f"{name} is typed {kind}")

@@ -77,13 +77,16 @@ def _leave_faults_out_of_the_log() -> None:
 
 
 def recorded_scenes(lines: Iterable[str]) -> Iterable[Scene]:
-    """The scenes of a recording; raises BadRecording."""
+    """Return the scenes of a recording; raises BadRecording."""
     reader = Reader(VOCABULARY, TRAITS.hw_types, KernelLines().events)
     return reader.scenes(lines)
 
 
 def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conclusions]]:
-    """What is concluded at each moment, in seconds from the beginning; raises BadRecording."""
+    """Yield what is concluded at each moment, in seconds from the beginning.
+
+    Raises BadRecording.
+    """
     rows = list(lines)
     if holds_snapshots(rows):
         reasoner = RuleEngine(book, time.perf_counter, boot_id="")

@@ -18,7 +18,7 @@ from exporter.model.verdict import Conclusions
 
 
 def rule_book(further: tuple[str, ...] = ()) -> RuleBook:
-    """The shipped rules with those of further directories put over them."""
+    """Return the shipped rules with those of further directories put over them."""
     return load_rules([SHIPPED, *map(Path, further)], VOCABULARY)
 
 
@@ -50,7 +50,7 @@ class RuleEngine:
         return self._evaluator.evaluate(scene)
 
     def pending_state(self) -> str | None:
-        """What a restart should take over, as text; None when that has not changed."""
+        """Return what a restart should take over, as text; None when that has not changed."""
         if not self._boot_id:
             return None
         events = tuple(self._evaluator.observer.events.all())

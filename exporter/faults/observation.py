@@ -166,7 +166,7 @@ class Observer:
         self.events.take(event)
 
     def _told_by_another(self, event: Event) -> list[Event]:
-        """What another source told of the same Xid just before: log and NVML both do."""
+        """Return the same Xid from another source just before: log and NVML both report it."""
         others = self.naming.addresses_of((event.entity_type, event.entity_id))
         wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS, 0)
         nearby = self.events.matching(others, wanted, event.boottime)
@@ -174,7 +174,10 @@ class Observer:
         return told if 2 * len(told) > len(nearby) else []
 
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
-        """What is not in the scene, but had events or is named in one: a lost GPU, a process."""
+        """Yield what is not in the scene, but had events or is named in one.
+
+        A lost GPU, a process.
+        """
         for address in self.events.addresses():
             key = self.naming.key_of(address)
             if key is not None and key not in entities:
@@ -185,13 +188,13 @@ class Observer:
                 yield replace(owner, addresses=self.naming.addresses_of(owner.key))
 
     def _title(self, key: Key, entities: Mapping[Key, Entity]) -> str:
-        """A name for people: that of the GPU and the number of the link, else the id."""
+        """Return a name for people: that of the GPU and the number of the link, else the id."""
         pci, slash, link = key[1].partition("/")
         gpu = entities.get(self.naming.known_key(("gpu", pci)) or key)
         return f"{gpu.name} link {link}" if gpu is not None and slash else key[1]
 
     def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
-        """A link is part of the GPU whose address is in its name, a lost disk of its array."""
+        """Join a link to the GPU whose address is in its name, a lost disk to its array."""
         for link in by_kind.get("nvlink", ()):
             gpu = self.naming.known_key(("gpu", link.key[1].partition("/")[0]))
             if gpu is not None:
@@ -226,7 +229,10 @@ class Observer:
 
 
 def _not_after(event: Event, latest: float) -> Event:
-    """The event, dated this boot time at the latest: one from the future would stop our clock."""
+    """Return the event, dated this boot time at the latest.
+
+    One from the future would stop our clock.
+    """
     return event if event.boottime <= latest else replace(event, boottime=latest)
 
 

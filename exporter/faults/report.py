@@ -69,7 +69,7 @@ class ReportBuilder:
         self._skipped[reason] += 1
 
     def end(self, rule: str, key: Key, change: Change) -> None:
-        """A fault has ended since the last conclusions."""
+        """Note that a fault has ended since the last conclusions."""
         self._ended[rule, key] = change
 
     def conclude(
@@ -118,7 +118,7 @@ class ReportBuilder:
         )
 
     def _name_all(self, view: View) -> None:
-        """The subjects of all entities; what is gone and not spoken of is forgotten."""
+        """Name the subjects of all entities; forget those that are gone and not mentioned."""
         fresh = {}
         for key, entity in view.entities.items():
             known = self._subjects.get(key)
@@ -251,7 +251,7 @@ class ReportBuilder:
         )
 
     def _affected(self, key: Key, view: View) -> tuple[Subject, ...]:
-        """The processes that use what is broken, and their workloads."""
+        """Return the processes that use what is broken, and their workloads."""
         found: dict[Key, None] = {}
         for user in view.graph.users(key)[:MAX_AFFECTED]:
             found[user] = None
@@ -304,7 +304,7 @@ class ReportBuilder:
     def _statuses(
         self, faults: Mapping[tuple[str, Key], Fault], view: View
     ) -> Iterable[tuple[Subject, str]]:
-        """What each component is that has a fault, and each GPU that answers."""
+        """Yield what each component is that has a fault, and each GPU that answers."""
         worst: dict[Key, str] = {}
         for (_, key), fault in faults.items():
             worst[key] = max(worst.get(key, "ok"), fault.status, key=STATUSES.index)
@@ -318,7 +318,7 @@ class ReportBuilder:
 
 
 def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], str]:
-    """The roots that are less severe than something that follows from them, and how severe."""
+    """Return the roots less severe than something that follows from them, and that severity."""
     raised: dict[tuple[str, Key], str] = {}
     for fault in faults.values():
         root = fault.causes[-1] if fault.causes else fault
@@ -331,5 +331,5 @@ def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], st
 
 
 def _wall(boottime: float, view: View) -> float:
-    """The time of day of a boot time."""
+    """Return the time of day of a boot time."""
     return view.scene.wall - (view.scene.now - boottime)

@@ -73,7 +73,7 @@ def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
 
 
 def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:
-    """The steps from a fault to its root, nearest first."""
+    """Return the steps from a fault to its root, nearest first."""
     path = []
     step = steps[index]
     while step is not None:
@@ -115,7 +115,7 @@ def _in_place(
     standings: Sequence[Standing],
     graph: Graph,
 ) -> Sequence[int]:
-    """The candidates that have the relation to the effect."""
+    """Return the candidates that have the relation to the effect."""
     if not candidates or explanation.via in NODE_WIDE:
         return candidates
     related = graph.related(effect.key, explanation.via)
@@ -132,7 +132,10 @@ def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> boo
 
 
 def _circle(index: int, steps: Sequence[Step | None]) -> set[int]:
-    """The faults that explain each other on the way from this one; empty when there are none."""
+    """Return the faults that explain each other on the way from this one.
+
+    Empty when there are none.
+    """
     seen: dict[int, int] = {}
     place: int | None = index
     while place is not None:

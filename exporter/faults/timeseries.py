@@ -69,7 +69,7 @@ class Series:
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
 
     def over(self, function: str, secs: float, now: float) -> float | None:
-        """A function of the last seconds; None when it cannot be said."""
+        """Return a function of the last seconds; None when it cannot be said."""
         if not self.is_of(now):
             return None
         cells = self._cells
@@ -79,7 +79,7 @@ class Series:
         return self._difference(function, now - secs, now)
 
     def _difference(self, function: str, since: float, now: float) -> float | None:
-        """What was added since then: to the counter, or to the number of changes."""
+        """Return what was added since then: to the counter, or to the number of changes."""
         began, (risen, changes) = self._start(since)
         if began >= now:
             return None  # one sample says nothing about a change
@@ -89,7 +89,7 @@ class Series:
         return added if function == "increase" else added / (now - began)
 
     def _start(self, since: float) -> tuple[float, tuple[float, float]]:
-        """The last sample before that moment, else the first there is."""
+        """Return the last sample before that moment, else the first there is."""
         cells, start = self._cells, 0
         for at in self._steps():
             if cells[at + BEGAN] > since:

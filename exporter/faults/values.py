@@ -43,7 +43,7 @@ class Vocabulary:
 
 
 def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
-    """The known words for an error message, the close ones first."""
+    """Return the known words for an error message, the close ones first."""
     import difflib  # noqa: PLC0415 - only for a mistake
 
     words = sorted(known)
@@ -61,7 +61,7 @@ class Fields(Protocol):
     """The fields of one entity by name (`clock[sm]` for one label); None is unknown."""
 
     def get(self, name: str, /) -> Value:
-        """The value, or None when it was not said."""
+        """Return the value, or None when it was not said."""
         ...
 
 

@@ -38,7 +38,7 @@ class Condition:
 
 
 def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
-    """What this snapshot says; critical faults make unhealthy, whatever explains them.
+    """Return what this snapshot says; critical faults make unhealthy, whatever explains them.
 
     A node on which no GPU is known has no condition about GPUs.
     """
@@ -60,7 +60,7 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
 def no_longer_said(
     said: Iterable[Condition], current: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Condition, ...]:
-    """The conditions that the node still has from before and that nothing is known for now."""
+    """Return the conditions the node still has and about which nothing is known now."""
     kinds = {condition.kind for condition in said}
     return tuple(
         _unknown(kind, "nothing of the kind is known on this node now")
@@ -106,7 +106,7 @@ def _sentences(faults: list[Fault]) -> Iterable[str]:
 def patch(
     conditions: Iterable[Condition], current: Mapping[str, Mapping[str, Any]], now: str
 ) -> dict[str, Any]:
-    """The patch of a node's status; a status that stays keeps the time of its last change.
+    """Return the patch of a node's status; a status that stays keeps the time of its last change.
 
     `current` are the conditions the node has by now, by type; `now` is a time of RFC 3339.
     """
@@ -135,7 +135,7 @@ def ours(node: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def unhealthy(current: Mapping[str, Mapping[str, Any]]) -> dict[str, Condition]:
-    """The conditions that are False on the node now, by type."""
+    """Return the conditions that are False on the node now, by type."""
     return {
         kind: Condition(kind, "False", item.get("reason", ""), item.get("message", ""))
         for kind, item in current.items()

@@ -26,7 +26,7 @@ class Status(Protocol):
     """The status of a node that can be patched."""
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The node after the patch; raises PatchRefused."""
+        """Return the node after the patch; raises PatchRefused."""
         ...
 
 
@@ -110,7 +110,7 @@ class ConditionsLoop:
         return self._current
 
     def _settled(self, wanted: tuple[Condition, ...]) -> tuple[Condition, ...]:
-        """A False from before our start stays until its fault had the time to be seen again."""
+        """Keep a False from before our start until its fault had time to be seen again."""
         if self._elapsed() - self._started >= self._settings.settle_secs:
             return wanted
         again = {condition.kind for condition in wanted if condition.status == "False"}

@@ -33,10 +33,10 @@ class Answer:
 
 
 def json_answer(document: dict[str, Any], status: int = 200) -> Answer:
-    """The document as JSON that nobody may keep."""
+    """Return the document as JSON that nobody may keep."""
     return Answer(documents.to_json(document), JSON_TYPE, status, NO_STORE)
 
 
 def error_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """What went wrong, in one sentence."""
+    """Return what went wrong, in one sentence."""
     return Answer(documents.to_json({"error": sentence}), JSON_TYPE, status, headers)

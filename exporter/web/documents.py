@@ -19,7 +19,7 @@ MAX_MISSING = 100
 
 
 def to_json(document: dict[str, Any]) -> bytes:
-    """The document as UTF-8; NaN and infinity, which JSON does not have, become null."""
+    """Return the document as UTF-8; NaN and infinity, which JSON does not have, become null."""
     try:
         text = json.dumps(document, allow_nan=False, ensure_ascii=False)
     except ValueError:
@@ -47,7 +47,7 @@ def readiness(version: str, reasons: list[str]) -> dict[str, Any]:
 
 
 def flat_metrics(snapshot: Snapshot) -> dict[str, Any]:
-    """The flat object that older readers know."""
+    """Return the flat object that older readers know."""
     host, cpu, memory = _basics(snapshot)
     return {
         "cpu_usage": _rounded(cpu.usage_percent if cpu else None),
@@ -62,7 +62,7 @@ def flat_metrics(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def inventory(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
-    """The node's inventory; `boottime` in seconds is the moment that ages are counted to."""
+    """Return the node's inventory; `boottime` in seconds is the moment that ages are counted to."""
     host, cpu, memory = _basics(snapshot)
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()

@@ -49,7 +49,7 @@ def fault_document(fault: Fault) -> dict[str, Any]:
 
 
 def subject_document(subject: Subject) -> dict[str, str]:
-    """What a fault is about."""
+    """Return what a fault is about."""
     return {"hw_type": subject.hw_type, "hw_id": subject.hw_id, "hw_name": subject.hw_name}
 
 
@@ -82,7 +82,7 @@ def root_of(fault: Fault) -> tuple[str, Subject, str]:
 
 
 def name_of(subject: Subject) -> str:
-    """A component as people write it: its type and its name."""
+    """Return a component as people write it: its type and its name."""
     if subject.hw_name.lower().startswith(subject.hw_type):
         return subject.hw_name
     return f"{subject.hw_type} {subject.hw_name}"

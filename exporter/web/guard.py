@@ -196,7 +196,7 @@ class _GuardedConnection(RequestHandler):
             super().data_received(data)
 
     def request_arrived(self) -> None:
-        """A whole request is here: its time to arrive is over."""
+        """Note that a whole request is here: its time to arrive is over."""
         if self._arriving is not None:
             self._arriving.cancel()
             self._arriving = None
@@ -204,7 +204,7 @@ class _GuardedConnection(RequestHandler):
         self._guard.places.became_busy(self)
 
     def answered(self) -> None:
-        """The answer is made: now the connection waits for the next request."""
+        """Note that the answer is made: now the connection waits for the next request."""
         if self._has_place and self._arriving is None:
             self._guard.places.became_idle(self)
 
@@ -244,7 +244,7 @@ class _GuardedConnection(RequestHandler):
         return response
 
     def log_exception(self, *args: Any, **kw: Any) -> None:  # noqa: ANN401 - aiohttp's signature
-        """A client that breaks the protocol is not worth a traceback in the node's log."""
+        """Log no traceback: a client that breaks the protocol is not worth one."""
         self.logger.debug(*args, **kw)
 
     def _start_arriving(self) -> None:

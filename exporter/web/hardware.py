@@ -14,7 +14,7 @@ from exporter.model.snapshot import Snapshot
 
 
 def hardware(snapshot: Snapshot) -> dict[str, Any]:
-    """The fields behind the older ones, in their order."""
+    """Return the fields behind the older ones, in their order."""
     numa, network = snapshot.reading(NumaNodes), snapshot.reading(Network)
     infiniband, disks = snapshot.reading(Infiniband), snapshot.reading(Disks)
     filesystems, raid = snapshot.reading(Filesystems), snapshot.reading(MdArrays)

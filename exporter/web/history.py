@@ -46,7 +46,7 @@ class _Ring:
         return self._last <= slot - SLOTS
 
     def points(self, slot: int) -> Points:
-        """The values up to this slot, oldest first."""
+        """Return the values up to this slot, oldest first."""
         slots = range(slot - SLOTS + 1, slot + 1)
         values = (self._values[at % SLOTS] if at <= self._last else math.nan for at in slots)
         return [None if math.isnan(value) else round(value, 2) for value in values]

@@ -12,7 +12,10 @@ MAX_LISTED = 1000
 
 
 def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
-    """The processes on GPUs; `boottime` in seconds is the moment that waiting is counted to."""
+    """Return the processes on GPUs.
+
+    `boottime` in seconds is the moment that waiting is counted to.
+    """
     workloads = snapshot.reading(Workloads)
     indexes = _indexes(snapshot)
     clients = () if workloads is None else workloads.clients

@@ -39,7 +39,7 @@ class Status(Protocol):
     """How the program is doing, asked for at each request."""
 
     def snapshot(self) -> Snapshot | None:
-        """The last snapshot, without what has expired by now."""
+        """Return the last snapshot, without what has expired by now."""
         ...
 
     def is_live(self) -> bool:
@@ -47,7 +47,7 @@ class Status(Protocol):
         ...
 
     def unready_reasons(self) -> list[str]:
-        """What stands in the way of being ready; nothing when ready."""
+        """Return what stands in the way of being ready; nothing when ready."""
         ...
 
     def boottime(self) -> float:
@@ -97,7 +97,7 @@ class Routes:
         }
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
-        """The response to any request."""
+        """Return the response to any request."""
         path = request.rel_url.raw_path
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
         endpoint = self._endpoints.get(known)
@@ -135,7 +135,7 @@ class Routes:
         )
 
     def page(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = "") -> Answer:
-        """The answer to a request that comes from this program itself."""
+        """Return the answer to a request that comes from this program itself."""
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
         return self._endpoints[known](PageRequest(path, query, accept))
 

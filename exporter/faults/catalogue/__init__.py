@@ -22,7 +22,7 @@ def shipped_actions() -> Mapping[str, str]:
 
 @cache
 def shipped_catalogue() -> Catalogue:
-    """The tables beside this file, parsed on first use."""
+    """Return the tables beside this file, parsed on first use."""
     here = Path(__file__).parent
     return Catalogue(
         xids=parse_xids((here / "xid.toml").read_text(encoding="utf-8")),

@@ -22,7 +22,7 @@ in the tables.
 
 
 def xid_page(catalogue: Catalogue) -> str:
-    """The whole page as Markdown."""
+    """Return the whole page as Markdown."""
     return "\n".join(_lines(catalogue)) + "\n"
 
 

@@ -37,7 +37,10 @@ class Naming:
             self._addresses.pop(owner, None)
 
     def key_of(self, address: Address) -> Key | None:
-        """What events with this address are about; None for the node and for unknown types."""
+        """Return what events with this address are about.
+
+        None for the node and for unknown types.
+        """
         known = self._keys.get(address)
         if known is not None:
             return known
@@ -45,7 +48,7 @@ class Naming:
         return None if kind in (None, NODE_KIND) else (str(kind), address[1])
 
     def known_key(self, address: Address) -> Key | None:
-        """The entity that has this name, if one was ever seen."""
+        """Return the entity that has this name, if one was ever seen."""
         return self._keys.get(address)
 
     def addresses_of(self, address: Address) -> tuple[Address, ...]:

@@ -30,7 +30,7 @@ class _PortFields:
         self._values = FieldsOf(port, _PORT_GETTERS)
 
     def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not said."""
         return self._values.get(name.removeprefix("rdma_"))
 
 

@@ -30,7 +30,7 @@ class GpuFields:
         self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
 
     def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said lately."""
+        """Return the value of the field, or None when it was not said lately."""
         if name not in self._kept:
             is_said = self._is_fresh or name in IDENTITY
             self._kept[name] = self._values.get(name) if is_said else None
@@ -61,7 +61,7 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
 
 
 def _links(snapshot: Snapshot) -> Iterable[Entity]:
-    """The NVLinks that are said to be down; the others are known by their events only."""
+    """Yield the NVLinks that are said to be down; the others are known by their events only."""
     gpus = snapshot.reading(Gpus)
     for state in gpus.states if gpus else ():
         pci = pci_address(state.gpu.pci_bus_id or "")

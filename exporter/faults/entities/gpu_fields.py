@@ -26,7 +26,7 @@ DERIVED = (
 def derived(
     state: GpuState, states: Sequence[GpuState], workloads: Workloads | None
 ) -> dict[str, Value]:
-    """What follows for one GPU from what all said; nothing for one served from the cache."""
+    """Return what follows for one GPU from what all said; nothing for one served from the cache."""
     if state.stale or state.expired:
         return {}
     gpu = state.gpu
@@ -82,7 +82,7 @@ def _clock_ratio(state: GpuState, states: Sequence[GpuState]) -> float | None:
 
 
 def _median(values: list[float]) -> float:
-    """The value in the middle; the module `statistics` would cost half a megabyte for it."""
+    """Return the value in the middle; the module `statistics` would cost half a megabyte for it."""
     ordered = sorted(values)
     middle = len(ordered) // 2
     return (ordered[middle] + ordered[-middle - 1]) / 2

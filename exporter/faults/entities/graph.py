@@ -52,7 +52,7 @@ class Graph:
         return len(self._edges.get(relation, ()))
 
     def related(self, key: Key, relation: str) -> Collection[Key]:
-        """The entities that may be the cause when `key` has a fault and this relation counts."""
+        """Return the possible causes of a fault of `key` by this relation."""
         if relation in NODE_WIDE:
             return self._keys
         if (key, relation) not in self._related:
@@ -64,7 +64,7 @@ class Graph:
         return self._out(relation, key)
 
     def users(self, key: Key) -> list[Key]:
-        """The processes that use or wait for this entity or a part or whole of it."""
+        """Return the processes that use or wait for this entity or a part or whole of it."""
         found: dict[Key, None] = {}
         for part in self.same(key):
             for relation in ("consumes", "waits_on"):
@@ -72,7 +72,10 @@ class Graph:
         return list(found)
 
     def same(self, key: Key) -> frozenset[Key]:
-        """The entity with its parts and the wholes it is part of: one thing in several views."""
+        """Return the entity with its parts and the wholes it is part of.
+
+        One thing in several views.
+        """
         if key not in self._wholes:
             self._wholes[key] = frozenset(self._connected(key))
         return self._wholes[key]
@@ -104,7 +107,7 @@ class Graph:
             seen.update(level)
 
     def beside(self, key: Key) -> Iterator[Key]:
-        """The devices under the same port."""
+        """Yield the devices under the same port."""
         for own in (part for part in self.same(key) if part[0] == "pcie"):
             for port in self.neighbours("below", own):
                 for sibling in self._in("below", port):
@@ -118,13 +121,16 @@ class Graph:
                     yield from self.same(other)
 
     def used(self, key: Key) -> Iterator[Key]:
-        """What a process uses, or who uses a component."""
+        """Yield what a process uses, or who uses a component."""
         for part in self.same(key):
             yield from self._out("consumes", part)
             yield from self._in("consumes", part)
 
     def waited_for(self, key: Key) -> Iterator[Key]:
-        """What a process waits for, or what the users of a component wait for; all for the node."""
+        """Yield what a process waits for, or what the users of a component wait for.
+
+        All for the node.
+        """
         if key[0] == "node":
             yield from self._keys
             return
@@ -138,7 +144,7 @@ class Graph:
                     waiting.append(target)
 
     def working_with(self, key: Key) -> Iterator[Key]:
-        """The workload of a process, or the processes of a workload."""
+        """Yield the workload of a process, or the processes of a workload."""
         yield from self._out("runs_in", key)
         yield from self._in("runs_in", key)
 

@@ -62,7 +62,7 @@ def _getter(name: str) -> Getter:
 
 
 def prefixed(prefix: str, names: Mapping[str, FieldType]) -> dict[str, FieldType]:
-    """The same fields with something in front of their names."""
+    """Return the same fields with something in front of their names."""
     return {f"{prefix}{name}": found for name, found in names.items()}
 
 
@@ -76,7 +76,7 @@ class FieldsOf:
         self._getters = getters
 
     def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not said."""
         getter = self._getters.get(name)
         if getter is not None:
             return getter(self._value)
@@ -87,13 +87,13 @@ class FieldsOf:
 
 @lru_cache(maxsize=512)
 def labels_of(name: str) -> tuple[str, tuple[str, ...]]:
-    """The field and the labels of `field[a,b]`; a plain field has none."""
+    """Return the field and the labels of `field[a,b]`; a plain field has none."""
     field_name, bracket, label = name.partition("[")
     return field_name, tuple(label[:-1].split(",")) if bracket else ()
 
 
 def of_labels(rows: Iterable[tuple[str | float, ...]], wanted: tuple[str, ...]) -> Value:
-    """The value beside these labels among rows of labels and a value."""
+    """Return the value beside these labels among rows of labels and a value."""
     for row in rows:
         if row[:-1] == wanted:
             return row[-1]
@@ -109,7 +109,7 @@ _PLAIN: Mapping[object, Type] = {
 
 
 def names_of(kind: type) -> dict[str, FieldType]:
-    """The fields and properties of a model class that rules can read, with their types."""
+    """Return the fields and properties of a model class that rules can read, with their types."""
     found = dict(_fields(kind))
     for name, member in vars(kind).items():
         if isinstance(member, property) and member.fget is not None and not name.startswith("_"):
@@ -128,7 +128,7 @@ def _fields(kind: type) -> Iterator[tuple[str, FieldType]]:
 
 
 def _field_type(hint: Any) -> FieldType | None:  # noqa: ANN401 - an annotation is of any type
-    """What a field with this annotation holds; None for what rules cannot read."""
+    """Return what a field with this annotation holds; None for what rules cannot read."""
     if _is_labeled(hint):
         return FieldType(Type.NUMBER, is_labeled=True)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -150,5 +150,5 @@ def _is_labeled(hint: Any) -> bool:  # noqa: ANN401 - an annotation is of any ty
 
 
 def _widest(parts: list[FieldType], count: int) -> FieldType | None:
-    """The one type all parts of a union agree on."""
+    """Return the one type all parts of a union agree on."""
     return parts[0] if parts and len(parts) == count and len(set(parts)) == 1 else None

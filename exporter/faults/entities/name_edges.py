@@ -14,7 +14,7 @@ _NAMESPACE = re.compile(r"(nvme\d+)n\d+")
 def links_by_name(
     entities: Mapping[Key, Entity], by_kind: Mapping[str, Iterable[Entity]]
 ) -> Iterator[Edge]:
-    """A component is part of the PCI device whose address it has, a filesystem part of its disk.
+    """Join a component to the PCI device whose address it has, a filesystem to its disk.
 
     Disks are also known by the name of their controller: nvme1n1 is part of nvme1. A port of
     InfiniBand is part of the adapter at its address.

@@ -169,7 +169,7 @@ class _NodeFields:
         self._values = FieldsOf(snapshot, _GETTERS)
 
     def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not said."""
         field, wanted = labels_of(name)
         if not wanted:
             return self._values.get(name)

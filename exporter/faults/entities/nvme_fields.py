@@ -23,7 +23,7 @@ NVME_NAMES: Mapping[str, FieldType] = {
 
 
 def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
-    """What each controller says, by its name; sensors win over the health log."""
+    """Return what each controller says, by its name; sensors win over the health log."""
     found: dict[str, dict[str, Value]] = {}
     controllers = snapshot.reading(NvmeControllers)
     for controller in controllers.controllers if controllers else ():

@@ -27,7 +27,7 @@ class _DiskFields:
         self._of_controller = of_controller
 
     def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not said."""
         if name in NVME_NAMES:
             return self._of_controller.get(name)
         return self._values.get(name)

@@ -48,7 +48,7 @@ def owners(events: EventMemory, now: float) -> dict[Key, Entity]:
 def waits(
     by_kind: Mapping[str, list[Entity]], history: History, events: EventMemory, now: float
 ) -> Iterator[Edge]:
-    """An edge from each process in uninterruptible sleep to each thing that is slow or stalled.
+    """Yield an edge from each process in D state to each thing that is slow or stalled.
 
     A process sleeps so when two looks found it, or when the kernel says that it hangs. One that
     wants a lock waits for its owner only: why that one sleeps is its own story.
@@ -108,7 +108,7 @@ def _slow_disks(
 
 
 def _risen(disk: Entity, history: History, now: float) -> tuple[float | None, float | None]:
-    """Requests ended and seconds they waited over the window."""
+    """Return requests ended and seconds they waited over the window."""
     found = []
     for name in DISK_FIELDS:
         series = history.series(disk.key, name, WINDOW_SECS)

@@ -19,7 +19,7 @@ _USE_GETTERS = getters_of(WorkloadUse)
 
 @lru_cache(maxsize=REMEMBERED)
 def workload_id(workload: Workload) -> str:
-    """The stable id of a workload: namespace, pod and container, or what stands for them."""
+    """Return the stable id of a workload: namespace, pod and container, or what stands for them."""
     return "/".join(part for part in (workload.namespace, workload.pod, workload.container) if part)
 
 
@@ -34,7 +34,7 @@ class _ProcessFields(FieldsOf):
         self._now = now
 
     def get(self, name: str, /) -> Value:
-        """The value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not said."""
         if name != "waiting_secs":
             return super().get(name)
         since = self._client.waits_since_boottime

@@ -24,7 +24,7 @@ FATAL_CLASSES = ("fatal_port", "fatal_fabric")
 
 
 def enriched(event: Event, catalogue: Catalogue) -> Event:
-    """The event with what its code means: `meaning`, `severity_class`, `advice`, `fatal`.
+    """Return the event with what its code means: `meaning`, `severity_class`, `advice`, `fatal`.
 
     Codes are decoded where they have parts, and what a partition says is about its disk.
     """
@@ -49,7 +49,7 @@ def enriched(event: Event, catalogue: Catalogue) -> Event:
 
 
 def _is_uncorrected(event: Event) -> bool:
-    """A machine check that was an exception, or whose status says that nothing was corrected."""
+    """Tell whether a machine check was an exception, or its status says uncorrected."""
     status = int(event.fields["status"], 16)
     return "exception" in event.fields or bool(status >> UNCORRECTED_BIT & 1)
 
@@ -84,7 +84,7 @@ def _is_link_hardware(event: Event) -> bool:
 
 
 def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    """The word in the line is trusted before the table."""
+    """Yield the word in the line, which is trusted before the table."""
     entry = catalogue.sxids.get(code)
     yield "meaning", entry.meaning if entry else event.fields.get("text", UNKNOWN)
     word = event.fields.get("severity", "").lower()

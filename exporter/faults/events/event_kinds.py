@@ -26,7 +26,7 @@ _SOURCES = {
 
 
 def heard_from(what: str) -> frozenset[str]:
-    """The sources of which one must work for such events to be missed by nobody.
+    """Return the sources of which one must work for such events to be missed by nobody.
 
     Nothing for what only external probes tell: they may speak or not.
     """

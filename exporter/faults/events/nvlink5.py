@@ -23,7 +23,7 @@ class Nvlink5Meaning:
 def decode_nvlink5(
     rules: Iterable[Nvlink5Rule], *, xid: int, unit: str, word: str, info: int, status: int
 ) -> Nvlink5Meaning:
-    """The meaning of a line with this unit, this word (Fatal, Nonfatal) and these two numbers.
+    """Return the meaning of a line with this unit, word (Fatal, Nonfatal) and two numbers.
 
     The layout of `info` changed with driver R575. A rule is taken only when the unit printed in
     the line is its own, and for one unit at most one layout fits. Where no rule fits, the word is

@@ -36,7 +36,7 @@ class RegisterFinding:
 
 
 def decode_registers(registers: Sequence[int]) -> tuple[RegisterFinding, ...]:
-    """What each set bit says, in order; a bit that no table has is of kind unknown.
+    """Return what each set bit says, in order; a bit that no table has is of kind unknown.
 
     The numbers of repeats are those of NVSentinel's rules; NVIDIA's catalogue says "more than
     twice" for the ECC and parity bits.

@@ -141,7 +141,10 @@ class EventMemory:
 
 
 def addresses_of(event: Event) -> tuple[Address, ...]:
-    """What the event is about; an error of a GPU that names a process is about that as well."""
+    """Return what the event is about.
+
+    An error of a GPU that names a process is about that as well.
+    """
     about = (event.entity_type, event.entity_id)
     pid = event.fields.get("pid", "")
     if event.kind == PROBE and event.pid is not None:
@@ -163,7 +166,7 @@ def _largest_group(events: list[Event], wanted: Events) -> list[Event]:
 
 
 def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ...], list[Event]]:
-    """The events by their values in these fields; those that lack one are left out."""
+    """Return the events by their values in these fields; those that lack one are left out."""
     groups: dict[tuple[str, ...], list[Event]] = {}
     for event in events:
         values = tuple(event.fields.get(name, "") for name in names)
@@ -173,7 +176,10 @@ def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ..
 
 
 def _open(events: list[Event], wanted: Events) -> list[Event]:
-    """The events of one address; with `ended=no` only those after the last that ended them."""
+    """Return the events of one address.
+
+    With `ended=no` only those after the last that ended them.
+    """
     if dict(wanted.filters).get(ENDED) != NOT_ENDED:
         return events
     over = max((event.boottime for event in events if ENDED in event.fields), default=None)

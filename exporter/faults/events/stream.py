@@ -25,7 +25,7 @@ class Feed:
     _probe_count: int = 0
 
     def new_events(self, snapshot: Snapshot) -> tuple[Event, ...]:
-        """The events that no snapshot before had."""
+        """Return the events that no snapshot before had."""
         return (
             *self._of_log(snapshot.reading(KernelLog)),
             *self._of_nvml(snapshot.reading(Gpus)),
@@ -33,7 +33,7 @@ class Feed:
         )
 
     def heard(self, snapshot: Snapshot) -> frozenset[str]:
-        """The sources of events that work now."""
+        """Return the sources of events that work now."""
         gpus = snapshot.reading(Gpus)
         heard = {KERNEL_LOG} if snapshot.reading(KernelLog) is not None else set()
         if gpus is not None and gpus.backend.backend == NVML:

@@ -123,7 +123,7 @@ class _Reader:
         return ExpressionError(position, f"{self._text(node)[:40]} {sentence}")
 
     def _text(self, node: ast.AST) -> str:
-        """The part of an expression as it is written."""
+        """Return the part of an expression as it is written."""
         start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0)
         return self._source[start:end]
 

@@ -122,7 +122,7 @@ def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The parts a node is made of."""
+    """Return the parts a node is made of."""
     if isinstance(node, Not):
         return (node.part,)
     if isinstance(node, Junction):
@@ -135,7 +135,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it."""
+    """Yield the node and all below it."""
     waiting = [node]
     while waiting:
         current = waiting.pop()

@@ -56,7 +56,7 @@ def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
 
 
 def _toml_files(place: Path) -> list[Path]:
-    """The file itself, or the rule files of a directory by name."""
+    """Return the file itself, or the rule files of a directory by name."""
     try:
         if place.is_dir():
             return sorted(path for path in place.iterdir() if path.suffix == ".toml")
@@ -118,13 +118,13 @@ def _table(text: str, file: _File) -> dict[str, Any]:
 
 
 def _line_of(rule: str, text: str) -> int:
-    """The line on which a rule is named; 0 when it cannot be told."""
+    """Return the line on which a rule is named; 0 when it cannot be told."""
     match = re.search(rf"""^\s*id\s*=\s*["']{re.escape(rule)}["']""", text, re.MULTILINE)
     return text.count("\n", 0, match.end()) + 1 if match else 0
 
 
 def _check_references(files: list[_File]) -> None:
-    """A cause that no file defines is a mistake; one in a file left out is not."""
+    """Note causes that no file defines as mistakes; one in a skipped file is none."""
     if any(file.reason != "invalid" for file in files):
         return  # what an unreadable file would have defined is not known
     known = set().union(*(file.ids for file in files)) if files else set()

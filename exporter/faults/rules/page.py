@@ -39,7 +39,7 @@ port that is up again, a filesystem that is back or writable again.
 
 
 def rules_page(rules: Iterable[Rule], vocabulary: Vocabulary) -> str:
-    """The whole page as Markdown: one section for each file, then all names."""
+    """Return the whole page as Markdown: one section for each file, then all names."""
     listed = tuple(rules)
     return "\n".join([*_lines(listed), *_ends(listed), *_names(vocabulary)]) + "\n"
 

@@ -80,11 +80,11 @@ class Condition:
     evaluate: Compiled
 
     def names(self) -> tuple[Name, ...]:
-        """The fields it speaks of."""
+        """Return the fields it speaks of."""
         return tuple(node for node in walk(self.tree) if isinstance(node, Name))
 
     def looks_at_events(self) -> tuple[Events, ...]:
-        """What events it counts."""
+        """Return what events it counts."""
         return self._events
 
     @cached_property
@@ -112,7 +112,7 @@ def _leaves(tree: Node) -> Iterator[Leaf]:
 
 
 def _written(node: Node) -> str:
-    """A part of an expression by the fields in it."""
+    """Return a part of an expression by the fields in it."""
     names = dict.fromkeys(each.text for each in walk(node) if isinstance(each, Name))
     return ", ".join(names) or "value"
 
@@ -171,7 +171,7 @@ class Rule:
         return tuple(sorted(self.explained_by, key=lambda explanation: explanation.distance))
 
     def looks_back(self) -> list[tuple[Name, float]]:
-        """The fields it needs the history of, and over how many seconds."""
+        """Return the fields it needs the history of, and over how many seconds."""
         return [
             (node.name, node.secs)
             for condition in self.conditions
@@ -205,7 +205,10 @@ class Rule:
 
 
 def needed_events(node: Node) -> tuple[Events, ...] | None:
-    """The events of which the condition needs at least one to hold; None when it needs none."""
+    """Return the events of which the condition needs at least one to hold.
+
+    None when it needs none.
+    """
     if isinstance(node, Compare):
         is_counted = isinstance(node.left, Events) and isinstance(node.right, Literal)
         if is_counted and node.operator in (">", ">=") and _is_one(node):

@@ -41,7 +41,7 @@ class Mistake:
     position: int = 0
 
     def __str__(self) -> str:
-        """The mistake on one line."""
+        """Return the mistake on one line."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         parts = [place]
         if self.rule:
@@ -66,7 +66,7 @@ class RuleReader:
         self.mistakes: list[tuple[str, int, str]] = []
 
     def read(self) -> Rule | None:
-        """The rule; None when something is wrong with it."""
+        """Return the rule; None when something is wrong with it."""
         for key in self._table:
             if key not in KEYS:
                 self._wrong(key, f"is not a key of a rule; {did_you_mean(key, KEYS)}")
@@ -115,7 +115,10 @@ class RuleReader:
         return self._template(sentence)
 
     def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
-        """The value of the key as `read` understands it; the default when it is absent or wrong."""
+        """Return the value of the key as `read` understands it.
+
+        The default when it is absent or wrong.
+        """
         if key not in self._table:
             return default
         try:
@@ -171,7 +174,7 @@ class RuleReader:
 
 
 def _status_of(table: Mapping[str, Any]) -> str:
-    """What a rule of this severity makes of a component when it does not say."""
+    """Return what a rule of this severity makes of a component when it does not say."""
     return STATUS_OF_SEVERITY.get(str(table.get("severity")), "ok")
 
 

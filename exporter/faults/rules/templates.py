@@ -32,7 +32,7 @@ class _Place:
     is_percent: bool
 
     def show(self, value: Value) -> str:
-        """The value as text."""
+        """Return the value as text."""
         if value is None:
             return UNKNOWN
         if self.digits is None or isinstance(value, (str, bool)):
@@ -47,13 +47,13 @@ class Template:
     parts: tuple[str | _Place, ...]
 
     def names(self) -> tuple[Name, ...]:
-        """The fields that stand in it, those of events left out."""
+        """Return the fields that stand in it, those of events left out."""
         places = (part for part in self.parts if isinstance(part, _Place))
         names = (name for place in places for name in (place.name, place.other) if name)
         return tuple(name for name in names if name.related != EVENT)
 
     def fill(self, value_of: Callable[[Name], Value]) -> str:
-        """The sentence with what is known; «unknown» where nothing is."""
+        """Return the sentence with what is known; «unknown» where nothing is."""
         return "".join(
             part if isinstance(part, str) else part.show(_first(part, value_of))
             for part in self.parts
@@ -66,7 +66,7 @@ def _first(place: _Place, value_of: Callable[[Name], Value]) -> Value:
 
 
 def parse_template(source: str, kind: str, vocabulary: Vocabulary) -> Template:
-    """The sentence of a rule about this kind of entity; raises ExpressionError.
+    """Return the sentence of a rule about this kind of entity; raises ExpressionError.
 
     `{name}` is the entity's display name, `{event.x}` the field x of the last event that the rule
     looked at, `{a|b}` the field b where a was not said.

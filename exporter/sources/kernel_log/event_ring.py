@@ -32,7 +32,7 @@ class EventRing:
             self._drop(max(self._groups.values(), key=len))
 
     def events(self) -> tuple[Event, ...]:
-        """What is kept, in the order of the numbers."""
+        """Return what is kept, in the order of the numbers."""
         if self._sorted is None:
             kept = [event for group in self._groups.values() for event in group]
             self._sorted = tuple(sorted(kept, key=lambda event: event.number))

@@ -58,7 +58,7 @@ class MultilineAssembler:
         return bool(self._open)
 
     def take(self, match: Match, stamp: float, line: str) -> Iterator[Message]:
-        """The messages that are finished now that this line was read."""
+        """Yield the messages that are finished now that this line was read."""
         yield from self._finished_by(stamp)
         name, role = match.row.kind, match.row.role
         if role in (Role.WHOLE, Role.ENDED, Role.DROPPED):
@@ -121,7 +121,7 @@ class Repeats:
 
 
 def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], float] | None:
-    """What a message is one with, and within how many seconds; None when it stands alone."""
+    """Return what a message is one with, and within how many seconds; None when it stands alone."""
     said = fields.get
     if kind == "sxid":
         return ("sxid", said("pci", ""), said("code", ""), said("link", "")), 1.0

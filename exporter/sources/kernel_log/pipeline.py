@@ -131,7 +131,7 @@ class Pipeline:
         self._next_is_new = True
 
     def end_history(self) -> None:
-        """What comes from here on had not been read by an earlier process."""
+        """Mark that what follows was not read by an earlier process."""
         if self._history_until is None:
             return
         self.settle()
@@ -207,6 +207,6 @@ class Pipeline:
 
 
 def _raw(lines: list[str]) -> str:
-    """The lines of a message as evidence, at most 512 bytes of them."""
+    """Return the lines of a message as evidence, at most 512 bytes of them."""
     text = clean_text(" / ".join(lines), MAX_RAW_BYTES)
     return text.encode()[:MAX_RAW_BYTES].decode("utf-8", "ignore")

@@ -42,7 +42,7 @@ class Record(NamedTuple):
 
 
 def parse_kmsg(data: bytes) -> Record | None:
-    """The record in what one read of /dev/kmsg gave, or None when it is malformed."""
+    """Return the record in what one read of /dev/kmsg gave, or None when it is malformed."""
     match = _KMSG.match(data)
     if match is None:
         return None
@@ -51,7 +51,7 @@ def parse_kmsg(data: bytes) -> Record | None:
 
 
 def properties(data: bytes) -> Mapping[str, str]:
-    """The ` KEY=value` lines of a /dev/kmsg record: `SUBSYSTEM`, `DEVICE`."""
+    """Return the ` KEY=value` lines of a /dev/kmsg record: `SUBSYSTEM`, `DEVICE`."""
     found = {}
     for line in data.split(b"\n")[1:]:
         key, equals, value = line.partition(b"=")
@@ -79,7 +79,7 @@ def split_kmsg(data: bytes) -> tuple[list[bytes], bytes]:
 
 
 def parse_syslog(data: bytes) -> list[Record]:
-    """The lines that syslog(2) gave, each as a record; those without a time stamp are left out.
+    """Return the lines of syslog(2) as records; those without a time stamp are dropped.
 
     A line feed in a text makes a further line with the stamp of the first; bytes without a head
     belong to the line before them.

@@ -78,7 +78,10 @@ class KernelLogSource:
         self._postponed = 0
 
     async def read(self) -> Reading[object]:
-        """The counters and latest events; raises SourceAbsent where the log may not be read."""
+        """Return the counters and latest events.
+
+        Raises SourceAbsent where the log may not be read.
+        """
         if self._pipeline is None or self._watcher is None:
             await self._start()
         if self._pipeline is None or self._watcher is None:
@@ -124,7 +127,7 @@ class KernelLogSource:
         self._save_later(SAVE_SECS)
 
     def _open(self) -> tuple[Saved | None, int | str]:
-        """The state of an earlier process, and the open device or why it cannot be opened."""
+        """Return the state of an earlier process, and the open device or why it is not."""
         saved = None
         self._boot_id = read_boot_id(self._settings.boot_id)
         if self._boot_id and self._settings.state_dir is not None:
@@ -193,5 +196,5 @@ def reason_of(error: OSError) -> str:
 
 
 def _why_absent(path: Path, reason: str, error: OSError) -> str:
-    """A word, then a sentence: neither way is open."""
+    """Return a word, then a sentence: neither way is open."""
     return f"{reason_of(error)}: {path} gave {reason}, syslog(2) gave {error.strerror or error}"

@@ -47,7 +47,7 @@ class SyslogRing:
         self._last: _Last | None = None
 
     def look(self) -> "Look":
-        """What is new since the last look; all of the ring at the first. Raises OSError."""
+        """Return what is new since the last look; all of the ring at the first. Raises OSError."""
         if self._last is not None:
             look = _since(self._last, parse_syslog(self._call(READ_ALL, TAIL_BYTES)))
             if not look.has_overrun:
@@ -95,7 +95,10 @@ def _last_of(records: list[Record]) -> _Last | None:
 
 
 def _since(last: _Last, records: list[Record]) -> Look:
-    """The records after the remembered one; the same line again within its microsecond is new."""
+    """Return the records after the remembered one.
+
+    The same line again within its microsecond is new.
+    """
     places = [index for index, record in enumerate(records) if record == last.record]
     if places:
         start = places[min(last.equal, len(places)) - 1] + 1

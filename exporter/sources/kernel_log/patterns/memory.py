@@ -22,7 +22,7 @@ _CPER = r"(?:\{(?P<record>\d{1,10})\})?\[Hardware Error\]:"
 
 
 def _cper_subject(fields: Fields) -> Subject:
-    """The device or the DIMM that the record names, else the node."""
+    """Return the device or the DIMM that the record names, else the node."""
     if "pci" in fields:
         return ("pcie", fields["pci"])
     if "dimm" in fields:
@@ -31,7 +31,7 @@ def _cper_subject(fields: Fields) -> Subject:
 
 
 def _edac_subject(fields: Fields) -> Subject:
-    """The DIMM by its label, else its controller."""
+    """Return the DIMM by its label, else its controller."""
     label = fields.get("dimm", "")
     if label and label not in {"any memory", "unknown memory", "unknown label"}:
         return ("memory", label)
@@ -39,7 +39,7 @@ def _edac_subject(fields: Fields) -> Subject:
 
 
 def _refine_edac(fields: dict[str, str]) -> dict[str, str]:
-    """The class in words: CE is corrected, UE is not."""
+    """Return the class in words: CE is corrected, UE is not."""
     fields["error_type"] = "corrected" if fields["error_type"] == "CE" else "uncorrected"
     fields["dimm"] = fields["dimm"].strip()
     return fields

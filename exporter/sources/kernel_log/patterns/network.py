@@ -21,7 +21,7 @@ _DEVICE = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16
 
 
 def _port(fields: Fields) -> Subject:
-    """The interface where the line names it, else the device."""
+    """Return the interface where the line names it, else the device."""
     name = fields.get("interface") or fields.get("pci")
     return ("network", name) if name else NODE
 

@@ -20,7 +20,7 @@ _CEPH = r"(?: ?[(\[][^)\]]{1,80}[)\]]:?)? "
 
 
 def _server(fields: Fields) -> Subject:
-    """The server of a network filesystem."""
+    """Return the server of a network filesystem."""
     return ("nfs_mount", fields["server"]) if "server" in fields else NODE
 
 

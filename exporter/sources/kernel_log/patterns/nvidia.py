@@ -33,7 +33,7 @@ _VERSION = r"\d{1,4}(?:\.\d{1,4}){1,3}"
 
 
 def _xid_subject(fields: Fields) -> Subject:
-    """The link for a link error that names one, else the GPU."""
+    """Return the link for a link error that names one, else the GPU."""
     pci = fields.get("pci")
     if pci and fields.get("code") in LINK_CODES and "link" in fields:
         return ("nvlink", f"{pci}/{int(fields['link'])}")

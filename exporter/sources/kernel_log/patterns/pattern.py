@@ -97,12 +97,15 @@ def rx(pattern: str) -> re.Pattern[str]:
 
 
 def on_node(_fields: Fields) -> Subject:
-    """The event is about the node as a whole."""
+    """Return the node as a whole as what the event is about."""
     return NODE
 
 
 def on(hw_type: str, field: str) -> Callable[[Fields], Subject]:
-    """The event is about the thing that this field names; about the node when it is not said."""
+    """Return the thing that this field names as what the event is about.
+
+    About the node when it is not said.
+    """
 
     def about(fields: Fields) -> Subject:
         hw_id = fields.get(field)

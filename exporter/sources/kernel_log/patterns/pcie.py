@@ -55,7 +55,7 @@ def _refine_class(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _refine_bit(fields: dict[str, str]) -> dict[str, str]:
-    """The name of the bit in its short form."""
+    """Return the name of the bit in its short form."""
     name = fields["error"].strip()
     fields["error"] = _BITS.get(name, name)
     return fields

@@ -29,7 +29,7 @@ _GROUPS = re.compile(r"(?:oom_memcg=(?P<memcg>[^,]*)|global_oom),task_memcg=(?P<
 
 
 def _victim(fields: Fields) -> Subject:
-    """The pod whose limit was met, the node when it had no memory left, else the process."""
+    """Return the pod whose limit was met, the node when it had no memory left, else the process."""
     if fields.get("scope") == "node":
         return NODE
     if "pod_uid" in fields:
@@ -43,7 +43,7 @@ def _refine_group(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _refine_decision(fields: dict[str, str]) -> dict[str, str]:
-    """The control groups of the decision, and who was without memory: a group or the node.
+    """Return the control groups of the decision, and who was without memory: a group or the node.
 
     Names of groups are chosen by whoever makes them: a text in which they could be read in more
     than one way says nothing about them.

@@ -29,27 +29,30 @@ _CONTROLLER = r"nvme (?P<device>nvme\d{1,5}): "
 
 
 def _disk(fields: Fields) -> Subject:
-    """The whole disk, also where the line names a partition."""
+    """Return the whole disk, also where the line names a partition."""
     device = fields.get("device")
     return ("physical_disk", whole_disk(device)) if device else NODE
 
 
 def _device_from_disk(fields: dict[str, str]) -> dict[str, str]:
-    """The device under its one name, whichever form of the line said it."""
+    """Return the device under its one name, whichever form of the line said it."""
     if "disk" in fields:
         fields["device"] = fields.pop("disk")
     return fields
 
 
 def _removable(fields: dict[str, str]) -> dict[str, str]:
-    """The device, and whether it is one that comes and goes: a CD or floppy drive, an image."""
+    """Return the device, and whether it is one that comes and goes.
+
+    A CD or floppy drive, an image.
+    """
     if _REMOVABLE.match(fields.get("device", "")):
         fields["removable"] = "yes"
     return fields
 
 
 def _without_inode(fields: dict[str, str]) -> dict[str, str]:
-    """The device without the inode of its journal: `nvme1n1p1-8` is `nvme1n1p1`."""
+    """Return the device without the inode of its journal: `nvme1n1p1-8` is `nvme1n1p1`."""
     device, dash, inode = fields["device"].rpartition("-")
     if dash and inode.isdigit():
         fields["device"] = device

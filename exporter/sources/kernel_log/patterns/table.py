@@ -86,7 +86,7 @@ class Table:
                 yield match
 
     def match(self, line: str) -> Match | None:
-        """The first row that the line matches, or None."""
+        """Return the first row that the line matches, or None."""
         for row in self._rows:
             if row.tag in line:
                 found = row.pattern.match(line)

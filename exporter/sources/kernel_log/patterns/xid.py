@@ -75,7 +75,7 @@ _RECOVERY = re.compile(
 
 
 def refine_xid(fields: dict[str, str]) -> dict[str, str]:
-    """The fields of an Xid line with its process and what its text says.
+    """Return the fields of an Xid line with its process and what its text says.
 
     The name of the process is chosen by the workload: it may hold colons, spaces and commas, and
     nothing is concluded from it. A link of -1 is no single link.
@@ -97,7 +97,10 @@ def refine_xid(fields: dict[str, str]) -> dict[str, str]:
 
 
 def refine_recovery(fields: dict[str, str]) -> dict[str, str]:
-    """The fields of an Xid 154 with the new recovery action in words; its code when unknown."""
+    """Return the fields of an Xid 154 with the new recovery action in words.
+
+    Its code when unknown.
+    """
     fields = refine_xid(fields)
     match = _RECOVERY.search(fields.get("text", ""))
     if match is not None:
