@@ -58,6 +58,32 @@ def _disabled_calls(snapshot: Snapshot) -> Iterable[Sample]:
                 yield (*gpu_label_values(state.gpu), disabled.call), 1
 
 
+def _pending_modes(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        gpu = state.gpu
+        for mode, now, pending in (
+            ("ecc", gpu.ecc_enabled, gpu.ecc_mode_pending),
+            ("mig", gpu.mig_enabled, gpu.mig_mode_pending),
+        ):
+            if now is not None and pending is not None and now != pending:
+                yield (*gpu_label_values(gpu), mode), int(pending)
+
+
+def _repairs(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        for name in REPAIRS:
+            if getattr(state.gpu, name):
+                yield (*gpu_label_values(state.gpu), name), 1
+
+
+def _fabrics(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        cluster, clique = state.gpu.fabric_cluster, state.gpu.fabric_clique
+        if cluster is not None and clique is not None:
+            yield (*gpu_label_values(state.gpu), cluster, str(clique)), 1
+
+
+REPAIRS = ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
 BACKEND = Items((), GpuBackend, _backend)
 
 FAMILIES = (
@@ -100,6 +126,26 @@ FAMILIES = (
         "Why the GPU is not up: one of the reasons of docs/troubleshooting.md; always 1.",
         _problems,
         *(*GPU_LABELS, "reason"),
+    ),
+    family(
+        "hw_gpu_mode_pending",
+        "Pending ECC or MIG mode where it differs from the current one: 1 when the next reset "
+        "enables it.",
+        _pending_modes,
+        *(*GPU_LABELS, "mode"),
+    ),
+    family(
+        "hw_gpu_repair_state",
+        "Channel or TPC repair pending until the next reset, or unrepairable memory; 1 where it "
+        "holds, zeros are not shown.",
+        _repairs,
+        *(*GPU_LABELS, "state"),
+    ),
+    family(
+        "hw_gpu_fabric_info",
+        "NVLink fabric: cluster UUID and clique ID; always 1.",
+        _fabrics,
+        *(*GPU_LABELS, "cluster", "clique"),
     ),
     family(
         "hw_gpu_call_disabled_info",

@@ -79,7 +79,19 @@ ECC = (
         "ECC errors by location on the GPU: device memory, SRAM, caches.",
         labels=("error_type", "counter", "location"),
     ),
-    Row("inforom_valid", "InfoROM of the board passes its checksums."),
+    Row(
+        "sram_ecc_errors_total",
+        "Uncorrected SRAM ECC errors, by parity or SEC-DED; zeros are not shown.",
+        labels=("error_type", "counter"),
+        max_with_zeros=0,
+    ),
+    Row(
+        "sram_ecc_sources_total",
+        "Aggregate uncorrected SRAM ECC errors by source (l2, sm, microcontroller, pcie, other); "
+        "zeros are not shown.",
+        labels=("unit",),
+        max_with_zeros=0,
+    ),
     Row(
         "sram_threshold_exceeded",
         "Whether uncorrectable SRAM ECC errors exceeded the threshold for replacing the "
@@ -141,6 +153,12 @@ NVLINK = (
         "NVLink fabric registration state (not_started, in_progress, completed); 1 for the "
         "current one.",
         labels=("state",),
+    ),
+    Row(
+        "fabric_condition",
+        "NVLink fabric health condition that is not as it should be; zeros are not shown.",
+        labels=("condition",),
+        max_with_zeros=0,
     ),
     Row("fabric_healthy", "NVLink fabric health: whether the GPU's part of the fabric is healthy."),
 )

@@ -90,7 +90,9 @@ class Gpu:
     compute_mode: str | None = field(default=None, metadata=_LASTING)
     gsp_enabled: bool | None = field(default=None, metadata=_LASTING)
     mig_enabled: bool | None = field(default=None, metadata=_LASTING)
+    mig_mode_pending: bool | None = field(default=None, metadata=_LASTING)  # after the next reset
     ecc_enabled: bool | None = field(default=None, metadata=_LASTING)
+    ecc_mode_pending: bool | None = field(default=None, metadata=_LASTING)  # likewise
     # -- moving: memory and engines ------------------------------------------------------------
     memory_used_bytes: int | None = None  # without the driver's reserved part where it says so
     memory_free_bytes: int | None = None
@@ -109,6 +111,7 @@ class Gpu:
     temperature_celsius: float | None = None
     memory_temperature_celsius: float | None = None
     thermal_margin_celsius: float | None = None
+    thermal_margin_threshold_celsius: Labeled | None = None  # T.Limit margins, by threshold
     fan_speed_percent: Labeled | None = None  # by fan
     power_draw_watts: float | None = None
     power_average_watts: float | None = None
@@ -121,6 +124,11 @@ class Gpu:
     ecc_errors_total: Labeled2 | None = None  # by error type and counter
     ecc_location_errors_total: Labeled3 | None = None  # the same by location
     sram_threshold_exceeded: bool | None = None
+    sram_ecc_errors_total: Labeled2 | None = None  # uncorrected, by parity or SEC-DED, and counter
+    sram_ecc_sources_total: Labeled | None = None  # uncorrected, aggregate, by unit
+    channel_repair_pending: bool | None = None
+    tpc_repair_pending: bool | None = None
+    unrepairable_memory: bool | None = None
     remapped_rows_total: Labeled | None = None  # by error type
     row_remap_pending: bool | None = None
     row_remap_failed: bool | None = None
@@ -142,6 +150,9 @@ class Gpu:
     nvlink_transmit_bytes_total: int | None = None
     fabric_state: str | None = None
     fabric_healthy: bool | None = None
+    fabric_condition: Labeled | None = None  # by health condition, 0 or 1
+    fabric_clique: int | None = None
+    fabric_cluster: str | None = None
     # -- moving: who is on it ------------------------------------------------------------------
     mig_instances: tuple[MigInstance, ...] | None = None
     processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen

@@ -23,6 +23,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "temperature_celsius": _CELSIUS,
     "memory_temperature_celsius": (1, 250),  # boards without the sensor say 0
     "thermal_margin_celsius": (-250, 250),
+    "thermal_margin_threshold_celsius": (-250, 250),
     "temperature_threshold_celsius": _CELSIUS,
     "fan_speed_percent": (0, 200),  # some boards run their fans above what is called full
     "power_draw_watts": _WATTS,
@@ -39,6 +40,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "nvlink_profile_bytes_per_second": (0, 2**43),
     "ecc_errors_total": _COUNT,
     "ecc_location_errors_total": _COUNT,
+    "sram_ecc_errors_total": _COUNT,
+    "sram_ecc_sources_total": _COUNT,
+    "fabric_clique": _WORDS_OF_32_BITS,
     "remapped_rows_total": _WORDS_OF_32_BITS,
     "row_remap_banks": _WORDS_OF_32_BITS,
     "retired_pages_total": _WORDS_OF_32_BITS,

@@ -36,6 +36,10 @@ TERMS = {
     "ecc_errors_total": "ECC errors",
     "ecc_location_errors_total": "ECC errors",
     "sram_threshold_exceeded": "SRAM ECC errors exceeded the threshold",
+    "sram_ecc_errors_total": "SRAM ECC errors",
+    "sram_ecc_sources_total": "SRAM ECC errors by source",
+    "repair_state": "TPC repair pending",
+    "mode_pending": "pending ECC or MIG mode",
     "remapped_rows_total": "remapped rows",
     "row_remap_pending": "row remapping pending",
     "row_remap_failed": "row remapping failed",
@@ -57,6 +61,8 @@ TERMS = {
     "nvlink_transmit_bytes_total": "NVLink TX data",
     "fabric_state": "fabric registration state",
     "fabric_healthy": "fabric health",
+    "fabric_condition": "fabric health",
+    "fabric_info": "clique ID",
     "activity_ratio": "GPM",
     "pcie_profile_bytes_per_second": "GPM",
     "nvlink_profile_bytes_per_second": "GPM",
@@ -92,7 +98,15 @@ TERMS = {
     "process_decoder_utilization_percent": "NVDEC",
 }
 OURS = {
-    *("count", "up", "problem_info", "backend_info", "data_age_seconds", "data_stale"),
+    *(
+        "count",
+        "up",
+        "problem_info",
+        "call_disabled_info",
+        "backend_info",
+        "data_age_seconds",
+        "data_stale",
+    ),
     "workload_info",
 }
 """What the exporter itself concludes: NVML and DCGM have no word for it."""

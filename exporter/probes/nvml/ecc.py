@@ -31,6 +31,7 @@ RETIRED_PAGES = {
     "double_bit": pynvml.NVML_FI_DEV_RETIRED_DBE,
 }
 AVAILABILITIES = ("max", "high", "partial", "low", "none")
+SRAM_UNITS = {"l2": "L2", "sm": "Sm", "microcontroller": "Mcu", "pcie": "Pcie", "other": "Other"}
 RECOVERY_ACTION = 230
 """The field value; nvidia-ml-py 12 has no name for it."""
 
@@ -46,9 +47,10 @@ RECOVERY_ACTIONS = {
 }
 
 
-def ecc_enabled(card: Card) -> bool:
-    """Whether errors are corrected now; a change waits for the next reset."""
-    return bool(card.ask("nvmlDeviceGetEccMode")[0])
+def ecc_modes(card: Card) -> dict[str, bool]:
+    """Read whether errors are corrected now, and whether they will be after the next reset."""
+    current, pending = card.ask("nvmlDeviceGetEccMode")
+    return {"ecc_enabled": bool(current), "ecc_mode_pending": bool(pending)}
 
 
 def ecc_errors(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
@@ -68,11 +70,33 @@ def ecc_location_errors(card: Card) -> Any:  # noqa: ANN401 - as above
     return available_values(call_each(card, calls))
 
 
-def sram_threshold_exceeded(card: Card) -> bool:
-    """Whether SRAM had so many errors that the board should be replaced."""
+def sram_errors(card: Card) -> dict[str, Any]:
+    """Read uncorrected errors of SRAM by kind and by unit, and whether they are too many."""
     status = pynvml.c_nvmlEccSramErrorStatus_v1_t()
     card.ask("nvmlDeviceGetSramEccErrorStatus", ctypes.byref(status))
-    return bool(status.bThresholdExceeded)
+    return {
+        "sram_threshold_exceeded": bool(status.bThresholdExceeded),
+        "sram_ecc_errors_total": [
+            (f"uncorrected_{kind.lower()}", counter, getattr(status, f"{counter}Unc{kind}"))
+            for counter in COUNTERS
+            for kind in ("Parity", "SecDed")
+        ],
+        "sram_ecc_sources_total": [
+            (unit, getattr(status, f"aggregateUncBucket{name}"))
+            for unit, name in SRAM_UNITS.items()
+        ],
+    }
+
+
+def repairs_pending(card: Card) -> dict[str, bool]:
+    """Read which repairs wait for the next reset: of a memory channel, of a TPC."""
+    channel, tpc = card.ask("nvmlDeviceGetRepairStatus")
+    return {"channel_repair_pending": bool(channel), "tpc_repair_pending": bool(tpc)}
+
+
+def unrepairable_memory(card: Card) -> bool:
+    """Read whether memory has errors that no repair is left for."""
+    return bool(card.ask("nvmlDeviceGetUnrepairableMemoryFlag_v1"))
 
 
 def remapped_rows(card: Card) -> dict[str, Any]:

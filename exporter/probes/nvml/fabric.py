@@ -1,6 +1,7 @@
 """The NVLink fabric a GPU belongs to: whether it has joined, and whether it is healthy."""
 
 import ctypes
+import uuid
 from typing import Any
 
 import pynvml
@@ -9,9 +10,18 @@ from exporter.probes.nvml.card import Card
 from exporter.probes.nvml.library import reason_of
 
 STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
+FIELDS = ("fabric_state", "fabric_healthy", "fabric_condition", "fabric_clique", "fabric_cluster")
 NOT_SAID, YES = 0, 1
-SYMPTOMS = (0, 4, 6)
-"""Shift of degraded bandwidth, unhealthy route and access timeout in the health mask."""
+CONDITIONS = {
+    "degraded_bandwidth": 0,
+    "route_recovery": 2,
+    "route_unhealthy": 4,
+    "access_timeout_recovery": 6,
+}
+"""Shift of two bits in the health mask, by condition."""
+
+ILL = ("degraded_bandwidth", "route_unhealthy", "access_timeout_recovery", "configuration")
+"""Conditions that mean trouble; a recovery of routes that is under way does not."""
 
 CONFIGURATION_SHIFT, CONFIGURATION_MASK, CONFIGURATION_RIGHT = 8, 0xF, 1
 SUMMARY_HEALTHY = 1
@@ -44,22 +54,42 @@ def fabric(card: Card) -> dict[str, Any]:
 
 
 def said_of(info: Any) -> dict[str, Any]:  # noqa: ANN401 - one of three structs of the binding
-    """The fields of one answer; a GPU outside any fabric says nothing of health."""
+    """Take one answer apart; a GPU outside any fabric says nothing of health.
+
+    `status` tells how joining ended, and counts only once it has: a failure is no health.
+    """
     state = STATES.get(info.state)
     if state is None:
         raise ValueError(f"fabric state {info.state}")
     if state == "not_supported":
         raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-    return {"fabric_state": state, "fabric_healthy": _is_healthy(info)}
-
-
-def _is_healthy(info: Any) -> Any:  # noqa: ANN401 - a bool, or the error in its place
+    unsaid = pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+    found = dict.fromkeys(FIELDS, unsaid) | {"fabric_state": state}
+    if state != "completed":
+        return found
+    conditions = _conditions(getattr(info, "healthMask", NOT_SAID))
+    if conditions:
+        found["fabric_condition"] = [(name, int(value)) for name, value in conditions.items()]
     summary = getattr(info, "healthSummary", NOT_SAID)
-    if summary != NOT_SAID:
-        return summary == SUMMARY_HEALTHY
-    mask = getattr(info, "healthMask", NOT_SAID)
-    if mask == NOT_SAID:
-        return pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+    if info.status != pynvml.NVML_SUCCESS:
+        found["fabric_healthy"] = False
+    elif summary != NOT_SAID:
+        found["fabric_healthy"] = summary == SUMMARY_HEALTHY
+    elif conditions:
+        found["fabric_healthy"] = not any(conditions.get(name) for name in ILL)
+    found["fabric_clique"] = info.cliqueId
+    found["fabric_cluster"] = str(uuid.UUID(bytes=bytes(bytearray(info.clusterUuid))))
+    return found
+
+
+def _conditions(mask: int) -> dict[str, bool]:
+    """Whether each condition of the health mask holds, as far as it is reported."""
+    found = {
+        name: mask >> shift & 3 == YES
+        for name, shift in CONDITIONS.items()
+        if mask >> shift & 3 != NOT_SAID
+    }
     configuration = mask >> CONFIGURATION_SHIFT & CONFIGURATION_MASK
-    is_ill = any(mask >> shift & 3 == YES for shift in SYMPTOMS)
-    return not is_ill and configuration in (NOT_SAID, CONFIGURATION_RIGHT)
+    if configuration != NOT_SAID:
+        found["configuration"] = configuration != CONFIGURATION_RIGHT
+    return found

@@ -23,6 +23,7 @@ def gsp_enabled(card: Card) -> bool:
     return bool(card.ask("nvmlDeviceGetGspFirmwareMode")[0])
 
 
-def mig_enabled(card: Card) -> bool:
-    """Whether the GPU is cut into instances."""
-    return bool(card.ask("nvmlDeviceGetMigMode")[0])
+def mig_modes(card: Card) -> dict[str, bool]:
+    """Read whether the GPU is in MIG mode, and whether it will be after the next reset."""
+    current, pending = card.ask("nvmlDeviceGetMigMode")
+    return {"mig_enabled": bool(current), "mig_mode_pending": bool(pending)}

@@ -62,6 +62,7 @@ FACTS = (
     _asked("pcie_link_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration"),
     _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),
     Read(("temperature_threshold_celsius",), thermal.thresholds),
+    Read(("thermal_margin_threshold_celsius",), thermal.margin_thresholds),
     Read(("clock_max_hertz",), clocks.clock_limits),
 )
 """What does not change: read once, and again when the set of GPUs has changed."""
@@ -84,7 +85,7 @@ CORE_READS = (
 """What is read first, of all GPUs."""
 
 READS = (
-    Read(("mig_enabled",), modes.mig_enabled),
+    Read(("mig_enabled", "mig_mode_pending"), modes.mig_modes),
     Read(("bar1_memory_total_bytes", "bar1_memory_used_bytes"), memory.bar1_memory),
     _first_of("encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization"),
     _first_of("decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization"),
@@ -99,10 +100,15 @@ READS = (
     _asked("performance_state", "nvmlDeviceGetPerformanceState"),
     Read(("throttle_active",), clocks.throttle_reasons),
     Read(("throttle_seconds_total",), clocks.throttle_times),
-    Read(("ecc_enabled",), ecc.ecc_enabled),
+    Read(("ecc_enabled", "ecc_mode_pending"), ecc.ecc_modes),
     Read(("ecc_errors_total",), ecc.ecc_errors),
     Read(("ecc_location_errors_total",), ecc.ecc_location_errors, switch="ecc_locations"),
-    Read(("sram_threshold_exceeded",), ecc.sram_threshold_exceeded),
+    Read(
+        ("sram_threshold_exceeded", "sram_ecc_errors_total", "sram_ecc_sources_total"),
+        ecc.sram_errors,
+    ),
+    Read(("channel_repair_pending", "tpc_repair_pending"), ecc.repairs_pending),
+    Read(("unrepairable_memory",), ecc.unrepairable_memory),
     Read(
         ("remapped_rows_total", "row_remap_pending", "row_remap_failed"),
         ecc.remapped_rows,
@@ -127,7 +133,7 @@ READS = (
         ("nvlink_transmit_bytes_total", "nvlink_receive_bytes_total"),
         links.nvlink_traffic,
     ),
-    Read(("fabric_state", "fabric_healthy"), fabric.fabric),
+    Read(fabric.FIELDS, fabric.fabric),
     Read(("persistence_mode",), modes.persistence_mode),
     Read(("compute_mode",), modes.compute_mode),
     Read(("gsp_enabled",), modes.gsp_enabled),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.probes.nvml.card import Card, available_values, call_each
+from exporter.probes.nvml.card import Card, FieldId, available_values, call_each
 from exporter.probes.nvml.library import reason_of
 
 THRESHOLDS = {
@@ -14,6 +14,14 @@ THRESHOLDS = {
     "memory_max": pynvml.NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
     "target": pynvml.NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
 }
+MARGIN_THRESHOLDS: dict[str, FieldId] = {
+    "shutdown": 193,
+    "slowdown": 194,
+    "max_operating": 196,
+    "memory_max": 195,
+}
+"""NVML_FI_DEV_TEMPERATURE_*_TLIMIT: margins, relative to T.Limit, at which the board acts."""
+
 MAX_FANS = 16
 
 
@@ -32,6 +40,14 @@ def memory_temperature(card: Card) -> Any:  # noqa: ANN401 - a number or the err
 def thresholds(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
     """Celsius at which the board slows down or shuts down; asked once."""
     return card.once("thresholds", _thresholds)
+
+
+def margin_thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
+    """Read the T.Limit margins at which the board slows down or shuts down; asked once."""
+    return card.once(
+        "margin_thresholds",
+        lambda c: available_values(c.field_values("margin_thresholds", MARGIN_THRESHOLDS)),
+    )
 
 
 def _thresholds(card: Card) -> Any:  # noqa: ANN401 - as above

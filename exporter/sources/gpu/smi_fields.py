@@ -182,6 +182,20 @@ CELLS = (
             ("target", "gpu_target_temperature"),
         )
     ),
+    *(
+        Cell(
+            "thermal_margin_threshold_celsius",
+            (f"temperature/gpu_temp_{name}_tlimit_threshold",),
+            number,
+            (threshold,),
+        )
+        for threshold, name in (
+            ("shutdown", "max"),
+            ("slowdown", "slow"),
+            ("max_operating", "max_gpu"),
+            ("memory_max", "max_mem"),
+        )
+    ),
     Cell("fan_speed_percent", ("fan_speed",), number, ("0",)),
     # Like NVML: the average over a second where the board measures it, else the last sample.
     Cell(
@@ -237,6 +251,30 @@ CELLS = (
         )
     ),
     Cell("ecc_enabled", ("ecc_mode/current_ecc",), _yes),
+    Cell("ecc_mode_pending", ("ecc_mode/pending_ecc",), _yes),
+    *(
+        Cell(
+            "sram_ecc_errors_total",
+            (f"ecc_errors/{counter}/sram_uncorrectable_{kind}",),
+            whole,
+            (f"uncorrected_{kind}", counter),
+        )
+        for counter in ("volatile", "aggregate")
+        for kind in ("parity", "secded")
+    ),
+    *(
+        Cell(
+            "sram_ecc_sources_total",
+            (f"ecc_errors/aggregate_uncorrectable_sram_sources/sram_{unit}",),
+            whole,
+            (unit,),
+        )
+        for unit in ("l2", "sm", "microcontroller", "pcie", "other")
+    ),
+    *(
+        Cell(field, (f"ecc_errors/{field}",), _yes)
+        for field in ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
+    ),
     Cell("sram_threshold_exceeded", ("ecc_errors/aggregate/sram_threshold_exceeded",), _yes),
     Cell("remapped_rows_total", ("remapped_rows/remapped_row_corr",), whole, ("corrected",)),
     Cell("remapped_rows_total", ("remapped_rows/remapped_row_unc",), whole, ("uncorrected",)),
@@ -275,6 +313,9 @@ CELLS = (
     Cell("pcie_link_width_max", (f"{_LINK}/link_widths/max_link_width",), whole),
     Cell("pcie_replays_total", ("pci/replay_counter",), whole),
     Cell("fabric_state", ("fabric/state",), _word(_FABRIC)),
+    Cell("fabric_clique", ("fabric/cliqueId",), whole),
+    Cell("fabric_cluster", ("fabric/clusterUuid",), clean_text),
+    Cell("mig_mode_pending", ("mig_mode/pending_mig",), _yes),
     Cell("mig_enabled", ("mig_mode/current_mig",), _yes),
     Cell("persistence_mode", ("persistence_mode",), _yes),
     Cell("compute_mode", ("compute_mode",), _word(_COMPUTE_MODES)),

@@ -110,3 +110,23 @@ UINT_GETTER(nvmlDeviceGetRetiredPagesPendingStatus, "retired_pages_pending")
 API int nvmlDeviceValidateInforom(nvmlDevice_t device) {
     return begin_device("nvmlDeviceValidateInforom", device, "inforom");
 }
+
+struct repair_status {
+    unsigned version, channel, tpc;
+};
+
+API int nvmlDeviceGetRepairStatus(nvmlDevice_t device, struct repair_status *out) {
+    if (out->version != (1u << 24 | sizeof *out)) return VERSION_MISMATCH;
+    return answer_pair("nvmlDeviceGetRepairStatus", device, "repair.channel_pending",
+                       "repair.tpc_pending", &out->channel, &out->tpc);
+}
+
+struct unrepairable_memory {
+    unsigned version, flag;
+};
+
+API int nvmlDeviceGetUnrepairableMemoryFlag_v1(nvmlDevice_t device,
+                                               struct unrepairable_memory *out) {
+    return answer_uint("nvmlDeviceGetUnrepairableMemoryFlag_v1", device, "unrepairable_memory",
+                       &out->flag);
+}

@@ -109,7 +109,7 @@ static const struct property table[] = {
     {"clocks.max.sm", "max_clock.sm", MEGAHERTZ, 0, NULL},
     {"clocks.max.memory", "max_clock.memory", MEGAHERTZ, 0, NULL},
     {"mig.mode.current", "mig_mode", ENABLED, 0, NULL},
-    {"mig.mode.pending", "mig_mode_pending", ENABLED, 0, NULL},
+    {"mig.mode.pending", "mig_mode", ENABLED, 0, NULL},
     {"gsp.mode.current", "gsp_mode", ENABLED, 0, NULL},
     {"gsp.mode.default", "gsp_mode", ENABLED, 0, NULL},
     {"fabric.state", "fabric_state", FABRIC, 0, NULL},

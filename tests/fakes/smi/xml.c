@@ -88,7 +88,7 @@ static const struct line {
     {NULL, NULL, NULL},
     {"ecc_mode", NULL, NULL},
     {"current_ecc", "ecc.mode.current", ""},
-    {"pending_ecc", "@ecc_mode_pending", "Enabled"},
+    {"pending_ecc", "ecc.mode.pending", ""},
     {NULL, NULL, NULL},
     {"ecc_errors", NULL, NULL},
     {"volatile", NULL, NULL},
@@ -181,6 +181,7 @@ static const struct line {
     {"fabric", NULL, NULL},
     {"state", "fabric.state", ""},
     {"cliqueId", "@fabric_clique", ""},
+    {"clusterUuid", "@cluster", ""},
     {NULL, NULL, NULL},
     {"supported_clocks", NULL, NULL},
     {"supported_mem_clock", NULL, NULL},
@@ -241,11 +242,19 @@ static void print_gsp(FILE *out, struct subject card) {
     fputs(version, out);
 }
 
+static void print_cluster(FILE *out, struct subject card) {
+    char digits[40];
+    if (scenario_text(card, "fabric_cluster", digits, sizeof digits) < 32) fputs("N/A", out);
+    else fprintf(out, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8, digits + 12, digits + 16,
+                 digits + 20);
+}
+
 /* A key of the scenario itself: most of what the document holds and no query asks for. */
 static void print_key(FILE *out, struct subject card, const char *key, const char *suffix) {
     struct property property = {key, key, TEXT, 0, NULL};
     if (strcmp(key, "architecture") == 0) return print_architecture(out, card);
     if (strcmp(key, "gsp") == 0) return print_gsp(out, card);
+    if (strcmp(key, "cluster") == 0) return print_cluster(out, card);
     if (strcmp(suffix, "MiB") == 0) property.kind = MEBIBYTES, suffix = "";
     if (strcmp(suffix, "YesNo") == 0) property.kind = YES_NO, suffix = "";
     if (strcmp(suffix, "Enabled") == 0) property.kind = ENABLED, suffix = "";

@@ -217,3 +217,37 @@ def test_every_field_can_be_said(nvml: NvmlLibrary) -> None:
             given |= entry.keys() | entry["missing"].keys()
         probe.end()
     assert {item.name for item in fields(Gpu)} <= given
+
+
+def test_repairs_sram_and_fabric_of_newer_drivers(nvml: NvmlLibrary) -> None:
+    """Counts by kind and unit, what waits for a reset, and which condition of the fabric is ill."""
+    nvml.say(
+        "device.1.sram.uncorrected_parity.aggregate = 3",
+        "device.1.sram.bucket.mcu = 3",
+        "device.1.repair.tpc_pending = 1",
+        "device.1.unrepairable_memory = 1",
+        "device.1.ecc_mode_pending = 0",
+        "device.1.fabric_health = 0x216",  # bandwidth full, routes ill, configuration wrong
+        "device.1.fabric_health_summary = 2",
+        "device.2.fabric_status = 999",
+        capture="gb200.scenario",
+    )
+    probe = ProbeProcess(nvml)
+    well, ill, failed, _ = probe.ask()["gpus"]
+    probe.end()
+    assert well["fabric_healthy"] is True
+    assert (well["fabric_clique"], well["fabric_cluster"][:8]) == (32766, "9d1bd5a4")
+    assert (well["tpc_repair_pending"], well["unrepairable_memory"]) == (False, False)
+    assert ["uncorrected_parity", "aggregate", 3] in ill["sram_ecc_errors_total"]
+    assert dict(ill["sram_ecc_sources_total"])["microcontroller"] == 3
+    assert (ill["tpc_repair_pending"], ill["channel_repair_pending"]) == (True, False)
+    assert (ill["unrepairable_memory"], ill["ecc_mode_pending"]) == (True, False)
+    assert ill["fabric_healthy"] is False
+    assert dict(ill["fabric_condition"]) == {
+        "degraded_bandwidth": 0,
+        "route_recovery": 1,
+        "route_unhealthy": 1,
+        "configuration": 1,
+    }
+    assert failed["fabric_healthy"] is False
+    assert dict(well["thermal_margin_threshold_celsius"])["shutdown"] == -5

@@ -29,6 +29,7 @@ ONLY_NVML = {
     "nvlink_receive_bytes_total",
     "nvlink_transmit_bytes_total",
     "fabric_healthy",
+    "fabric_condition",
     "activity_ratio",
     "pcie_profile_bytes_per_second",
     "nvlink_profile_bytes_per_second",

@@ -59,7 +59,7 @@ def test_every_number_has_bounds() -> None:
     }
     assert len(numbers) >= 50
     unbounded = numbers - BOUNDS.keys()
-    assert unbounded == {"index", "nvlink_up", "throttle_active"}
+    assert unbounded == {"index", "nvlink_up", "throttle_active", "fabric_condition"}
 
 
 def test_labelled_fields_are_tried_as_rows() -> None:
