@@ -61,7 +61,7 @@ def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOw
     `nested_in` are the paths of the container that our own kubelet runs in.
     """
     owners = [parse_path(path, nested_in) for path in _paths(text)]
-    return max(owners, key=_how_much_is_said, default=NOBODY)
+    return max(owners, key=_specificity, default=NOBODY)
 
 
 def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
@@ -83,8 +83,8 @@ def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwne
 def pod_and_container(path: str) -> dict[str, str]:
     """Name `pod_uid` and `container_id` of a cgroup path as kernel lines print it."""
     owner = parse_path(path)
-    found = {"pod_uid": owner.pod_uid, "container_id": owner.container_id}
-    return {name: value for name, value in found.items() if value is not None}
+    result = {"pod_uid": owner.pod_uid, "container_id": owner.container_id}
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def kubelet_containers(text: str) -> frozenset[str]:
@@ -112,7 +112,7 @@ def _paths(text: str) -> Iterator[str]:
             yield path
 
 
-def _how_much_is_said(owner: CgroupOwner) -> tuple[bool, bool, bool]:
+def _specificity(owner: CgroupOwner) -> tuple[bool, bool, bool]:
     return owner.pod_uid is not None, owner.container_id is not None, owner.unit is not None
 
 
@@ -155,7 +155,7 @@ def _container(segment: str) -> str | None:
 
 
 def _first_container(segments: Sequence[str]) -> str | None:
-    return next((found for segment in segments if (found := _container(segment))), None)
+    return next((result for segment in segments if (result := _container(segment))), None)
 
 
 def _container_in_pod(below: Sequence[str]) -> str | None:

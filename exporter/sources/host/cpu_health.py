@@ -44,8 +44,8 @@ class CpuHealthReader:
         return Reading(health, fields.missing)
 
     def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:
-        found = (fields.count(name, folder / "cpufreq" / name) for folder in folders)
-        return [number for number in found if number]
+        result = (fields.count(name, folder / "cpufreq" / name) for folder in folders)
+        return [number for number in result if number]
 
     def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
         """Sum over cores and over packages: every thread of one shows the count of all."""

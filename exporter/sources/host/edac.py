@@ -53,22 +53,22 @@ class EdacReader:
         """Read the modules; old drivers know rows of chips only, which then stand for them."""
         folder = self._folder / controller
         names = names_or_none(folder)
-        found: dict[str, Dimm] = {}
+        result: dict[str, Dimm] = {}
         modules = [name for name in names if MODULE.fullmatch(name)]
         prefix = "dimm_" if modules else ""
         for name in modules or [name for name in names if ROW.fullmatch(name)]:
-            place, known_as = folder / name, f"{controller} {name}"
-            label = fields.label(f"{known_as} label", place / "dimm_label") or name
-            size = fields.count(f"{known_as} size", place / ("size" if modules else "size_mb"))
+            path, key = folder / name, f"{controller} {name}"
+            label = fields.label(f"{key} label", path / "dimm_label") or name
+            size = fields.count(f"{key} size", path / ("size" if modules else "size_mb"))
             dimm = Dimm(
                 controller=controller,
-                dimm=label if label not in found else f"{label} {name}",
-                corrected_errors=fields.count(known_as, place / f"{prefix}ce_count"),
-                uncorrected_errors=fields.count(known_as, place / f"{prefix}ue_count"),
+                dimm=label if label not in result else f"{label} {name}",
+                corrected_errors=fields.count(key, path / f"{prefix}ce_count"),
+                uncorrected_errors=fields.count(key, path / f"{prefix}ue_count"),
                 size_bytes=None if size is None else size * BYTES_PER_MEBIBYTE,
             )
-            found[dimm.dimm] = dimm
-        return tuple(found.values())
+            result[dimm.dimm] = dimm
+        return tuple(result.values())
 
 
 def _unlocated(controller: str, folder: Path, fields: FieldReader) -> Dimm | None:

@@ -199,19 +199,19 @@ class FilesystemSource:
             return replace(known, unreachable=True)
 
 
-def with_room(known: Filesystem, said: os.statvfs_result) -> Filesystem | None:
+def with_room(known: Filesystem, answer: os.statvfs_result) -> Filesystem | None:
     """Add sizes in bytes; None for a filesystem without a size, which holds no files."""
-    unit = said.f_frsize
-    if said.f_blocks <= 0 or unit <= 0:
+    unit = answer.f_frsize
+    if answer.f_blocks <= 0 or unit <= 0:
         return None
-    has_fixed_number = said.f_files > 0
+    has_fixed_number = answer.f_files > 0
     return replace(
         known,
-        size_bytes=said.f_blocks * unit,
-        free_bytes=said.f_bfree * unit,
-        available_bytes=said.f_bavail * unit,
-        files=said.f_files if has_fixed_number else None,
-        files_free=said.f_ffree if has_fixed_number else None,
+        size_bytes=answer.f_blocks * unit,
+        free_bytes=answer.f_bfree * unit,
+        available_bytes=answer.f_bavail * unit,
+        files=answer.f_files if has_fixed_number else None,
+        files_free=answer.f_ffree if has_fixed_number else None,
     )
 
 

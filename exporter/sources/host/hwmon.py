@@ -68,16 +68,16 @@ class HwmonReader:
 
     def _chip(self, chip: str, fields: FieldReader) -> list[Sensor]:
         folder = self._folder / chip
-        found: dict[tuple[str, int], str] = {}
+        result: dict[tuple[str, int], str] = {}
         for name in names_or_none(folder):
             match = INPUT.fullmatch(name)
             if match:
-                found.setdefault((match[1], int(match[2])), name)
+                result.setdefault((match[1], int(match[2])), name)
         named = Chip(
             hw_id=link_name(folder / "device") or chip,
             hw_name=fields.label(f"{chip} name", folder / "name") or chip,
         )
-        return [named.sensor(folder / found[key], *key, fields) for key in sorted(found)]
+        return [named.sensor(folder / result[key], *key, fields) for key in sorted(result)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +155,15 @@ def read_thermal_zones(folder: Path, chips: Container[str], fields: FieldReader)
 
 
 def _limits(zone: Path, fields: FieldReader) -> tuple[tuple[str, float], ...]:
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for number in range(MAX_TRIP_POINTS):
         kind = fields.label(zone.name, zone / f"trip_point_{number}_type")
         if kind is None:
             break
         limit = _celsius(fields.number(zone.name, zone / f"trip_point_{number}_temp"))
         if kind in TRIP_POINTS and limit is not None and limit > 0:
-            found.setdefault(TRIP_POINTS[kind], limit)
-    return tuple(sorted(found.items()))
+            result.setdefault(TRIP_POINTS[kind], limit)
+    return tuple(sorted(result.items()))
 
 
 def _celsius(raw: int | None) -> float | None:

@@ -82,30 +82,30 @@ class InfinibandReader:
     def read(self) -> Reading[Infiniband]:
         """Read all ports now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
-        places = [
+        keys = [
             (device, port)
             for device in names_in(self._folder, "InfiniBand or RoCE cards")
             if not (self._folder / device / "device/physfn").exists()
             for port in names_or_none(self._folder / device / "ports")
         ]
-        if not places:
+        if not keys:
             raise SourceAbsent(f"{self._folder} holds no port")
-        truncated = fields.truncated(self._limit, len(places), "ports")
-        ports = (self._port(device, port, fields) for device, port in places[: self._limit])
+        truncated = fields.truncated(self._limit, len(keys), "ports")
+        ports = (self._port(device, port, fields) for device, port in keys[: self._limit])
         return Reading(Infiniband(with_peers(list(ports)), truncated), fields.missing)
 
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port
-        known_as = f"{device}/{port}"
-        counters = self._counters(folder / "counters", known_as, fields)
-        events = self._counters(folder / "hw_counters", known_as, fields)
+        key = f"{device}/{port}"
+        counters = self._counters(folder / "counters", key, fields)
+        events = self._counters(folder / "hw_counters", key, fields)
         port_seen = InfinibandPort(
             device=device,
             port=port,
-            state=parse_state(fields.label(f"{known_as} state", folder / "state")),
-            phys_state=parse_state(fields.label(f"{known_as} phys_state", folder / "phys_state")),
-            link_layer=fields.label(f"{known_as} link_layer", folder / "link_layer"),
-            rate_bytes_per_second=parse_rate(fields.label(f"{known_as} rate", folder / "rate")),
+            state=parse_state(fields.label(f"{key} state", folder / "state")),
+            phys_state=parse_state(fields.label(f"{key} phys_state", folder / "phys_state")),
+            link_layer=fields.label(f"{key} link_layer", folder / "link_layer"),
+            rate_bytes_per_second=parse_rate(fields.label(f"{key} rate", folder / "rate")),
             receive_bytes=_bytes(counters.get("port_rcv_data")),
             transmit_bytes=_bytes(counters.get("port_xmit_data")),
             wait=counters.get("port_xmit_wait"),
@@ -113,30 +113,30 @@ class InfinibandReader:
             events=_chosen(events, EVENTS),
             pci_bus_id=pci_address_of(self._folder / device / "device"),
         )
-        was_up = self._known_good.update(f"port {known_as}", is_good=port_seen.up)
+        was_up = self._known_good.update(f"port {key}", is_good=port_seen.up)
         return replace(port_seen, link_was_up=was_up)
 
-    def _counters(self, folder: Path, known_as: str, fields: FieldReader) -> dict[str, int]:
+    def _counters(self, folder: Path, key: str, fields: FieldReader) -> dict[str, int]:
         """Read the counters in a folder; empty for a port that has refused them."""
-        wanted = {*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"}
-        found: dict[str, int] = {}
+        shown = {*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"}
+        result: dict[str, int] = {}
         if folder in self._refused:
-            fields.skip(f"{known_as} {folder.name}", "refused once, not asked again")
-            return found
-        for name in wanted.intersection(names_or_none(folder)):
+            fields.skip(f"{key} {folder.name}", "refused once, not asked again")
+            return result
+        for name in shown.intersection(names_or_none(folder)):
             try:
                 number = parse_counter(read_text(folder / name, 64))
             except SourceAbsent:
                 continue  # it has just gone
             except SourceFailed as failed:
                 self._refused.add(folder)
-                fields.skip(f"{known_as} {folder.name}", str(failed))
+                fields.skip(f"{key} {folder.name}", str(failed))
                 return {}
             if number is None:
-                fields.skip(f"{known_as} {name}", "does not hold a counter")
+                fields.skip(f"{key} {name}", "does not hold a counter")
             else:
-                found[name] = number
-        return found
+                result[name] = number
+        return result
 
 
 def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
@@ -169,5 +169,5 @@ def _bytes(words: int | None) -> int | None:
 
 def _chosen(counters: dict[str, int], names: dict[str, str]) -> Labeled:
     return tuple(
-        (said_as, float(counters[name])) for name, said_as in names.items() if name in counters
+        (shown_as, float(counters[name])) for name, shown_as in names.items() if name in counters
     )

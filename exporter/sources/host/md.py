@@ -31,18 +31,18 @@ class MdReader:
 
 def parse_mdstat(text: str) -> tuple[MdArray, ...]:
     """Parse the arrays, ordered by name; lines that are not understood add nothing."""
-    found: dict[str, MdArray] = {}
+    result: dict[str, MdArray] = {}
     current = None
     for line in text.split("\n"):
         name, colon, rest = line.partition(" : ")
         if colon and name.strip() == name and name.startswith("md"):
             current = clean_text(name)
-            found[current] = _heading(current, rest.split())
+            result[current] = _heading(current, rest.split())
         elif not line.startswith(" "):
             current = None
         elif current is not None:
-            found[current] = _with_details(found[current], line)
-    return tuple(found[name] for name in sorted(found))
+            result[current] = _with_details(result[current], line)
+    return tuple(result[name] for name in sorted(result))
 
 
 def _heading(device: str, words: list[str]) -> MdArray:
@@ -64,8 +64,8 @@ def _heading(device: str, words: list[str]) -> MdArray:
 def _with_details(array: MdArray, line: str) -> MdArray:
     """Add what a line below the first says."""
     if counts := WANTED_AND_ACTIVE.search(line):
-        wanted, active = int(counts[1]), int(counts[2])
-        array = replace(array, active_disks=active, missing_disks=max(0, wanted - active))
+        expected, active = int(counts[1]), int(counts[2])
+        array = replace(array, active_disks=active, missing_disks=max(0, expected - active))
     if progress := PROGRESS.search(line):
         array = replace(array, resync_ratio=min(1.0, float(progress[1]) / 100))
     return array

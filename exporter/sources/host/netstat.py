@@ -72,13 +72,13 @@ class NetworkStackReader:
 def parse_snmp(text: str, protocol: str) -> dict[str, int]:
     """Parse the counters of one protocol: a line of names, then a line of numbers."""
     lines = [line.split() for line in text.split("\n") if line.startswith(f"{protocol}:")]
-    found = {}
+    result = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):
         for name, word in zip(names[1:], numbers[1:], strict=False):
             number = parse_counter(word)
             if number is not None:
-                found[name] = number
-    return found
+                result[name] = number
+    return result
 
 
 def parse_softnet(text: str) -> tuple[int | None, int | None]:

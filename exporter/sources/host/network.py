@@ -152,15 +152,15 @@ def parse_dev(text: str) -> dict[str, Interface]:
     """Parse the counters of each interface in `net/dev`; raise SourceFailed without one."""
     if "|" not in text:
         raise SourceFailed("net/dev does not hold the table of interfaces")
-    found = {}
+    result = {}
     for line in text.split("\n"):
         name, colon, rest = line.rpartition(":")
         words = rest.split()
         if colon and name.strip() and len(words) >= ALL_COLUMNS:
-            found[name.strip()] = _counted(
+            result[name.strip()] = _counted(
                 clean_text(name), [parse_counter(word) for word in words]
             )
-    return found
+    return result
 
 
 def _counted(device: str, columns: Sequence[int | None]) -> Interface:

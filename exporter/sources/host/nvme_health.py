@@ -63,17 +63,17 @@ class NvmeHealthReader:
     def read(self) -> Reading[NvmeHealths]:
         """Read all health logs; raise SourceAbsent without disks, SourceFailed without answers."""
         fields = FieldReader()
-        found = []
+        result = []
         for name in controllers_in(self._folder):
             try:
-                found.append(parse_health_log(name, self._health_log(self._devices / name)))
+                result.append(parse_health_log(name, self._health_log(self._devices / name)))
             except OSError as error:
                 fields.skip(name, error.strerror or str(error))
             except SourceFailed as failed:
                 fields.skip(name, str(failed))
-        if not found:
+        if not result:
             raise SourceFailed(f"no disk says its health: {fields.missing[0].reason}")
-        return Reading(NvmeHealths(tuple(found)), fields.missing)
+        return Reading(NvmeHealths(tuple(result)), fields.missing)
 
 
 def parse_health_log(device: str, log: bytes) -> NvmeHealth:

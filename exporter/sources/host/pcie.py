@@ -45,7 +45,7 @@ CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x15ad", "0x1af4", "0x1013"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """What does not change while a device is there; `path` starts nearest to the processor."""
 
     kind: str
@@ -61,8 +61,8 @@ class PcieReader:
         self._folder = sys_root / "bus/pci/devices"
         self._slots = sys_root / "bus/pci/slots"
         self._seen: list[str] = []
-        self._places: dict[str, Place] = {}
-        self._not_told: tuple[Missing, ...] = ()
+        self._locations: dict[str, Location] = {}
+        self._skipped: tuple[Missing, ...] = ()
 
     def read(self) -> Reading[Pcie]:
         """Read all devices that matter now; raise SourceAbsent where there is none."""
@@ -70,28 +70,30 @@ class PcieReader:
         names = names_in(self._folder, "PCI devices")
         if names != self._seen:
             finding = FieldReader()
-            self._places = self._find(names, finding)
-            self._not_told = finding.missing
+            self._locations = self._find(names, finding)
+            self._skipped = finding.missing
             self._seen = names
-        devices = {name: self._device(name, place, fields) for name, place in self._places.items()}
+        devices = {
+            name: self._device(name, location, fields) for name, location in self._locations.items()
+        }
         if not devices:
             raise SourceAbsent(f"{self._folder}: neither GPU, network card nor NVMe disk")
         joined = (with_reach(device, devices) for device in devices.values())
-        return Reading(Pcie(tuple(joined)), (*self._not_told, *fields.missing))
+        return Reading(Pcie(tuple(joined)), (*self._skipped, *fields.missing))
 
-    def _find(self, names: list[str], fields: FieldReader) -> dict[str, Place]:
+    def _find(self, names: list[str], fields: FieldReader) -> dict[str, Location]:
         """Find the devices that matter and every port above them, by address."""
         slots = self._slot_names(fields)
-        found: dict[str, Place] = {}
+        result: dict[str, Location] = {}
         for name in filter(is_pci_address, names):
             kind = self._kind(self._folder / name, fields)
             if kind is None:
                 continue
             path = tuple(addresses_in(os.path.realpath(self._folder / name)))
             for depth, address in enumerate(path[:-1], start=1):
-                found.setdefault(address, self._place("port", path[:depth], slots, fields))
-            found[name] = self._place(kind, path or (name,), slots, fields)
-        return dict(sorted(found.items()))
+                result.setdefault(address, self._location("port", path[:depth], slots, fields))
+            result[name] = self._location(kind, path or (name,), slots, fields)
+        return dict(sorted(result.items()))
 
     def _kind(self, folder: Path, fields: FieldReader) -> str | None:
         """Tell what it is; None for what does not matter and for virtual functions."""
@@ -103,12 +105,12 @@ class PcieReader:
             return None
         return kind
 
-    def _place(
+    def _location(
         self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], fields: FieldReader
-    ) -> Place:
+    ) -> Location:
         address = path[-1]
         numa = fields.number(f"{address} numa_node", self._folder / address / "numa_node")
-        return Place(
+        return Location(
             kind=kind,
             path=path,
             slot=slots.get(address.rpartition(".")[0]),
@@ -117,23 +119,23 @@ class PcieReader:
 
     def _slot_names(self, fields: FieldReader) -> dict[str, str]:
         """Read the names of slots by the address, without function, of what sits in them."""
-        found = {}
+        result = {}
         for slot in names_or_none(self._slots):
             address = fields.label(f"slot {slot}", self._slots / slot / "address")
             if address is not None:
-                found[address] = slot
-        return found
+                result[address] = slot
+        return result
 
-    def _device(self, name: str, place: Place, fields: FieldReader) -> PcieDevice:
+    def _device(self, name: str, location: Location, fields: FieldReader) -> PcieDevice:
         folder = self._folder / name
         counted = self._errors(folder, fields)
         device = PcieDevice(
             device=name,
-            kind=place.kind,
-            parent=place.path[-2] if len(place.path) > 1 else None,
-            slot=place.slot,
+            kind=location.kind,
+            parent=location.path[-2] if len(location.path) > 1 else None,
+            slot=location.slot,
             driver=link_name(folder / "driver"),
-            numa_node=place.numa_node,
+            numa_node=location.numa_node,
             errors=tuple(
                 PcieError(severity, error, count)
                 for severity, errors in counted.items()
@@ -164,23 +166,23 @@ class PcieReader:
         return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
 
     def _errors(self, folder: Path, fields: FieldReader) -> dict[str, dict[str, int]]:
-        found = {}
+        result = {}
         for severity, file in SEVERITIES.items():
             text = fields.text(f"{folder.name} {file}", folder / file)
             if text is not None:
-                found[severity] = parse_aer(text)
-        return found
+                result[severity] = parse_aer(text)
+        return result
 
 
 def parse_aer(text: str) -> dict[str, int]:
     """Parse the errors of one severity by the kernel's names, without the total."""
-    found = {}
+    result = {}
     for line in text.split("\n"):
         name, _, word = line.strip().partition(" ")
         count = parse_counter(word)
         if name.isalnum() and count is not None:
-            found[name] = count
-    return found
+            result[name] = count
+    return result
 
 
 def parse_speed(text: str) -> float | None:

@@ -45,15 +45,15 @@ def parse_pressure(resource: str, text: str) -> tuple[Pressure, ...]:
 
     All tasks waiting for a processor makes no sense for the whole node: the kernel writes zeros.
     """
-    found = []
+    result = []
     for line in text.split("\n"):
         kind, *words = line.split() or [""]
         values = dict(word.split("=", 1) for word in words if "=" in word)
         total = parse_counter(values.get("total", ""))
         if kind in KINDS and total is not None and (resource, kind) != ("cpu", "full"):
             averages = {name: _share(values.get(name, "")) for name in ("avg10", "avg60", "avg300")}
-            found.append(Pressure(resource, kind, total / MICROSECONDS_PER_SECOND, **averages))
-    return tuple(found)
+            result.append(Pressure(resource, kind, total / MICROSECONDS_PER_SECOND, **averages))
+    return tuple(result)
 
 
 def _share(word: str) -> float | None:

@@ -35,12 +35,12 @@ class FieldReader:
         if len(self._missing) < self._max_skipped:
             self._missing.append(Missing(clean_text(field), clean_text(reason)))
 
-    def truncated(self, limit: int, found: int, devices: str) -> int:
+    def truncated(self, limit: int, count: int, devices: str) -> int:
         """Count the devices beyond the limit, and remember that there are any."""
-        count = max(0, found - limit)
-        if count:
-            self.skip(devices, f"{count} more than are shown at most")
-        return count
+        beyond = max(0, count - limit)
+        if beyond:
+            self.skip(devices, f"{beyond} more than are shown at most")
+        return beyond
 
     def text(self, field: str, path: Path, limit: int = MAX_VALUE_BYTES) -> str | None:
         """Read the text of a file; None where there is none."""

@@ -40,14 +40,14 @@ class PagingReader:
 
 def parse_vmstat(text: str) -> dict[str, int]:
     """Parse the counters of `vmstat` that we show; raise SourceFailed when it has none."""
-    found = {}
+    result = {}
     for line in text.split("\n"):
         name, _, word = line.partition(" ")
         if name in NAMES and (number := parse_counter(word)) is not None:
-            found[name] = number
-    if not found:
+            result[name] = number
+    if not result:
         raise SourceFailed("vmstat holds no counter that is known")
-    return found
+    return result
 
 
 def _pages(number: int | None) -> int | None:

@@ -127,14 +127,14 @@ class WorkloadAggregator:
         by_uuid = {state.gpu.uuid: state for state in states}
         self._idle.forget_all_but(frozenset(rows))
         crowded = _shared_gpus(rows)
-        found = []
+        result = []
         for (uuid, workload), row in rows.items():
             state = by_uuid[uuid]
             use = _summed(uuid, workload, row)
             is_active = _is_active(use, state, is_alone=uuid not in crowded)
             idle = self._idle.update(uuid, workload, is_active=is_active, boottime=boottime)
-            found.append(replace(use, idle_allocated_secs=idle))
-        return tuple(found)
+            result.append(replace(use, idle_allocated_secs=idle))
+        return tuple(result)
 
 
 def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
@@ -161,15 +161,15 @@ def _devices(
     states: Iterable[GpuState],
 ) -> Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]:
     """Map every name that a device plugin may use to the GPU's UUID and its instance."""
-    found: dict[DeviceId, tuple[str, frozenset[tuple[int, int]]]] = {}
+    result: dict[DeviceId, tuple[str, frozenset[tuple[int, int]]]] = {}
     for state in states:
         gpu = state.gpu
-        found[DeviceId(uuid=gpu.uuid)] = (gpu.uuid, frozenset())
-        found[DeviceId(number=gpu.index)] = (gpu.uuid, frozenset())
+        result[DeviceId(uuid=gpu.uuid)] = (gpu.uuid, frozenset())
+        result[DeviceId(number=gpu.index)] = (gpu.uuid, frozenset())
         for mig in gpu.mig_instances or ():
             ids = frozenset({(mig.gpu_instance, mig.compute_instance)})
-            found[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
-    return found
+            result[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
+    return result
 
 
 def _bounded(rows: _Rows) -> _Rows:

@@ -85,5 +85,5 @@ def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload
 
 
 def _only(names: Iterable[str]) -> str | None:
-    found = tuple(names)
-    return found[0] if len(found) == 1 else None
+    result = tuple(names)
+    return result[0] if len(result) == 1 else None

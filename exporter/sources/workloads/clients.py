@@ -34,10 +34,10 @@ def clients_of(
             seen = is_meant(table.processes.get(process.pid), state)
             uses.setdefault((process.pid, seen), []).append(_use(state.gpu.uuid, process))
     return tuple(
-        _client(table.processes[pid], tuple(found), table, waits_since.get(pid))
+        _client(table.processes[pid], tuple(result), table, waits_since.get(pid))
         if seen
-        else GpuClient(pid, tuple(found))
-        for (pid, seen), found in sorted(uses.items())
+        else GpuClient(pid, tuple(result))
+        for (pid, seen), result in sorted(uses.items())
     )
 
 
@@ -84,12 +84,12 @@ def series_per_pid(
     named = [client for client in clients if client.name is not None]
     ranked = sorted(named, key=lambda client: (-(client.memory_used_bytes or 0), client.pid))
     unnamed = [client for client in clients if client.pid in unread]
-    found = [row for client in ranked[:top_n] for row in _rows(client)]
+    result = [row for client in ranked[:top_n] for row in _rows(client)]
     rest: dict[str, list[ProcessUse]] = {}
     for client in (*ranked[top_n:], *unnamed):
         for use in client.uses:
             rest.setdefault(use.gpu_uuid, []).append(use)
-    return (*found, *(_summed(uuid, OTHER, OTHER, uses) for uuid, uses in sorted(rest.items())))
+    return (*result, *(_summed(uuid, OTHER, OTHER, uses) for uuid, uses in sorted(rest.items())))
 
 
 def _rows(client: GpuClient) -> Iterable[PidUse]:

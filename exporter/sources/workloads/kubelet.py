@@ -70,8 +70,8 @@ def parse_checkpoint(text: str) -> tuple[Allocation, ...]:
     if not isinstance(data, dict):
         raise SourceFailed("the kubelet's checkpoint has no Data")
     entries = data.get("PodDeviceEntries")
-    found = (_allocation(entry) for entry in entries) if isinstance(entries, list) else ()
-    return tuple(allocation for allocation in found if allocation is not None)
+    result = (_allocation(entry) for entry in entries) if isinstance(entries, list) else ()
+    return tuple(allocation for allocation in result if allocation is not None)
 
 
 def _allocation(entry: Any) -> Allocation | None:  # noqa: ANN401 - JSON may hold anything
@@ -86,16 +86,16 @@ def _allocation(entry: Any) -> Allocation | None:  # noqa: ANN401 - JSON may hol
     return Allocation(clean_text(container), devices, pod_uid=clean_text(uid))
 
 
-def _device_ids(found: Any) -> Iterator[str]:  # noqa: ANN401 - as above
-    lists: Iterable[Any] = found.values() if isinstance(found, dict) else (found,)
+def _device_ids(result: Any) -> Iterator[str]:  # noqa: ANN401 - as above
+    lists: Iterable[Any] = result.values() if isinstance(result, dict) else (result,)
     items = [item for part in lists if isinstance(part, list) for item in part[:MAX_DEVICES]]
     yield from (item for item in items if isinstance(item, str))
 
 
 def gpus_among(resource: str, device_ids: Iterable[str]) -> tuple[DeviceId, ...]:
     """Choose the GPUs among the devices of one resource, each once."""
-    found = (parse_device_id(resource, device_id) for device_id in device_ids)
-    return tuple(dict.fromkeys(device for device in found if device is not None))
+    result = (parse_device_id(resource, device_id) for device_id in device_ids)
+    return tuple(dict.fromkeys(device for device in result if device is not None))
 
 
 def parse_device_id(resource: str, device_id: str) -> DeviceId | None:
@@ -138,15 +138,15 @@ class PodResources:
 def parse_list(message: bytes) -> tuple[Allocation, ...]:
     """Parse the allocations of a ListPodResourcesResponse; raise SourceFailed when it is none."""
     try:
-        found = [it for pod in parts(message, POD_RESOURCES) for it in _allocations(pod)]
+        result = [it for pod in parts(message, POD_RESOURCES) for it in _allocations(pod)]
     except ValueError as error:
         raise SourceFailed(f"the kubelet's answer is garbled: {error}") from error
-    return tuple(found)
+    return tuple(result)
 
 
 def _allocations(pod: bytes) -> list[Allocation]:
     name, namespace = _first(pod, POD_NAME), _first(pod, POD_NAMESPACE)
-    found = []
+    result = []
     for container in parts(pod, POD_CONTAINERS):
         devices = [
             device
@@ -156,8 +156,8 @@ def _allocations(pod: bytes) -> list[Allocation]:
         if devices and name:
             container_name = _first(container, CONTAINER_NAME)
             unique = tuple(dict.fromkeys(devices))
-            found.append(Allocation(container_name, unique, namespace=namespace, pod=name))
-    return found
+            result.append(Allocation(container_name, unique, namespace=namespace, pod=name))
+    return result
 
 
 def _first(message: bytes, number: int) -> str:

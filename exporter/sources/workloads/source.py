@@ -57,8 +57,8 @@ class NodeFiles:
         scope = pid_scope(self._proc)
         if scope.reason is not None:
             return _Look(ProcessTable(scope), ())
-        found = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
-        processes = {pid: facts for pid, facts in found.items() if facts is not None}
+        result = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
+        processes = {pid: facts for pid, facts in result.items() if facts is not None}
         allocations, missing = self._allocations() if given is None else (given, ())
         names = self._pod_names(processes.values(), allocations)
         table = ProcessTable(
@@ -168,18 +168,19 @@ class WorkloadSource:
 
 def build_workloads(ctx: SourceContext) -> WorkloadSource:
     """Build the source with what the configuration wants of it."""
-    wanted = ctx.config.processes
+    settings = ctx.config.processes
     proc, root = ctx.proc, ctx.root
     if ctx.config.gpu.backend == "demo":
         # Simulated processes are not those that have their numbers here.
         folder = Path(ctx.config.demo.folder or os.devnull)
         proc, root = folder / "proc", folder / "root"
     ticks_per_sec = os.sysconf("SC_CLK_TCK")
-    reader = ProcessReader(proc, ticks_per_sec, with_users=wanted.users)
+    reader = ProcessReader(proc, ticks_per_sec, with_users=settings.users)
     return WorkloadSource(
         NodeFiles(reader, proc, root),
         WorkloadAggregator(
-            wanted.top_n if wanted.per_pid else None, Redaction(wanted.redact, wanted.redact_salt)
+            settings.top_n if settings.per_pid else None,
+            Redaction(settings.redact, settings.redact_salt),
         ),
         PodResources(root, ctx.call),
         call=ctx.call,
