@@ -111,13 +111,18 @@ def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
 
 
 def told_as_json(lines: Iterable[str], book: RuleBook) -> Iterator[str]:
+    """Yield one JSON object for each change of what is concluded; raise BadRecording."""
+    return changes_as_json(replayed(lines, book))
+
+
+def changes_as_json(moments: Iterable[tuple[float, Conclusions]]) -> Iterator[str]:
     """Yield an object for each moment at which a fault began, changed or ended, with all faults.
 
-    A fault that ended is in the first object after its end. Raise BadRecording.
+    A fault that ended is in the first object after its end.
     """
     before: list[dict[str, Any]] = []
     ended: set[tuple[str, str, float]] = set()
-    for at, said in replayed(lines, book):
+    for at, said in moments:
         over = {(f.rule, f.subject.hw_id, f.since) for f in said.faults if not f.is_active}
         faults = [
             _fault_object(fault)

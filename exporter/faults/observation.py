@@ -85,9 +85,14 @@ class View:
         """
         if not kinds:
             return -math.inf
-        whole = (self.entities[key] for key in self.graph.same(entity.key) if key in self.entities)
-        about = [NODE_ADDRESS, *entity.addresses, *(a for each in whole for a in each.addresses)]
-        return self.memory.last_of(about, kinds)
+        return self.memory.last_of(self._about(entity), kinds)
+
+    def _about(self, entity: Entity) -> Iterator[Address]:
+        yield NODE_ADDRESS
+        yield from entity.addresses
+        for key in self.graph.same(entity.key):
+            if key in self.entities and key != entity.key:
+                yield from self.entities[key].addresses
 
     def is_heard(self, wanted: Events) -> bool:
         """Whether a source that would report such events works."""

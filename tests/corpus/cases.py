@@ -54,4 +54,4 @@ THIRD = (*incidents_gpu.CASES, *third_node.CASES, *quiet.CASES)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {"seen": SEEN, "second": SECOND, "third": THIRD}
 )
-CASES = SEEN
+CASES = (*SEEN, *SECOND)

@@ -1,13 +1,15 @@
 """What the rules said of the recordings, against their labels."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from exporter.commands.rules import replayed
+from exporter.commands.rules import changes_as_json, replayed
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
 from tests.corpus.labels import Case
+from tests.corpus.parts import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +121,24 @@ def score(cases: Iterable[Case], book: RuleBook) -> Score:
 
 
 def judged(case: Case, book: RuleBook) -> Result:
-    """Replay one recording through these rules."""
-    last: dict[str, Fault] = {}
-    was_unhealthy, is_healthy = False, True
-    left: tuple[str, ...] = ()
+    """Replay one recording through these rules, and read what `rules replay --json` prints."""
     contradictions: dict[str, None] = {}
-    for _, conclusions in replayed(case.recording(), book):
-        is_healthy = conclusions.is_healthy
-        was_unhealthy |= not is_healthy
-        left = tuple(map(_written, conclusions.active))
-        contradictions |= dict.fromkeys(_contradictions(conclusions))
-        last |= {_written(fault): fault for fault in conclusions.active}
+
+    def moments() -> Iterator[tuple[float, Conclusions]]:
+        for at, conclusions in replayed(case.recording(), book):
+            contradictions.update(dict.fromkeys(_contradictions(conclusions)))
+            yield at, conclusions
+
+    return _result(case, [json.loads(line) for line in changes_as_json(moments())], contradictions)
+
+
+def _result(case: Case, changes: list[Tree], contradictions: Iterable[str]) -> Result:
+    last: dict[str, str] = {}  # by fault its root, as it was said last
+    left: tuple[str, ...] = ()
+    for change in changes:
+        active = [fault for fault in change["faults"] if fault["state"] == "active"]
+        left = tuple(map(_name, active))
+        last |= {_name(fault): _name(fault["root"]) for fault in active}
     expected = {each for each in last if any(_fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(_fits(label, each) for each in last))
     allowed = {each for each in last if any(_fits(label, each) for label in case.may)}
@@ -139,10 +148,10 @@ def judged(case: Case, book: RuleBook) -> Result:
         found=met,
         missed=tuple(label for label in case.expect if label not in met),
         wrong=tuple(sorted(last.keys() - expected - allowed)),
-        roots=frozenset(_root(last[each]) for each in expected),
+        roots=frozenset(last[each] for each in expected),
         forbidden=tuple(each for each in last if any(_fits(no, each) for no in case.never)),
-        was_unhealthy=was_unhealthy,
-        is_healthy=is_healthy,
+        was_unhealthy=not all(change["healthy"] for change in changes),
+        is_healthy=all(change["healthy"] for change in changes[-1:]),
         left=left,
         contradictions=tuple(contradictions),
     )
@@ -162,6 +171,10 @@ def _contradictions(conclusions: Conclusions) -> Iterator[str]:
         status = statuses[fault.subject.key]
         if fault.severity == "critical" and status not in ("failed", "predicted_failure"):
             yield f"{name} is critical, but its component is {status}"
+
+
+def _name(fault: Tree) -> str:
+    return f"{fault['rule']}@{fault['component']['hw_id']}"
 
 
 def _written(fault: Fault) -> str:

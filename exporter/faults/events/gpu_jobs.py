@@ -8,7 +8,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.workload import GpuClient, Workloads
 
 MAX_REMEMBERED = 5_000
-"""Processes whose job is remembered; the one not seen for longest goes first."""
+"""Processes whose job is remembered; the one first seen goes first."""
 
 CRASHES = frozenset({"segfault", "process_trap"})
 
@@ -17,26 +17,28 @@ CRASHES = frozenset({"segfault", "process_trap"})
 class GpuJobs:
     """Remembers the job of each process on a GPU, by pid."""
 
-    _jobs: dict[str, str] = field(default_factory=dict)
+    _clients: dict[int, GpuClient] = field(default_factory=dict)
 
     def see(self, snapshot: Snapshot) -> None:
         """Take in who is on the GPUs now."""
         workloads = snapshot.reading(Workloads)
         for client in workloads.clients if workloads else ():
-            self._jobs.pop(str(client.pid), None)
-            self._jobs[str(client.pid)] = _job_of(client)
-        while len(self._jobs) > MAX_REMEMBERED:
-            del self._jobs[next(iter(self._jobs))]
+            self._clients[client.pid] = client
+        while len(self._clients) > MAX_REMEMBERED:
+            del self._clients[next(iter(self._clients))]
 
     def named(self, event: Event) -> Event:
         """Return the event with the `job` of its process; a crash also with `on_gpu`."""
         added: dict[str, str] = {}
+        if event.kind != "xid" and event.kind not in CRASHES:
+            return event
         pid = event.fields.get("pid", "")
-        if event.kind == "xid" and pid.isdigit():
-            job = self._jobs.get(pid) or event.fields.get("name", "")
+        client = self._clients.get(int(pid)) if pid.isdecimal() else None
+        if event.kind == "xid" and pid.isdecimal():
+            job = _job_of(client) if client else event.fields.get("name", "")
             added = {"job": job} if job else {}
         elif event.kind in CRASHES:
-            is_on_gpu = pid in self._jobs or event.fields.get("gpu_library") == "yes"
+            is_on_gpu = client is not None or event.fields.get("gpu_library") == "yes"
             added = {"on_gpu": "yes" if is_on_gpu else "no"}
         if not added:
             return event

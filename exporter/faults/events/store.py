@@ -94,14 +94,14 @@ class EventMemory:
 
     def last_of(self, addresses: Iterable[Address], kinds: Iterable[str]) -> float:
         """When the last event of these kinds and addresses was; minus infinity when none was."""
-        places = [*addresses]
+        told = [by_address for what in kinds if (by_address := self._by_kind.get(what))]
+        if not told:
+            return -math.inf  # as nearly always
         moments = (
             self._slots[address, kind, code][-1].boottime
-            for what in kinds
-            for address in places
-            for kind, _, code in (
-                label.partition("\n") for label in self._by_kind.get(what, {}).get(address, ())
-            )
+            for address in addresses
+            for by_address in told
+            for kind, _, code in (label.partition("\n") for label in by_address.get(address, ()))
         )
         return max(moments, default=-math.inf)
 

@@ -122,7 +122,7 @@ def switches_chatter(node: Story) -> None:
 
 
 @healthy()
-def training_at_the_power_limit(node: Story) -> None:
+def training_at_the_limit_of_its_power(node: Story) -> None:
     """Draw at the limit and clocks below the maximum for an hour: designed so."""
     node.gpus(power_draw_watts=698.0, power_average_watts=697.0)
     node.gpus(throttle_active=limits("sw_power_cap"), clock_hertz={"sm": 1.41e9})
@@ -249,7 +249,7 @@ CASES = (
     corrected_errors_trickle,
     links_sleep_and_tests_inject,
     switches_chatter,
-    training_at_the_power_limit,
+    training_at_the_limit_of_its_power,
     operator_locked_the_clocks,
     desk_at_night,
     cards_are_cut_in_slices,
