@@ -48,6 +48,11 @@ def build_smi(cache: Path = CACHE) -> Path:
     return _build(PROGRAM, ("scenario", "smi"), FLAGS, cache)
 
 
+def build_crash(cache: Path = CACHE) -> Path:
+    """The directory with a program that crashes under any name."""
+    return _build("crash", ("crash",), FLAGS, cache)
+
+
 def _build(name: str, folders: Sequence[str], flags: Sequence[str], cache: Path) -> Path:
     sources = sorted(path for folder in folders for path in (HERE / folder).glob("*.c"))
     headers = sorted(path for folder in folders for path in (HERE / folder).glob("*.h"))

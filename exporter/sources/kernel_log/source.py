@@ -156,8 +156,7 @@ class KernelLogSource:
         pipeline = self._pipeline
         if pipeline is None:
             return
-        must_wait = pipeline.is_in_history or pipeline.is_holding
-        if must_wait and self._postponed < self._max_postponed:
+        if pipeline.is_holding and self._postponed < self._max_postponed:
             self._postponed += 1
             self._save_later(SAVE_AGAIN_SECS)
             return
@@ -166,7 +165,7 @@ class KernelLogSource:
 
     async def _save(self) -> None:
         pipeline, file = self._pipeline, self._file
-        if pipeline is None or file is None or pipeline.position is None or pipeline.is_in_history:
+        if pipeline is None or file is None or pipeline.position is None:
             return
         await self._callbacks.call(
             partial(file.save, dump_state(self._boot_id, pipeline.position, pipeline.counters))

@@ -8,7 +8,7 @@ import pytest
 from exporter.model.event import EventType
 from exporter.sources.kernel_log.checkpoint import Position, Saved, decode, dump_state
 from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
-from exporter.sources.kernel_log.record import Record
+from exporter.sources.kernel_log.record import Record, parse_kmsg
 from exporter.state import MISFITS
 from tests.sources.kernel_log.feeding import BOOTTIME, WALL, pipeline, record
 
@@ -175,6 +175,18 @@ def test_events_of_history_are_never_numbered_as_new() -> None:
     assert (log.first_new_number, log.kinds) == (4, (("xid", 3),))
 
 
+def test_what_is_saved_within_the_history_is_what_was_there() -> None:
+    """A process that ends while it reads the history again leaves the file as it found it."""
+    saved = saved_after(1, 2, 3)
+    text = dump_state("boot", saved.position, saved.counters)
+    taker = restarted(saved)
+    for sequence in (1, 2, 3):
+        taker.take(record(XID, sequence=sequence, stamp=sequence * 10.0))
+        assert taker.is_in_history
+        assert taker.position is not None
+        assert dump_state("boot", taker.position, taker.counters) == text
+
+
 def test_what_was_overwritten_while_we_were_away_is_lost() -> None:
     """The gap between the last record of then and the first of now is counted."""
     taker = restarted(saved_after(1, 2, 3))
@@ -207,3 +219,50 @@ def test_a_position_without_sequence_is_a_time() -> None:
     taker.take(Record(4, None, 50.0, XID.encode()))
     taker.take(Record(4, None, 51.0, XID.encode()))
     assert taker.counters.kinds == {"xid": 1}
+
+
+@pytest.mark.parametrize(("drift", "is_set_right"), [(0.9, False), (1.1, True), (10.0, True)])
+def test_a_clock_that_is_off_by_more_than_a_second_is_set_right(
+    drift: float,
+    is_set_right: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """A short suspension moves the clock of prints by seconds; less than one is left alone."""
+    taker = pipeline()
+    taker.caught_up()
+    taker.take(record(XID, stamp=BOOTTIME - drift))
+    (event,) = taker.counters.ring.events()
+    assert event.boottime == (BOOTTIME if is_set_right else BOOTTIME - drift)
+
+
+CUT = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset="
+
+
+def raw(text: str, stamp: float, flag: str = "c", sequence: int = 1) -> Record:
+    """A record with this flag."""
+    parsed = parse_kmsg(f"4,{sequence},{int(stamp * 1e6)},{flag};{text}\n".encode())
+    assert parsed is not None
+    return parsed
+
+
+def test_the_name_of_a_group_is_no_line_where_another_print_came_between() -> None:
+    """The kernel prints a decision in pieces; cut before the group's name, the name stands alone.
+
+    What follows at once as a continuation is not believed, and counted; other records are.
+    """
+    taker = pipeline()
+    taker.take(raw(CUT, 100.0, "-"))
+    taker.take(raw("other: noise", 100.00001, "-"))
+    taker.take(raw(XID, 100.00002))
+    assert dict(taker.counters.kinds) == {}
+    assert taker.counters.rejected == {"fragment": 2}
+    taker.take(raw("VFS: file-max limit 7 reached", 100.1, "-"))
+    taker.take(raw(XID, 101.1))
+    assert dict(taker.counters.kinds) == {"file_max": 1, "xid": 1}
+
+
+def test_a_name_cannot_hide_lines_of_the_driver() -> None:
+    """Only the kernel's own decision, cut before the name of the group, makes us careful."""
+    taker = pipeline()
+    taker.take(raw("veth1: renamed from cpuset=", 100.0, "-"))
+    taker.take(raw(XID, 100.00001))
+    assert dict(taker.counters.kinds) == {"xid": 1}

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,7 +12,12 @@ import pytest
 
 from exporter.model.kernel_log import KernelLog
 from exporter.sources.interface import SourceAbsent, SourceFailed
-from exporter.sources.kernel_log.source import Callbacks, KernelLogSource, LogSettings
+from exporter.sources.kernel_log.source import (
+    MAX_POSTPONED,
+    Callbacks,
+    KernelLogSource,
+    LogSettings,
+)
 from tests.fakes.virtual_time import run_virtually
 from tests.sources.kernel_log.feeding import BOOTTIME, WALL, kmsg
 
@@ -49,17 +55,17 @@ class Node:
         *,
         path: Path | None = None,
         state_dir: Path | None = None,
+        max_postponed: int = MAX_POSTPONED,
     ) -> KernelLogSource:
         """The source of one process on this node."""
-        place = LogSettings(
+        settings = LogSettings(
             path=path or self.path,
             boot_id=self.folder / "boot_id",
             state_dir=state_dir,
             accept_user_records=False,
         )
-        return KernelLogSource(
-            place, Callbacks(call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
-        )
+        callbacks = Callbacks(call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
+        return KernelLogSource(settings, callbacks, max_postponed)
 
     def print(self, text: str, sequence: int) -> None:
         """One more record."""
@@ -289,3 +295,54 @@ def test_a_flood_takes_turns_without_pauses(tmp_path: Path) -> None:
         await source.close()
 
     on_node(tmp_path, scenario)
+
+
+def test_a_log_that_never_rests_is_saved_all_the_same(tmp_path: Path) -> None:
+    """A message that stays open puts a save off, but not for ever."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(state_dir=tmp_path, max_postponed=2)
+        await source.read()
+        for sequence in range(1, 40):
+            node.print(DECISION.replace("pid=7", f"pid={sequence}"), sequence)
+            await asyncio.sleep(0.1)  # sooner than a message is taken for finished
+        assert (tmp_path / "kernel_log.json").exists()
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
+    ("records", (-1, 1.5, True, "7", None, [])),
+    ("sequence", (-1, "7", {})),
+    ("stamp", (-1.0, "now", None, True)),
+    ("kinds", ({"xid": -1}, {"xid": "1"}, [1], 7)),
+    ("xids", ([["a", 79, -1, 0.0]], [["a", 79]], {"a": 1}, [7])),
+    ("gpu_uuids", ({"a": 1},)),
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in WRONG for value in values]
+)
+def test_a_state_file_of_wrong_types_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, key: str, value: object
+) -> None:
+    """The log is followed, nothing of it is shown, and one sentence says why."""
+
+    async def scenario(node: Node) -> None:
+        first = node.source(state_dir=tmp_path)
+        node.print(XID, 1)
+        await first.read()
+        await first.close()
+        file = tmp_path / "kernel_log.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+        node.print(XID, 1)
+        second = node.source(state_dir=tmp_path)
+        assert (await reading_of(second)).kinds == (("xid", 1),)
+        await second.close()
+
+    on_node(tmp_path, scenario)
+    assert (tmp_path / "kernel_log.json.bad").exists()
+    said = [record for record in caplog.records if "is set aside" in record.message]
+    assert len(said) == 1
