@@ -106,9 +106,13 @@ class Evaluator:
         view = round_.view
         ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
         known = round_.known.get(rule.id, set())
+        words = self._traits.related.get(rule.entity, {})
+        kinds = {word: words[word] for word in rule.related}  # of most rules there are none
         try:
             for entity in self._candidates(rule, view, known):
-                ctx.look_at(entity, self._related(rule, entity, view))
+                ctx.entity = entity
+                if kinds:
+                    ctx.related = related_of(entity, kinds, view)
                 is_known = entity.key in known
                 if not is_known and entity.is_fresh and rule.when.evaluate(ctx) is False:
                     # as nearly always: there is nothing to end, and nothing begins
@@ -116,17 +120,11 @@ class Evaluator:
                         round_.silent.setdefault(entity.key, []).append(rule.id)
                     continue
                 self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
+                ctx.after = -math.inf
         except Exception:  # a rule breaks: it costs itself only
             log.exception("rule %s broke and is left out from now on", rule.id)
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
-
-    def _related(self, rule: Rule, entity: Entity, view: View) -> Mapping[str, Entity]:
-        """Find the related components that the rule speaks of; of most rules there are none."""
-        if not rule.related:
-            return {}
-        kinds = self._traits.related.get(rule.entity, {})
-        return related_of(entity, {word: kinds[word] for word in rule.related}, view)
 
     def _candidates(self, rule: Rule, view: View, known: set[Key]) -> Iterable[Entity]:
         """Find the entities for which the rule can say anything."""
@@ -144,8 +142,7 @@ class Evaluator:
     def _evaluate_one(self, rule: Rule, key: AlertKey, ctx: EvalContext, round_: _Round) -> None:
         """Judge one rule about the entity that the context looks at."""
         alert = self.alerts.get(key)
-        if rule.clear is not None:
-            ctx.after = self.ended.get(key, -math.inf)
+        ctx.after = -math.inf if rule.clear is None else self.ended.get(key, -math.inf)
         holds = _gated(rule, ctx, is_known=alert is not None)
         if alert is None:
             if not holds or self._is_full(key, round_):
@@ -212,8 +209,8 @@ class Evaluator:
             else:
                 rule = self._rules[key.rule]
                 names = self.observer.naming.addresses_of(key.key)
-                ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
-                ctx.look_at(Entity(key.key, key.key[1], addresses=names, is_fresh=False), {})
+                gone = Entity(key.key, key.key[1], addresses=names, is_fresh=False)
+                ctx = EvalContext(view.now, self.observer.history, view, gone, {})
                 holds = None if rule.id in self._broken else _gated(rule, ctx, is_known=True)
                 self._take_verdict(rule, alert, ctx, view, holds=holds)
 

@@ -83,7 +83,7 @@ class View:
 
         What its parts are and what it is part of count as itself; minus infinity when none was.
         """
-        if not kinds:
+        if not any(map(self.memory.addresses_with, kinds)):
             return -math.inf
         return self.memory.last_of(self._about(entity), kinds)
 

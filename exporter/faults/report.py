@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, Change
@@ -172,44 +173,27 @@ class ReportBuilder:
         """Find the way from each fault to its root; what was known once is not forgotten."""
         standings = [self._standing(*place, alert) for place, alert in chosen.items()]
         steps = list(find_causes(standings, view.past_graph))
-        alerts = list(chosen.values())
         index_of = {place: index for index, place in enumerate(chosen)}
-        keep_steps(steps, [self._known_cause(alert, index_of) for alert in alerts])
-        return [
-            self._causes(path_to_root(index, steps), index, alerts, standings, view)
-            for index in range(len(alerts))
+        keep_steps(steps, [self._known_cause(alert, index_of) for alert in chosen.values()])
+        places = list(chosen.items())
+        named = [
+            Cause(rule, self._subject(key), "", alert.summary, _wall(alert.active_since, view))
+            for (rule, key), alert in places
         ]
+        causes = []
+        for index, (_, alert) in enumerate(places):
+            path = path_to_root(index, steps)
+            last = places[path[-1].cause][1] if path else alert
+            ended = takewhile(lambda cause: _place(cause) not in index_of, last.causes)
+            causes.append((*(replace(named[step.cause], via=step.via) for step in path), *ended))
+        return causes
 
     def _known_cause(self, alert: Alert, index_of: Mapping[tuple[str, Key], int]) -> Step | None:
         """Return the cause that was known last, where it still holds."""
         if not alert.causes:
             return None
-        cause = alert.causes[0]
-        index = index_of.get((cause.rule, cause.subject.key))
-        return None if index is None else Step(index, cause.via)
-
-    def _causes(
-        self,
-        path: Sequence[Step],
-        index: int,
-        alerts: Sequence[Alert],
-        standings: Sequence[Standing],
-        view: View,
-    ) -> tuple[Cause, ...]:
-        """Name the causes on the way to the root, and those of the root that have ended since."""
-        causes = []
-        for step in path:
-            index = step.cause
-            standing, alert = standings[index], alerts[index]
-            subject = self._subject(standing.key)
-            since = _wall(alert.active_since, view)
-            causes.append(Cause(standing.rule.id, subject, step.via, alert.summary, since))
-        active = {(standing.rule.id, standing.key) for standing in standings}
-        for cause in alerts[index].causes:
-            if (cause.rule, cause.subject.key) in active:
-                break
-            causes.append(cause)
-        return tuple(causes)
+        index = index_of.get(_place(alert.causes[0]))
+        return None if index is None else Step(index, alert.causes[0].via)
 
     def _standing(self, name: str, key: Key, alert: Alert) -> Standing:
         rule = self._rules[name]
@@ -328,6 +312,10 @@ def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], st
             if SEVERITIES.index(fault.severity) < SEVERITIES.index(before):
                 raised[place] = fault.severity
     return raised
+
+
+def _place(cause: Cause) -> tuple[str, Key]:
+    return cause.rule, cause.subject.key
 
 
 def _wall(boottime: float, view: View) -> float:

@@ -55,11 +55,6 @@ class EvalContext:
     related: Mapping[str, Entity]
     after: float = -math.inf
 
-    def look_at(self, entity: Entity, related: Mapping[str, Entity]) -> None:
-        """Go on to another component, of which everything counts."""
-        self.entity, self.related = entity, related
-        self.after = -math.inf
-
     def entity_for(self, word: str) -> Entity | None:
         """Return the related component of that word; the component itself for none."""
         return self.related.get(word) if word else self.entity
@@ -148,7 +143,7 @@ def _logic(node: Not | Junction) -> Compiled:
             value = part(ctx)
             if value is None:
                 result = None
-            elif bool(value) is decisive:
+            elif value == decisive:
                 return decisive
         return result
 
