@@ -18,9 +18,9 @@ from exporter.config import Config, Faults
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
-from exporter.judging import Judging
 from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.model.reading import Reading
+from exporter.rule_runner import RuleRunner
 from exporter.sources.workloads.aggregate import WorkloadAggregator
 from exporter.sources.workloads.kubelet import PodResources
 from exporter.sources.workloads.processes import ProcessReader
@@ -106,7 +106,7 @@ async def _run(folder: Path, count: int) -> None:
         boottime=lambda: crowd.now,
     )
     pages = Pages(lambda: crowd.now, Moment)
-    judging = Judging(Config(faults=Faults()), call, time.perf_counter)
+    judging = RuleRunner(Config(faults=Faults()), call, time.perf_counter)
     collector = Collector(
         "n",
         [crowd, *sources(crowd.tree), workloads],

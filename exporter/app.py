@@ -20,10 +20,10 @@ from exporter.exposition import NAMES
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
-from exporter.judging import Judging
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
+from exporter.rule_runner import RuleRunner
 from exporter.sources import chosen
 from exporter.sources.context import SourceContext
 from exporter.sources.host.roots import resolved
@@ -99,7 +99,7 @@ class App:
         self._children = Children()
         self._gpu_children = Children()
         self._collecting: asyncio.Task[None] | None = None
-        self._judging: Judging | None = None
+        self._rule_runner: RuleRunner | None = None
         self._driver_restart = DriverRestartDetector(config.gpu.late_driver_exit_secs)
         self._stop = asyncio.Event()
         self.needs_restart = False
@@ -197,8 +197,8 @@ class App:
             self._collecting.cancel()
         self._server.pre_shutdown()
         await self._collector.close()
-        if self._judging is not None:
-            await self._judging.close()
+        if self._rule_runner is not None:
+            await self._rule_runner.close()
         await asyncio.gather(self._children.end_all(), self._gpu_children.end_all())
 
     def _listen(self) -> list[socket.socket]:
@@ -273,14 +273,14 @@ class App:
         )
         self._sources = [row.build(ctx) for row in chosen(self._config)]
         if self._config.faults.enabled:
-            self._judging = Judging(self._config, self._call, time.perf_counter)
+            self._rule_runner = RuleRunner(self._config, self._call, time.perf_counter)
         return Collector(
             self._identity.node,
             self._sources,
             interval_secs=self._config.metrics.collect_interval_secs,
             clocks=Clocks(wall_now, boottime_now),
             publish=self._publish,
-            conclude=self._judging.conclude if self._judging else None,
+            conclude=self._rule_runner.conclude if self._rule_runner else None,
         )
 
     def _release_hardware(self) -> None:

@@ -12,11 +12,11 @@ from exporter.config import Config, Faults, Sources
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
-from exporter.judging import Judging
 from exporter.model.gpu import Gpu
 from exporter.model.kernel_log import KernelLog
 from exporter.model.reading import Reading
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
+from exporter.rule_runner import RuleRunner
 from exporter.sources.gpu.backend import GpuAnswer
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
 from exporter.sources.gpu.xid_events import GpuEvents
@@ -64,7 +64,7 @@ def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
     """Nothing expires early or late, no age is negative, and an event stays as old as it is."""
     wall = _steps(40)[how]
     pages_seen: list[str] = []
-    judging = Judging(
+    judging = RuleRunner(
         Config(faults=Faults(), sources=Sources(proc_root="/nowhere")), call_now, lambda: 0.0
     )
 

@@ -43,7 +43,7 @@ NOT_YET: dict[str, set[str]] = {
     "exporter/faults/replay/recording.py": {"HEARD", "heard"},
     "exporter/faults/report.py": {"_said"},
     "exporter/faults/values.py": {"heard"},
-    "exporter/judging.py": {"_reasoner"},
+    "exporter/rule_runner.py": {"_reasoner"},
     "exporter/kubernetes/api.py": {"said"},
     "exporter/kubernetes/conditions.py": {"no_longer_said", "said"},
     "exporter/kubernetes/loop.py": {"_said", "_said_at", "said"},

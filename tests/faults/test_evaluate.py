@@ -10,8 +10,10 @@ from exporter.faults.evaluate import Evaluator
 from exporter.faults.values import Entity, Value
 from exporter.model.verdict import Conclusions, Edge, FaultState
 from tests.faults.scenes import (
+    TRAITS,
     WALL,
     active,
+    book,
     edge,
     event,
     fault,
@@ -249,6 +251,32 @@ def test_a_rule_that_breaks_costs_itself(tmp_path: Path) -> None:
     said = judging.evaluate(scene(0, gpu(heat="text", errors=5.0)))
     assert active(said) == ["b"]
     assert dict(said.rules_skipped)["broken"] == 1
+
+
+def test_a_broken_rule_is_asked_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged with its traceback and counted the first time, not at each judgement."""
+    judging = judge(tmp_path, rule("a", "gpu", "heat > 85"))
+    for now in (0, 15, 30):
+        said = judging.evaluate(scene(now, gpu(heat="text")))
+    assert [record.message for record in caplog.records if record.exc_info] == [
+        "rule a broke and is left out from now on"
+    ]
+    assert dict(said.rules_skipped)["broken"] == 1
+
+
+def test_a_flood_of_faults_of_one_rule_is_bounded(tmp_path: Path) -> None:
+    """Beyond the bound nothing new is remembered of that rule; what is known goes on and ends."""
+    rules = book(tmp_path, rule("hot", "gpu", "heat > 85") + rule("bad", "gpu", "errors > 1"))
+    judging = Evaluator(rules, TRAITS, stopwatch=lambda: 0.0, max_of_one_rule=2)
+    cards = [gpu(number, heat=90.0, errors=5.0) for number in range(4)]
+    said = judging.evaluate(scene(0, *cards))
+    assert sorted(active(said)) == ["bad", "bad", "hot", "hot"]
+    known = {fault.subject.hw_id for fault in said.active}
+    assert known == {"u0", "u1"}
+    said = judging.evaluate(scene(15, gpu(0, heat=50.0, errors=5.0), *cards[1:]))
+    assert active(said) == ["bad", "bad", "hot"]
+    said = judging.evaluate(scene(30, gpu(0, heat=50.0, errors=5.0), *cards[1:]))
+    assert {f.subject.hw_id for f in said.active if f.rule == "hot"} == {"u1", "u2"}
 
 
 def test_users_of_what_is_broken_are_named(tmp_path: Path) -> None:

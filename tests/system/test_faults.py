@@ -143,7 +143,7 @@ def test_a_fault_survives_the_restart_of_the_program(tmp_path: Path, kernel_log:
     assert after["since"] == pytest.approx(before["since"], abs=1.0)
 
 
-def test_judging_can_be_switched_off(tmp_path: Path) -> None:
+def test_rule_runner_can_be_switched_off(tmp_path: Path) -> None:
     """Then nothing is said of faults, and health is not claimed."""
     with Program(tmp_path / "program", {"faults": {"enabled": False}}) as program:
         text = program.first_page().text

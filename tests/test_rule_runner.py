@@ -11,9 +11,9 @@ import pytest
 
 from exporter.blocking import DaemonThreads
 from exporter.config import Config, Faults, Sources, State
-from exporter.judging import Judging
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
+from exporter.rule_runner import RuleRunner
 from tests.faults.scenes import event
 
 T = TypeVar("T")
@@ -51,9 +51,9 @@ def snapshot(now: float, *oopses: float) -> Snapshot:
     return Snapshot("n", 1, 1e9 + now, now, 0.1, readings={KernelLog: log})
 
 
-def judging(made: Config) -> Judging:
+def judging(made: Config) -> RuleRunner:
     """The judge of this configuration."""
-    return Judging(made, call, stopwatch=lambda: 0.0)
+    return RuleRunner(made, call, stopwatch=lambda: 0.0)
 
 
 async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
         return threads(noted)
 
     made = replace(config(tmp_path), state=State())  # nothing is written
-    judge = Judging(made, call, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, call, stopwatch=lambda: 0.0)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     assert seen
     assert threading.get_ident() not in seen
@@ -102,7 +102,7 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
 async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:
     """A fault that is found while the disk is slow is kept when the program is stopped then."""
     made, slow_write = config(tmp_path), Gate(2)
-    judge = Judging(made, slow_write, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, slow_write, stopwatch=lambda: 0.0)
     await judge.conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0)
     await judge.conclude(snapshot(101.0, 90.0, 100.5))
@@ -113,10 +113,23 @@ async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: P
     assert again.rule == "kernel_oops"
 
 
+async def test_what_waits_for_a_slow_write_is_not_forgotten(tmp_path: Path) -> None:
+    """A judgement without anything new does not drop what one before it left to be written."""
+    slow_write = Gate(2)
+    judge = RuleRunner(config(tmp_path), slow_write, stopwatch=lambda: 0.0)
+    await judge.conclude(snapshot(100.0, 90.0))
+    await asyncio.sleep(0)
+    await judge.conclude(snapshot(101.0, 90.0, 100.5))
+    await judge.conclude(snapshot(102.0, 90.0, 100.5))
+    slow_write.opened.set()
+    await judge.close()
+    assert "100.5" in (tmp_path / "state/faults.json").read_text()
+
+
 async def test_what_is_being_judged_at_the_end_is_written(tmp_path: Path) -> None:
     """A fault that is found after nobody waits for it any more is kept for the next process."""
     slow_judgement = Gate(1)
-    judge = Judging(config(tmp_path), slow_judgement, stopwatch=lambda: 0.0)
+    judge = RuleRunner(config(tmp_path), slow_judgement, stopwatch=lambda: 0.0)
     waiting = asyncio.ensure_future(judge.conclude(snapshot(100.0, 90.0)))
     await asyncio.sleep(0)
     waiting.cancel()
@@ -142,7 +155,7 @@ async def test_another_boot_begins_anew(tmp_path: Path) -> None:
 async def test_a_directory_that_cannot_be_written_is_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Judging goes on without keeping anything."""
+    """RuleRunner goes on without keeping anything."""
     made = replace(config(tmp_path), state=State(dir=str(tmp_path / "none")))
     judge = judging(made)
     for number in range(3):

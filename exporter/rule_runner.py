@@ -1,4 +1,4 @@
-"""Puts the judge together and keeps what must survive a restart, never waiting for a disk."""
+"""Run the rules in a thread and keep what must survive a restart, never waiting for a disk."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ Judged = tuple[Conclusions, "str | None"]
 """What was concluded, and what of it a restart should take over, where that has changed."""
 
 
-class Judging:
+class RuleRunner:
     """What the collector calls with each snapshot; `stopwatch` gives seconds of any origin.
 
     Ten thousand processes take a fifth of a second to judge: in a thread, so that scrapes do not
@@ -32,50 +32,50 @@ class Judging:
 
     def __init__(self, config: Config, call: CallBlocking, stopwatch: Callable[[], float]) -> None:
         self._call = call
-        self._concluding: asyncio.Future[Judged] | None = None
+        self._evaluating: asyncio.Future[Judged] | None = None
         self._writing: asyncio.Future[None] | None = None
-        self._news: str | None = None  # what is to be written
+        self._pending: str | None = None  # what is to be written
         folder = Path(config.state.dir) if config.state.dir else None
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
         kept = self._file.load(persistence.decode) if self._file else None
-        self._reasoner = RuleEngine(loaded_rules(config), stopwatch, boot_id, kept)
+        self._engine = RuleEngine(loaded_rules(config), stopwatch, boot_id, kept)
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
-        self._concluding = asyncio.ensure_future(self._call(lambda: self._judge(snapshot)))
-        self._concluding.add_done_callback(self._take)
+        self._evaluating = asyncio.ensure_future(self._call(lambda: self._judge(snapshot)))
+        self._evaluating.add_done_callback(self._take)
         # Shielded: what is being judged when we are stopped is still to be written.
-        conclusions, _ = await asyncio.shield(self._concluding)
+        conclusions, _ = await asyncio.shield(self._evaluating)
         return conclusions
 
     async def close(self) -> None:
         """Write what has not been written yet, within a moment: the log is not read again."""
-        if self._concluding is not None:
-            await asyncio.wait({self._concluding}, timeout=LAST_WRITE_SECS)
+        if self._evaluating is not None:
+            await asyncio.wait({self._evaluating}, timeout=LAST_WRITE_SECS)
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
 
     def _judge(self, snapshot: Snapshot) -> Judged:
-        return self._reasoner.conclude(snapshot), self._reasoner.pending_state()
+        return self._engine.conclude(snapshot), self._engine.pending_state()
 
     def _take(self, judged: "asyncio.Future[Judged]") -> None:
         """Write the news of a judgement, also when nobody waits for its conclusions any more."""
         if judged.cancelled() or judged.exception() is not None:
             return
         _, news = judged.result()
-        self._news = news or self._news
+        self._pending = news or self._pending
         self._keep()
 
     def _keep(self) -> None:
         """Begin to write what has changed; a write that is under way goes on to it by itself."""
         is_writing = self._writing is not None and not self._writing.done()
-        if self._file is not None and self._news is not None and not is_writing:
+        if self._file is not None and self._pending is not None and not is_writing:
             self._writing = asyncio.ensure_future(self._write(self._file))
 
     async def _write(self, file: StateFile) -> None:
-        while (news := self._news) is not None:
-            self._news = None
+        while (news := self._pending) is not None:
+            self._pending = None
             await self._call(partial(file.save, news))
 
 
