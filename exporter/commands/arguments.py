@@ -211,7 +211,7 @@ def _add_rules_command(commands: Commands) -> None:
         parts, "replay", "rules:replay", "say what would have been reported of a recording"
     )
     replay.add_argument(
-        "file", metavar="FILE", help="a recording: snapshots or scenes, one JSON object per line"
+        "file", metavar="FILE", help="a recording: one JSON object per line (docs/faults.md)"
     )
     replay.add_argument(
         "--rules",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.enrich import enriched
-from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
+from exporter.faults.events.enrich import enrich
+from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.model.event import Event
 from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.sources.kernel_log.record import Record
@@ -25,4 +25,4 @@ class KernelLines:
         self._pipeline.settle()
         new = [e for e in self._pipeline.counters.ring.events() if e.number > self._last]
         self._last = self._pipeline.counters.number
-        return [enriched(event, shipped_catalogue()) for event in new]
+        return [enrich(event, shipped_catalogue()) for event in new]

@@ -12,12 +12,8 @@ from exporter.commands.invocation import Invocation
 from exporter.commands.kernel_lines import KernelLines
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine, rule_book
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY
-from exporter.faults.evaluate import Evaluator
-from exporter.faults.replay.recording import START_WALL, BadRecording, Reader
-from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
+from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
 from exporter.faults.rules.loader import RuleBook
-from exporter.faults.values import Scene
 from exporter.model.verdict import Conclusions, Fault, Subject
 
 EXIT_MISTAKES = 2
@@ -58,14 +54,14 @@ def replay(invocation: Invocation) -> int:
         return EXIT_FAILED
     is_silent = not options.json
     try:
-        for line in (told_as_json if options.json else told)(text.split("\n"), book):
+        for line in (replay_as_json if options.json else changes)(text.split("\n"), book):
             print(line)
             is_silent = False
     except BadRecording as error:
         print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
         return EXIT_FAILED
     if is_silent:
-        print("nothing would have been said")
+        print("nothing would have been conclusions")
     return EXIT_OK
 
 
@@ -76,33 +72,21 @@ def _leave_faults_out_of_the_log() -> None:
     logging.getLogger("exporter.faults").addHandler(handler)
 
 
-def recorded_scenes(lines: Iterable[str]) -> Iterable[Scene]:
-    """Return the scenes of a recording; raises BadRecording."""
-    reader = Reader(VOCABULARY, TRAITS.hw_types, KernelLines().events)
-    return reader.scenes(lines)
-
-
 def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conclusions]]:
     """Yield what is concluded at each moment, in seconds from the beginning.
 
     Raises BadRecording.
     """
-    rows = list(lines)
-    if holds_snapshots(rows):
-        reasoner = RuleEngine(book, time.perf_counter, boot_id="")
-        for snapshot in SnapshotReader(KernelLines().events).snapshots(rows):
-            yield snapshot.taken_at - START_WALL, reasoner.conclude(snapshot)
-        return
-    judge = Evaluator(book, TRAITS, time.perf_counter)
-    for scene in recorded_scenes(rows):
-        yield scene.wall - START_WALL, judge.evaluate(scene)
+    engine = RuleEngine(book, time.perf_counter, boot_id="")
+    for snapshot in SnapshotReader(KernelLines().events).snapshots(lines):
+        yield snapshot.taken_at - START_WALL, engine.conclude(snapshot)
 
 
-def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
+def changes(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
     """One line for each change of each fault; raises BadRecording."""
     known: dict[tuple[str, str], str] = {}
-    for at, said in replayed(lines, book):
-        for fault in said.faults:
+    for at, conclusions in replayed(lines, book):
+        for fault in conclusions.faults:
             place = (fault.rule, fault.subject.hw_id)
             state = f"{fault.state.value} {_cause(fault)}"
             if known.get(place, "") != state:
@@ -110,7 +94,7 @@ def told(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
                 yield f"{at:8.0f}s  {_line(fault)}"
 
 
-def told_as_json(lines: Iterable[str], book: RuleBook) -> Iterator[str]:
+def replay_as_json(lines: Iterable[str], book: RuleBook) -> Iterator[str]:
     """Yield one JSON object for each change of what is concluded; raise BadRecording."""
     return changes_as_json(replayed(lines, book))
 
@@ -122,16 +106,18 @@ def changes_as_json(moments: Iterable[tuple[float, Conclusions]]) -> Iterator[st
     """
     before: list[dict[str, Any]] = []
     ended: set[tuple[str, str, float]] = set()
-    for at, said in moments:
-        over = {(f.rule, f.subject.hw_id, f.since) for f in said.faults if not f.is_active}
+    for at, conclusions in moments:
+        over = {(f.rule, f.subject.hw_id, f.since) for f in conclusions.faults if not f.is_active}
         faults = [
             _fault_object(fault)
-            for fault in said.faults
+            for fault in conclusions.faults
             if fault.is_active or (fault.rule, fault.subject.hw_id, fault.since) not in ended
         ]
         ended = over
         if faults != before:
-            yield json.dumps({"time": round(at, 3), "healthy": said.is_healthy, "faults": faults})
+            yield json.dumps(
+                {"time": round(at, 3), "healthy": conclusions.is_healthy, "faults": faults}
+            )
         before = [each for each in faults if each["state"] == "active"]
 
 

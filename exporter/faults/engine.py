@@ -7,10 +7,10 @@ from exporter.faults.alert_state import AlertKey
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY, scene_of
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.enrich import enriched
+from exporter.faults.events.enrich import enrich
 from exporter.faults.events.gpu_jobs import GpuJobs
 from exporter.faults.events.repairs import Repairs
-from exporter.faults.events.stream import Feed
+from exporter.faults.events.stream import EventStream
 from exporter.faults.persistence import Kept, to_text
 from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
 from exporter.model.snapshot import Snapshot
@@ -29,7 +29,7 @@ class RuleEngine:
         self, book: RuleBook, stopwatch: Callable[[], float], boot_id: str, kept: Kept | None = None
     ) -> None:
         self._evaluator = Evaluator(book, TRAITS, stopwatch)
-        self._feed = Feed(is_resumed=kept is not None)
+        self._stream = EventStream(is_resumed=kept is not None)
         self._jobs = GpuJobs()
         self._repairs = Repairs()
         self._boot_id = boot_id
@@ -43,10 +43,10 @@ class RuleEngine:
         """Everything that follows from this snapshot and those before."""
         catalogue = shipped_catalogue()
         self._jobs.see(snapshot)
-        told = self._feed.new_events(snapshot)
-        events = [self._jobs.named(enriched(event, catalogue)) for event in told]
+        received = self._stream.new_events(snapshot)
+        events = [self._jobs.named(enrich(event, catalogue)) for event in received]
         events += self._repairs.between(snapshot)
-        scene = scene_of(snapshot, events, self._feed.heard(snapshot))
+        scene = scene_of(snapshot, events, self._stream.event_sources(snapshot))
         return self._evaluator.evaluate(scene)
 
     def pending_state(self) -> str | None:

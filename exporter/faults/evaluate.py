@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
-from exporter.faults.entities.aliases import Naming
+from exporter.faults.entities.aliases import AliasIndex
 from exporter.faults.evidence import describe, first_moment, related_of
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.observation import Observer, View
@@ -57,7 +57,7 @@ class Evaluator:
         self._max_of_one_rule = max_of_one_rule
         types = reversed([*traits.hw_types.items()])
         kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
-        self.observer = Observer(tuple(book.rules), traits.related, Naming(kind_of))
+        self.observer = Observer(tuple(book.rules), traits.related, AliasIndex(kind_of))
         self.alerts: dict[AlertKey, Alert] = {}
         self.ended: dict[AlertKey, float] = {}
         self._report = ReportBuilder(self._rules, traits.hw_types, dict(book.skipped))
@@ -130,7 +130,7 @@ class Evaluator:
         """Find the entities for which the rule can say anything."""
         entities = view.by_kind.get(rule.entity, [])
         needed = rule.needed
-        if needed is None or rule.entity == "node" or not all(map(view.is_heard, needed)):
+        if needed is None or rule.entity == "node" or not all(map(view.has_source, needed)):
             return entities
         with_events = {
             address for wanted in needed for address in view.memory.addresses_with(wanted.what)
@@ -208,7 +208,7 @@ class Evaluator:
                 self._end(key, alert, Change.CLEARED)
             else:
                 rule = self._rules[key.rule]
-                names = self.observer.naming.addresses_of(key.key)
+                names = self.observer.aliases.addresses_of(key.key)
                 gone = Entity(key.key, key.key[1], addresses=names, is_fresh=False)
                 ctx = EvalContext(view.now, self.observer.history, view, gone, {})
                 holds = None if rule.id in self._broken else _gated(rule, ctx, is_known=True)
@@ -217,7 +217,7 @@ class Evaluator:
     def _is_gone(self, key: AlertKey, view: View) -> bool:
         """Whether the entity has ended, as far as its source was read, or has another name now."""
         kind = key.key[0]
-        if self.observer.naming.key_of(key.key) not in (None, key.key):
+        if self.observer.aliases.key_of(key.key) not in (None, key.key):
             return True
         is_read = kind in self._traits.ending and kind in view.scene.read_kinds
         return is_read and key.key not in view.entities

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from exporter.faults.entities.aliases import NODE_KIND, Naming
+from exporter.faults.entities.aliases import NODE_KIND, AliasIndex
 from exporter.faults.entities.external import probe_edges
 from exporter.faults.entities.graph import LIVING, Graph
-from exporter.faults.entities.name_edges import links_by_name
-from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, owners, waits
-from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, heard_from
+from exporter.faults.entities.name_edges import name_edges
+from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, lock_owners, wait_edges
+from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, event_sources_of
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
-from exporter.faults.events.store import EventMemory
+from exporter.faults.events.store import EventStore
 from exporter.faults.expr.syntax import Name
 from exporter.faults.rules.rule import Rule
 from exporter.faults.timeseries import History
@@ -58,7 +58,7 @@ class View:
     by_kind: Mapping[str, list[Entity]]
     graph: Graph  # as it is now
     past_graph: Graph  # with what processes that ended had used
-    memory: EventMemory
+    memory: EventStore
     cache: MatchCache
 
     def matching_events(self, entity: Entity, wanted: Events, after: float) -> list[Event] | None:
@@ -76,7 +76,7 @@ class View:
                 events = self.memory.matching(addresses, wanted, self.now)
                 until = events[0].boottime + wanted.within_secs if events else math.inf
                 self.cache[addresses, wanted] = (events, until)
-        return events if events or self.is_heard(wanted) else None
+        return events if events or self.has_source(wanted) else None
 
     def ended_at(self, entity: Entity, kinds: Sequence[str]) -> float:
         """When an event of these kinds last was about the entity or about the whole node.
@@ -94,10 +94,10 @@ class View:
             if key in self.entities and key != entity.key:
                 yield from self.entities[key].addresses
 
-    def is_heard(self, wanted: Events) -> bool:
+    def has_source(self, wanted: Events) -> bool:
         """Whether a source that would report such events works."""
-        sources = heard_from(wanted.what)
-        return not sources or not self.scene.heard.isdisjoint(sources)
+        sources = event_sources_of(wanted.what)
+        return not sources or not self.scene.event_sources.isdisjoint(sources)
 
 
 @dataclass(slots=True)
@@ -106,9 +106,9 @@ class Observer:
 
     rules: Iterable[Rule]
     related: Mapping[str, Mapping[str, str]]
-    naming: Naming
+    aliases: AliasIndex
     history: History = field(default_factory=History)
-    events: EventMemory = field(default_factory=EventMemory)
+    events: EventStore = field(default_factory=EventStore)
     now: float = 0.0
     _cache: MatchCache = field(default_factory=dict)
     _last_edges: tuple[Edge, ...] = ()
@@ -126,9 +126,9 @@ class Observer:
     def observe(self, scene: Scene) -> View:
         """Everything rules look at now."""
         entities = {entity.key: entity for entity in scene.entities}
-        self.naming.learn(scene.entities)
+        self.aliases.add_all(scene.entities)
         for address, key in scene.names:
-            self.naming.call(address, key)
+            self.aliases.add(address, key)
         events = [_not_after(event, scene.now + AHEAD_SECS) for event in scene.events]
         if events or len(self._cache) > MAX_CACHED:
             self._cache.clear()
@@ -143,9 +143,9 @@ class Observer:
         for entity in entities.values():
             by_kind.setdefault(entity.kind, []).append(entity)
         self._look_at_fields(entities, by_kind)
-        waiting = waits(by_kind, self.history, self.events, self.now)
-        links = (*self._links_by_events(by_kind), *links_by_name(entities, by_kind))
-        probed = probe_edges(self.events, self.naming, self.now)
+        waiting = wait_edges(by_kind, self.history, self.events, self.now)
+        links = (*self._links_by_events(by_kind), *name_edges(entities, by_kind))
+        probed = probe_edges(self.events, self.aliases, self.now)
         scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links, *probed)))
         graph = Graph(entities, scene.edges)
         gone = self._edges_of_gone(scene)
@@ -159,24 +159,24 @@ class Observer:
         return self.related.get(kind, {}).get(name.related, kind) if name.related else kind
 
     def _take(self, event: Event, scene: Scene) -> None:
-        twice = self._told_by_another(event) if event.kind == "xid" else []
+        twice = self._duplicates_of(event) if event.kind == "xid" else []
         if twice:
             bare = next((other for other in twice if not other.raw), None)
             if bare is not None and event.raw:  # the log names process and place as well
                 self.events.exchange(bare, replace(event, source=bare.source))
             return
         code = event.fields.get("code", "")
-        if event.source == NVML and code in LINK_CODES and KERNEL_LOG in scene.heard:
+        if event.source == NVML and code in LINK_CODES and KERNEL_LOG in scene.event_sources:
             return  # the log names the link as well
         self.events.take(event)
 
-    def _told_by_another(self, event: Event) -> list[Event]:
+    def _duplicates_of(self, event: Event) -> list[Event]:
         """Return the same Xid from another source just before: log and NVML both report it."""
-        others = self.naming.addresses_of((event.entity_type, event.entity_id))
+        others = self.aliases.addresses_of((event.entity_type, event.entity_id))
         wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS, 0)
         nearby = self.events.matching(others, wanted, event.boottime)
-        told = [other for other in nearby if other.source != event.source]
-        return told if 2 * len(told) > len(nearby) else []
+        duplicates = [other for other in nearby if other.source != event.source]
+        return duplicates if 2 * len(duplicates) > len(nearby) else []
 
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
         """Yield what is not in the scene, but had events or is named in one.
@@ -184,24 +184,24 @@ class Observer:
         A lost GPU, a process.
         """
         for address in self.events.addresses():
-            key = self.naming.key_of(address)
+            key = self.aliases.key_of(address)
             if key is not None and key not in entities:
-                addresses = self.naming.addresses_of(address)
+                addresses = self.aliases.addresses_of(address)
                 yield Entity(key, self._title(key, entities), addresses=addresses)
-        for owner in owners(self.events, self.now).values():
+        for owner in lock_owners(self.events, self.now).values():
             if owner.key not in entities:
-                yield replace(owner, addresses=self.naming.addresses_of(owner.key))
+                yield replace(owner, addresses=self.aliases.addresses_of(owner.key))
 
     def _title(self, key: Key, entities: Mapping[Key, Entity]) -> str:
         """Return a name for people: that of the GPU and the number of the link, else the id."""
         pci, slash, link = key[1].partition("/")
-        gpu = entities.get(self.naming.known_key(("gpu", pci)) or key)
+        gpu = entities.get(self.aliases.known_key(("gpu", pci)) or key)
         return f"{gpu.name} link {link}" if gpu is not None and slash else key[1]
 
     def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
         """Join a link to the GPU whose address is in its name, a lost disk to its array."""
         for link in by_kind.get("nvlink", ()):
-            gpu = self.naming.known_key(("gpu", link.key[1].partition("/")[0]))
+            gpu = self.aliases.known_key(("gpu", link.key[1].partition("/")[0]))
             if gpu is not None:
                 yield Edge("part_of", link.key, gpu)
         for array in by_kind.get("md_array", ()):

@@ -50,7 +50,7 @@ class ReportBuilder:
         self._skipped = Counter(skipped)
         self._transitions: Counter[tuple[str, str]] = Counter()
         self._events: Counter[str] = Counter()
-        self._said: dict[tuple[str, Key], Fault] = {}
+        self._reported: dict[tuple[str, Key], Fault] = {}
         self._recent: dict[tuple[str, Key], tuple[Fault, float]] = {}
         self._ended: dict[tuple[str, Key], Change] = {}
         self._subjects: dict[Key, Subject] = {}
@@ -126,7 +126,7 @@ class ReportBuilder:
             if known is None or known.hw_name != entity.name:
                 known = Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
             fresh[key] = known
-        for _, key in (*self._said, *self._recent):
+        for _, key in (*self._reported, *self._recent):
             if key not in fresh and key in self._subjects:
                 fresh[key] = self._subjects[key]
         self._subjects = fresh
@@ -246,16 +246,16 @@ class ReportBuilder:
     def _tell_changes(self, faults: Mapping[tuple[str, Key], Fault], view: View) -> None:
         for place, fault in faults.items():
             self._recent.pop(place, None)
-            if place not in self._said:
+            if place not in self._reported:
                 self._transition(fault, "active")
-        for place, fault in self._said.items():
+        for place, fault in self._reported.items():
             if place not in faults:
                 change = self._ended.get(place, Change.CLEARED)
                 state = FaultState.UNJUDGED if change is Change.UNJUDGED else FaultState.CLEARED
                 over = replace(fault, state=state, ended=view.scene.wall, causes=fault.causes)
                 self._recent[place] = (over, view.now)
                 self._transition(over, state.value)
-        self._said = dict(faults)
+        self._reported = dict(faults)
         self._ended.clear()
         self._recent = {
             place: (fault, ended)

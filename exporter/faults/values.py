@@ -89,7 +89,7 @@ class Scene:
     """Everything rules look at in one judgement.
 
     `now` counts seconds since boot, `wall` since the epoch; `events` are those not seen before;
-    `heard` names the sources of events that work.
+    `event_sources` names the sources of events that work.
     """
 
     node: str
@@ -98,7 +98,7 @@ class Scene:
     entities: tuple[Entity, ...] = ()
     edges: tuple[Edge, ...] = ()
     events: tuple[Event, ...] = ()
-    heard: frozenset[str] = frozenset()
+    event_sources: frozenset[str] = frozenset()
     read_kinds: frozenset[str] = (
         frozenset()
     )  # kinds whose sources were read: what is not there is gone

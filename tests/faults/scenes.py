@@ -98,7 +98,7 @@ def scene(
     *entities: Entity,
     events: Sequence[Event] = (),
     edges: Sequence[Edge] = (),
-    heard: frozenset[str] = frozenset({"kernel_log"}),
+    event_sources: frozenset[str] = frozenset({"kernel_log"}),
     read_kinds: frozenset[str] = frozenset({"gpu", "process"}),
 ) -> Scene:
     """What is seen at this boot time."""
@@ -109,7 +109,7 @@ def scene(
         entities=(thing("node", "n"), *entities),
         edges=tuple(edges),
         events=tuple(events),
-        heard=heard,
+        event_sources=event_sources,
         read_kinds=read_kinds,
     )
 

@@ -13,7 +13,7 @@ from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.gpu_jobs import GpuJobs
-from exporter.faults.replay.recording import START_BOOTTIME, START_WALL
+from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Entity, Scene
@@ -47,7 +47,7 @@ class Run:
         self.kernel = KernelLines()
         self.now = START_BOOTTIME
         self.counters: dict[str, float] = {}
-        self.heard = frozenset({"kernel_log", "nvml"})
+        self.event_sources = frozenset({"kernel_log", "nvml"})
 
     def step(
         self,
@@ -87,7 +87,7 @@ class Run:
             wall=START_WALL + self.now - START_BOOTTIME,
             entities=tuple(entities),
             events=tuple(events),
-            heard=self.heard,
+            event_sources=self.event_sources,
             read_kinds=frozenset(VOCABULARY.names),
         )
 
@@ -149,7 +149,7 @@ def test_it_does_not_hold(run: Run) -> None:
 def test_it_cannot_be_judged_without_evidence(run: Run) -> None:
     """Where nothing is said and nobody listens it neither holds nor passes for well."""
     unheard = Run(run.rule, Case(id=run.case.id))
-    unheard.heard = frozenset()
+    unheard.event_sources = frozenset()
     for _ in range(int(run.rule.for_secs / STEP) + 2):
         said = unheard.said({})
         assert not said.active

@@ -37,7 +37,7 @@ def test_a_repair_of_the_whole_node_ends_it_too(tmp_path: Path) -> None:
 
 
 def test_what_comes_after_a_repair_begins_anew(tmp_path: Path) -> None:
-    """A line after the repair is a fault of its own; one before it is not heard again."""
+    """A line after the repair is a fault of its own; one before it does not count again."""
     judging = judge(tmp_path, DEAD)
     judging.evaluate(scene(0, gpu(), events=[xid(119, 0), event("gpu_lost", 30)]))
     assert active(judging.evaluate(scene(45, gpu()))) == []

@@ -9,7 +9,7 @@ MAX_NAMES = 20_000
 NODE_KIND = "node"
 
 
-class Naming:
+class AliasIndex:
     """Remembers names also of what has gone; `kind_of` is the kind of entity by event type."""
 
     def __init__(self, kind_of: Mapping[str, str]) -> None:
@@ -17,14 +17,14 @@ class Naming:
         self._keys: dict[Address, Key] = {}
         self._addresses: dict[Key, dict[Address, None]] = {}
 
-    def learn(self, entities: Iterable[Entity]) -> None:
+    def add_all(self, entities: Iterable[Entity]) -> None:
         """Take in the names of these entities; the first to have a name keeps it."""
         for entity in entities:
             for address in entity.addresses:
                 if address != entity.key:
-                    self.call(address, entity.key)
+                    self.add(address, entity.key)
 
-    def call(self, address: Address, key: Key) -> None:
+    def add(self, address: Address, key: Key) -> None:
         """Remember that events about the address are about this entity."""
         known = self._addresses.setdefault(key, {})
         if address in known:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from exporter.faults.entities.aliases import Naming
+from exporter.faults.entities.aliases import AliasIndex
 from exporter.faults.entities.kind import Kind
 from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import Events
-from exporter.faults.events.store import EventMemory
+from exporter.faults.events.store import EventStore
 from exporter.faults.values import Entity, Fields, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes, ProbeMetric
@@ -31,11 +31,11 @@ class _WithProbe:
     """The fields of a component, and those that probes say of it."""
 
     own: Fields
-    said: Mapping[str, Value]
+    reported: Mapping[str, Value]
 
     def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not said."""
-        return self.said[name] if name in self.said else self.own.get(name)
+        """Return the value of the field, or None when it was not reported."""
+        return self.reported[name] if name in self.reported else self.own.get(name)
 
 
 def component_names(entities: Iterable[Entity]) -> Names:
@@ -59,16 +59,16 @@ def with_probes(
     if not any(probe.values or probe.metrics for probe in current):
         return entities
     names = component_names(entities)
-    said: dict[str, dict[str, Value]] = {}
+    reported: dict[str, dict[str, Value]] = {}
     for probe in current:
         for value in probe.values:
-            said.setdefault(value.entity, {})[f"probe_value[{value.event_type}]"] = value.value
+            reported.setdefault(value.entity, {})[f"probe_value[{value.event_type}]"] = value.value
         for metric in probe.metrics:
             owner = _owner(metric, names) or probe.name
-            said.setdefault(owner, {})[f"probe_metric[{metric.name}]"] = metric.value
+            reported.setdefault(owner, {})[f"probe_metric[{metric.name}]"] = metric.value
     changed: dict[int, Entity] = {}
     new = []
-    for name, fields in said.items():
+    for name, fields in reported.items():
         entity = names.get(name.casefold())
         if entity is None:
             new.append(Entity(("external", name), name, fields, (("external", name),)))
@@ -92,23 +92,23 @@ def about_component(event: Event, names: Names) -> Event:
     about = ("external", event.entity_id)
     if entity is not None:
         about = entity.addresses[0] if entity.addresses else entity.key
-    said = {"probe": event.source.partition(":")[2], "text": event.raw}
-    fields = MappingProxyType({**event.fields, **said})
+    reported = {"probe": event.source.partition(":")[2], "text": event.raw}
+    fields = MappingProxyType({**event.fields, **reported})
     return replace(event, kind=PROBE, entity_type=about[0], entity_id=about[1], fields=fields)
 
 
-def probe_edges(events: EventMemory, naming: Naming, now: float) -> Iterator[Edge]:
+def probe_edges(events: EventStore, aliases: AliasIndex, now: float) -> Iterator[Edge]:
     """Link the process and the job that an event of a probe names with its component."""
     for event in events.matching(None, Events(PROBE, (), LINKED_SECS, 0), now):
-        component = naming.key_of((event.entity_type, event.entity_id))
-        job, told = event.fields.get("job", ""), f"the probe {event.fields['probe']} says so"
+        component = aliases.key_of((event.entity_type, event.entity_id))
+        job, received = event.fields.get("job", ""), f"the probe {event.fields['probe']} says so"
         user = ("workload", job)
         if event.pid is not None:
             user = ("process", str(event.pid))
             if job:
-                yield Edge("runs_in", user, ("workload", job), told)
+                yield Edge("runs_in", user, ("workload", job), received)
         if component is not None and component != user and user[1]:
-            yield Edge("consumes", user, component, told)
+            yield Edge("consumes", user, component, received)
 
 
 def _nothing(_: Snapshot) -> Iterable[Entity]:

@@ -32,8 +32,8 @@ class GpuFields:
     def get(self, name: str, /) -> Value:
         """Return the value of the field, or None when it was not said lately."""
         if name not in self._kept:
-            is_said = self._is_fresh or name in IDENTITY
-            self._kept[name] = self._values.get(name) if is_said else None
+            is_reported = self._is_fresh or name in IDENTITY
+            self._kept[name] = self._values.get(name) if is_reported else None
         return self._kept[name]
 
 

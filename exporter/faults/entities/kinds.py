@@ -56,22 +56,22 @@ TRAITS = KindTraits(
 )
 
 
-def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str]) -> Scene:
+def scene_of(snapshot: Snapshot, events: Iterable[Event], event_sources: frozenset[str]) -> Scene:
     """Collect what rules look at: the entities of a snapshot, and the events new in it."""
     built = tuple(chain.from_iterable(kind.build(snapshot) for kind in KINDS))
     entities = with_probes(built, snapshot.reading(ExternalProbes), snapshot.taken_boottime)
-    told = tuple(events)
-    if any(event.entity_type == PROBE for event in told):
+    received = tuple(events)
+    if any(event.entity_type == PROBE for event in received):
         names = component_names(entities)
-        told = tuple(about_component(event, names) for event in told)
+        received = tuple(about_component(event, names) for event in received)
     return Scene(
         node=snapshot.node,
         now=snapshot.taken_boottime,
         wall=snapshot.taken_at,
         entities=entities,
         edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in KINDS)),
-        events=told,
-        heard=heard,
+        events=received,
+        event_sources=event_sources,
         names=tuple(_names_in_log(snapshot)),
         read_kinds=frozenset(
             kind.name for kind in KINDS if snapshot.reading(kind.reading) is not None
@@ -80,7 +80,7 @@ def scene_of(snapshot: Snapshot, events: Iterable[Event], heard: frozenset[str])
 
 
 def _names_in_log(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
-    """Which GPU sits at which address, as the driver said: also those that NVML has never seen."""
+    """Yield which GPU sits at which address, as the driver says: also those NVML never saw."""
     log = snapshot.reading(KernelLog)
     for pci, uuid in log.gpu_uuids if log else ():
         yield ("gpu", pci), ("gpu", uuid)

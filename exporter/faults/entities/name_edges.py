@@ -11,7 +11,7 @@ ON_THE_BUS = ("gpu", "nic", "ib_port", "disk")
 _NAMESPACE = re.compile(r"(nvme\d+)n\d+")
 
 
-def links_by_name(
+def name_edges(
     entities: Mapping[Key, Entity], by_kind: Mapping[str, Iterable[Entity]]
 ) -> Iterator[Edge]:
     """Join a component to the PCI device whose address it has, a filesystem to its disk.

@@ -30,8 +30,8 @@ def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
         found.setdefault(controller.device, {})["nvme_state"] = controller.state
     healths = snapshot.reading(NvmeHealths)
     for health in healths.controllers if healths else ():
-        said = {name: get(health) for name, get in _HEALTH.items()}
-        found.setdefault(health.device, {}).update(said)
+        reported = {name: get(health) for name, get in _HEALTH.items()}
+        found.setdefault(health.device, {}).update(reported)
     sensors = snapshot.reading(Sensors)
     for sensor in sensors.sensors if sensors else ():
         is_hottest = sensor.kind == "temperature" and sensor.sensor in COMPOSITE

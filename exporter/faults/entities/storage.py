@@ -35,13 +35,13 @@ class _DiskFields:
 
 def _disks(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Disks)
-    said = nvme_fields(snapshot)
+    reported = nvme_fields(snapshot)
     for disk in reading.disks if reading else ():
         addresses: list[Address] = [("physical_disk", disk.device)]
         controller = _NVME.fullmatch(disk.device)
         if controller:
             addresses.append(("physical_disk", controller[1]))
-        fields = _DiskFields(disk, said.get(controller[1], {}) if controller else {})
+        fields = _DiskFields(disk, reported.get(controller[1], {}) if controller else {})
         yield Entity(("disk", disk.device), disk.device, fields, tuple(addresses))
 
 

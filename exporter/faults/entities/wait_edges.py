@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from exporter.faults.events.query import Events
-from exporter.faults.events.store import EventMemory
+from exporter.faults.events.store import EventStore
 from exporter.faults.timeseries import History
 from exporter.faults.values import Entity
 from exporter.model.verdict import Edge, Key
@@ -11,7 +11,7 @@ from exporter.model.verdict import Edge, Key
 WINDOW_SECS = 60.0
 HUNG_WITHIN_SECS = 600.0
 TROUBLE_WITHIN_SECS = 1800.0
-OWNER_SAID = "the kernel names it as the owner of the lock"
+OWNER_EVIDENCE = "the kernel names it as the owner of the lock"
 SLOW_SECS = 0.1
 """Mean time of one request from which a disk is slow."""
 
@@ -31,7 +31,7 @@ HUNG = Events("hung_task", (), HUNG_WITHIN_SECS, 0)
 HELD = Events("hung_task_owner", (), HUNG_WITHIN_SECS, 0)
 
 
-def owners(events: EventMemory, now: float) -> dict[Key, Entity]:
+def lock_owners(events: EventStore, now: float) -> dict[Key, Entity]:
     """By process that hangs, who holds the lock it wants, as the kernel said last.
 
     Who waits for itself, as a pid that was given anew may seem to, waits for nobody.
@@ -45,19 +45,19 @@ def owners(events: EventMemory, now: float) -> dict[Key, Entity]:
     return found
 
 
-def waits(
-    by_kind: Mapping[str, list[Entity]], history: History, events: EventMemory, now: float
+def wait_edges(
+    by_kind: Mapping[str, list[Entity]], history: History, events: EventStore, now: float
 ) -> Iterator[Edge]:
     """Yield an edge from each process in D state to each thing that is slow or stalled.
 
     A process sleeps so when two looks found it, or when the kernel says that it hangs. One that
     wants a lock waits for its owner only: why that one sleeps is its own story.
     """
-    held = owners(events, now)
+    held = lock_owners(events, now)
     sleepers = []
     for process, asleep in _sleepers(by_kind, events, now):
         if process in held:
-            yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_SAID}")
+            yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_EVIDENCE}")
         else:
             sleepers.append((process, asleep))
     if not sleepers:
@@ -65,7 +65,7 @@ def waits(
     slow = [
         *_slow_disks(by_kind, history, now),
         *_silent_filesystems(by_kind),
-        *_told_of(by_kind, events, now),
+        *_in_trouble(by_kind, events, now),
     ]
     for process, asleep in sleepers:
         for target, evidence in dict(reversed(slow)).items():
@@ -73,7 +73,7 @@ def waits(
 
 
 def _sleepers(
-    by_kind: Mapping[str, list[Entity]], events: EventMemory, now: float
+    by_kind: Mapping[str, list[Entity]], events: EventStore, now: float
 ) -> Iterator[tuple[Key, str]]:
     for process in by_kind.get("process", ()):
         secs = process.fields.get("waiting_secs")
@@ -83,8 +83,8 @@ def _sleepers(
             yield process.key, "the kernel says that it hangs"
 
 
-def _told_of(
-    by_kind: Mapping[str, list[Entity]], events: EventMemory, now: float
+def _in_trouble(
+    by_kind: Mapping[str, list[Entity]], events: EventStore, now: float
 ) -> Iterator[tuple[Key, str]]:
     for kind, wanted in TROUBLE.items():
         for entity in by_kind.get(kind, ()):

@@ -23,7 +23,7 @@ _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
 FATAL_CLASSES = ("fatal_port", "fatal_fabric")
 
 
-def enriched(event: Event, catalogue: Catalogue) -> Event:
+def enrich(event: Event, catalogue: Catalogue) -> Event:
     """Return the event with what its code means: `meaning`, `severity_class`, `advice`, `fatal`.
 
     Codes are decoded where they have parts, and what a partition says is about its disk.

@@ -25,7 +25,7 @@ _SOURCES = {
 }
 
 
-def heard_from(what: str) -> frozenset[str]:
+def event_sources_of(what: str) -> frozenset[str]:
     """Return the sources of which one must work for such events to be missed by nobody.
 
     Nothing for what only external probes tell: they may speak or not.

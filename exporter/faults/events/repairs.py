@@ -112,7 +112,7 @@ def _turned_good(known: dict[str, bool], now: Mapping[str, bool]) -> list[str]:
 
 
 def _remember(known: dict[str, T], name: str, value: T) -> None:
-    """Keep the value of a name; the one that was first heard of goes where there is no room."""
+    """Keep the value of a name; the one that was first seen goes where there is no room."""
     if name not in known and len(known) >= MAX_REMEMBERED:
         del known[next(iter(known))]
     known[name] = value

@@ -26,7 +26,7 @@ PROCESS = "process"
 _Slot = tuple[Address, str, str]
 
 
-class EventMemory:
+class EventStore:
     """Events by address, kind and code, so that many of one code cannot push out another."""
 
     def __init__(self) -> None:
@@ -94,13 +94,13 @@ class EventMemory:
 
     def last_of(self, addresses: Iterable[Address], kinds: Iterable[str]) -> float:
         """When the last event of these kinds and addresses was; minus infinity when none was."""
-        told = [by_address for what in kinds if (by_address := self._by_kind.get(what))]
-        if not told:
+        indexed = [by_address for what in kinds if (by_address := self._by_kind.get(what))]
+        if not indexed:
             return -math.inf  # as nearly always
         moments = (
             self._slots[address, kind, code][-1].boottime
             for address in addresses
-            for by_address in told
+            for by_address in indexed
             for kind, _, code in (label.partition("\n") for label in by_address.get(address, ()))
         )
         return max(moments, default=-math.inf)

@@ -12,7 +12,7 @@ from exporter.model.snapshot import Snapshot
 
 
 @dataclass(slots=True)
-class Feed:
+class EventStream:
     """Remembers what was taken before.
 
     After a restart that took over its memory (`is_resumed`), events that the process before had
@@ -32,13 +32,13 @@ class Feed:
             *self._of_probes(snapshot.reading(ExternalProbes)),
         )
 
-    def heard(self, snapshot: Snapshot) -> frozenset[str]:
+    def event_sources(self, snapshot: Snapshot) -> frozenset[str]:
         """Return the sources of events that work now."""
         gpus = snapshot.reading(Gpus)
-        heard = {KERNEL_LOG} if snapshot.reading(KernelLog) is not None else set()
+        event_sources = {KERNEL_LOG} if snapshot.reading(KernelLog) is not None else set()
         if gpus is not None and gpus.backend.backend == NVML:
-            heard.add(NVML)
-        return frozenset(heard)
+            event_sources.add(NVML)
+        return frozenset(event_sources)
 
     def _of_log(self, log: KernelLog | None) -> Iterable[Event]:
         if log is None:

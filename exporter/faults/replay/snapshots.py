@@ -6,19 +6,19 @@ types and fields, and changes what the lines before said: an object is merged in
 was there, anything else replaces it, null takes it away. Kernel lines stand beside them
 (`"kernel": "NVRM: Xid …"`, or a list; lines of one message in one text), and so do events of NVML
 (`"xid": {"gpu": "GPU-…", "code": 79}`, or a list). `reports` are those of sources, merged alike.
-The kernel log is heard while there is a reading `KernelLog`, NVML while `Gpus` says backend nvml.
+The kernel log is a source of events while there is a reading `KernelLog`, NVML while `Gpus` says
+backend nvml.
 """
 
 import dataclasses
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from exporter.decode import Rules, decode_strict
-from exporter.faults.replay.recording import START_BOOTTIME, START_WALL, BadRecording, EventsOfLine
 from exporter.faults.values import did_you_mean
 from exporter.model import (
     clock,
@@ -54,6 +54,8 @@ TYPES: Mapping[str, type] = MappingProxyType(
         )
     }
 )
+START_BOOTTIME = 10_000.0
+START_WALL = 1_700_000_000.0
 KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
 KEPT_EVENTS = 2_000
 MOMENTS = ("expires", "dynamic_expires")
@@ -62,14 +64,12 @@ NODE = "node"
 Tree = dict[str, Any]
 
 
-def holds_snapshots(lines: Iterable[str]) -> bool:
-    """Whether this is a recording of snapshots, and not of scenes: by its first line."""
-    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
-    try:
-        row = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(row, dict) and "readings" in row
+EventsOfLine = Callable[[str, float], Iterable[Event]]
+"""Gives the events in one line of the kernel log, printed at this boot time in seconds."""
+
+
+class BadRecording(Exception):
+    """A line that makes no sense; the message names the line and what is wrong."""
 
 
 @dataclass(slots=True)

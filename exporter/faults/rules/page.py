@@ -5,7 +5,7 @@ from pathlib import Path
 
 from exporter.durations import show_duration
 from exporter.faults.entities.external import PROBE_FIELDS
-from exporter.faults.events.event_kinds import heard_from
+from exporter.faults.events.event_kinds import event_sources_of
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Vocabulary
 
@@ -49,7 +49,7 @@ def _ends(rules: Iterable[Rule]) -> Iterator[str]:
     for rule in sorted(rules, key=lambda each: each.id):
         if rule.is_from_events:
             kinds = dict.fromkeys(wanted.what for wanted in rule.when.looks_at_events())
-            sources = sorted({source for kind in kinds for source in heard_from(kind)})
+            sources = sorted({source for kind in kinds for source in event_sources_of(kind)})
             cells = (rule.id, _words(kinds), " or ".join(sources) or "a probe", _end_of(rule))
             yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
     yield ""

@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.faults.events.query import Events
-from exporter.faults.events.store import EventMemory, number_of
+from exporter.faults.events.store import EventStore, number_of
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import Compare, ExpressionError
 from tests.faults.scenes import event
@@ -23,7 +23,7 @@ TOLD = (
 
 def counted(source: str) -> int:
     """What an expression that counts events finds among those above."""
-    memory = EventMemory()
+    memory = EventStore()
     for second, fields in enumerate(TOLD):
         memory.take(event("xid", float(second), ABOUT, **fields))
     tree = parse_expression(f"{source} > 0")

@@ -1,6 +1,6 @@
 """Events of a snapshot: each is taken once, whoever tells of it and whatever restarts."""
 
-from exporter.faults.events.stream import Feed
+from exporter.faults.events.stream import EventStream
 from exporter.model.event import Event
 from exporter.model.gpu import GpuBackend, Gpus
 from exporter.model.kernel_log import KernelLog
@@ -39,14 +39,14 @@ def log(*numbers: int, first_new: int = 1) -> KernelLog:
     return KernelLog("kmsg", "ok", 0, 0, 0, events=numbered(*numbers), first_new_number=first_new)
 
 
-def taken(feed: Feed, *readings: object) -> list[int]:
+def taken(feed: EventStream, *readings: object) -> list[int]:
     """The numbers of the events that are new."""
     return [event.number for event in feed.new_events(snapshot(*readings))]
 
 
 def test_an_event_of_the_log_is_taken_once() -> None:
     """The log shows its latest events again and again."""
-    feed = Feed()
+    feed = EventStream()
     assert taken(feed, log(1, 2)) == [1, 2]
     assert taken(feed, log(1, 2, 3)) == [3]
     assert taken(feed) == []
@@ -55,13 +55,13 @@ def test_an_event_of_the_log_is_taken_once() -> None:
 
 def test_the_log_before_the_start_is_taken_where_nothing_was_kept() -> None:
     """What happened before the exporter started is real; what a kept memory has is not new."""
-    assert taken(Feed(), log(1, 2, 3, first_new=3)) == [1, 2, 3]
-    assert taken(Feed(is_resumed=True), log(1, 2, 3, first_new=3)) == [3]
+    assert taken(EventStream(), log(1, 2, 3, first_new=3)) == [1, 2, 3]
+    assert taken(EventStream(is_resumed=True), log(1, 2, 3, first_new=3)) == [3]
 
 
 def test_events_of_the_library_and_of_probes_are_taken_once() -> None:
     """Each source has its own numbers."""
-    feed = Feed()
+    feed = EventStream()
     gpus = Gpus(GpuBackend("nvml", "ok"), events=numbered(1, 2))
     assert taken(feed, gpus, log(1)) == [1, 1, 2]
     assert taken(feed, gpus, log(1)) == []
@@ -73,7 +73,10 @@ def test_events_of_the_library_and_of_probes_are_taken_once() -> None:
 
 def test_who_is_heard() -> None:
     """A log that is read, and a library that answers."""
-    feed = Feed()
-    assert feed.heard(snapshot()) == frozenset()
-    assert feed.heard(snapshot(log(), Gpus(GpuBackend("nvml", "ok")))) == {"kernel_log", "nvml"}
-    assert feed.heard(snapshot(Gpus(GpuBackend("nvidia-smi", "stuck")))) == frozenset()
+    feed = EventStream()
+    assert feed.event_sources(snapshot()) == frozenset()
+    assert feed.event_sources(snapshot(log(), Gpus(GpuBackend("nvml", "ok")))) == {
+        "kernel_log",
+        "nvml",
+    }
+    assert feed.event_sources(snapshot(Gpus(GpuBackend("nvidia-smi", "stuck")))) == frozenset()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from exporter.faults.entities.aliases import Naming
+from exporter.faults.entities.aliases import AliasIndex
 from exporter.faults.expr.compile import EvalContext, compile_expr
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import MAX_LENGTH, ExpressionError
@@ -15,15 +15,17 @@ from exporter.faults.timeseries import History
 from exporter.faults.values import Value
 from tests.faults.scenes import VOCABULARY, gpu, scene, thing, xid
 
-HEARD = frozenset({"kernel_log"})
+EVENT_SOURCES = frozenset({"kernel_log"})
 
 
-def say(source: str, fields: Mapping[str, Value], heard: frozenset[str] = HEARD) -> Value:
+def say(
+    source: str, fields: Mapping[str, Value], event_sources: frozenset[str] = EVENT_SOURCES
+) -> Value:
     """What the expression says of a GPU with these fields."""
-    observer = Observer((), VOCABULARY.related, Naming({}))
-    events = [xid(79, 90.0), xid(13, 95.0), xid(13, 99.0)] if heard else []
+    observer = Observer((), VOCABULARY.related, AliasIndex({}))
+    events = [xid(79, 90.0), xid(13, 95.0), xid(13, 99.0)] if event_sources else []
     card = gpu(**fields)
-    view = observer.observe(scene(100.0, card, events=events, heard=heard))
+    view = observer.observe(scene(100.0, card, events=events, event_sources=event_sources))
     tree = parse_expression(source)
     type_of(tree, "gpu", VOCABULARY)
     related = {"node": thing("node", "n", pressure=7.0)}
@@ -82,7 +84,7 @@ def test_what_was_not_said_is_unknown_and_stays_so(source: str, expected: Value)
 
 def test_events_that_nobody_would_have_told_of_are_unknown() -> None:
     """Without a source of events their number is not zero but unknown."""
-    assert say("events(xid, within=1h) > 0", {}, heard=frozenset()) is None
+    assert say("events(xid, within=1h) > 0", {}, event_sources=frozenset()) is None
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_a_window_looks_back() -> None:
     for step in range(41):
         for secs in (1.0, 60.0, 300.0):
             history.take(card.key, "errors", secs, step * 15.0, 10.0 * step)
-    observer = Observer((), VOCABULARY.related, Naming({}))
+    observer = Observer((), VOCABULARY.related, AliasIndex({}))
     view = observer.observe(scene(600.0, card))
     ctx = EvalContext(600.0, history, view, card, {})
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from exporter.commands.kernel_lines import KernelLines
-from exporter.commands.rules import told, told_as_json
+from exporter.commands.rules import changes, replay_as_json
 from exporter.faults.engine import rule_book
-from exporter.faults.replay.recording import START_BOOTTIME, BadRecording
-from exporter.faults.replay.snapshots import SnapshotReader, holds_snapshots
+from exporter.faults.replay.snapshots import START_BOOTTIME, BadRecording, SnapshotReader
 from exporter.model.disk import Disks
 from exporter.model.gpu import Gpus
 from exporter.model.kernel_log import KernelLog
@@ -100,7 +99,7 @@ def test_reports_of_sources_are_read() -> None:
 def test_a_replay_tells_what_would_have_been_said() -> None:
     """`rules replay` takes a recording of snapshots as it takes one of scenes."""
     rows = _lines([{"readings": {"KernelLog": LOG, "Gpus": GPUS}}, {"at": 5, "kernel": FELL}])
-    said = list(told(["# a card that falls off the bus", *rows], rule_book()))
+    said = list(changes(["# a card that falls off the bus", *rows], rule_book()))
     assert any("gpu_lost of gpu GPU 0" in line for line in said)
 
 
@@ -114,7 +113,7 @@ def test_a_replay_can_be_read_by_programs() -> None:
             {"at": 360},
         ]
     )
-    first, *_, last = [json.loads(line) for line in told_as_json(rows, rule_book())]
+    first, *_, last = [json.loads(line) for line in replay_as_json(rows, rule_book())]
     assert (first["time"], first["healthy"]) == (5.0, False)
     (lost,) = [fault for fault in first["faults"] if fault["rule"] == "gpu_lost"]
     component = {"hw_type": "gpu", "hw_id": "GPU-a", "hw_name": "GPU 0"}
@@ -149,17 +148,3 @@ def test_a_mistake_is_named_with_its_line(line: str, message: str) -> None:
     with pytest.raises(BadRecording, match="line 1") as raised:
         read(line)
     assert message in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (["", "# remark", '{"readings": {}}'], True),
-        (['{"gpu": []}'], False),
-        (["{"], False),
-        ([], False),
-    ],
-)
-def test_the_first_line_tells_what_is_recorded(lines: list[str], *, expected: bool) -> None:
-    """A recording of snapshots begins with readings."""
-    assert holds_snapshots(lines) is expected

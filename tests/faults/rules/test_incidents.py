@@ -9,7 +9,7 @@ from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions, Edge
 from tests.faults.rules.board_table import NODE_OOM, POD_OOM
 from tests.faults.rules.bus_table import CARD, CORRECTED, FATAL, PORT
-from tests.faults.rules.trials import HEARD, START, WALL, shipped
+from tests.faults.rules.trials import EVENT_SOURCES, START, WALL, shipped
 
 MLX5 = "mlx5_core 0000:17:00.0"
 XID_79 = f"NVRM: Xid (PCI:{CARD[:-2]}): 79, pid=7, name=trainer, GPU has fallen off the bus."
@@ -99,8 +99,8 @@ def conclude(*texts: str) -> Conclusions:
     kinds = frozenset(VOCABULARY.names)
     now = START + len(texts)
     scenes = (
-        Scene("n", now, WALL + now, (node,), edges, tuple(told), HEARD, kinds),
-        Scene("n", now + 40, WALL + now + 40, (node,), edges, (), HEARD, kinds),
+        Scene("n", now, WALL + now, (node,), edges, tuple(told), EVENT_SOURCES, kinds),
+        Scene("n", now + 40, WALL + now + 40, (node,), edges, (), EVENT_SOURCES, kinds),
     )
     said = [judge.evaluate(scene) for scene in scenes]
     return said[-1]

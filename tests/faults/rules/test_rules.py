@@ -51,7 +51,7 @@ def test_it_does_not_hold(row: Row) -> None:
 @each_row
 def test_it_cannot_tell(row: Row) -> None:
     """Without the evidence nothing is concluded, and that is said or the rule is off."""
-    trial = Trial(row, is_heard=row.unknown is not None)
+    trial = Trial(row, has_source=row.unknown is not None)
     said = [*trial.look(row.unknown or {}, trial.window_secs)]
     assert not any(map(trial.is_active, said))
     assert trial.is_unknown(said[-1]) is not row.is_gated

@@ -21,7 +21,7 @@ WALL = 1_700_000_000.0
 STEP_SECS = 15.0
 LONG_SECS = 600.0
 LONGEST_SECS = 93_600.0
-HEARD = frozenset({"kernel_log", "nvml"})
+EVENT_SOURCES = frozenset({"kernel_log", "nvml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,10 @@ def shipped_rule(name: str) -> Rule:
 class Trial:
     """Looks at one component again and again, and judges by one rule."""
 
-    def __init__(self, row: Row, *, is_heard: bool = True) -> None:
+    def __init__(self, row: Row, *, has_source: bool = True) -> None:
         self.rule = shipped_rule(row.rule)
         self._row = row
-        self._heard = HEARD if is_heard else frozenset()
+        self._heard = EVENT_SOURCES if has_source else frozenset()
         self._judge = Evaluator(RuleBook((self.rule,)), TRAITS, stopwatch=lambda: 0.0)
         self._lines = KernelLines()
         self._fields: dict[str, Value] = {}
