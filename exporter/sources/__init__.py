@@ -24,8 +24,7 @@ from exporter.sources.host.memory import MemoryReader
 from exporter.sources.host.netstat import NetworkStackReader
 from exporter.sources.host.network import NetworkReader
 from exporter.sources.host.numa import NumaReader
-from exporter.sources.host.nvme import NvmeReader
-from exporter.sources.host.nvme_health import NvmeHealthReader
+from exporter.sources.host.nvme import NvmeHealthReader, NvmeReader
 from exporter.sources.host.pcie import PcieReader
 from exporter.sources.host.pressure import PressureReader
 from exporter.sources.host.processes import ProcessCountsReader, ProcessStatesReader

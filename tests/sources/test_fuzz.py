@@ -17,7 +17,7 @@ from exporter.sources.host import (
     netstat,
     network,
     numa,
-    nvme_health,
+    nvme,
     pcie,
     pressure,
     processes,
@@ -119,7 +119,7 @@ def test_structures_of_any_bytes_are_read_or_refused() -> None:
     for _ in range(ROUNDS):
         raw = chance.randbytes(chance.choice((0, 10, 511, 512, 600)))
         for parse in (
-            lambda raw: nvme_health.parse_health_log("nvme0", raw),
+            lambda raw: nvme.parse_health_log("nvme0", raw),
             lambda raw: clock.parse_timex(chance.randrange(6), raw),
         ):
             try:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from exporter.model.nvme import NvmeController, NvmeHealth
-from exporter.sources.host.nvme import NvmeReader
-from exporter.sources.host.nvme_health import (
+from exporter.sources.host.nvme import (
     COMMAND,
     NvmeHealthReader,
+    NvmeReader,
     parse_health_log,
     read_health_log,
 )
