@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from exporter.exposition.family import MetricType, Sample, family, one
-from exporter.exposition.rows import Row, families, reading
-from exporter.model.node import Cpu, Host, Memory
+from exporter.exposition.rows import Row, families, info, reading
+from exporter.model.node import Cpu, Hardware, Host, Memory
 from exporter.model.snapshot import Snapshot
 
 
@@ -22,6 +22,12 @@ FAMILIES = (
         "Operating system, kernel and CPU model of the node; always 1.",
         _node_info,
         *("os", "os_version", "kernel", "cpu_model"),
+    ),
+    info(
+        "hw_node_hardware_info",
+        "Maker, product, board and firmware of the node (DMI); always 1.",
+        reading(Hardware),
+        ("vendor", "product", "board", "bios_version", "bios_date"),
     ),
     *families(
         "hw_node_",

@@ -18,6 +18,17 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class Hardware:
+    """What the board says of itself; `None` is what it does not say."""
+
+    vendor: str | None = None
+    product: str | None = None
+    board: str | None = None
+    bios_version: str | None = None
+    bios_date: str | None = None  # as the maker writes it
+
+
+@dataclass(frozen=True, slots=True)
 class Cpu:
     """Processors and their use over our own sampling interval; iowait counts as idle."""
 

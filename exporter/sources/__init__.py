@@ -14,6 +14,7 @@ from exporter.sources.host.clock import ClockReader
 from exporter.sources.host.cpu import CpuReader
 from exporter.sources.host.cpu_health import CpuHealthReader
 from exporter.sources.host.disk import DiskReader
+from exporter.sources.host.dmi import DmiReader
 from exporter.sources.host.edac import EdacReader
 from exporter.sources.host.filesystem import FilesystemSource
 from exporter.sources.host.host import HostReader
@@ -95,6 +96,7 @@ SOURCES: tuple[SourceRow, ...] = (
         "node",
         lambda ctx: HostReader(ctx.proc, ctx.root, ctx.hostname, ctx.known_cpu_model),
     ),
+    _files("dmi", "node", lambda ctx: DmiReader(ctx.sys)),
     _files("cpu", "cpu", lambda ctx: CpuReader(ctx.proc, ctx.sys)),
     _files("cpu_health", "cpu", lambda ctx: CpuHealthReader(ctx.proc, ctx.sys)),
     _files("memory", "memory", lambda ctx: MemoryReader(ctx.proc)),
