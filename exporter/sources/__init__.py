@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from exporter.config import Config
@@ -10,6 +11,8 @@ from exporter.sources.context import SourceContext
 from exporter.sources.external_probes import ExternalProbesSource
 from exporter.sources.files import FILE_DEADLINE_SECS, FileSource
 from exporter.sources.gpu.source import build_gpu
+from exporter.sources.gpu.xid_events import GpuEvents
+from exporter.sources.gpu.xid_store import XidStore
 from exporter.sources.host.clock import ClockReader
 from exporter.sources.host.cpu import CpuReader
 from exporter.sources.host.cpu_health import CpuHealthReader
@@ -75,12 +78,14 @@ def _files(
 
 
 def _gpu(ctx: SourceContext) -> Source:
+    directory = Path(ctx.config.state.dir) if ctx.config.state.dir else None
+    store = XidStore(directory, ctx.proc, ctx.call)
     return build_gpu(
         ctx.config.gpu,
         children=ctx.gpu_children,
         environment=ctx.child_environment,
         call=ctx.call,
-        wall=ctx.wall,
+        events=GpuEvents(ctx.wall, ctx.boottime, store),
         boottime=ctx.boottime,
         wake=lambda: ctx.wake("gpu"),
         interval_secs=ctx.config.metrics.collect_interval_secs,

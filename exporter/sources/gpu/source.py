@@ -86,6 +86,7 @@ class GpuSource:
     async def read(self) -> Reading[Gpus]:
         """What is known of all GPUs now."""
         if self._watch is None:
+            await self._events.load()
             await self._look_for_driver()
             self._watch = asyncio.ensure_future(self._keep_looking())
         if self._backend is not NO_DRIVER and not self._has_news and not self._is_released():
@@ -302,7 +303,7 @@ def build_gpu(
     children: Children,
     environment: Mapping[str, str],
     call: CallBlocking,
-    wall: Callable[[], float],
+    events: GpuEvents,
     boottime: Callable[[], float],
     wake: Callable[[], None],
     interval_secs: float = 0.0,
@@ -311,7 +312,6 @@ def build_gpu(
     sees_host_pids: bool = True,
 ) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows."""
-    events = GpuEvents(wall, boottime)
     smi = None
     deadline_secs = (config.timeout_secs, interval_secs)
     probes = NvmlProbes(config, demo or Demo(), environment, children, sys_root)

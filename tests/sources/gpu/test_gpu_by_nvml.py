@@ -13,6 +13,7 @@ from exporter.config import Gpu as GpuConfig
 from exporter.model.gpu import GpuProcess, Gpus
 from exporter.probes.child import Children
 from exporter.sources.gpu.source import GpuSource, build_gpu
+from exporter.sources.gpu.xid_events import GpuEvents
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.probes.nvml.probe_process import probe_environment
 
@@ -38,7 +39,7 @@ def build_source(nvml: NvmlLibrary, children: Children) -> GpuSource:
         children=children,
         environment=probe_environment(nvml),
         call=call_at_once,
-        wall=lambda: 1.7e9,
+        events=GpuEvents(lambda: 1.7e9, asyncio.get_running_loop().time),
         boottime=asyncio.get_running_loop().time,
         wake=lambda: None,
     )

@@ -1,7 +1,10 @@
 """Xids that NVML reports: counted, kept, and joined with those of the kernel log."""
 
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -12,6 +15,10 @@ from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState, GpuXid
 from exporter.model.kernel_log import KernelLog, XidCount
 from exporter.model.snapshot import Snapshot
 from exporter.sources.gpu.xid_events import MAX_EVENTS, MAX_XIDS, GpuEvents
+from exporter.sources.gpu.xid_store import XidStore
+from exporter.state import BOOT_ID
+
+T = TypeVar("T")
 
 XID = {"event": "xid", "uuid": "GPU-0", "index": 0, "xid": 79}
 PCI = "0000:18:00.0"
@@ -34,6 +41,48 @@ def test_an_xid_is_counted_kept_and_told_at_once() -> None:
     assert (first.type, first.kind, first.entity_id) == (EventType.ERROR_HW, "xid", "GPU-0")
     assert (first.source, first.at, first.boottime, first.number) == ("nvml", 1000.0, 50.0, 1)
     assert dict(second.fields) == {"code": "79", "gpu_instance": "1", "compute_instance": "0"}
+
+
+async def call_here(function: Callable[[], T]) -> T:
+    """Calls a blocking function on the spot."""
+    return function()
+
+
+async def kept_in(folder: Path, boot_id: str) -> GpuEvents:
+    """The events of a process that has just started in this boot, with what was kept."""
+    proc = folder / "proc"
+    (proc / BOOT_ID).parent.mkdir(parents=True, exist_ok=True)
+    (proc / BOOT_ID).write_text(boot_id)
+    events = GpuEvents(lambda: 1000.0, lambda: 50.0, XidStore(folder, proc, call_here))
+    await events.load()
+    return events
+
+
+async def test_xids_survive_a_restart_of_the_program_and_not_of_the_node(tmp_path: Path) -> None:
+    """Counts go on, events keep their numbers, instances and moments; a new boot begins at none."""
+    first = await kept_in(tmp_path, "this boot")
+    first.take({**XID, "gpu_instance": 3, "compute_instance": 1})
+    first.take({**XID, "xid": 31})
+    for _ in range(3):
+        await asyncio.sleep(0)
+    second = await kept_in(tmp_path, "this boot")
+    assert second.xids == first.xids
+    assert second.events == first.events
+    second.take(dict(XID))
+    assert [(xid.code, xid.count) for xid in second.xids] == [(31, 1), (79, 2)]
+    assert [event.number for event in second.events] == [1, 2, 3]
+    assert (await kept_in(tmp_path, "another boot")).xids == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 1, "boot_id": "b", "xids": [[1]]}'])
+async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
+    tmp_path: Path, text: str
+) -> None:
+    """It is set aside, and Xids are counted from now on."""
+    (tmp_path / "xids.json").write_text(text)
+    events = await kept_in(tmp_path, "b")
+    events.take(dict(XID))
+    assert [xid.count for xid in events.xids] == [1]
 
 
 @pytest.mark.parametrize(
