@@ -21,6 +21,9 @@ KILL_GRACE_SECS = 0.5
 LOOK_ONLY = os.WEXITED | os.WNOHANG | os.WNOWAIT
 EXIT_POLL_SECS = 0.05
 
+STARTED: set[int] = set()
+"""The process ids of all children that were started here and not yet waited for."""
+
 OnBytes = Callable[[bytes], None]
 
 
@@ -51,6 +54,7 @@ class Child:
             bufsize=0,
         )
         self.pid = self._process.pid
+        STARTED.add(self.pid)
         self.exited: asyncio.Future[int] = self._loop.create_future()
         self._sinks: dict[int, OnBytes] = {}
         for stream, sink in ((self._process.stdout, on_output), (self._process.stderr, on_errors)):
@@ -131,6 +135,7 @@ class Child:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         code = self._process.wait()
+        STARTED.discard(self.pid)
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)

@@ -17,6 +17,7 @@ from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
+from exporter.probes.orphans import Orphans
 from exporter.sources.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
 from exporter.sources.gpu.smi_output import (
     WARNING_CODE,
@@ -29,6 +30,7 @@ from exporter.sources.gpu.smi_output import (
 )
 from exporter.sources.gpu.smi_xml import SmiDocument
 
+PROGRAM = "nvidia-smi"
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
 LIST_LIMIT_BYTES = 256 * 1024
 _INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-fA-F:.]{7,20})", re.IGNORECASE)
@@ -75,6 +77,7 @@ class NvidiaSmiBackend:
         self._environment = {**environment, "LC_ALL": "C"}
         self._deadline = deadline
         self._bound_gpus = bound_gpus
+        self._orphans = Orphans()
         self._known: dict[str, int] = {}
         self._mig_names: MigNamesByPlace = {}
 
@@ -85,12 +88,15 @@ class NvidiaSmiBackend:
             raise BackendError("no_program", "nvidia-smi is not at any of gpu.smi_paths")
         loop = asyncio.get_running_loop()
         started = loop.time()
+        self._orphans.adopt()
         try:
             answer = await self._ask(program, started + self._deadline.secs)
         except BackendError as error:
             if error.reason == "timeout":
                 self._deadline.took(loop.time() - started)
             raise
+        finally:
+            self._orphans.end(PROGRAM)
         self._deadline.took(loop.time() - started)
         return answer
 
@@ -100,7 +106,9 @@ class NvidiaSmiBackend:
         return self._deadline.secs
 
     async def close(self) -> None:
-        """End nothing: nothing runs between two passes."""
+        """End what the last run has left behind: nothing else runs between two passes."""
+        self._orphans.end(PROGRAM)
+        self._orphans.adopt(wanted=False)
 
     async def _ask(self, program: Path, deadline: float) -> GpuAnswer:
         run = await self._query(program, (), deadline)

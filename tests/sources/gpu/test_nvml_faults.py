@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -26,7 +27,9 @@ CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40", 
 class Asked:
     """NVML through a probe that is asked under a short deadline."""
 
-    def __init__(self, nvml: NvmlLibrary, children: Children, timeout_secs: float) -> None:
+    def __init__(
+        self, nvml: NvmlLibrary, children: Children, timeout_secs: float, longest_secs: float
+    ) -> None:
         command = Command(
             (sys.executable, "-m", "exporter.probes.nvml"), probe_environment(nvml), with_input=True
         )
@@ -36,7 +39,7 @@ class Asked:
         self.changes = 0
         lone = RequestProbe("nvml", command, children, lambda _: None)
         self.quarantine = Quarantine(lone, timeout_secs, self._note_change)
-        self.deadline = Deadline(timeout_secs, 0.0)
+        self.deadline = Deadline(timeout_secs, longest_secs)
         self._backend = NvmlBackend(self.probe, self.deadline, self.quarantine)
 
     def _note_change(self) -> None:
@@ -72,8 +75,8 @@ async def make(nvml: NvmlLibrary) -> AsyncIterator[MakeBackend]:
     children = Children()
     made: list[Asked] = []
 
-    def build(timeout_secs: float = 20.0) -> Asked:
-        made.append(Asked(nvml, children, timeout_secs))
+    def build(timeout_secs: float = 20.0, longest_secs: float = 0.0) -> Asked:
+        made.append(Asked(nvml, children, timeout_secs, longest_secs))
         return made[-1]
 
     yield build
@@ -526,6 +529,24 @@ async def test_a_slow_driver_gives_less_and_not_nothing(
         assert [gpu.power_draw_watts for gpu in answer.gpus] == [50] * 8
         assert "too_slow" in {missing.reason for missing in answer.missing}
     assert way.probe.restarts == 0
+
+
+async def test_gpus_whose_every_call_is_slow_are_read_in_turn(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
+    """A pass takes longer as far as the interval allows, and goes on where the last one ended."""
+    nvml.say("count = 6", *CARDS[1:], "any = sleep 0.08")
+    backend = make(timeout_secs=1.5, longest_secs=3.0)
+    seen: Counter[str] = Counter()
+    for _ in range(14):
+        answer = await backend.ask()
+        assert not answer.problems
+        assert {gpu.temperature_celsius for gpu in answer.gpus} <= {40.0, None}
+        seen.update(gpu.uuid for gpu in answer.gpus)
+        assert answer.is_partial == (len(answer.gpus) < 6)
+    assert sorted(seen) == [f"GPU-{n}" for n in range(6)]
+    assert max(seen.values()) - min(seen.values()) <= 3
+    assert backend.probe.restarts <= 2
 
 
 async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
