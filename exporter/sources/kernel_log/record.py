@@ -7,6 +7,7 @@ printable are written `\xNN`. syslog(2) gives lines `<prefix>[seconds.micros] te
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import NamedTuple
 
 _KMSG = re.compile(rb"(\d{1,9}),(\d{1,19}),(\d{1,19}),([^,;\n]{0,8})[^;\n]{0,200};([^\n]*)")
@@ -97,13 +98,8 @@ def parse_syslog(data: bytes) -> list[Record]:
 
 def join_lines(lines: Iterable[Record]) -> Iterator[Record]:
     """Put the lines of syslog(2) that may be of one record together: one stamp, one prefix."""
-    record: Record | None = None
-    for line in lines:
-        if record is not None and (record.stamp, record.prefix) == (line.stamp, line.prefix):
-            record = record._replace(body=record.body + b"\n" + line.body)
-            continue
-        if record is not None:
-            yield record
-        record = line
-    if record is not None:
-        yield record
+    for _, group in groupby(lines, key=lambda line: (line.stamp, line.prefix)):
+        first, *others = group
+        if others:
+            first = first._replace(body=b"\n".join((first.body, *(line.body for line in others))))
+        yield first
