@@ -65,14 +65,14 @@ def _times() -> list[Figure]:
 
 
 def _median(*, ill: bool) -> float:
-    reasoner = RuleEngine(rule_book(), time.perf_counter, boot_id="")
+    rule_engine = RuleEngine(rule_book(), time.perf_counter, boot_id="")
     spent = []
     moments = list(snapshots(ROUNDS + WARM_UP, GPUS, PROCESSES, ill=ill))
     gc.collect()
     gc.freeze()  # the recordings are not part of the program: collecting garbage must skip them
     for snapshot in moments:
         began = time.process_time()
-        reasoner.conclude(snapshot)
+        rule_engine.conclude(snapshot)
         spent.append(time.process_time() - began)
     return statistics.median(spent[WARM_UP:])
 

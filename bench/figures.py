@@ -48,8 +48,8 @@ def measured(
             continue
         with tempfile.TemporaryDirectory(prefix="hw-bench-") as folder:
             for figure in part(Path(folder), effort):
-                said = f"{figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}"
-                print(f"  {said}", flush=True)
+                reported = f"{figure.name}: {figure.value:.4g} {figure.unit} {figure.verdict}"
+                print(f"  {reported}", flush=True)
                 figures.append(figure)
     print(f"\n{table(figures)}\n")
     return figures

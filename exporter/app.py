@@ -208,8 +208,8 @@ class App:
         except OSError as error:
             where = f"{server.host}:{server.port}"
             help_ = "; --port N takes another port" if is_taken(error) else ""
-            said = f"cannot listen on {where}: {error.strerror or error}{help_}"
-            raise CannotListen(said) from error
+            reported = f"cannot listen on {where}: {error.strerror or error}{help_}"
+            raise CannotListen(reported) from error
 
     def _address(self, sock: socket.socket) -> str:
         host, port = sock.getsockname()[:2]

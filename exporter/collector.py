@@ -61,7 +61,7 @@ class Collector:
         self._conclude = conclude
         self._running: dict[str, asyncio.Task[Reading[object]]] = {}
         self._last_success: dict[str, float] = {}
-        self._said: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self._woken: set[str] = set()
         self._wake_up = asyncio.Event()
         self._collections = 0
@@ -240,9 +240,9 @@ class Collector:
 
     def _say(self, about: str, state: str, say: Callable[[], None]) -> None:
         """Log a change of state once, and a good start not at all."""
-        if self._said.get(about, "ok") != state:
+        if self._reported.get(about, "ok") != state:
             say()
-        self._said[about] = state
+        self._reported[about] = state
 
 
 async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:

@@ -95,8 +95,10 @@ def _ask(expression: str) -> float:
 
 
 def _version() -> str:
-    said = subprocess.run(["prometheus", "--version"], capture_output=True, text=True, check=True)
-    return (said.stdout or said.stderr).split()[2]
+    reported = subprocess.run(
+        ["prometheus", "--version"], capture_output=True, text=True, check=True
+    )
+    return (reported.stdout or reported.stderr).split()[2]
 
 
 def measure(page: bytes, nodes: int, secs: int) -> dict[str, Any]:

@@ -92,10 +92,10 @@ def _content(key: str, name: str) -> str:
 
 async def _refusal(answer: aiohttp.ClientResponse) -> str:
     """Return the status and the API's own sentence, which names the right or the policy."""
-    said = f"the API answered {answer.status} {answer.reason}"
+    reported = f"the API answered {answer.status} {answer.reason}"
     try:
         status = json.loads(await answer.content.read(MAX_REFUSAL_BYTES))
     except ValueError:
-        return said
+        return reported
     message = status.get("message") if isinstance(status, dict) else None
-    return f"{said}: {message[:MAX_REFUSAL_CHARS]}" if isinstance(message, str) else said
+    return f"{reported}: {message[:MAX_REFUSAL_CHARS]}" if isinstance(message, str) else reported

@@ -57,11 +57,11 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
     return (_condition(GPU_HEALTHY, []), hardware)
 
 
-def no_longer_said(
-    said: Iterable[Condition], current: Mapping[str, Mapping[str, Any]]
+def no_longer_reported(
+    reported: Iterable[Condition], current: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Condition, ...]:
     """Return the conditions the node still has and about which nothing is known now."""
-    kinds = {condition.kind for condition in said}
+    kinds = {condition.kind for condition in reported}
     return tuple(
         _unknown(kind, "nothing of the kind is known on this node now")
         for kind in current

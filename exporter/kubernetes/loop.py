@@ -10,7 +10,7 @@ from exporter.kubernetes.api import PatchRefused
 from exporter.kubernetes.conditions import (
     Condition,
     conditions_of,
-    no_longer_said,
+    no_longer_reported,
     ours,
     patch,
     unhealthy,
@@ -53,8 +53,8 @@ class ConditionsLoop:
         self._latest = latest
         self._now = now
         self._elapsed = elapsed
-        self._said: tuple[Condition, ...] | None = None
-        self._said_at = 0.0
+        self._reported: tuple[Condition, ...] | None = None
+        self._reported_at = 0.0
         self._started = elapsed()
         self._current: Mapping[str, Mapping[str, Any]] | None = None
         self._found: Mapping[str, Condition] | None = None  # False when we first looked
@@ -83,17 +83,19 @@ class ConditionsLoop:
             self._complain(str(error))
 
     def _rehearse(self, wanted: tuple[Condition, ...]) -> None:
-        if wanted != self._said:
+        if wanted != self._reported:
             self._record(wanted, "dry run")
         self._remember(wanted)
 
     async def _update(self) -> None:
         current = await self._known()
-        said = conditions_of(self._latest())
-        whole = sorted((*said, *no_longer_said(said, current)), key=lambda item: item.kind)
+        reported = conditions_of(self._latest())
+        whole = sorted(
+            (*reported, *no_longer_reported(reported, current)), key=lambda item: item.kind
+        )
         wanted = self._settled(tuple(whole))
-        is_news = wanted != self._said
-        is_due = self._elapsed() - self._said_at >= self._settings.heartbeat_secs
+        is_news = wanted != self._reported
+        is_due = self._elapsed() - self._reported_at >= self._settings.heartbeat_secs
         if not is_news and not is_due:
             return
         self._current = ours(await self._status.patch(patch(wanted, current, self._now())))
@@ -119,7 +121,7 @@ class ConditionsLoop:
         return tuple(found.get(condition.kind, condition) for condition in wanted)
 
     def _remember(self, wanted: tuple[Condition, ...]) -> None:
-        self._said, self._said_at = wanted, self._elapsed()
+        self._reported, self._reported_at = wanted, self._elapsed()
 
     def _record(self, wanted: tuple[Condition, ...], result: str) -> None:
         for condition in wanted:

@@ -144,25 +144,25 @@ class StreamProbe:
         self._second = (since, count + 1) if now - since < 1 else (now, 1)
         return self._second[1] > MAX_LINES_PER_SECOND
 
-    def _keep(self, said: ProbeRecord) -> None:
+    def _keep(self, reported: ProbeRecord) -> None:
         self._spoke_at = self._boottime()
-        if isinstance(said, Event):
-            self._on_event(said)
-        elif self._has_room_for(said):
-            if isinstance(said, ProbeValue):
-                self._values[said.event_type, said.entity] = said
+        if isinstance(reported, Event):
+            self._on_event(reported)
+        elif self._has_room_for(reported):
+            if isinstance(reported, ProbeValue):
+                self._values[reported.event_type, reported.entity] = reported
             else:
-                self._metrics[said.name, said.labels] = said
+                self._metrics[reported.name, reported.labels] = reported
         else:
             self._lines["dropped"] += 1
             return
         self._lines["good"] += 1
 
-    def _has_room_for(self, said: ProbeValue | ProbeMetric) -> bool:
-        if isinstance(said, ProbeValue):
-            is_known = (said.event_type, said.entity) in self._values
+    def _has_room_for(self, reported: ProbeValue | ProbeMetric) -> bool:
+        if isinstance(reported, ProbeValue):
+            is_known = (reported.event_type, reported.entity) in self._values
         else:
-            is_known = (said.name, said.labels) in self._metrics
+            is_known = (reported.name, reported.labels) in self._metrics
         return is_known or len(self._values) + len(self._metrics) < MAX_SERIES
 
     def _bad(self, sentence: str) -> None:

@@ -165,7 +165,7 @@ class RequestProbe:
         self._child = None
         call = self._call()
         code = child.exited.result()
-        sentence = f"probe {self.name} ended with {code}{self._where()}{self._said()}"
+        sentence = f"probe {self.name} ended with {code}{self._where()}{self._ending()}"
         failure = self._failure("crashed", sentence)
         if call not in (BETWEEN_CALLS, "") and self._disabled.note_crash(call) is not None:
             log.warning("%s, for the third time: this call is not made for a while", sentence)
@@ -208,5 +208,5 @@ class RequestProbe:
         """Keep the last words only: a library may print a great deal."""
         self._last_words = clean_text(chunk[-200:])
 
-    def _said(self) -> str:
+    def _ending(self) -> str:
         return f", its last words: {self._last_words}" if self._last_words else ""

@@ -11,18 +11,18 @@ MAX_LISTED = 500
 
 def faults_document(snapshot: Snapshot) -> dict[str, Any]:
     """All active faults and those that ended lately; `healthy` is null while nobody judges."""
-    said = snapshot.conclusions
+    reported = snapshot.conclusions
     return {
         "node": snapshot.node,
-        "healthy": None if said is None else said.is_healthy,
-        "faults": [fault_document(fault) for fault in (said.faults if said else ())],
-        "unjudged": unjudged(said)[:MAX_LISTED],
+        "healthy": None if reported is None else reported.is_healthy,
+        "faults": [fault_document(fault) for fault in (reported.faults if reported else ())],
+        "unjudged": unjudged(reported)[:MAX_LISTED],
     }
 
 
-def unjudged(said: Conclusions | None) -> list[dict[str, Any]]:
+def unjudged(reported: Conclusions | None) -> list[dict[str, Any]]:
     """Which rules could not be judged, and about what."""
-    rows = said.unknown.items() if said else ()
+    rows = reported.unknown.items() if reported else ()
     return [{"entity": subject_document(subject), "rules": list(rules)} for subject, rules in rows]
 
 

@@ -58,8 +58,8 @@ def evidence_line(row: dict[str, Any]) -> str:
     if isinstance(value, bool):
         return f"{row['name']} is {str(value).lower()}"
     shown = f"{value:g}" if isinstance(value, float) else f"{value}"
-    is_said = not limit or limit.startswith(EXACTLY)
-    return f"{row['name']} is {shown}" + ("" if is_said else f" ({limit})")
+    is_known = not limit or limit.startswith(EXACTLY)
+    return f"{row['name']} is {shown}" + ("" if is_known else f" ({limit})")
 
 
 def affected_line(fault: dict[str, Any]) -> str:

@@ -30,10 +30,10 @@ def status_document(
     snapshot: Snapshot, history: History, here: Installation, version: str
 ) -> dict[str, Any]:
     """Return what is worth a look; ages are added by whoever answers."""
-    said = snapshot.conclusions
-    faults = [fault_document(fault) for fault in (said.faults if said else ())]
-    healthy = None if said is None else said.is_healthy
-    summary = verdict(incidents(faults), healthy, _well(said) if said else "")
+    reported = snapshot.conclusions
+    faults = [fault_document(fault) for fault in (reported.faults if reported else ())]
+    healthy = None if reported is None else reported.is_healthy
+    summary = verdict(incidents(faults), healthy, _well(reported) if reported else "")
     return {
         "node": snapshot.node,
         "version": version,
@@ -52,14 +52,14 @@ def status_document(
     }
 
 
-def _well(said: Conclusions) -> str:
+def _well(reported: Conclusions) -> str:
     """Count the components that were judged and have no fault."""
-    broken = {fault.subject for fault in said.active}
+    broken = {fault.subject for fault in reported.active}
     well = [
         subject
-        for subject in said.subjects
+        for subject in reported.subjects
         if subject not in broken
-        and len(said.unknown.get(subject, ())) < len(said.rules.get(subject.kind, ()))
+        and len(reported.unknown.get(subject, ())) < len(reported.rules.get(subject.kind, ()))
     ]
     kinds = Counter(subject.hw_type for subject in well)
     named = [f"{count} {kind}" for kind, count in kinds.most_common(MAX_KINDS)]

@@ -95,8 +95,8 @@ def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
         index = f"{gpu['index']:>3}"
         if gpu["state"] != "ok":
             reason = gpu["reason"] or "no current values"
-            said = f"{gpu['state']}: {reason}"
-            yield f"{index}  " + screen.paint(screen.cut(said, screen.columns - 5), "lost")
+            reported = f"{gpu['state']}: {reason}"
+            yield f"{index}  " + screen.paint(screen.cut(reported, screen.columns - 5), "lost")
             continue
         limit = gpu["power_limit_watts"]
         power = f"{number(gpu['power_draw_watts'])}/{number(limit)}W"

@@ -27,11 +27,6 @@ NAMES = {word for word in REFUSED if " " not in word}
 ROWS: tuple[Family | LiveFamily, ...] = (*FAMILIES, *LIVE_FAMILIES)
 
 NOT_YET: dict[str, set[str]] = {
-    "exporter/app.py": {"said"},
-    "exporter/collector.py": {"_said"},
-    "exporter/kubernetes/api.py": {"said"},
-    "exporter/kubernetes/conditions.py": {"no_longer_said", "said"},
-    "exporter/kubernetes/loop.py": {"_said", "_said_at", "said"},
     "exporter/model/gpu.py": {"said"},
     "exporter/probes/nvml/fabric.py": {"NOT_SAID", "said_of"},
     "exporter/probes/nvml/identity.py": {"said"},
@@ -39,20 +34,9 @@ NOT_YET: dict[str, set[str]] = {
     "exporter/probes/nvml/links.py": {"said"},
     "exporter/probes/nvml/memory.py": {"_said"},
     "exporter/probes/nvml/profiling.py": {"_said_between"},
-    "exporter/probes/stream.py": {"said"},
-    "exporter/probes/supervisor.py": {"_said"},
     "exporter/sources/gpu/smi_output.py": {"_said"},
     "exporter/sources/gpu/validation.py": {"said"},
-    "exporter/sources/gpu/xid_events.py": {"_tally", "said"},
-    "exporter/sources/kernel_log/multiline.py": {"said"},
-    "exporter/web/fault_documents.py": {"said"},
-    "exporter/web/faults_text.py": {"is_said"},
-    "exporter/web/status.py": {"said"},
-    "exporter/web/status_text.py": {"said"},
-    "tools/release/audit.py": {"said"},
-    "tools/release/dry_run.py": {"said"},
-    "tools/release/sbom.py": {"said"},
-    "tools/scale.py": {"said"},
+    "exporter/sources/gpu/xid_events.py": {"_tally"},
 }
 """Files that still use a word: shrinks to nothing."""
 

@@ -26,7 +26,7 @@ RECORDED_DEFECTS = {
 
 def found_in_an_hour(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     """Rule, severity and summary of each fault, when nothing changes for an hour."""
-    reasoner = RuleEngine(rule_book(), time.perf_counter, "boot")
+    rule_engine = RuleEngine(rule_book(), time.perf_counter, "boot")
     faults: dict[str, Fault] = {}
     for passed in range(0, HOUR_SECS, STEP_SECS):
         later = replace(
@@ -34,7 +34,7 @@ def found_in_an_hour(snapshot: Snapshot) -> list[tuple[str, str, str]]:
             taken_at=snapshot.taken_at + passed,
             taken_boottime=snapshot.taken_boottime + passed,
         )
-        faults.update({fault.rule: fault for fault in reasoner.conclude(later).active})
+        faults.update({fault.rule: fault for fault in rule_engine.conclude(later).active})
     return [(fault.rule, fault.severity, fault.summary) for fault in faults.values()]
 
 

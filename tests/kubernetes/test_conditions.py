@@ -12,7 +12,7 @@ from exporter.kubernetes.conditions import (
     NOT_HARDWARE_RULES,
     Condition,
     conditions_of,
-    no_longer_said,
+    no_longer_reported,
     ours,
     patch,
 )
@@ -160,5 +160,5 @@ def test_what_is_no_longer_known_is_said() -> None:
     """A condition from before, about GPUs that are no longer there, becomes unknown."""
     said = conditions_of(snapshot(has_gpu=False))
     before = {"GPUHealthy": {"type": "GPUHealthy", "status": "True"}, "HardwareHealthy": {}}
-    assert _statuses(*no_longer_said(said, before)) == {"GPUHealthy": "Unknown"}
-    assert no_longer_said(conditions_of(snapshot()), before) == ()
+    assert _statuses(*no_longer_reported(said, before)) == {"GPUHealthy": "Unknown"}
+    assert no_longer_reported(conditions_of(snapshot()), before) == ()

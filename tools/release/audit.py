@@ -41,10 +41,10 @@ def main(ask: Ask = ask_pip_audit) -> int:
         for hole in package.get("vulns", ())
     ]
     asked = len(packages) - len(unknown)
-    said = [*found] or [f"audit: {asked} packages have no known vulnerability"]
+    reported = [*found] or [f"audit: {asked} packages have no known vulnerability"]
     if unknown:
-        said.append(f"audit: nothing is known about {', '.join(unknown)}")
-    sys.stdout.write("\n".join(said) + "\n")
+        reported.append(f"audit: nothing is known about {', '.join(unknown)}")
+    sys.stdout.write("\n".join(reported) + "\n")
     return int(bool(found))
 
 

@@ -37,9 +37,9 @@ def packages(version: str) -> Iterator[str]:
         venv.create(folder, with_pip=True)
         program = str(Path(folder, "bin/hw-exporter"))
         _run(str(Path(folder, "bin/python")), "-m", "pip", "install", "--quiet", str(found[0]))
-        said = _run(program, "--version", cwd=folder)
-        if version not in said:
-            raise SystemExit(f"the wheel says {said.strip()!r}, not {version}")
+        reported = _run(program, "--version", cwd=folder)
+        if version not in reported:
+            raise SystemExit(f"the wheel says {reported.strip()!r}, not {version}")
         _run(program, "rules", "check", cwd=folder)
         _run(program, "assets", "assets", cwd=folder)
         missing = [name for name in INSIDE if not Path(folder, "assets", name).is_file()]

@@ -41,9 +41,10 @@ def licences() -> dict[str, str]:
         install = ("-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(LOCK))
         subprocess.run([python, *install], check=True)
         asked = [python, "-I", "-c", _ASK_LICENCES]
-        said = json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
+        reported = json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
     short = {
-        name: [text for text in texts if text and "\n" not in text] for name, texts in said.items()
+        name: [text for text in texts if text and "\n" not in text]
+        for name, texts in reported.items()
     }
     return {name: texts[0] for name, texts in short.items() if texts}
 

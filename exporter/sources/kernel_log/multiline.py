@@ -122,15 +122,15 @@ class Repeats:
 
 def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], float] | None:
     """Return what a message is one with, and within how many seconds; None when it stands alone."""
-    said = fields.get
+    reported = fields.get
     if kind == "sxid":
-        return ("sxid", said("pci", ""), said("code", ""), said("link", "")), 1.0
+        return ("sxid", reported("pci", ""), reported("code", ""), reported("link", "")), 1.0
     if kind == "kernel_oops":
         return ("kernel_oops",), 1.0
     if kind == "fs_shutdown":
-        return ("fs_shutdown", said("device", "")), 1.0
+        return ("fs_shutdown", reported("device", "")), 1.0
     if kind == "oom_kill" and "pid" in fields:
         return ("oom_kill", fields["pid"]), 1.0
-    if kind == "gpu_lost" or (kind == "xid" and said("code") == "79"):
-        return ("gpu_lost", said("pci", "")), 5.0
+    if kind == "gpu_lost" or (kind == "xid" and reported("code") == "79"):
+        return ("gpu_lost", reported("pci", "")), 5.0
     return None
