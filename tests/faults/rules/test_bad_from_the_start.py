@@ -46,6 +46,12 @@ ROWS = (
         holds_not={**CLOCK, "clock_offset_seconds": 0.0, "clock_was_synchronized": False},
     ),
     Row(
+        "fabric_not_ready",
+        "gpu",
+        holds={"fabric_state": "not_started", "process_count": 1},
+        holds_not={"fabric_state": "not_started", "process_count": 0},
+    ),
+    Row(
         "gpu_count_low",
         "node",
         holds={"gpu_backend": "nvidia-smi", "gpu_up_count": 7, "gpu_pci_count": 8},
