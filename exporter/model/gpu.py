@@ -158,14 +158,14 @@ class Gpu:
     processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen
 
     def with_identity_of(self, known: "Gpu") -> "Gpu":
-        """The same reading with what was known of the GPU's identity and is not said now."""
+        """Add what was known of the GPU's identity and is not reported now."""
         unsaid = [name for name in IDENTITY_FIELDS if getattr(self, name) is None]
         said: dict[str, Any] = {name: getattr(known, name) for name in unsaid}
         return replace(self, **said) if any(v is not None for v in said.values()) else self
 
     @property
     def is_used(self) -> bool | None:
-        """Whether somebody computes on it; None when nothing that tells was said."""
+        """Tell whether somebody computes on it; None when nothing that tells was said."""
         if self.processes is not None:
             return any(process.kind != "graphics" for process in self.processes)
         if self.utilization_percent or self._holds_memory:
@@ -203,7 +203,7 @@ class GpuState:
     expires: float | None = None
 
     def at(self, boottime: float) -> "GpuState":
-        """The state without what has expired at this boot time in seconds."""
+        """Drop what has expired at this boot time in seconds."""
         if self.expires is not None and boottime >= self.expires:
             return replace(
                 self,
@@ -219,7 +219,7 @@ class GpuState:
         return self
 
     def asleep(self) -> "GpuState":
-        """The same GPU suspended: what moved when it was awake says nothing about it now."""
+        """Mark the GPU suspended: what moved when it was awake says nothing about it now."""
         return replace(
             self,
             gpu=_only(self.gpu, LASTING_FIELDS),
@@ -230,7 +230,7 @@ class GpuState:
         )
 
     def next_expiry(self) -> float | None:
-        """The boot time in seconds at which `at` will give something else, if ever."""
+        """Give the boot time in seconds at which `at` will give something else, if ever."""
         moments = [moment for moment in (self.dynamic_expires, self.expires) if moment is not None]
         return min(moments, default=None)
 
@@ -301,7 +301,7 @@ class Gpus:
     disabled_calls: tuple[DisabledCall, ...] = ()
 
     def at(self, boottime: float) -> "Gpus":
-        """The same GPUs without what has expired at this boot time in seconds."""
+        """Drop what has expired at this boot time in seconds."""
         states = tuple(state.at(boottime) for state in self.states)
         backend = self.backend
         if backend.backend == "cache" and all(state.expired for state in states):
@@ -309,6 +309,6 @@ class Gpus:
         return replace(self, backend=backend, states=states)
 
     def next_expiry(self) -> float | None:
-        """The boot time in seconds at which `at` will give something else, if ever."""
+        """Give the boot time in seconds at which `at` will give something else, if ever."""
         expiries = [state.next_expiry() for state in self.states]
         return min((moment for moment in expiries if moment is not None), default=None)

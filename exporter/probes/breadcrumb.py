@@ -15,7 +15,7 @@ class Breadcrumb:
         os.truncate(self.descriptor, SIZE)
 
     def read(self) -> str:
-        """The call the child was in last; empty when it was in none."""
+        """Read the call the child was in last; empty when it was in none."""
         return os.pread(self.descriptor, SIZE, 0).rstrip(b"\0").decode("ascii", "replace")
 
     def clear(self) -> None:
@@ -28,7 +28,7 @@ class Breadcrumb:
 
 
 def crumb_writer(descriptor: int) -> Callable[[str], None]:
-    """The child's end: a function that leaves the name of the call about to be made."""
+    """Give the child's end: a function that leaves the name of the call about to be made."""
     shared = mmap.mmap(descriptor, SIZE)
     encoded: dict[str, bytes] = {}
 

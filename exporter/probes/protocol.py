@@ -11,12 +11,12 @@ class BadLine(Exception):
 
 
 def encode_line(message: dict[str, Any]) -> bytes:
-    """The message as one line."""
+    """Write the message as one line."""
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
-    """The object of one line; raises BadLine."""
+    """Read the object of one line; raises BadLine."""
     try:
         message = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -39,7 +39,7 @@ class LineSplitter:
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines completed by this chunk; raises BadLine when one is too long."""
+        """Give the lines completed by this chunk; raises BadLine when one is too long."""
         *completed, rest = chunk.split(b"\n")
         lines = []
         for part in completed:

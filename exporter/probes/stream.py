@@ -68,7 +68,7 @@ class StreamProbe:
         self._has_complained = False
 
     def state(self) -> ProbeState:
-        """What the probe has said, as far as it may still be shown."""
+        """Give what the probe reported, as far as it may still be shown."""
         spoke = self._spoke_at
         state = ProbeState(
             name=self.name,
@@ -97,7 +97,7 @@ class StreamProbe:
             await asyncio.sleep(backoff.next_secs())
 
     async def _run_once(self) -> bool:
-        """One life of the child; whether it ended by itself with exit code 0."""
+        """Run the child once; whether it ended by itself with exit code 0."""
         splitter = LineSplitter(MAX_LINE_BYTES)
         lives: list[Child] = []
 

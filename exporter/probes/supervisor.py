@@ -74,7 +74,7 @@ class RequestProbe:
         return self._disabled.crumbs
 
     async def ask(self, request: dict[str, Any], deadline_secs: float) -> dict[str, Any]:
-        """The probe's answer to the request; raises ProbeFailed."""
+        """Ask, and give the probe's answer; raises ProbeFailed."""
         if self.is_stuck:
             raise ProbeFailed("stuck", f"probe {self.name} was killed and does not die")
         loop = asyncio.get_running_loop()
@@ -140,7 +140,7 @@ class RequestProbe:
         return child
 
     def _command_now(self) -> Command:
-        """The command, with a clean breadcrumb where there is one."""
+        """Give the command, with a clean breadcrumb where there is one."""
         if self._breadcrumb is None:
             return self._command
         self._breadcrumb.clear()

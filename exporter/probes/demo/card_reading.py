@@ -26,7 +26,7 @@ IDLE_STATE = 8
 
 
 def identity(card: Card) -> Gpu:
-    """What never changes, and what a lost GPU is still known by."""
+    """Give what never changes, and what a lost GPU is still known by."""
     return Gpu(
         index=card.index,
         uuid=card.uuid,
@@ -43,7 +43,7 @@ def identity(card: Card) -> Gpu:
 
 
 def reading(card: Card) -> Gpu:
-    """The GPU as one pass over a real one would read it now."""
+    """Read the GPU as one pass over a real one would read it now."""
     gpu = identity(card)
     for add in (_limits, _memory, _engines, _heat_and_power, _clocks, _errors, _links):
         gpu = add(gpu, card)

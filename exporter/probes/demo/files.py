@@ -89,7 +89,7 @@ class NodeFolder:
                 return  # nobody reads it
 
     def _words_of_host(self, node: DemoNode) -> Iterator[str]:
-        """The host's lines for each second since the last time."""
+        """Write the host's lines for each second since the last time."""
         first = node.now.secs if self._logged_to is None else self._logged_to
         self._logged_to = node.now.secs + 1
         for secs in range(first, self._logged_to):
@@ -98,7 +98,7 @@ class NodeFolder:
 
 
 def _open_kernel_log(path: Path) -> int:
-    """A pipe in place of the kernel's device; it never ends, as we read it ourselves too."""
+    """Make a pipe in place of the kernel's device; it never ends, as we read it ourselves too."""
     if not path.exists():
         os.mkfifo(path)
     return os.open(path, os.O_RDWR | os.O_NONBLOCK)
@@ -115,7 +115,7 @@ def _process(one: Running, started: float) -> Iterator[tuple[str, str]]:
 
 
 def _pods(node: DemoNode) -> Iterator[tuple[str, str]]:
-    """What tells the host's processes and the kubelet's pods apart, and who holds which GPU."""
+    """Write what tells processes and pods apart, and who holds which GPU."""
     for pid, name in ((1, "systemd"), (2, "kthreadd")):
         yield f"proc/{pid}/stat", f"{pid} ({name}) S 0 {' '.join(['0'] * 48)}\n"
         yield f"proc/{pid}/cgroup", "0::/init.scope\n"

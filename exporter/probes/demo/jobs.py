@@ -115,12 +115,12 @@ _BY_ROLE: tuple[tuple[Job, ...], ...] = (
 
 
 def jobs_of(index: int) -> tuple[Job, ...]:
-    """The jobs that this GPU is given to."""
+    """List the jobs that this GPU is given to."""
     return _BY_ROLE[index % ROLES]
 
 
 def running_on(index: int, count: int, now: Now) -> tuple[Running, ...]:
-    """The processes on this GPU at this second; none where it rests for its repair."""
+    """List the processes on this GPU at this second; none where it rests for its repair."""
     if now.of_gpu(FELL_OFF, index, count) is not None or is_reset(index, count, now):
         return ()
     is_stalled = now.of_node(SLOW_DISK) is not None

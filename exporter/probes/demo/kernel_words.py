@@ -22,7 +22,7 @@ HUNG_TASK_SECS = 125
 
 
 def of_gpus(xids: Sequence[Xid]) -> Iterator[str]:
-    """The driver's lines about these errors."""
+    """Write the driver's lines about these errors."""
     for xid in xids:
         address = xid.card.pci_bus_id.removesuffix(".0")
         text = TEXTS[xid.code]
@@ -30,7 +30,7 @@ def of_gpus(xids: Sequence[Xid]) -> Iterator[str]:
 
 
 def of_bus(before: Now, now: Now, cards: Sequence[Card]) -> Iterator[str]:
-    """The kernel's lines about the link of a GPU that falls off the bus, and comes back."""
+    """Write the kernel's lines about a GPU that falls off the bus, and comes back."""
     for card in cards:
         was_down, is_down = (
             moment.of_gpu(FELL_OFF, card.index, len(cards)) is not None for moment in (before, now)
@@ -41,7 +41,7 @@ def of_bus(before: Now, now: Now, cards: Sequence[Card]) -> Iterator[str]:
 
 
 def of_host(now: Now) -> Iterator[str]:
-    """The kernel's lines about the disk that does not answer, and who waits for it."""
+    """Write the kernel's lines about the disk that does not answer, and who waits for it."""
     lasted = now.of_node(SLOW_DISK)
     if lasted is None:
         return

@@ -54,7 +54,7 @@ class DemoNode:
                 yield Xid(secs, card, code)
 
     def answer(self) -> dict[str, Any]:
-        """What the NVML probe would answer now."""
+        """Answer as the NVML probe would now."""
         return {
             "driver_version": DRIVER_VERSION,
             "cuda_version": CUDA_VERSION,
@@ -69,7 +69,7 @@ def _entry(card: Card) -> dict[str, Any]:
 
 
 def event(xid: Xid) -> dict[str, Any]:
-    """What the NVML probe would print at the moment of an Xid."""
+    """Write what the NVML probe would print at the moment of an Xid."""
     return {
         "event": "xid",
         "xid": xid.code,

@@ -43,26 +43,26 @@ class Card:
         self._kept: dict[str, Any] = {}
 
     def ask(self, name: str, *arguments: object, topic: str = "") -> Any:  # noqa: ANN401 - whatever the call gives
-        """What the function gives for this GPU; raises READ_ERRORS."""
+        """Call the function for this GPU; raises READ_ERRORS."""
         return self.library.ask(name, self.handle, *arguments, topic=topic, place=self.place)
 
     def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:  # noqa: ANN401 - as above
-        """The same for the first of these functions that the driver knows, newest first."""
+        """Call the first of these functions that the driver knows, newest first."""
         return self.library.ask_newest(names, self.handle, *arguments, place=self.place)
 
     def text(self, name: str) -> str | None:
-        """The text a function gives for this GPU; None where it gives none."""
+        """Get the text of a function for this GPU; None where it gives none."""
         return self.library.text(name, self.handle, place=self.place)
 
     def once(self, fact: str, read: Callable[["Card"], T]) -> T:
-        """A fact that does not change: asked until it was answered once; raises READ_ERRORS."""
+        """Read a fact that does not change until it was answered once; raises READ_ERRORS."""
         if fact not in self._kept:
             self._kept[fact] = read(self)
         answer: T = self._kept[fact]
         return answer
 
     def kept(self, fact: str, otherwise: T) -> T:
-        """What was kept of this name before."""
+        """Give what was kept under this name before."""
         answer: T = self._kept.get(fact, otherwise)
         return answer
 
@@ -71,7 +71,7 @@ class Card:
         self._kept[fact] = value
 
     def field_values(self, topic: str, wanted: Mapping[str, FieldId]) -> dict[str, Any]:
-        """Field values by the names given here; an NVMLError stands for one that was not said.
+        """Read field values by the names given here; an NVMLError stands for one that was not said.
 
         Raises READ_ERRORS when the call itself fails.
         """
@@ -86,14 +86,14 @@ def _field_value(value: Any) -> Any:  # noqa: ANN401 - a union of the binding
 
 
 def converted(value: Any, times: int = 1, per: int = 1) -> Any:  # noqa: ANN401 - a number or the error in its place
-    """The number in our unit, `times / per` of the driver's; an error stays an error."""
+    """Convert to our unit, `times / per` of the driver's; an error stays an error."""
     if isinstance(value, Exception):
         return value
     return value * times if per == 1 else value * times / per
 
 
 def available_values(values: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - rows, or the error in their place
-    """The numbers that were said as rows by label; the first error when there is none."""
+    """Collect the available numbers as rows by label; the first error when there is none."""
     rows = [
         (*(label if isinstance(label, tuple) else (label,)), value)
         for label, value in values.items()
@@ -105,7 +105,7 @@ def available_values(values: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - rows, 
 
 
 def call_each(card: Card, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]) -> dict[Any, Any]:
-    """What each call gave, by label; an error stands for one that gave nothing.
+    """Make each call, by label; an error stands for one that gave nothing.
 
     Raises an error after which nothing more can be expected of the GPU.
     """

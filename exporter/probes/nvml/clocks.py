@@ -30,12 +30,12 @@ THROTTLE_TIMES = {
 
 
 def clocks(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
-    """Hertz by clock."""
+    """Read hertz by clock."""
     return _by_clock(card, "nvmlDeviceGetClockInfo")
 
 
 def clock_limits(card: Card) -> Any:  # noqa: ANN401 - as above
-    """The highest hertz by clock; asked once."""
+    """Read the highest hertz by clock; asked once."""
     return card.once("clock_limits", lambda c: _by_clock(c, "nvmlDeviceGetMaxClockInfo"))
 
 
@@ -50,6 +50,6 @@ def throttle_reasons(card: Card) -> tuple[tuple[str, int], ...]:
 
 
 def throttle_times(card: Card) -> Any:  # noqa: ANN401 - as above
-    """Seconds by reason since the driver was loaded, where the driver counts them."""
+    """Read the seconds throttled by reason since the driver was loaded, where it counts them."""
     found = card.field_values("throttle_times", THROTTLE_TIMES)
     return available_values({word: converted(value, per=NANO) for word, value in found.items()})

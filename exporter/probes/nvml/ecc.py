@@ -1,4 +1,4 @@
-"""Memory errors, and what the board did about them."""
+"""ECC errors, and what the board did about them: repairs, remapped rows, retired pages."""
 
 import ctypes
 from itertools import product
@@ -54,13 +54,13 @@ def ecc_modes(card: Card) -> dict[str, bool]:
 
 
 def ecc_errors(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
-    """Errors by type, since the driver was loaded and since the board was made."""
+    """Read errors by type, since the driver was loaded and since the board was made."""
     found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
     return available_values({key: found["/".join(key)] for key in TOTALS})
 
 
 def ecc_location_errors(card: Card) -> Any:  # noqa: ANN401 - as above
-    """The same by the part of the chip."""
+    """Read the same by the part of the chip."""
     name = "nvmlDeviceGetMemoryErrorCounter"
     wanted = product(ERROR_TYPES, COUNTERS, LOCATIONS)
     calls = [
@@ -100,7 +100,7 @@ def unrepairable_memory(card: Card) -> bool:
 
 
 def remapped_rows(card: Card) -> dict[str, Any]:
-    """Rows of memory that were replaced, on Ampere and newer."""
+    """Read remapped rows of memory, on Ampere and newer."""
     corrected, uncorrected, pending, failed = card.ask("nvmlDeviceGetRemappedRows")
     return {
         "remapped_rows_total": [("corrected", corrected), ("uncorrected", uncorrected)],
@@ -110,18 +110,18 @@ def remapped_rows(card: Card) -> dict[str, Any]:
 
 
 def remap_banks(card: Card) -> list[tuple[str, int]]:
-    """Banks of memory by how many spare rows they have left."""
+    """Read banks of memory by how many spare rows they have left."""
     banks = card.ask("nvmlDeviceGetRowRemapperHistogram")
     return [(word, getattr(banks, word)) for word in AVAILABILITIES]
 
 
 def retired_pages(card: Card) -> Any:  # noqa: ANN401 - as above
-    """Pages of memory that are not used any more, on boards before Ampere."""
+    """Read retired pages of memory, on boards before Ampere."""
     return available_values(card.field_values("retired_pages", RETIRED_PAGES))
 
 
 def retired_pages_pending(card: Card) -> bool:
-    """Whether a page waits for the next reset to be retired."""
+    """Read whether a page waits for the next reset to be retired."""
     return bool(card.ask("nvmlDeviceGetRetiredPagesPendingStatus"))
 
 
@@ -137,7 +137,7 @@ def inforom_valid(card: Card) -> bool:
 
 
 def recovery_action(card: Card) -> str:
-    """What the driver wants done to the GPU; raises ValueError for a word not known here."""
+    """Read what the driver wants done to the GPU; raises ValueError for a word not known here."""
     action = card.field_values("recovery_action", {"action": RECOVERY_ACTION})["action"]
     if isinstance(action, Exception):
         raise action

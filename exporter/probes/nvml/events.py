@@ -65,7 +65,7 @@ class EventWatch:
 
 
 def _registered(gpus: Sequence[KnownGpu]) -> tuple[object, dict[int, dict[str, Any]]]:
-    """An event set with all GPUs that report Xids, and who each handle is."""
+    """Make an event set with all GPUs that report Xids, and tell who each handle is."""
     events = pynvml.nvmlEventSetCreate()
     by_handle = {}
     for known in gpus:

@@ -70,7 +70,7 @@ class GpuInventory:
         return {**self._versions, **answer}
 
     def _finish(self, indexes: list[int], has_time: Callable[[], bool]) -> list[dict[str, Any]]:
-        """The answers of these GPUs, after the rest of their pass."""
+        """Read the rest of these GPUs, and give their answers."""
         for index in indexes:
             self._gpus[index].finish(has_time)
         self._unread = {index for index in indexes[1:] if not self._gpus[index].has_core}
@@ -82,14 +82,14 @@ class GpuInventory:
         return answers
 
     def _sleepers(self) -> list[dict[str, Any]]:
-        """The GPUs that sleep, by their place: any call on one of them would wake it."""
+        """List the GPUs that sleep, by their place: any call on one of them would wake it."""
         return [
             {"index": index, "pci_bus_id": address, "problem": SUSPENDED}
             for index, address in self._asleep.items()
         ]
 
     def _forget(self) -> None:
-        """The number of GPUs has changed: every handle and every fact is asked for again."""
+        """Ask for every handle and every fact again: the number of GPUs has changed."""
         for known in self._gpus.values():
             known.close()
         self._gpus.clear()
@@ -103,7 +103,7 @@ class GpuInventory:
         return []
 
     def _known(self, index: int) -> KnownGpu:
-        """The GPU of this index; a handle that means another one by now is asked for again."""
+        """Get the GPU of this index; a handle that means another one by now is asked for again."""
         known = self._gpus.get(index)
         if known is not None and not is_same(known.card, known.identity):
             self._gpus.pop(index).close()

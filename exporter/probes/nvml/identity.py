@@ -22,7 +22,7 @@ ARCHITECTURES = {
 
 
 def identity(card: Card) -> dict[str, Any]:
-    """Index, UUID and name; raises NVMLError when the GPU does not answer."""
+    """Read index, UUID and name; raises NVMLError when the GPU does not answer."""
     return {
         "index": card.ask("nvmlDeviceGetIndex"),
         "uuid": card.text("nvmlDeviceGetUUID"),
@@ -31,7 +31,7 @@ def identity(card: Card) -> dict[str, Any]:
 
 
 def is_same(card: Card, known: dict[str, Any]) -> bool:
-    """Whether the handle still means the GPU it meant; both calls are answered by the library."""
+    """Check that the handle still means the GPU it meant; the library answers both calls."""
     try:
         return bool(
             card.ask("nvmlDeviceGetIndex") == known["index"]
@@ -42,7 +42,7 @@ def is_same(card: Card, known: dict[str, Any]) -> bool:
 
 
 def texts(card: Card) -> dict[str, Any]:
-    """Serial number, firmware and part number, where the board has them."""
+    """Read serial number, firmware and part number, where the board has them."""
     return {
         "serial": card.text("nvmlDeviceGetSerial"),
         "vbios_version": card.text("nvmlDeviceGetVbiosVersion"),
@@ -51,7 +51,7 @@ def texts(card: Card) -> dict[str, Any]:
 
 
 def pci_bus_id(card: Card) -> str:
-    """The PCI address as the kernel writes it: `0000:18:00.0`."""
+    """Read the PCI address as the kernel writes it: `0000:18:00.0`."""
     said = card.ask("nvmlDeviceGetPciInfo").busId
     address = pci_address(said.decode("ascii", "replace") if isinstance(said, bytes) else said)
     if address is None:
@@ -60,7 +60,7 @@ def pci_bus_id(card: Card) -> str:
 
 
 def architecture(card: Card) -> str:
-    """The name of the chip's generation; raises ValueError for one that is not known here."""
+    """Name the chip's generation; raises ValueError for one that is not known here."""
     number = card.ask("nvmlDeviceGetArchitecture")
     if number not in ARCHITECTURES:
         raise ValueError(f"architecture {number}")
@@ -68,13 +68,13 @@ def architecture(card: Card) -> str:
 
 
 def compute_capability(card: Card) -> str:
-    """`9.0` and the like."""
+    """Read the compute capability, `9.0` and the like."""
     major, minor = card.ask("nvmlDeviceGetCudaComputeCapability")
     return f"{major}.{minor}"
 
 
 def numa_node(card: Card) -> int:
-    """The NUMA node the GPU is near to; raises ValueError where it has none."""
+    """Read the NUMA node the GPU is near to; raises ValueError where it has none."""
     node = int(card.ask("nvmlDeviceGetNumaNodeId"))
     if node < 0:
         raise ValueError("no NUMA node")
@@ -82,5 +82,5 @@ def numa_node(card: Card) -> int:
 
 
 def cuda_version(number: int) -> str:
-    """`12.4` of 12040."""
+    """Write `12.4` for 12040."""
     return f"{number // 1000}.{number % 1000 // 10}"

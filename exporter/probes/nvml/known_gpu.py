@@ -71,7 +71,7 @@ class KnownGpu:
         return is_enough
 
     def answer(self) -> dict[str, Any]:
-        """What this pass found: fields and `missing` reasons, or a `problem`."""
+        """Give what this pass found: fields and `missing` reasons, or a `problem`."""
         said = {**self.identity, **self._facts}
         if self._problem is not None:
             return {**said, "problem": self._problem}
@@ -83,7 +83,7 @@ class KnownGpu:
         self._mig.forget(self.card)
 
     def _keeping_reads(self) -> tuple[Read, ...]:
-        """Readings that keep something between passes: each GPU has its own."""
+        """Make the readings that keep something between passes: each GPU has its own."""
         profiled = (
             "activity_ratio",
             "pcie_profile_bytes_per_second",
@@ -142,7 +142,7 @@ class KnownGpu:
 
 
 def _unless_fatal(error: Exception) -> str:
-    """The reason; raises the error again after which nothing more can be expected of the GPU."""
+    """Name the reason; raises an error again after which nothing more is to be had of the GPU."""
     reason = reason_of(error)
     if reason in FATAL_FOR_GPU:
         raise error

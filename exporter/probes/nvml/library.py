@@ -53,7 +53,7 @@ READ_ERRORS = (pynvml.NVMLError, ValueError, TypeError, AttributeError)
 
 
 def reason_of(error: Exception) -> str:
-    """The reason word of an error of NVML or of its Python binding."""
+    """Name the reason of an error of NVML or of its Python binding."""
     if isinstance(error, pynvml.NVMLError):
         return REASONS.get(error.value, f"nvml_error_{error.value}")
     if isinstance(error, SwitchedOffError):

@@ -39,7 +39,7 @@ FIFTH_GENERATION_BYTES = {"transmit": 202, "receive": 204}
 
 
 def pcie_throughput(card: Card) -> dict[str, float]:
-    """Bytes per second over 20 ms, for which each of the two calls blocks."""
+    """Read bytes per second over 20 ms, for which each of the two calls blocks."""
     return {
         "pcie_transmit_bytes_per_second": card.ask("nvmlDeviceGetPcieThroughput", 0) * KIB,
         "pcie_receive_bytes_per_second": card.ask("nvmlDeviceGetPcieThroughput", 1) * KIB,
@@ -47,7 +47,7 @@ def pcie_throughput(card: Card) -> dict[str, float]:
 
 
 def nvlink_up(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
-    """Whether `all` links are up, and each link that is down: boards have up to 18 of them."""
+    """Read whether `all` links are up, and each link that is down: boards have up to 18 of them."""
     by_link = nvlink_up_by_link(card)
     if isinstance(by_link, Exception):
         return by_link
@@ -56,14 +56,14 @@ def nvlink_up(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their 
 
 
 def nvlink_up_by_link(card: Card) -> Any:  # noqa: ANN401 - as above
-    """0 or 1 by link, for the links the board has."""
+    """Read 0 or 1 by link, for the links the board has."""
     links = _link_count(card)
     found = call_each(card, [(str(n), "nvmlDeviceGetNvLinkState", (n,)) for n in range(links)])
     return available_values(found)
 
 
 def _link_count(card: Card) -> int:
-    """How many links the board has; raises NVMLError where it has none."""
+    """Read how many links the board has; raises NVMLError where it has none."""
 
     def count(card: Card) -> int:
         wanted: dict[str, FieldId] = {"links": pynvml.NVML_FI_DEV_NVLINK_LINK_COUNT}
@@ -77,7 +77,7 @@ def _link_count(card: Card) -> int:
 
 
 def nvlink_traffic(card: Card) -> dict[str, Any]:
-    """Bytes over all links since the driver was loaded, without headers."""
+    """Read bytes over all links since the driver was loaded, without headers."""
     found = card.field_values(
         "nvlink_traffic",
         {
@@ -92,7 +92,7 @@ def nvlink_traffic(card: Card) -> dict[str, Any]:
 
 
 def nvlink_errors(card: Card) -> Any:  # noqa: ANN401 - as above
-    """Errors summed over links, by kind."""
+    """Read errors summed over links, by kind."""
     found = available_values(card.field_values("nvlink_errors", ERROR_SUMS))
     if isinstance(found, Exception) and reason_of(found) in ("not_supported", "invalid_argument"):
         return available_values(_sums_over_links(card, "nvlink5_errors", FIFTH_GENERATION))
@@ -100,7 +100,7 @@ def nvlink_errors(card: Card) -> Any:  # noqa: ANN401 - as above
 
 
 def _sums_over_links(card: Card, topic: str, kinds: dict[str, int]) -> dict[str, Any]:
-    """Each field summed over the links that say it; an error where none does."""
+    """Sum each field over the links that report it; an error where none does."""
     links = range(_link_count(card))
     wanted: dict[str, FieldId] = {
         f"{kind}/{link}": (number, link) for kind, number in kinds.items() for link in links
@@ -115,7 +115,7 @@ def _sums_over_links(card: Card, topic: str, kinds: dict[str, int]) -> dict[str,
 
 
 def nvlink_link_errors(card: Card) -> Any:  # noqa: ANN401 - as above
-    """Errors by link and kind."""
+    """Read errors by link and kind."""
     name = "nvmlDeviceGetNvLinkErrorCounter"
     calls = [
         ((str(link), kind), name, (link, counter))

@@ -9,7 +9,7 @@ from exporter.probes.nvml.library import FATAL_FOR_GPU, reason_of
 
 
 def memory(card: Card) -> dict[str, int]:
-    """Bytes by nvmlDeviceGetMemoryInfo_v2, whose `used` leaves the reserved part out.
+    """Read bytes by nvmlDeviceGetMemoryInfo_v2, whose `used` leaves the reserved part out.
 
     Older drivers know the first version only, which counts the reserved part as used.
     """
@@ -31,7 +31,7 @@ def _said(info: Any) -> dict[str, int]:  # noqa: ANN401 - a struct of the bindin
 
 
 def bar1_memory(card: Card) -> dict[str, int]:
-    """The window through which the bus sees the memory."""
+    """Read BAR1: the window through which the bus sees the memory."""
     info = card.ask("nvmlDeviceGetBAR1MemoryInfo")
     return {
         "bar1_memory_total_bytes": info.bar1Total,
@@ -40,7 +40,7 @@ def bar1_memory(card: Card) -> dict[str, int]:
 
 
 def utilization(card: Card) -> dict[str, int]:
-    """Percent of the driver's last sample period; not said for a GPU in MIG mode."""
+    """Read percent of the driver's last sample period; not said for a GPU in MIG mode."""
     rates = card.ask("nvmlDeviceGetUtilizationRates")
     return {
         "utilization_percent": rates.gpu,

@@ -22,7 +22,7 @@ class MigReader:
         self._profilers: dict[int, Profiler] = {}
 
     def read(self, card: Card) -> list[dict[str, Any]]:
-        """All instances; one that goes away while it is read is left out."""
+        """Read all instances; one that goes away while it is read is left out."""
         if not card.ask("nvmlDeviceGetMigMode")[0]:
             return []
         count = min(card.ask("nvmlDeviceGetMaxMigDeviceCount"), MAX_INSTANCES)
@@ -83,5 +83,5 @@ def _instance(mig: Card) -> Iterator[tuple[str, Any]]:
 
 
 def profile_of(name: str) -> str:
-    """`1g.10gb` of `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
+    """Take `1g.10gb` out of `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
     return name.rpartition("MIG ")[2] or "unknown"

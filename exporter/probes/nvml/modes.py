@@ -6,12 +6,12 @@ COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclu
 
 
 def persistence_mode(card: Card) -> bool:
-    """Whether the driver keeps the GPU initialised while nobody uses it."""
+    """Read whether the driver keeps the GPU initialised while nobody uses it."""
     return bool(card.ask("nvmlDeviceGetPersistenceMode"))
 
 
 def compute_mode(card: Card) -> str:
-    """Who may compute on it; raises ValueError for a mode not known here."""
+    """Read who may compute on it; raises ValueError for a mode not known here."""
     mode = card.ask("nvmlDeviceGetComputeMode")
     if mode not in COMPUTE_MODES:
         raise ValueError(f"compute mode {mode}")
@@ -19,7 +19,7 @@ def compute_mode(card: Card) -> str:
 
 
 def gsp_enabled(card: Card) -> bool:
-    """Whether the firmware of the GPU's own processor does the driver's work."""
+    """Read whether GSP firmware runs on the GPU."""
     return bool(card.ask("nvmlDeviceGetGspFirmwareMode")[0])
 
 

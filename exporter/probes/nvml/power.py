@@ -11,7 +11,7 @@ MILLI = 1000
 
 
 def power_limits(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
-    """Watts between which the limit may be set, and what was asked for."""
+    """Read the watts between which the limit may be set, and what was asked for."""
     lasting = card.once("power_limits", _lasting_limits)
     found = call_each(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])
     return available_values(
@@ -27,7 +27,7 @@ def _lasting_limits(card: Card) -> dict[str, Any]:
 
 
 def power_fields(card: Card) -> dict[str, Any]:
-    """The average over the last second, and the energy since the driver was loaded."""
+    """Read the average over the last second, and the energy since the driver was loaded."""
     found = card.field_values(
         "power",
         {

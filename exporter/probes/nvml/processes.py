@@ -34,7 +34,7 @@ class ProcessReader:
         self._last_seen = 0
 
     def read(self, card: Card) -> list[Process]:
-        """All processes on the GPU; raises READ_ERRORS when the compute list cannot be had."""
+        """Read all processes on the GPU; raises READ_ERRORS when the compute list cannot be had."""
         found: dict[_Key, Process] = {}
         for kind, function in LISTS:
             for process in _listed(card, kind, function):
@@ -46,7 +46,7 @@ class ProcessReader:
         return list(found.values())
 
     def _add_utilization(self, card: Card, processes: list[Process]) -> None:
-        """The driver names only those that did something (nvmlDeviceGetProcessUtilization)."""
+        """Add shares; the driver names only those that did something (…GetProcessUtilization)."""
         if not processes:
             return
         had_samples_before = self._last_seen > 0
@@ -66,7 +66,7 @@ class ProcessReader:
 
 
 def _listed(card: Card, kind: str, function: str) -> Iterator[Process]:
-    """One of the three lists; only the compute list must be there, and that only without MPS."""
+    """Read one of the three lists; only the compute list must be there, without MPS."""
     names = tuple(f"nvmlDeviceGet{function}RunningProcesses{version}" for version in ("_v3", "_v2"))
     try:
         listed = card.ask_newest(names)
@@ -96,7 +96,7 @@ def _instance(number: int | None) -> int | None:
 
 
 def _shares(sample: Any) -> dict[str, float]:  # noqa: ANN401 - as above
-    """Percent by engine; a process that the driver did not name did nothing."""
+    """Give percent by engine; a process that the driver did not name did nothing."""
     return {
         "sm_utilization_percent": sample.smUtil if sample else 0,
         "memory_utilization_percent": sample.memUtil if sample else 0,

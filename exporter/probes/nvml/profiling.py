@@ -40,7 +40,7 @@ class Profiler:
         self._has_taken_one = False
 
     def read(self, card: Card) -> dict[str, Any]:
-        """Activity and traffic since the pass before; nothing after the first sample."""
+        """Read activity and traffic since the pass before; nothing after the first sample."""
         if self._gpu_instance is None and not card.once("profiling", _is_supported):
             raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
         while len(self._samples) < 2:  # noqa: PLR2004 - one before, one now

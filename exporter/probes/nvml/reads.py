@@ -33,7 +33,7 @@ class Read:
     unless: str | None = None
 
     def of(self, card: Card) -> Iterator[tuple[str, Any]]:
-        """The fields with their values, or the errors in their places."""
+        """Yield the fields with their values, or the errors in their places."""
         answer = self.read(card)
         if isinstance(answer, dict):
             yield from answer.items()
@@ -42,12 +42,12 @@ class Read:
 
 
 def _asked(field: str, name: str, *, per: int = 1) -> Read:
-    """A reading that is one call and one number."""
+    """Make a reading that is one call and one number."""
     return Read((field,), lambda card: converted(card.ask(name), per=per))
 
 
 def _first_of(field: str, name: str) -> Read:
-    """A reading that is the first of the numbers one call gives."""
+    """Make a reading that is the first of the numbers one call gives."""
     return Read((field,), lambda card: card.ask(name)[0])
 
 

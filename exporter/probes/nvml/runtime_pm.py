@@ -1,4 +1,4 @@
-"""GPUs that sleep to save power, told by the kernel: no call of the driver is needed for it."""
+"""GPUs suspended by runtime power management, as the kernel reports it: no call wakes one."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class PowerStates:
         self._addresses = tuple(name for name in names if self._is_gpu(name))
 
     def asleep(self, count: int) -> dict[int, str]:
-        """The addresses of suspended GPUs by index, of so many that the library counts."""
+        """List suspended GPUs by index, with their addresses, of so many that the library counts."""
         if len(self._addresses) != count:
             return {}  # some are hidden from us: nobody can tell which is which
         return {

@@ -29,7 +29,7 @@ class Answers:
         self._lock = threading.Lock()
 
     def write(self, message: dict[str, Any]) -> None:
-        """One line, whole."""
+        """Write one line, whole."""
         line = encode_line(message)
         with self._lock:
             self._stream.write(line)
@@ -79,7 +79,7 @@ def _chosen_by(request: Mapping[str, Any]) -> Callable[[int], bool]:
 
 
 def resident_bytes() -> int:
-    """The memory this process holds."""
+    """Read the memory this process holds."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a pass need not build a Path
         return int(file.read().split()[1]) * resource.getpagesize()
 

@@ -26,19 +26,19 @@ MAX_FANS = 16
 
 
 def temperature(card: Card) -> int:
-    """Celsius of the GPU sensor, by the newer call where the driver knows it."""
+    """Read celsius of the GPU sensor, by the newer call where the driver knows it."""
     names = ("nvmlDeviceGetTemperatureV1", "nvmlDeviceGetTemperature")
     return int(card.ask_newest(names, pynvml.NVML_TEMPERATURE_GPU))
 
 
 def memory_temperature(card: Card) -> Any:  # noqa: ANN401 - a number or the error in its place
-    """Celsius of the memory, on boards with a sensor there."""
+    """Read celsius of the memory, on boards with a sensor there."""
     wanted = {"memory": pynvml.NVML_FI_DEV_MEMORY_TEMP}
     return card.field_values("memory_temperature", wanted)["memory"]
 
 
 def thresholds(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
-    """Celsius at which the board slows down or shuts down; asked once."""
+    """Read the celsius at which the board slows down or shuts down; asked once."""
     return card.once("thresholds", _thresholds)
 
 
@@ -58,7 +58,7 @@ def _thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
 
 
 def fan_speeds(card: Card) -> Any:  # noqa: ANN401 - as above
-    """Percent of the full speed by fan; a passively cooled board has none."""
+    """Read percent of the full speed by fan; a passively cooled board has none."""
     try:
         fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
     except pynvml.NVMLError as error:

@@ -63,20 +63,20 @@ class GpuCache:
         return rejected
 
     def mark_stale(self) -> None:
-        """No pass succeeded: what is known is served from the cache from now on."""
+        """Serve what is known from the cache from now on: no pass succeeded."""
         self._states = {uuid: replace(state, stale=True) for uuid, state in self._states.items()}
 
     def forget(self) -> None:
-        """The driver is gone, and the GPUs with it."""
+        """Forget all GPUs: the driver is gone."""
         self._states = {}
 
     def states(self, boottime: float) -> tuple[GpuState, ...]:
-        """All states as they may be shown at this boot time in seconds, by index."""
+        """Give all states as they may be shown at this boot time in seconds, by index."""
         self._states = {uuid: state.at(boottime) for uuid, state in self._states.items()}
         return tuple(sorted(self._states.values(), key=lambda s: (s.gpu.index, s.gpu.uuid)))
 
     def _known(self, gpu: Gpu) -> Gpu:
-        """The GPU with what an earlier pass said of who it is: nvidia-smi says less than NVML."""
+        """Add what an earlier pass reported of its identity: nvidia-smi knows less than NVML."""
         before = self._states.get(gpu.uuid)
         return gpu if before is None else gpu.with_identity_of(before.gpu)
 
@@ -90,7 +90,7 @@ class GpuCache:
 
 
 def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
-    """The known GPU that does not answer, by UUID; it may be named by its address or its index."""
+    """Find the known GPU that does not answer; it may be named by its address or its index."""
     if problem.uuid is not None:
         return problem.uuid if problem.uuid in quiet else None
     for uuid, state in quiet.items():
@@ -104,7 +104,7 @@ def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
 
 
 def _stranger(problem: GpuProblem, boottime: float) -> GpuState:
-    """A GPU that has never answered: its place is all that is known of it."""
+    """Make the state of a GPU that has never answered: its place is all that is known of it."""
     gpu = Gpu(problem.index or 0, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
     if problem.reason == SUSPENDED:
         return GpuState(gpu, boottime, expired=True, suspended=True)

@@ -149,7 +149,7 @@ class NvidiaSmiBackend:
         deadline: float,
         indexes: Mapping[str, int] | None = None,
     ) -> GpuAnswer:
-        """The GPUs of a run, those of a failed run included; raises BackendError without any."""
+        """Read the GPUs of a run, those of a failed run included; raises BackendError without any."""
         if needs_names(run.document, self._mig_names):
             self._mig_names = await self._list(program, deadline)
         answer = parse_document(run.document, indexes, self._mig_names)
@@ -171,7 +171,7 @@ class NvidiaSmiBackend:
         return Run(finished, document)
 
     async def _list(self, program: Path, deadline: float) -> MigNamesByPlace:
-        """The names of MIG devices; those known before where they cannot be had."""
+        """Ask for the names of MIG devices; those known before where they cannot be had."""
         try:
             finished = await self._run(program, ("-L",), deadline, LIST_LIMIT_BYTES)
         except BackendError:
@@ -202,7 +202,7 @@ class NvidiaSmiBackend:
 
 
 def is_trustworthy(program: Path) -> bool:
-    """Whether this is a file that only root or we can have put there."""
+    """Check that this is a file that only root or we can have put there."""
     try:
         found, folder = program.stat(), program.parent.stat()
     except OSError:
@@ -219,7 +219,7 @@ def is_trustworthy(program: Path) -> bool:
 
 
 def _placed(problems: tuple[GpuProblem, ...], indexes: Mapping[str, int]) -> tuple[GpuProblem, ...]:
-    """The problems with the place of each GPU, where its address tells it."""
+    """Add the place of each GPU to its problem, where its address tells it."""
     return tuple(
         problem
         if problem.index is not None

@@ -85,7 +85,7 @@ class NvmlBackend:
         return place is not None and self._count != 1 and len(suspects) < most
 
     async def _ask_without(self, suspects: set[int]) -> dict[str, Any]:
-        """The answer about all GPUs but those; a crash is tried again where back-off allows it."""
+        """Ask for all GPUs but those; a crash is tried again where back-off allows it."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         deadline = started + self._deadline.secs
@@ -121,7 +121,7 @@ class NvmlBackend:
         )
 
     async def _replace_when_of_no_use(self, message: Mapping[str, Any]) -> None:
-        """A process that has met another driver than its library was made for stays broken."""
+        """Replace a process that has met another driver than its library was made for."""
         if "error" in message:
             self._errors += 1
             if message["error"] in LASTING_ERRORS or self._errors >= PATIENCE_PASSES:
@@ -150,7 +150,7 @@ class NvmlBackend:
 
 
 def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
-    """The GPUs of one answer of the probe; raises BackendError."""
+    """Read the GPUs of one answer of the probe; raises BackendError."""
     if message.get("error") == "unknown_error":
         sentence = "the driver is there and may not be used: devices taken from our container?"
         raise BackendError("access_lost", sentence)
@@ -277,7 +277,7 @@ def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
 
 
 def _switches(config: GpuConfig) -> tuple[str, ...]:
-    """What the probe reads beside what it always reads."""
+    """List what the probe reads beside what it always reads."""
     named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
     return ("processes", "events", *(name for name in named if getattr(config, name)))
 

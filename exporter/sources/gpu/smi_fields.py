@@ -132,7 +132,7 @@ def _board_part(cell: str) -> str | None:
 
 
 def _firmware(cell: str) -> bool:
-    """A version of GSP firmware is printed only where it runs."""
+    """Read a version of GSP firmware: it is printed only where it runs."""
     return bool(cell)
 
 

@@ -185,7 +185,7 @@ class _Answer:
 
 
 def _problem_of(reasons: Mapping[str, str]) -> str | None:
-    """The reason why a GPU is not up, among the reasons of fields without value."""
+    """Find why a GPU is not up, among the reasons of fields without value."""
     fatal = next((reason for reason in reasons.values() if reason in FATAL), None)
     if fatal is None and any(reasons.get(name) == "unknown_error" for name in CORE_FIELDS):
         return "unknown_error"
@@ -221,13 +221,13 @@ def _gpu(
 
 
 def _said(cells: Cells, path: str) -> str | None:
-    """The text at this path; None where it says that there is none."""
+    """Read the text at this path; None where it says that there is none."""
     text = cells.get(path, "")
     return None if absence(text) is not None else clean_text(text)
 
 
 def _value(cell: Cell, cells: Cells) -> tuple[Any, str | None]:
-    """The first value among the paths of a cell, or the reason why there is none."""
+    """Read the first value among the paths of a cell, or the reason why there is none."""
     reasons = []
     for path in cell.paths:
         reason = _absence_at(path, cells)
@@ -252,7 +252,7 @@ def _absence_at(path: str, cells: Cells) -> str | None:
 
 
 def _add_ecc(cells: Cells, values: dict[str, Any], reasons: dict[str, str]) -> None:
-    """The totals of ECC errors, which newer drivers print by place: only whole sums count."""
+    """Add the totals of ECC errors, which newer drivers print by place: only whole sums count."""
     rows = []
     for labels, sums in ECC_SUMS:
         for paths in sums:
@@ -267,7 +267,7 @@ def _add_ecc(cells: Cells, values: dict[str, Any], reasons: dict[str, str]) -> N
 
 
 def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> Iterator[MigInstance]:
-    """The MIG devices of a GPU; one that nothing names is left out."""
+    """Read the MIG devices of a GPU; one that nothing names is left out."""
     for cells in element.mig_devices:
         places = [whole(cells.get(name, "")) for name in ("gpu_instance_id", "compute_instance_id")]
         index = whole(cells.get("index", ""))
@@ -295,7 +295,7 @@ def needs_names(document: SmiDocument, names: MigNamesByPlace) -> bool:
 
 
 def _processes(element: GpuElement) -> tuple[GpuProcess, ...] | None:
-    """The processes on a GPU; None where they may not be seen."""
+    """Read the processes on a GPU; None where they may not be seen."""
     if absence(element.cells.get("processes", "listed")) is not None:
         return None
     found = []

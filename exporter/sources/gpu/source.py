@@ -84,7 +84,7 @@ class GpuSource:
         self._rejected: Counter[str] = Counter()
 
     async def read(self) -> Reading[Gpus]:
-        """What is known of all GPUs now."""
+        """Read what is known of all GPUs now."""
         if self._watch is None:
             await self._events.load()
             await self._look_for_driver()
@@ -222,7 +222,7 @@ class GpuSource:
         self._wake()
 
     async def _ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
-        """The answer of the best backend that gives one, and the backend to show for it."""
+        """Ask the best backend that answers, and give the backend to show for it."""
         if self._backends.is_stuck():
             return None, self._from_cache("stuck")
         nvml_reason = "disabled"
@@ -250,7 +250,7 @@ class GpuSource:
         return answer, self._with_known_cuda_version(backend)
 
     async def _with_losses(self, answer: GpuAnswer) -> GpuAnswer:
-        """An answer without GPUs is a loss where some were, or are bound to the driver."""
+        """Take an answer without GPUs for a loss where some were, or are bound to the driver."""
         if answer.gpus or answer.problems or answer.is_partial:
             return answer
         known = [state.gpu for state in self._cache.states(self._boottime())]
@@ -279,7 +279,7 @@ class GpuSource:
             self._publish()
 
     def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
-        """What was reported before of the same driver still holds: old nvidia-smi lack it."""
+        """Keep what was reported before of the same driver: old nvidia-smi lack it."""
         before = self._backend.driver_version
         if backend.cuda_version is not None or backend.driver_version != before:
             return backend

@@ -20,7 +20,7 @@ LOAD_SECS = 1.0
 
 
 class GpuEvents:
-    """What the event thread of the NVML probe said; `on_news` is called after each Xid."""
+    """What the event thread of the NVML probe reported; `on_news` is called after each Xid."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class GpuEvents:
         return tuple(self._xids[key] for key in sorted(self._xids))
 
     def take(self, message: dict[str, Any]) -> None:
-        """A line of the probe that nobody asked for; what is no Xid is left out."""
+        """Take a line of the probe that nobody asked for; what is no Xid is left out."""
         uuid, code = message.get("uuid"), message.get("xid")
         if message.get("event") != "xid" or not isinstance(uuid, str):
             return
