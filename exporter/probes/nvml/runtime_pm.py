@@ -27,7 +27,7 @@ class PowerStates:
         self._addresses = tuple(name for name in names if self._is_gpu(name))
 
     def asleep(self, count: int) -> dict[int, str]:
-        """List suspended GPUs by index, with their addresses, of so many that the library counts."""
+        """List suspended GPUs by index with their addresses, of as many as the library counts."""
         if len(self._addresses) != count:
             return {}  # some are hidden from us: nobody can tell which is which
         return {

@@ -149,7 +149,7 @@ class NvidiaSmiBackend:
         deadline: float,
         indexes: Mapping[str, int] | None = None,
     ) -> GpuAnswer:
-        """Read the GPUs of a run, those of a failed run included; raises BackendError without any."""
+        """Read the GPUs of a run, a failed one included; raises BackendError without any."""
         if needs_names(run.document, self._mig_names):
             self._mig_names = await self._list(program, deadline)
         answer = parse_document(run.document, indexes, self._mig_names)
