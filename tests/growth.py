@@ -15,14 +15,17 @@ NOISE_SECS = 0.0003
 def is_linear(call: Callable[[Any], object], make: Callable[[int], Any], length: int) -> bool:
     """Whether an input of `length` costs about sixteen times as much as a sixteenth of it."""
     short, long = make(length // FACTOR), make(length)
-    return _cost(call, long) <= MOST * _cost(call, short) + NOISE_SECS
+    if _cost(call, long) <= NOISE_SECS:
+        return True
+    return _least_cost(call, long) <= MOST * _least_cost(call, short) + NOISE_SECS
+
+
+def _least_cost(call: Callable[[Any], object], given: Any) -> float:
+    """The least processor time of three calls, in seconds."""
+    return min(_cost(call, given) for _ in range(3))
 
 
 def _cost(call: Callable[[Any], object], given: Any) -> float:
-    """The least processor time of three calls, in seconds."""
-    costs = []
-    for _ in range(3):
-        began = time.thread_time()
-        call(given)
-        costs.append(time.thread_time() - began)
-    return min(costs)
+    began = time.thread_time()
+    call(given)
+    return time.thread_time() - began

@@ -53,7 +53,7 @@ _XIDS = (
     LinePattern(
         "xid",
         "NVRM: Xid",
-        rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s*(?:,\s*(?P<text>.*))?$"),
+        rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s{0,8}(?:,\s{0,8}(?P<text>.*))?$"),
         _xid_subject,
         refine=refine_xid,
         fields=XID_FIELDS,
@@ -91,7 +91,7 @@ _GPU_STATE = (
         "The NVIDIA GPU",
         rx(
             r"NVRM: The NVIDIA GPU (?P<pci>@PCI@)(?:\s*\(PCI ID: (?P<ids>[0-9a-f:]{9})\))?"
-            r"(?: installed in this system has (?P<form>fallen off the bus).*)?\s*$"
+            r"(?: installed in this system has (?P<form>fallen off the bus).*)?\s{0,8}$"
         ),
         GPU,
         role=Role.START,

@@ -111,7 +111,7 @@ PCIE: tuple[LinePattern, ...] = (
         ":    [",
         rx(
             r"(?:[\w-]{1,40} )?(?P<pci>@PCI@): (?:AER: )?\s*\[ ?(?P<bit>\d{1,2})\] "
-            r"(?P<error>[A-Za-z_][A-Za-z_ -]{1,30}?)\s*(?P<first>\(First\))?\s*$"
+            r"(?P<error>[A-Za-z_][A-Za-z_ -]{1,30}?)\s{0,40}(?:(?P<first>\(First\))\s{0,8})?$"
         ),
         DEVICE,
         role=Role.CONTINUATION,

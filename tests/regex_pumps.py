@@ -1,0 +1,98 @@
+"""Inputs made to be slow for a regular expression: what each of its loops repeats, many times."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+try:
+    from re import _constants as sre  # type: ignore[attr-defined] # no stub; Python 3.11 and newer
+    from re import _parser as sre_parse  # type: ignore[attr-defined] # the same
+except ImportError:
+    import sre_constants as sre
+    import sre_parse
+
+ALPHABET = "a0 A:,.-_/()[]<>=\"'\\;\t\n#%+*|é"
+CATEGORIES: dict[Any, Callable[[str], bool]] = {
+    sre.CATEGORY_DIGIT: str.isdigit,
+    sre.CATEGORY_SPACE: str.isspace,
+    sre.CATEGORY_WORD: lambda char: char.isalnum() or char == "_",
+}
+OPPOSITES = {
+    sre.CATEGORY_NOT_DIGIT: sre.CATEGORY_DIGIT,
+    sre.CATEGORY_NOT_SPACE: sre.CATEGORY_SPACE,
+    sre.CATEGORY_NOT_WORD: sre.CATEGORY_WORD,
+}
+REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
+MANY = 16
+"""A loop that is bounded by fewer turns costs a constant."""
+
+Pump = tuple[str, str]
+
+
+def pumps(pattern: "re.Pattern[str]") -> list[Pump]:
+    """What leads to each loop of the pattern, and what the loop may repeat."""
+    return list(dict.fromkeys(_pumps(sre_parse.parse(pattern.pattern, pattern.flags))))
+
+
+def _pumps(tree: Any, before: str = "") -> Iterator[Pump]:
+    for operator, argument in tree:
+        for body in _bodies(operator, argument):
+            yield from _pumps(body, before)
+        if operator in REPEATS and argument[1] >= MANY:
+            for text in _samples(argument[2]):
+                yield before, text
+        before += next(iter(_samples([(operator, argument)])), "")
+
+
+def _bodies(operator: Any, argument: Any) -> list[Any]:
+    if operator in REPEATS:
+        return [argument[2]]
+    if operator is sre.SUBPATTERN:
+        return [argument[-1]]
+    if operator is sre.BRANCH:
+        return list(argument[1])
+    return [argument[1]] if operator in (sre.ASSERT, sre.ASSERT_NOT) else []
+
+
+def _samples(tree: Any) -> list[str]:
+    """Texts that the tree matches: the first one whole, others that differ in one place."""
+    found = [""]
+    for operator, argument in tree:
+        choices = _choices(operator, argument) or [""]
+        found = [found[0] + choices[0], *(text + choices[0] for text in found[1:])] + [
+            found[0] + choice for choice in choices[1:4]
+        ]
+    return found[:8]
+
+
+def _choices(operator: Any, argument: Any) -> list[str]:
+    if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY):
+        return _characters(operator, argument)
+    if operator in REPEATS:
+        return [text * max(1, argument[0]) if argument[0] else "" for text in _samples(argument[2])]
+    return [text for body in _bodies(operator, argument) for text in _samples(body)]
+
+
+def _characters(operator: Any, argument: Any) -> list[str]:
+    if operator is sre.LITERAL:
+        return [chr(argument)]
+    if operator is sre.IN:
+        is_negated = argument[0][0] is sre.NEGATE
+        return [
+            char
+            for char in ALPHABET + "".join(chr(x) for kind, x in argument if kind is sre.LITERAL)
+            if any(_is_in(item, char) for item in argument) != is_negated
+        ]
+    return [char for char in ALPHABET if operator is sre.ANY or ord(char) != argument]
+
+
+def _is_in(item: Any, char: str) -> bool:
+    kind, value = item
+    if kind is sre.LITERAL:
+        return ord(char) == int(value)
+    if kind is sre.RANGE:
+        return bool(value[0] <= ord(char) <= value[1])
+    if kind is sre.CATEGORY:
+        opposite = OPPOSITES.get(value)
+        return bool(CATEGORIES[opposite or value](char)) != (opposite is not None)
+    return False

@@ -1,0 +1,100 @@
+"""Every regular expression of the package costs what its input's length costs."""
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exporter
+from tests.growth import is_linear
+from tests.regex_pumps import pumps
+
+ROOT = Path(exporter.__file__).parent
+LENGTH = 2048
+DEPTH = 6
+SEARCHING = ("search", "finditer", "findall", "sub", "split")
+LEAST_PATTERNS = 200
+"""There were so many when this was written: a search that finds none would find nothing wrong."""
+
+
+def _modules() -> Iterator[Any]:
+    for found in pkgutil.walk_packages(exporter.__path__, "exporter."):
+        if not found.name.endswith("__main__"):
+            yield importlib.import_module(found.name)
+
+
+def _within(value: Any, depth: int = DEPTH) -> Iterator["re.Pattern[Any]"]:
+    """The patterns in a value, however deep in tables and rows."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth and isinstance(value, Mapping):
+        yield from (found for each in value.values() for found in _within(each, depth - 1))
+    elif depth and isinstance(value, (tuple, list, set, frozenset)):
+        yield from (found for each in value for found in _within(each, depth - 1))
+    elif depth and is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from _within(getattr(value, field.name, None), depth - 1)
+
+
+def _written_in_calls(source: str) -> Iterator["re.Pattern[str]"]:
+    """Patterns that stand in a call: `re.fullmatch("…", text)`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield re.compile(first.value)
+
+
+def _patterns() -> dict["re.Pattern[Any]", tuple[str, str]]:
+    """Each pattern, where it is, and how it is used: from the beginning or anywhere."""
+    result: dict[re.Pattern[Any], tuple[str, str]] = {}
+    for module in _modules():
+        source = Path(str(module.__file__)).read_text("utf-8")
+        for name, value in vars(module).items():
+            is_searched = any(f"{name}.{way}(" in source for way in SEARCHING)
+            for pattern in _within(value):
+                result[pattern] = (
+                    f"{module.__name__}.{name}",
+                    "search" if is_searched else "match",
+                )
+        for pattern in _written_in_calls(source):
+            result.setdefault(pattern, (module.__name__, "match"))
+    return result
+
+
+PATTERNS = _patterns()
+
+
+def _maker(before: str, pump: str) -> Callable[[int], str]:
+    return lambda count: before + pump * count + "\0\n!"
+
+
+def test_the_patterns_are_found() -> None:
+    """The test below is about all of them."""
+    assert len(PATTERNS) >= LEAST_PATTERNS
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda found: f"{found.pattern!r:.60}")
+def test_no_text_makes_a_pattern_slow(pattern: "re.Pattern[Any]") -> None:
+    """What each loop repeats, two thousand times over and then something else: linear."""
+    where, way = PATTERNS[pattern]
+    is_bytes = isinstance(pattern.pattern, bytes)
+    text = re.compile(pattern.pattern.decode("latin-1")) if is_bytes else pattern
+    for before, pump in pumps(text):
+        length = LENGTH // max(1, len(pump))
+        slow = not is_linear(getattr(text, way), _maker(before, pump), length)
+        assert not slow, f"{where}: {before[-60:]!r} and then {pump!r} again and again"
+
+
+@pytest.mark.parametrize("pattern", [r"a*a*b", r"k=\d+\s*(?:,\s*(.*))?$", r"\[ ?[a-z ]+? *z? *$"])
+def test_a_slow_pattern_would_be_found(pattern: str) -> None:
+    """The inputs that are tried find what is known to be slow."""
+    slow = re.compile(pattern)
+    makers = [_maker(before, pump) for before, pump in pumps(slow)]
+    assert not all(is_linear(slow.match, make, LENGTH) for make in makers)
