@@ -51,6 +51,8 @@ record on, so that a name cannot make a line of another kind.
 A further line of a record is believed only where the driver prints its message in several lines:
 a line feed may come from the name of a file.
 With syslog(2) lines with one time stamp may be one record, and are judged by the first of them.
+What follows a message that another processor interrupted before the name of a control group is
+not believed for a second, and counted with the reason `fragment`.
 
 Lines without such words cannot be influenced.
 These hold some:

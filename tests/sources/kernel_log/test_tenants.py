@@ -3,6 +3,8 @@
 import pytest
 
 from exporter.model.event import Event
+from exporter.sources.kernel_log.patterns.pattern import Chosen, LinePattern
+from exporter.sources.kernel_log.patterns.table import LINE_PATTERNS
 from exporter.sources.kernel_log.record import Record, join_lines, parse_syslog
 from tests.sources.kernel_log.feeding import pipeline, record
 from tests.sources.kernel_log.tenant_lines import KNOWN_LINES, TEMPLATES, Template, forgeries
@@ -79,3 +81,57 @@ def test_the_lines_of_every_kind_are_tried() -> None:
     kinds = {event.kind for line in KNOWN_LINES for event in events_of(record(line))}
     assert len(KNOWN_LINES) > 150
     assert len(kinds) > 45
+
+
+CHOSEN_GROUPS = {
+    "name": Chosen.COMM,
+    "owner": Chosen.COMM,
+    "client": Chosen.COMM,
+    "library": Chosen.FILE,
+    "memcg": Chosen.CGROUP,
+    "task_memcg": Chosen.CGROUP,
+    "server": Chosen.SERVER,
+    "interface": Chosen.INTERFACE,
+}
+OWN_CHOICE = {"server", "interface"}
+"""Words that the event is about: another word is about another server or interface."""
+
+CLUSTERS = {"lustre_not_responding", "ceph_not_responding"}
+"""Their servers are those of the cluster's own configuration."""
+
+HOSTILE = (
+    *("NVRM: Xid (PCI:", "a\nNVRM: x", "x,pid=1,uid=0", "a:1", "a]", "a[1]:", "a' (pid 1)", "("),
+    *("a) ", ", ", "a=b", "a invoked oom-", "..", "\u2028", "\x1b[2J", "%s", "0000:00:00.0"),
+)
+ROWS = [
+    row for row in LINE_PATTERNS if row.chosen or set(row.pattern.groupindex) & {*CHOSEN_GROUPS}
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.kind}-{row.tag}"[:60])
+def test_each_word_that_a_tenant_chooses_is_named_and_harmless(row: LinePattern) -> None:
+    """Hostile words in its place leave kind, thing and pid as they are, or make no event."""
+    groups = [group for group in row.pattern.groupindex if group in CHOSEN_GROUPS]
+    if row.kind not in CLUSTERS:
+        assert {CHOSEN_GROUPS[group] for group in groups} <= set(row.chosen)
+    for line in KNOWN_LINES:
+        match = row.pattern.match(line)
+        for group in groups if match else ():
+            if match is None or match[group] is None:
+                continue
+            before, after = line[: match.start(group)], line[match.end(group) :]
+            known = _about(line, group)
+            own = f"{match[group]}/" if CHOSEN_GROUPS[group] is Chosen.CGROUP else ""
+            for word in HOSTILE:
+                for found in events_of(record(before + own + word + after)):
+                    assert _told(found, group) in known, (line, word)
+
+
+def _about(line: str, group: str) -> list[object]:
+    return [_told(event, group) for event in events_of(record(line))]
+
+
+def _told(event: Event, group: str) -> object:
+    """What must not change: the kind, and the thing unless the word itself names it."""
+    is_own = group in OWN_CHOICE
+    return (event.kind, event.entity_type if is_own else (event.entity_id, event.pid))

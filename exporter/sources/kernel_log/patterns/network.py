@@ -6,6 +6,7 @@ net/sched/sch_generic.c from 4.15 to 6.16.
 
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
+    Chosen,
     Fields,
     LinePattern,
     Role,
@@ -26,8 +27,12 @@ def _port(fields: Fields) -> Subject:
     return ("network", name) if name else NODE
 
 
+def _chosen(pattern: str) -> tuple[Chosen, ...]:
+    return (Chosen.INTERFACE,) if "<interface>" in pattern else ()
+
+
 def _kind(name: str, tag: str, pattern: str, role: Role = Role.WHOLE) -> LinePattern:
-    return LinePattern(name, tag, rx(pattern), _port, role)
+    return LinePattern(name, tag, rx(pattern), _port, role, chosen=_chosen(pattern))
 
 
 _FATAL = (
@@ -149,6 +154,7 @@ _LINKS = (
         rx(_NETDEV + r"(?:\w{1,16}: \S{1,16} )?(?:NIC )?Link (?:is )?(?P<state>[Dd]own|DOWN)\b"),
         _port,
         refine=lambda fields: fields | {"state": "down"},
+        chosen=(Chosen.INTERFACE,),
     ),
     LinePattern(
         "nic_link",
@@ -156,6 +162,7 @@ _LINKS = (
         rx(_NETDEV + r"(?:\w{1,16}: \S{1,16} )?(?:NIC )?Link (?:is )?(?P<state>[Uu]p|UP)\b"),
         _port,
         refine=lambda fields: fields | {"state": "up"},
+        chosen=(Chosen.INTERFACE,),
     ),
 )
 

@@ -214,7 +214,7 @@ _DRIVER = (
         "driver_version_mismatch",
         "API mismatch",
         rx(
-            r"NVRM: API mismatch: the client (?:'(?P<client>@COMM@?)' \(pid (?P<pid>\d+)\)"
+            r"NVRM: API mismatch: the client (?:'(?P<client>@COMM@)' \(pid (?P<pid>\d{1,10})\)\s*$"
             rf"|has the version (?P<client_version>{_VERSION}))"
         ),
         on_node,

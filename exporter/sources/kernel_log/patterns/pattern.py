@@ -45,7 +45,11 @@ class Chosen(Enum):
     )
     INTERFACE = (
         "the name of an interface in its own network namespace",
-        "the event needs a defect of the kernel to be printed at all",
+        (
+            "15 bytes without blanks and colons; the driver prints such lines only about real "
+            "adapters, with their PCI address; a function that was given away can be named like "
+            "another one, and gains a warning about that name"
+        ),
     )
 
     def __init__(self, what: str, why_harmless: str) -> None:

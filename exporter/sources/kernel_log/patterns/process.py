@@ -117,7 +117,7 @@ _OUT_OF_MEMORY = (
     LinePattern(
         "oom_kill",
         "memory.oom.group set",
-        rx(r"Tasks in (?P<memcg>\S{1,1000}) are going to be killed due to memory\.oom\.group set"),
+        rx(r"Tasks in (?P<memcg>/\S{0,1000}) are going to be killed due to memory\.oom\.group set"),
         _victim,
         refine=_refine_group,
         fields=_GROUP_FIELDS,

@@ -34,6 +34,9 @@ MAX_LINE_CHARS = 2048
 MAX_LINES = 17
 """More lines of one record are not looked at."""
 
+UNPRINTABLE = "\ufffd"
+"""What is shown of a word without a sign that can be shown."""
+
 PCI_FIELDS = frozenset({"pci", "port"})
 
 
@@ -101,5 +104,6 @@ def _fields(row: LinePattern, found: re.Match[str]) -> dict[str, str]:
         fields = row.refine(fields)
     for name, value in fields.items():
         address = pci_address(value) if name in PCI_FIELDS else None
-        fields[name] = address or clean_text(value)
+        # A name of blanks is a name: the event stays with what it is about.
+        fields[name] = address or clean_text(value) or UNPRINTABLE[: len(value)]
     return fields
