@@ -69,7 +69,7 @@ def decode_strict(kind: type[T], found: object, rules: Rules, place: str) -> T:
         raise error.under(place) from error
 
 
-def fit_for(hint: Any) -> Fit:  # noqa: ANN401 - any type of the model
+def fit_for(hint: Any) -> Fit:
     """Give the function that takes what was found for this type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -131,7 +131,7 @@ def _fit_optional(fit: Fit) -> Fit:
 
 
 def _fit_each(fit: Fit, labels: int) -> Fit:
-    def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+    def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:
         if rules.unfolds and isinstance(found, Mapping):
             found = _rows(found, labels) if labels else list(found.values())
         return tuple(
@@ -141,7 +141,7 @@ def _fit_each(fit: Fit, labels: int) -> Fit:
     return fitted
 
 
-def _label_count(hint: Any) -> int:  # noqa: ANN401 - as above
+def _label_count(hint: Any) -> int:
     """How many labels a row of this type has before its number; 0 for what is no row."""
     return len(typing.get_args(hint)) - 1 if typing.get_origin(hint) is tuple else 0
 
@@ -154,7 +154,7 @@ def _rows(found: Mapping[str, Any], labels: int) -> list[Any]:
 
 
 def _fit_all(fits: tuple[Fit, ...]) -> Fit:
-    def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+    def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:
         items = _list(found)
         if len(items) != len(fits):
             raise MisfitError(f"{len(fits)} values are expected, not {_shown(found)}")
@@ -163,7 +163,7 @@ def _fit_all(fits: tuple[Fit, ...]) -> Fit:
     return fitted
 
 
-def _placed(fit: Fit, found: object, rules: Rules, part: str) -> Any:  # noqa: ANN401 - as above
+def _placed(fit: Fit, found: object, rules: Rules, part: str) -> Any:
     try:
         return fit(found, rules)
     except MisfitError as error:

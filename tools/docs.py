@@ -38,7 +38,7 @@ def default_toml() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(section: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - any section of the tree
+def _section(section: Any, path: str) -> Iterator[str]:
     nested = []
     for item in dataclasses.fields(section):
         value = getattr(section, item.name)
@@ -124,7 +124,7 @@ def config_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _config_tables(section: Any, path: str, doc: str) -> Iterator[str]:  # noqa: ANN401 - as above
+def _config_tables(section: Any, path: str, doc: str) -> Iterator[str]:
     items = [(item, getattr(section, item.name)) for item in dataclasses.fields(section)]
     plain = [(item, value) for item, value in items if not dataclasses.is_dataclass(value)]
     if plain:

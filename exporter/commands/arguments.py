@@ -39,7 +39,7 @@ def _command(commands: Commands, name: str, handler: str, help_: str) -> argpars
     return parser
 
 
-def _option(parser: argparse.ArgumentParser, name: str, *, is_top: bool, **settings: Any) -> None:  # noqa: ANN401 - those of argparse
+def _option(parser: argparse.ArgumentParser, name: str, *, is_top: bool, **settings: Any) -> None:
     """Add an option that may stand before the command (`is_top`) and after it."""
     unset = False if settings.get("action") == "store_true" else None
     default = unset if is_top else argparse.SUPPRESS

@@ -28,7 +28,7 @@ def show(invocation: Invocation) -> int:
     return EXIT_OK
 
 
-def _table(value: Any) -> Any:  # noqa: ANN401 - anything that the configuration may hold
+def _table(value: Any) -> Any:
     """Turn a part of the configuration into tables, lists and plain values."""
     if is_dataclass(value):
         return {each.name: _table(getattr(value, each.name)) for each in fields(value)}

@@ -203,7 +203,7 @@ def document_in(readings: Readings, path: str, response: Response) -> dict[str, 
     return cast("dict[str, Any]", _printable(document))
 
 
-def _printable(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can hold
+def _printable(value: Any) -> Any:
     """Replace what a terminal would obey: who answers may be anybody."""
     if isinstance(value, str):
         return "".join(char if char.isprintable() else "?" for char in value)

@@ -114,7 +114,7 @@ def info(
     return Family(name, help_text, MetricType.GAUGE, (*items.labels, *labels), samples)
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - any field of an item
+def _text(value: Any) -> str:
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)

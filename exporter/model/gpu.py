@@ -160,8 +160,8 @@ class Gpu:
     def with_identity_of(self, known: "Gpu") -> "Gpu":
         """Add what was known of the GPU's identity and is not reported now."""
         unsaid = [name for name in IDENTITY_FIELDS if getattr(self, name) is None]
-        said: dict[str, Any] = {name: getattr(known, name) for name in unsaid}
-        return replace(self, **said) if any(v is not None for v in said.values()) else self
+        reported: dict[str, Any] = {name: getattr(known, name) for name in unsaid}
+        return replace(self, **reported) if any(v is not None for v in reported.values()) else self
 
     @property
     def is_used(self) -> bool | None:

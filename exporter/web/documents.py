@@ -27,7 +27,7 @@ def to_json(document: dict[str, Any]) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can hold
+def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -151,7 +151,7 @@ class _GuardedConnection(RequestHandler):
         server: GuardedServer,
         peer: str,
         first: bytes,
-        **options: Any,  # noqa: ANN401 - aiohttp's
+        **options: Any,
     ) -> None:
         super().__init__(server, **options)
         self._guard = server
@@ -243,7 +243,7 @@ class _GuardedConnection(RequestHandler):
             self.logger.error("a request failed: %s", type(exc).__name__, exc_info=exc)
         return response
 
-    def log_exception(self, *args: Any, **kw: Any) -> None:  # noqa: ANN401 - aiohttp's signature
+    def log_exception(self, *args: Any, **kw: Any) -> None:
         """Log no traceback: a client that breaks the protocol is not worth one."""
         self.logger.debug(*args, **kw)
 

@@ -26,18 +26,7 @@ PHRASES = {phrase for phrase in REFUSED if " " in phrase} | {"greeting", "greeti
 NAMES = {word for word in REFUSED if " " not in word}
 ROWS: tuple[Family | LiveFamily, ...] = (*FAMILIES, *LIVE_FAMILIES)
 
-NOT_YET: dict[str, set[str]] = {
-    "exporter/model/gpu.py": {"said"},
-    "exporter/probes/nvml/fabric.py": {"NOT_SAID", "said_of"},
-    "exporter/probes/nvml/identity.py": {"said"},
-    "exporter/probes/nvml/known_gpu.py": {"said"},
-    "exporter/probes/nvml/links.py": {"said"},
-    "exporter/probes/nvml/memory.py": {"_said"},
-    "exporter/probes/nvml/profiling.py": {"_said_between"},
-    "exporter/sources/gpu/smi_output.py": {"_said"},
-    "exporter/sources/gpu/validation.py": {"said"},
-    "exporter/sources/gpu/xid_events.py": {"_tally"},
-}
+NOT_YET: dict[str, set[str]] = {}
 """Files that still use a word: shrinks to nothing."""
 
 QUOTED_IN = {"docs/glossary.md", "CHANGELOG.md"}

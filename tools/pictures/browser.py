@@ -45,7 +45,7 @@ def find_program() -> str:
 class Tab:
     """One page of the browser; `events` are what it reported, `requests` what it asked for."""
 
-    def __init__(self, socket: Any) -> None:  # noqa: ANN401 - generic in some versions of aiohttp only
+    def __init__(self, socket: Any) -> None:
         self._socket = socket
         self._numbers = 0
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -81,7 +81,7 @@ class Tab:
         await self.command("Page.navigate", url=url)
         await self.until("document.readyState === 'complete'")
 
-    async def evaluate(self, script: str) -> Any:  # noqa: ANN401 - whatever the script gives
+    async def evaluate(self, script: str) -> Any:
         """Run a script in the page and return its value."""
         result = await self.command("Runtime.evaluate", expression=script, returnByValue=True)
         if "exceptionDetails" in result:

@@ -127,7 +127,7 @@ def _fields(kind: type) -> Iterator[tuple[str, FieldType]]:
             yield item.name, meant
 
 
-def _field_type(hint: Any) -> FieldType | None:  # noqa: ANN401 - an annotation is of any type
+def _field_type(hint: Any) -> FieldType | None:
     """Return what a field with this annotation holds; None for what rules cannot read."""
     if _is_labeled(hint):
         return FieldType(Type.NUMBER, is_labeled=True)
@@ -140,7 +140,7 @@ def _field_type(hint: Any) -> FieldType | None:  # noqa: ANN401 - an annotation 
     return None if plain is None else FieldType(plain)
 
 
-def _is_labeled(hint: Any) -> bool:  # noqa: ANN401 - an annotation is of any type
+def _is_labeled(hint: Any) -> bool:
     """Whether it is a tuple of rows, each of some labels and a number."""
     rows = typing.get_args(hint) if typing.get_origin(hint) is tuple else ()
     if len(rows) != 2 or rows[1] is not Ellipsis:  # noqa: PLR2004 - tuple[row, ...]

@@ -89,7 +89,7 @@ class Reader:
             read_kinds=now.read_kinds,
         )
 
-    def _take(self, kind: str, items: Any, now: _Now) -> None:  # noqa: ANN401 - JSON may hold anything
+    def _take(self, kind: str, items: Any, now: _Now) -> None:
         if kind not in self.vocabulary.names:
             raise ValueError(f"{kind} is no kind; {did_you_mean(kind, self.vocabulary.names)}")
         for item in [items] if isinstance(items, dict) else items:

@@ -132,20 +132,20 @@ class RuleReader:
     def _wrong(self, key: str, sentence: str, position: int = 0) -> None:
         self.mistakes.append((key, position, sentence))
 
-    def _entity(self, found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+    def _entity(self, found: Any) -> str:
         kind = _text(found)
         if kind not in self._vocabulary.names:
             hint = did_you_mean(kind, self._vocabulary.names)
             raise WrongValue(f"is {kind[:40]!r}, which is no kind of component; {hint}")
         return kind
 
-    def _condition(self, found: Any) -> Condition | None:  # noqa: ANN401 - TOML may hold anything
+    def _condition(self, found: Any) -> Condition | None:
         source = _text(found)
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
         return Condition(source, tree, compile_expr(tree))
 
-    def _beginning(self, found: Any) -> Condition | None:  # noqa: ANN401 - TOML may hold anything
+    def _beginning(self, found: Any) -> Condition | None:
         """Read a condition that counts nothing from before what ends the fault."""
         condition = self._condition(found)
         if condition is None or not self._until:
@@ -153,7 +153,7 @@ class RuleReader:
         tree = counted_until(condition.tree, self._until)
         return Condition(condition.source, tree, compile_expr(tree))
 
-    def _event_kinds(self, found: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML may hold anything
+    def _event_kinds(self, found: Any) -> tuple[str, ...]:
         if not isinstance(found, list) or not found:
             raise WrongValue("must be a list of kinds of events")
         words = self._vocabulary.event_words
@@ -164,12 +164,12 @@ class RuleReader:
                 )
         return tuple(found)
 
-    def _number(self, found: Any) -> Compiled:  # noqa: ANN401 - TOML may hold anything
+    def _number(self, found: Any) -> Compiled:
         source = _text(found)
         check_condition(parse_expression(f"({source}) >= 0"), self._kind, self._vocabulary)
         return compile_expr(parse_expression(source))
 
-    def _template(self, found: Any) -> Template:  # noqa: ANN401 - TOML may hold anything
+    def _template(self, found: Any) -> Template:
         return parse_template(_text(found), self._kind, self._vocabulary)
 
 
@@ -178,40 +178,40 @@ def _status_of(table: Mapping[str, Any]) -> str:
     return STATUS_OF_SEVERITY.get(str(table.get("severity")), "ok")
 
 
-def _text(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+def _text(found: Any) -> str:
     if not isinstance(found, str) or not found.strip():
         raise WrongValue("must be a text")
     return found
 
 
-def _truth(found: Any) -> bool:  # noqa: ANN401 - TOML may hold anything
+def _truth(found: Any) -> bool:
     if not isinstance(found, bool):
         raise WrongValue("must be true or false")
     return found
 
 
-def _identifier(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+def _identifier(found: Any) -> str:
     word = _text(found)
     if len(word) > MAX_WORD or not word.replace("_", "a").isalnum() or not word.isascii():
         raise WrongValue(f"is {word[:40]!r}, but must be letters, digits and underscores")
     return word
 
 
-def _secs(found: Any) -> float:  # noqa: ANN401 - TOML may hold anything
+def _secs(found: Any) -> float:
     secs = parse_duration(_text(found))
     if secs is None or secs > MAX_FOR_SECS:
         raise WrongValue(f"is {found[:40]!r}, but must be {ALLOWED}, at most 24h")
     return secs
 
 
-def _share(found: Any) -> float:  # noqa: ANN401 - TOML may hold anything
+def _share(found: Any) -> float:
     if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= 1:
         raise WrongValue("must be a number above 0, at most 1")
     return float(found)
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
-    def read(found: Any) -> str:  # noqa: ANN401 - TOML may hold anything
+    def read(found: Any) -> str:
         if found not in words:
             raise WrongValue(f"is {str(found)[:40]!r}, but must be one of {', '.join(words)}")
         return str(found)
@@ -219,7 +219,7 @@ def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
     return read
 
 
-def _explanations(found: Any) -> tuple[Explanation, ...]:  # noqa: ANN401 - TOML may hold anything
+def _explanations(found: Any) -> tuple[Explanation, ...]:
     if not isinstance(found, list):
         raise WrongValue("must be a list of tables with rule and via")
     return tuple(_each_explanation(found))

@@ -42,11 +42,11 @@ class Card:
         self.place = place
         self._kept: dict[str, Any] = {}
 
-    def ask(self, name: str, *arguments: object, topic: str = "") -> Any:  # noqa: ANN401 - whatever the call gives
+    def ask(self, name: str, *arguments: object, topic: str = "") -> Any:
         """Call the function for this GPU; raises READ_ERRORS."""
         return self.library.ask(name, self.handle, *arguments, topic=topic, place=self.place)
 
-    def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:  # noqa: ANN401 - as above
+    def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:
         """Call the first of these functions that the driver knows, newest first."""
         return self.library.ask_newest(names, self.handle, *arguments, place=self.place)
 
@@ -79,20 +79,20 @@ class Card:
         return {name: _field_value(value) for name, value in zip(wanted, values, strict=True)}
 
 
-def _field_value(value: Any) -> Any:  # noqa: ANN401 - a union of the binding
+def _field_value(value: Any) -> Any:
     if value.nvmlReturn != pynvml.NVML_SUCCESS:
         return pynvml.NVMLError(value.nvmlReturn)
     return getattr(value.value, _VALUE_OF_TYPE.get(value.valueType, "ullVal"))
 
 
-def converted(value: Any, times: int = 1, per: int = 1) -> Any:  # noqa: ANN401 - a number or the error in its place
+def converted(value: Any, times: int = 1, per: int = 1) -> Any:
     """Convert to our unit, `times / per` of the driver's; an error stays an error."""
     if isinstance(value, Exception):
         return value
     return value * times if per == 1 else value * times / per
 
 
-def available_values(values: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def available_values(values: Mapping[Any, Any]) -> Any:
     """Collect the available numbers as rows by label; the first error when there is none."""
     rows = [
         (*(label if isinstance(label, tuple) else (label,)), value)

@@ -29,17 +29,17 @@ THROTTLE_TIMES = {
 """Nanoseconds by reason; the last three came with driver 570."""
 
 
-def clocks(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def clocks(card: Card) -> Any:
     """Read hertz by clock."""
     return _by_clock(card, "nvmlDeviceGetClockInfo")
 
 
-def clock_limits(card: Card) -> Any:  # noqa: ANN401 - as above
+def clock_limits(card: Card) -> Any:
     """Read the highest hertz by clock; asked once."""
     return card.once("clock_limits", lambda c: _by_clock(c, "nvmlDeviceGetMaxClockInfo"))
 
 
-def _by_clock(card: Card, name: str) -> Any:  # noqa: ANN401 - as above
+def _by_clock(card: Card, name: str) -> Any:
     found = call_each(card, [(word, name, (kind,)) for word, kind in CLOCKS.items()])
     return available_values({word: converted(value, MEGAHERTZ) for word, value in found.items()})
 
@@ -49,7 +49,7 @@ def throttle_reasons(card: Card) -> tuple[tuple[str, int], ...]:
     return active_reasons(int(card.ask_newest(REASON_CALLS)))
 
 
-def throttle_times(card: Card) -> Any:  # noqa: ANN401 - as above
+def throttle_times(card: Card) -> Any:
     """Read the seconds throttled by reason since the driver was loaded, where it counts them."""
     found = card.field_values("throttle_times", THROTTLE_TIMES)
     return available_values({word: converted(value, per=NANO) for word, value in found.items()})

@@ -53,13 +53,13 @@ def ecc_modes(card: Card) -> dict[str, bool]:
     return {"ecc_enabled": bool(current), "ecc_mode_pending": bool(pending)}
 
 
-def ecc_errors(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def ecc_errors(card: Card) -> Any:
     """Read errors by type, since the driver was loaded and since the board was made."""
     found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
     return available_values({key: found["/".join(key)] for key in TOTALS})
 
 
-def ecc_location_errors(card: Card) -> Any:  # noqa: ANN401 - as above
+def ecc_location_errors(card: Card) -> Any:
     """Read the same by the part of the chip."""
     name = "nvmlDeviceGetMemoryErrorCounter"
     wanted = product(ERROR_TYPES, COUNTERS, LOCATIONS)
@@ -115,7 +115,7 @@ def remap_banks(card: Card) -> list[tuple[str, int]]:
     return [(word, getattr(banks, word)) for word in AVAILABILITIES]
 
 
-def retired_pages(card: Card) -> Any:  # noqa: ANN401 - as above
+def retired_pages(card: Card) -> Any:
     """Read retired pages of memory, on boards before Ampere."""
     return available_values(card.field_values("retired_pages", RETIRED_PAGES))
 

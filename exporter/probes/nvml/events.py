@@ -78,11 +78,11 @@ def _registered(gpus: Sequence[KnownGpu]) -> tuple[object, dict[int, dict[str, A
     return events, by_handle
 
 
-def _address(handle: Any) -> int:  # noqa: ANN401 - a pointer of the binding
+def _address(handle: Any) -> int:
     return ctypes.cast(handle, ctypes.c_void_p).value or 0
 
 
-def _message(found: Any) -> dict[str, Any]:  # noqa: ANN401 - a struct of the binding
+def _message(found: Any) -> dict[str, Any]:
     return {
         "event": "xid",
         "xid": found.eventData,

@@ -11,7 +11,7 @@ from exporter.probes.nvml.library import reason_of
 
 STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
 FIELDS = ("fabric_state", "fabric_healthy", "fabric_condition", "fabric_clique", "fabric_cluster")
-NOT_SAID, YES = 0, 1
+NOT_REPORTED, YES = 0, 1
 CONDITIONS = {
     "degraded_bandwidth": 0,
     "route_recovery": 2,
@@ -49,11 +49,11 @@ def fabric(card: Card) -> dict[str, Any]:
                 raise
             card.keep("fabric_form", place + 1)
         else:
-            return said_of(answer)
+            return reported_of(answer)
     raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
 
-def said_of(info: Any) -> dict[str, Any]:  # noqa: ANN401 - one of three structs of the binding
+def reported_of(info: Any) -> dict[str, Any]:
     """Take one answer apart; a GPU outside any fabric says nothing of health.
 
     `status` tells how joining ended, and counts only once it has: a failure is no health.
@@ -67,13 +67,13 @@ def said_of(info: Any) -> dict[str, Any]:  # noqa: ANN401 - one of three structs
     found = dict.fromkeys(FIELDS, unsaid) | {"fabric_state": state}
     if state != "completed":
         return found
-    conditions = _conditions(getattr(info, "healthMask", NOT_SAID))
+    conditions = _conditions(getattr(info, "healthMask", NOT_REPORTED))
     if conditions:
         found["fabric_condition"] = [(name, int(value)) for name, value in conditions.items()]
-    summary = getattr(info, "healthSummary", NOT_SAID)
+    summary = getattr(info, "healthSummary", NOT_REPORTED)
     if info.status != pynvml.NVML_SUCCESS:
         found["fabric_healthy"] = False
-    elif summary != NOT_SAID:
+    elif summary != NOT_REPORTED:
         found["fabric_healthy"] = summary == SUMMARY_HEALTHY
     elif conditions:
         found["fabric_healthy"] = not any(conditions.get(name) for name in ILL)
@@ -87,9 +87,9 @@ def _conditions(mask: int) -> dict[str, bool]:
     found = {
         name: mask >> shift & 3 == YES
         for name, shift in CONDITIONS.items()
-        if mask >> shift & 3 != NOT_SAID
+        if mask >> shift & 3 != NOT_REPORTED
     }
     configuration = mask >> CONFIGURATION_SHIFT & CONFIGURATION_MASK
-    if configuration != NOT_SAID:
+    if configuration != NOT_REPORTED:
         found["configuration"] = configuration != CONFIGURATION_RIGHT
     return found

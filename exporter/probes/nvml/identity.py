@@ -52,10 +52,12 @@ def texts(card: Card) -> dict[str, Any]:
 
 def pci_bus_id(card: Card) -> str:
     """Read the PCI address as the kernel writes it: `0000:18:00.0`."""
-    said = card.ask("nvmlDeviceGetPciInfo").busId
-    address = pci_address(said.decode("ascii", "replace") if isinstance(said, bytes) else said)
+    reported = card.ask("nvmlDeviceGetPciInfo").busId
+    address = pci_address(
+        reported.decode("ascii", "replace") if isinstance(reported, bytes) else reported
+    )
     if address is None:
-        raise ValueError(f"PCI address {said!r}")
+        raise ValueError(f"PCI address {reported!r}")
     return address
 
 

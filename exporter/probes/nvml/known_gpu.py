@@ -72,10 +72,10 @@ class KnownGpu:
 
     def answer(self) -> dict[str, Any]:
         """Give what this pass found: fields and `missing` reasons, or a `problem`."""
-        said = {**self.identity, **self._facts}
+        reported = {**self.identity, **self._facts}
         if self._problem is not None:
-            return {**said, "problem": self._problem}
-        return {**said, **self._found, "missing": {**self._facts_missing, **self._missing}}
+            return {**reported, "problem": self._problem}
+        return {**reported, **self._found, "missing": {**self._facts_missing, **self._missing}}
 
     def close(self) -> None:
         """Free what the library holds for the readings of this GPU."""

@@ -79,7 +79,7 @@ class Library:
         self.leave_crumb = leave_crumb
         self._known: dict[tuple[str, ...], int] = {}
 
-    def ask(self, name: str, *arguments: object, topic: str = "", place: int | None = None) -> Any:  # noqa: ANN401 - whatever the call gives
+    def ask(self, name: str, *arguments: object, topic: str = "", place: int | None = None) -> Any:
         """Call the function of this name; raises READ_ERRORS.
 
         `topic` tells apart what one function is asked for (field values), `place` is the index
@@ -97,7 +97,7 @@ class Library:
 
     def ask_newest(
         self, names: tuple[str, ...], *arguments: object, place: int | None = None
-    ) -> Any:  # noqa: ANN401 - as above
+    ) -> Any:
         """Call the first of these functions that the driver knows, newest first."""
         first = self._known.get(names, 0)
         for rank, name in enumerate(names[first:], first):

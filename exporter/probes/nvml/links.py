@@ -46,7 +46,7 @@ def pcie_throughput(card: Card) -> dict[str, float]:
     }
 
 
-def nvlink_up(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def nvlink_up(card: Card) -> Any:
     """Read whether `all` links are up, and each link that is down: boards have up to 18 of them."""
     by_link = nvlink_up_by_link(card)
     if isinstance(by_link, Exception):
@@ -55,7 +55,7 @@ def nvlink_up(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their 
     return [("all", int(not down)), *down]
 
 
-def nvlink_up_by_link(card: Card) -> Any:  # noqa: ANN401 - as above
+def nvlink_up_by_link(card: Card) -> Any:
     """Read 0 or 1 by link, for the links the board has."""
     links = _link_count(card)
     found = call_each(card, [(str(n), "nvmlDeviceGetNvLinkState", (n,)) for n in range(links)])
@@ -91,7 +91,7 @@ def nvlink_traffic(card: Card) -> dict[str, Any]:
     return {field: converted(value, KIB) for field, value in found.items()}
 
 
-def nvlink_errors(card: Card) -> Any:  # noqa: ANN401 - as above
+def nvlink_errors(card: Card) -> Any:
     """Read errors summed over links, by kind."""
     found = available_values(card.field_values("nvlink_errors", ERROR_SUMS))
     if isinstance(found, Exception) and reason_of(found) in ("not_supported", "invalid_argument"):
@@ -109,12 +109,12 @@ def _sums_over_links(card: Card, topic: str, kinds: dict[str, int]) -> dict[str,
     sums: dict[str, Any] = {}
     for kind in kinds:
         by_link = [found[f"{kind}/{link}"] for link in links]
-        said = [value for value in by_link if not isinstance(value, Exception)]
-        sums[kind] = sum(said) if said else by_link[0]
+        reported = [value for value in by_link if not isinstance(value, Exception)]
+        sums[kind] = sum(reported) if reported else by_link[0]
     return sums
 
 
-def nvlink_link_errors(card: Card) -> Any:  # noqa: ANN401 - as above
+def nvlink_link_errors(card: Card) -> Any:
     """Read errors by link and kind."""
     name = "nvmlDeviceGetNvLinkErrorCounter"
     calls = [

@@ -18,11 +18,11 @@ def memory(card: Card) -> dict[str, int]:
     except pynvml.NVMLError as error:
         if reason_of(error) in FATAL_FOR_GPU:
             raise
-        return _said(card.ask("nvmlDeviceGetMemoryInfo"))
-    return {**_said(info), "memory_reserved_bytes": info.reserved}
+        return _reported(card.ask("nvmlDeviceGetMemoryInfo"))
+    return {**_reported(info), "memory_reserved_bytes": info.reserved}
 
 
-def _said(info: Any) -> dict[str, int]:  # noqa: ANN401 - a struct of the binding
+def _reported(info: Any) -> dict[str, int]:
     return {
         "memory_total_bytes": info.total,
         "memory_used_bytes": info.used,

@@ -60,7 +60,7 @@ class MigReader:
                 if instance["gpu_instance"] == number and activity:
                     instance["activity_ratio"] = activity
 
-    def _activity(self, card: Card, gpu_instance: int) -> Any:  # noqa: ANN401 - rows by unit, or None
+    def _activity(self, card: Card, gpu_instance: int) -> Any:
         profiler = self._profilers.setdefault(gpu_instance, Profiler(gpu_instance))
         try:
             activity = profiler.read(card).get("activity_ratio")

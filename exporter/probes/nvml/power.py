@@ -10,7 +10,7 @@ MILLI = 1000
 """NVML counts milliwatts and millijoules."""
 
 
-def power_limits(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def power_limits(card: Card) -> Any:
     """Read the watts between which the limit may be set, and what was asked for."""
     lasting = card.once("power_limits", _lasting_limits)
     found = call_each(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])

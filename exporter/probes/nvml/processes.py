@@ -78,7 +78,7 @@ def _listed(card: Card, kind: str, function: str) -> Iterator[Process]:
         yield _process(kind, entry)
 
 
-def _process(kind: str, entry: Any) -> Process:  # noqa: ANN401 - a struct of the binding
+def _process(kind: str, entry: Any) -> Process:
     if not 0 < entry.pid <= LARGEST_PID:
         raise GarbledListError(f"a process id of {entry.pid}")
     memory = entry.usedGpuMemory
@@ -95,7 +95,7 @@ def _instance(number: int | None) -> int | None:
     return None if number in (None, NO_INSTANCE) else number
 
 
-def _shares(sample: Any) -> dict[str, float]:  # noqa: ANN401 - as above
+def _shares(sample: Any) -> dict[str, float]:
     """Give percent by engine; a process that the driver did not name did nothing."""
     return {
         "sm_utilization_percent": sample.smUtil if sample else 0,

@@ -50,7 +50,7 @@ class Profiler:
         if not self._has_taken_one:
             self._has_taken_one = True
             return {}
-        return _said_between(card, *self._samples)
+        return _reported_between(card, *self._samples)
 
     def forget(self, card: Card) -> None:
         """Free the samples."""
@@ -58,7 +58,7 @@ class Profiler:
             with suppress(*READ_ERRORS):
                 card.library.ask("nvmlGpmSampleFree", self._samples.pop(), place=card.place)
 
-    def _take(self, card: Card, sample: Any) -> None:  # noqa: ANN401 - an opaque handle
+    def _take(self, card: Card, sample: Any) -> None:
         if self._gpu_instance is None:
             card.ask("nvmlGpmSampleGet", sample)
         else:
@@ -69,7 +69,7 @@ def _is_supported(card: Card) -> bool:
     return bool(card.ask("nvmlGpmQueryDeviceSupport").isSupportedDevice)
 
 
-def _said_between(card: Card, before: Any, now: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+def _reported_between(card: Card, before: Any, now: Any) -> dict[str, Any]:
     numbers = [*UNITS.values(), *(n for kinds in TRAFFIC.values() for n in kinds.values())]
     wanted = pynvml.c_nvmlGpmMetricsGet_t()
     wanted.version = pynvml.NVML_GPM_METRICS_GET_VERSION
@@ -85,13 +85,13 @@ def _said_between(card: Card, before: Any, now: Any) -> dict[str, Any]:  # noqa:
     }
 
 
-def _rows(kinds: dict[str, int], found: dict[int, Any], times: int, per: int) -> Any:  # noqa: ANN401 - rows or an error
+def _rows(kinds: dict[str, int], found: dict[int, Any], times: int, per: int) -> Any:
     return available_values(
         {word: converted(found[number], times, per) for word, number in kinds.items()}
     )
 
 
-def _value(metric: Any) -> Any:  # noqa: ANN401 - a struct of the binding
+def _value(metric: Any) -> Any:
     if metric.nvmlReturn != pynvml.NVML_SUCCESS:
         return pynvml.NVMLError(metric.nvmlReturn)
     if math.isnan(metric.value):  # nothing was measured

@@ -31,18 +31,18 @@ def temperature(card: Card) -> int:
     return int(card.ask_newest(names, pynvml.NVML_TEMPERATURE_GPU))
 
 
-def memory_temperature(card: Card) -> Any:  # noqa: ANN401 - a number or the error in its place
+def memory_temperature(card: Card) -> Any:
     """Read celsius of the memory, on boards with a sensor there."""
     wanted = {"memory": pynvml.NVML_FI_DEV_MEMORY_TEMP}
     return card.field_values("memory_temperature", wanted)["memory"]
 
 
-def thresholds(card: Card) -> Any:  # noqa: ANN401 - rows, or the error in their place
+def thresholds(card: Card) -> Any:
     """Read the celsius at which the board slows down or shuts down; asked once."""
     return card.once("thresholds", _thresholds)
 
 
-def margin_thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
+def margin_thresholds(card: Card) -> Any:
     """Read the T.Limit margins at which the board slows down or shuts down; asked once."""
     return card.once(
         "margin_thresholds",
@@ -50,14 +50,14 @@ def margin_thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
     )
 
 
-def _thresholds(card: Card) -> Any:  # noqa: ANN401 - as above
+def _thresholds(card: Card) -> Any:
     name = "nvmlDeviceGetTemperatureThreshold"
     return available_values(
         call_each(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()])
     )
 
 
-def fan_speeds(card: Card) -> Any:  # noqa: ANN401 - as above
+def fan_speeds(card: Card) -> Any:
     """Read percent of the full speed by fan; a passively cooled board has none."""
     try:
         fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)

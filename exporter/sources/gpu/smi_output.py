@@ -145,8 +145,8 @@ def parse_document(
     return GpuAnswer(
         gpus=tuple(answer.gpus),
         problems=tuple(answer.problems),
-        driver_version=_said(document.cells, "driver_version"),
-        cuda_version=_said(document.cells, "cuda_version"),
+        driver_version=_reported(document.cells, "driver_version"),
+        cuda_version=_reported(document.cells, "cuda_version"),
         missing=tuple(answer.missing),
         rejected=dict(answer.rejected),
         is_partial=not document.is_whole,
@@ -166,7 +166,7 @@ class _Answer:
     def add(self, element: GpuElement, index: int) -> None:
         """Add one GPU, or the problem it has."""
         address = pci_address(element.bus_id)
-        uuid = _said(element.cells, "uuid") or ""
+        uuid = _reported(element.cells, "uuid") or ""
         gpu, reasons = _gpu(element, index, uuid, self._names)
         problem = _problem_of(reasons)
         if problem is None and not uuid.startswith(("GPU-", "MIG-")):
@@ -216,11 +216,11 @@ def _gpu(
     if values["processes"] is None:
         reasons["processes"] = absence(element.cells.get("processes", "")) or "not_said"
     absent = {name: why for name, why in reasons.items() if values.get(name) is None}
-    name = _said(element.cells, "product_name") or "unknown"
+    name = _reported(element.cells, "product_name") or "unknown"
     return Gpu(index=index, uuid=uuid, name=name, **values), absent
 
 
-def _said(cells: Cells, path: str) -> str | None:
+def _reported(cells: Cells, path: str) -> str | None:
     """Read the text at this path; None where it says that there is none."""
     text = cells.get(path, "")
     return None if absence(text) is not None else clean_text(text)
@@ -272,7 +272,7 @@ def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> It
         places = [whole(cells.get(name, "")) for name in ("gpu_instance_id", "compute_instance_id")]
         index = whole(cells.get("index", ""))
         known = names.get((uuid, -1 if index is None else index))
-        mig_uuid = _said(cells, "uuid") or (known.uuid if known else None)
+        mig_uuid = _reported(cells, "uuid") or (known.uuid if known else None)
         if places[0] is None or places[1] is None or mig_uuid is None:
             continue
         yield MigInstance(
@@ -288,7 +288,7 @@ def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> It
 def needs_names(document: SmiDocument, names: MigNamesByPlace) -> bool:
     """Tell whether there is a MIG device that `nvidia-smi -L` has not named yet."""
     return any(
-        (_said(element.cells, "uuid") or "", whole(cells.get("index", "")) or 0) not in names
+        (_reported(element.cells, "uuid") or "", whole(cells.get("index", "")) or 0) not in names
         for element in document.gpus
         for cells in element.mig_devices
     )

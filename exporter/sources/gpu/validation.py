@@ -64,20 +64,24 @@ def drop_implausible(gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
     return gpu, tuple(dict.fromkeys(rejected))
 
 
-def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:  # noqa: ANN401 - Gpu or a part of it
+def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:
     without: dict[str, Any] = {}
     for field in _FIELDS[type(value)]:
-        said = getattr(value, field)
-        if said is None:
+        reported = getattr(value, field)
+        if reported is None:
             continue
         lowest, highest = BOUNDS[field]
-        if isinstance(said, tuple):
+        if isinstance(reported, tuple):
             kept = tuple(
-                row for row in said if lowest <= row[-1] <= highest and row[-1] not in ALL_ONES
+                row for row in reported if lowest <= row[-1] <= highest and row[-1] not in ALL_ONES
             )
-            if len(kept) < len(said):
+            if len(kept) < len(reported):
                 without[field] = kept or None
-        elif not lowest <= said <= highest or said in ALL_ONES or said == SENTINELS.get(field):
+        elif (
+            not lowest <= reported <= highest
+            or reported in ALL_ONES
+            or reported == SENTINELS.get(field)
+        ):
             without[field] = None
     for part, whole in _PARTS_OF[type(value)]:
         if _exceeds(getattr(value, part), getattr(value, whole)):

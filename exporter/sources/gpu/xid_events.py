@@ -55,7 +55,7 @@ class GpuEvents:
             return
         at = self._wall()
         self._count += 1
-        self._tally(GpuXid(uuid, code, 1, at))
+        self._counts(GpuXid(uuid, code, 1, at))
         fields = {"code": str(code)}
         for name in ("gpu_instance", "compute_instance"):
             if message.get(name) is not None:
@@ -87,7 +87,7 @@ class GpuEvents:
             ],
         }
 
-    def _tally(self, xid: GpuXid) -> None:
+    def _counts(self, xid: GpuXid) -> None:
         key = (xid.uuid, xid.code)
         known = self._xids.get(key)
         if known is not None:

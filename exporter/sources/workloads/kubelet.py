@@ -74,7 +74,7 @@ def parse_checkpoint(text: str) -> tuple[Allocation, ...]:
     return tuple(allocation for allocation in result if allocation is not None)
 
 
-def _allocation(entry: Any) -> Allocation | None:  # noqa: ANN401 - JSON may hold anything
+def _allocation(entry: Any) -> Allocation | None:
     if not isinstance(entry, dict):
         return None
     uid, container = entry.get("PodUID"), entry.get("ContainerName")
@@ -86,7 +86,7 @@ def _allocation(entry: Any) -> Allocation | None:  # noqa: ANN401 - JSON may hol
     return Allocation(clean_text(container), devices, pod_uid=clean_text(uid))
 
 
-def _device_ids(result: Any) -> Iterator[str]:  # noqa: ANN401 - as above
+def _device_ids(result: Any) -> Iterator[str]:
     lists: Iterable[Any] = result.values() if isinstance(result, dict) else (result,)
     items = [item for part in lists if isinstance(part, list) for item in part[:MAX_DEVICES]]
     yield from (item for item in items if isinstance(item, str))
