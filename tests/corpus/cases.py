@@ -2,7 +2,7 @@
 
 `seen` grew together with the rules. `second` was written and labelled away from the rules, before
 any of them was mended for it. `third` was written in the same hour and judged for the first time
-when that work had ended: docs/faults.md says what was found.
+when that work had ended: docs/faults.md says what was found. `fourth` came after that.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from tests.corpus import (
     incidents_node,
     incidents_storage_network,
 )
+from tests.corpus.fourth import mixed
 from tests.corpus.labels import Case
 from tests.corpus.second import (
     blind_spots,
@@ -52,6 +53,6 @@ SECOND = (
 )
 THIRD = (*incidents_gpu.CASES, *third_node.CASES, *quiet.CASES)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
-    {"seen": SEEN, "second": SECOND, "third": THIRD}
+    {"seen": SEEN, "second": SECOND, "third": THIRD, "fourth": mixed.CASES}
 )
-CASES = (*SEEN, *SECOND, *THIRD)
+CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES)
