@@ -24,7 +24,7 @@ class Position:
     stamp: float
 
     def covers(self, sequence: int | None, stamp: float) -> bool:
-        """Whether this record had been read."""
+        """Tell whether this record had been read."""
         if sequence is not None and self.sequence is not None:
             return sequence <= self.sequence
         return stamp <= self.stamp

@@ -47,7 +47,7 @@ class Counters:
             self._count_xid(event.fields["pci"], int(event.fields["code"]), event.at)
 
     def as_value(self, source: str, reason: str) -> KernelLog:
-        """All of it, frozen."""
+        """Freeze all of it for the page."""
         return KernelLog(
             source=source,
             reason=reason,

@@ -46,6 +46,6 @@ class EventRing:
 
 
 def _group_of(event: Event) -> Hashable:
-    """LinePattern, code and thing; processes come and go, so theirs are one group."""
+    """Group by kind, code and thing; processes come and go, so theirs are one group."""
     hw_id = "" if event.entity_type in {"process", "workload"} else event.entity_id
     return (event.kind, event.fields.get("code"), event.entity_type, hw_id)

@@ -150,7 +150,7 @@ class KmsgFollower:
             self._next_turn = loop.call_later(END_PAUSE_SECS, self._turn)
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Close the device."""
         for timer in (self._next_turn, self._settling):
             if timer is not None:
                 timer.cancel()

@@ -38,7 +38,7 @@ class Message:
         self.lines.append(line)
 
     def takes(self, match: Match) -> bool:
-        """Whether the line belongs to this message."""
+        """Tell whether the line belongs to this message."""
         row = match.row
         mine, its = self.fields.get(row.same), match.fields.get(row.same)
         if mine is not None and its is not None and mine != its:
@@ -73,7 +73,7 @@ class MultilineAssembler:
             self._open[name] = Message(match.row, match.fields, stamp, [line])
 
     def finish(self) -> Iterator[Message]:
-        """All messages that were held, finished as they are."""
+        """Yield all messages that were held, finished as they are."""
         for name in list(self._open):
             yield from self._close(name)
 
@@ -101,7 +101,7 @@ class Repeats:
         return len(self._last)
 
     def is_repeat(self, message: Message) -> bool:
-        """Whether the same thing was said a moment before; remembers the message."""
+        """Tell whether this repeats what was printed a moment before; remembers the message."""
         same = same_thing(message.row.kind, message.fields)
         if same is None:
             return False
@@ -121,7 +121,7 @@ class Repeats:
 
 
 def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], float] | None:
-    """Return what a message is one with, and within how many seconds; None when it stands alone."""
+    """Return the key that repeats of a message share, and for how many seconds; None for none."""
     reported = fields.get
     if kind == "sxid":
         return ("sxid", reported("pci", ""), reported("code", ""), reported("link", "")), 1.0

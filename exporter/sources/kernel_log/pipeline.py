@@ -44,7 +44,7 @@ class PrintClock:
         self._behind_secs = 0.0
 
     def moment(self, stamp: float) -> tuple[float, float]:
-        """Wall clock and boot time of a stamp, in seconds."""
+        """Return wall clock and boot time of a stamp, in seconds."""
         boottime = stamp + self._behind_secs
         return self._wall() - self._boottime() + boottime, boottime
 
@@ -94,7 +94,7 @@ class Pipeline:
         return self._assembler.is_holding
 
     def take(self, record: Record) -> None:
-        """One record of the log."""
+        """Read one record of the log."""
         if self._history_until is not None and not self._is_history(record):
             self.end_history()
         if self._history_until is None:

@@ -62,7 +62,7 @@ def properties(data: bytes) -> Mapping[str, str]:
 
 
 def split_kmsg(data: bytes) -> tuple[list[bytes], bytes]:
-    """Whole records in a piece of a recording or a pipe, and what is left of the last one.
+    """Split a piece of a recording or a pipe into whole records and what is left of the last.
 
     The device gives exactly one record; a file or a pipe with the same text may give several.
     Properties without their record, which came in the piece before, are left out.

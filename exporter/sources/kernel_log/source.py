@@ -92,7 +92,7 @@ class KernelLogSource:
         return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
 
     async def close(self) -> None:
-        """Let go of the device and note where we stopped."""
+        """Close the device and save the position."""
         if self._saving is not None:
             self._saving.cancel()
         if self._pipeline is None or self._watcher is None:
@@ -139,7 +139,7 @@ class KernelLogSource:
             return saved, reason_of(error)
 
     def _changed(self) -> None:
-        """Something was read: publish events at once, and note the position soon."""
+        """Publish new events at once, and note the position soon."""
         if self._pipeline is not None and self._pipeline.counters.number != self._woke_at:
             self._woke_at = self._pipeline.counters.number
             self._callbacks.wake()
@@ -186,7 +186,7 @@ def build_kernel_log(ctx: SourceContext) -> KernelLogSource:
 
 
 def reason_of(error: OSError) -> str:
-    """Why the log cannot be read, in one word."""
+    """Say in one word why the log cannot be read."""
     if error.errno in (errno.EPERM, errno.EACCES):
         return "no_permission"
     if error.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):

@@ -140,11 +140,11 @@ class SyslogPoller:
         await self._look()
 
     def watch(self) -> None:
-        """Look again and again."""
+        """Start to poll."""
         self._looking = asyncio.ensure_future(self._keep_looking())
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         if self._looking is not None:
             self._looking.cancel()
 

@@ -50,7 +50,7 @@ UNCORRECTED_BIT = 61
 
 
 def _refine_status(fields: dict[str, str]) -> dict[str, str]:
-    """Whether the bank's error was corrected, from the bit of its status."""
+    """Tell whether the bank's error was corrected, from the bit of its status."""
     is_uncorrected = int(fields["status"], 16) >> UNCORRECTED_BIT & 1 or fields.get("exception")
     fields["error_type"] = "uncorrected" if is_uncorrected else "corrected"
     return fields

@@ -106,7 +106,7 @@ def on_node(_fields: Fields) -> Subject:
 
 
 def on(hw_type: str, field: str) -> Callable[[Fields], Subject]:
-    """Return the thing that this field names as what the event is about.
+    """Make a function that names what this field holds as what the event is about.
 
     About the node when it is not said.
     """

@@ -45,7 +45,7 @@ _BITS = {
 
 
 def _refine_class(fields: dict[str, str]) -> dict[str, str]:
-    """Severity as corrected, nonfatal or fatal, and the old id form as an address."""
+    """Name the severity corrected, nonfatal or fatal, and write the old id form as an address."""
     severity = fields.get("severity", "")
     fields["severity"] = _CLASSES.get(severity, "uncorrected")
     number = int(fields.pop("id", "0"), 16)

@@ -38,7 +38,7 @@ def _victim(fields: Fields) -> Subject:
 
 
 def _refine_group(fields: dict[str, str]) -> dict[str, str]:
-    """Pod and container from the group whose limit was met."""
+    """Add pod and container of the group whose limit was met."""
     return fields | pod_and_container(fields.get("task_memcg") or fields.get("memcg", ""))
 
 
@@ -57,7 +57,7 @@ def _refine_decision(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _refine_kill(fields: dict[str, str]) -> dict[str, str]:
-    """Who was without memory: one control group, or the whole node."""
+    """Tell what was without memory: one control group, or the whole node."""
     fields["scope"] = "group" if fields.pop("how").startswith("Memory cgroup") else "node"
     return fields
 
