@@ -142,7 +142,8 @@ class Observer:
         by_kind: dict[str, list[Entity]] = {}
         for entity in entities.values():
             by_kind.setdefault(entity.kind, []).append(entity)
-        self._look_at_fields(entities, by_kind)
+        self.history.keep_only(entities.keys())
+        self._look_at_fields(by_kind)
         waiting = wait_edges(by_kind, self.history, self.events, self.now)
         links = (*self._links_by_events(by_kind), *name_edges(entities, by_kind))
         probed = probe_edges(self.events, self.aliases, self.now)
@@ -209,8 +210,7 @@ class Observer:
                 disk = whole_disk(event.fields.get("member", ""))
                 yield Edge("part_of", ("disk", disk), array.key)
 
-    def _look_at_fields(self, entities: Iterable[Key], by_kind: Mapping[str, list[Entity]]) -> None:
-        self.history.keep_only(entities)
+    def _look_at_fields(self, by_kind: Mapping[str, list[Entity]]) -> None:
         for kind, fields in self._tracked.items():
             for entity in by_kind.get(kind, ()):
                 for name, secs in fields:

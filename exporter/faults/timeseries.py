@@ -1,7 +1,7 @@
 """What fields were over the last minutes: bounded, and dropped with their entities."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from exporter.faults.values import Value
 from exporter.model.verdict import Key
@@ -110,7 +110,7 @@ class History:
     def __init__(self, max_series: int = MAX_SERIES) -> None:
         self._max_series = max_series
         self._series: dict[tuple[Key, str, float], Series] = {}
-        self._present: frozenset[Key] = frozenset()
+        self._present: set[Key] = set()
 
     def take(self, key: Key, name: str, window_secs: float, now: float, value: Value) -> None:
         """Add one sample of one field, for looking back over this window; none of an unknown."""
@@ -123,12 +123,11 @@ class History:
             series = self._series[key, name, window_secs] = Series(window_secs)
         series.take(now, value)
 
-    def keep_only(self, keys: Iterable[Key]) -> None:
+    def keep_only(self, keys: AbstractSet[Key]) -> None:
         """Forget the series of everything else."""
-        present = frozenset(keys)
-        if present != self._present:
-            self._series = {k: v for k, v in self._series.items() if k[0] in present}
-        self._present = present
+        if keys != self._present:
+            self._series = {k: v for k, v in self._series.items() if k[0] in keys}
+            self._present = set(keys)
 
     def series(self, key: Key, name: str, window_secs: float) -> Series | None:
         """Return the series of one field over this window, if it is remembered."""

@@ -52,9 +52,9 @@ def test_a_long_window_keeps_its_sums_with_few_steps() -> None:
 def test_what_has_gone_is_forgotten() -> None:
     """Series end with their entity, also where another one has come in its place."""
     history = History()
-    history.keep_only([KEY])
+    history.keep_only({KEY})
     history.take(KEY, "errors", 60.0, 0.0, 5.0)
-    history.keep_only([("gpu", "another")])
+    history.keep_only({("gpu", "another")})
     assert history.series(KEY, "errors", 60.0) is None
 
 
