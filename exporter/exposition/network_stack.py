@@ -27,5 +27,6 @@ FAMILIES = (
         Row("softnet_squeezed_total", "Softnet rounds that ran out of budget with packets left."),
         Row("conntrack_entries", "Connections tracked (conntrack)."),
         Row("conntrack_limit", "Maximum connections tracked (conntrack)."),
+        Row("conntrack_drops_total", "Packets dropped because conntrack could not track them."),
     ),
 )

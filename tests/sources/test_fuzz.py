@@ -54,6 +54,7 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "mountinfo": (_mounts, host_proc.MOUNTINFO),
     "net/dev": (network.parse_dev, host_proc.NET_DEV),
     "net/snmp": (lambda text: netstat.parse_snmp(text, "Tcp"), host_proc.NET_SNMP),
+    "nf_conntrack": (netstat.parse_conntrack, "found insert_failed drop\n0000000a 00000001 2\n"),
     "softnet_stat": (netstat.parse_softnet, host_proc.SOFTNET),
     "pressure": (lambda text: pressure.parse_pressure("io", text), PRESSURE),
     "node meminfo": (numa.parse_meminfo, NODE_MEMINFO),

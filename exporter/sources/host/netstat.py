@@ -2,17 +2,19 @@
 
 https://docs.kernel.org/networking/snmp_counter.html (net/snmp, net/netstat)
 https://docs.kernel.org/admin-guide/sysctl/net.html (softnet_stat: processed, dropped, squeezed)
+https://docs.kernel.org/networking/nf_conntrack-sysctl.html (stat/nf_conntrack, hexadecimal)
 """
 
 from pathlib import Path
 
 from exporter.model.network import NetworkStack
 from exporter.model.reading import Reading
-from exporter.sources.files import read_text
+from exporter.sources.files import MAX_FILE_BYTES, read_text
 from exporter.sources.host.network import OWN_ROOTS, OwnRoots, is_the_nodes, net_folder, parse_dev
 from exporter.sources.host.sysfs import FieldReader, parse_counter
 from exporter.sources.interface import SourceAbsent, SourceFailed
 
+CONNTRACK_LOSSES = ("insert_failed", "drop", "early_drop")
 DROPPED, SQUEEZED = 1, 2
 """Columns of softnet_stat."""
 
@@ -31,9 +33,13 @@ class NetworkStackReader:
         names = self._interfaces(folder)
         if not is_the_nodes(self._proc, names, self._own):
             raise SourceAbsent("only a pod's own network can be seen")
-        tcp = parse_snmp(fields.text("tcp", folder / "snmp") or "", "Tcp")
-        extended = parse_snmp(fields.text("tcp_listen_drops", folder / "netstat") or "", "TcpExt")
-        softnet = parse_softnet(fields.text("softnet", folder / "softnet_stat") or "")
+
+        def table(field: str, name: str) -> str:
+            return fields.text(field, folder / name, MAX_FILE_BYTES) or ""
+
+        tcp = parse_snmp(table("tcp", "snmp"), "Tcp")
+        extended = parse_snmp(table("tcp_listen_drops", "netstat"), "TcpExt")
+        softnet = parse_softnet(table("softnet", "softnet_stat"))
         tracking = self._tracking(names, fields)
         stack = NetworkStack(
             tcp_segments_received=tcp.get("InSegs"),
@@ -45,6 +51,7 @@ class NetworkStackReader:
             softnet_squeezed=softnet[1],
             conntrack_entries=tracking[0],
             conntrack_limit=tracking[1],
+            conntrack_drops=parse_conntrack(table("conntrack", "stat/nf_conntrack")),
         )
         if stack == NetworkStack():
             raise SourceAbsent(f"{folder} holds none of snmp, netstat, softnet_stat")
@@ -79,6 +86,17 @@ def parse_snmp(text: str, protocol: str) -> dict[str, int]:
             if number is not None:
                 result[name] = number
     return result
+
+
+def parse_conntrack(text: str) -> int | None:
+    """Sum what connection tracking lost over all processors; None where it is not said."""
+    header, *rows = [line.split() for line in text.split("\n") if line.strip()] or [[]]
+    columns = [header.index(name) for name in CONNTRACK_LOSSES if name in header]
+    try:
+        losses = [int(row[column], 16) for row in rows for column in columns]
+    except (ValueError, IndexError):
+        return None  # not the table
+    return sum(losses) if losses and min(losses) >= 0 else None
 
 
 def parse_softnet(text: str) -> tuple[int | None, int | None]:

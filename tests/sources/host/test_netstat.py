@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from exporter.model.network import NetworkStack
-from exporter.sources.host.netstat import NetworkStackReader, parse_snmp, parse_softnet
+from exporter.sources.host.netstat import (
+    NetworkStackReader,
+    parse_conntrack,
+    parse_snmp,
+    parse_softnet,
+)
 from exporter.sources.host.network import OwnRoots
 from exporter.sources.interface import SourceAbsent
 from tests.fakes.host_tree import cpu_node
@@ -81,3 +86,35 @@ def test_without_tables_the_source_is_absent(node: SmallNode) -> None:
     """The least of a kernel has none of them."""
     with pytest.raises(SourceAbsent):
         NetworkStackReader(node.proc).read()
+
+
+CONNTRACK = """entries  clashres found new invalid ignore delete chainlength insert insert_failed drop early_drop
+000000d4  00000000 00000000 00000000 00000001 00000002 00000000 00000000 00000000 00000001 0000000a 00000002
+000000d4  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000005 00000000
+"""  # noqa: E501 - as the kernel writes it
+
+
+def test_what_connection_tracking_loses_is_summed() -> None:
+    """Three columns of all processors, in hexadecimal, found by their names."""
+    assert parse_conntrack(CONNTRACK) == 1 + 10 + 2 + 5
+
+
+@pytest.mark.parametrize(
+    "text", ["", "entries\n", "drop\n", "drop\nx\n", "found drop\n1\n", "drop\n-1\n"]
+)
+def test_a_table_without_losses_says_nothing(text: str) -> None:
+    """What is not the table is absent and never zero."""
+    assert parse_conntrack(text) is None
+
+
+def test_every_processor_of_a_large_server_counts(node: SmallNode) -> None:
+    """Tables with a row for each of 512 processors are read to their end."""
+    node.interface("eth0")
+    row = " ".join(["00000001"] * 13)
+    node.write("proc/1/net/softnet_stat", f"{row}\n" * 512)
+    node.write(
+        "proc/1/net/stat/nf_conntrack", CONNTRACK.split("\n", maxsplit=1)[0] + f"\n{row}" * 512
+    )
+    stack = NetworkStackReader(node.proc).read().value
+    assert (stack.softnet_dropped, stack.softnet_squeezed) == (512, 512)
+    assert stack.conntrack_drops == 3 * 512
