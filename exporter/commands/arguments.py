@@ -205,8 +205,10 @@ def _add_rules_command(commands: Commands) -> None:
     parts = rules.add_subparsers(title="parts", metavar="PART", required=True)
     check = _command(parts, "check", "rules:check", "say everything that is wrong in rule files")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
+    check.add_argument("--json", action="store_true", help="print JSON")
     listing = _command(parts, "list", "rules:list_rules", "list the rules in use")
     listing.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     replay = _command(
         parts, "replay", "rules:replay", "say what would have been reported of a recording"
     )

@@ -5,7 +5,6 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from exporter.commands.invocation import Invocation
@@ -14,32 +13,54 @@ from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import Conclusions, Fault, Subject
+from exporter.regular_file import FileUnusable, read_text
 
 EXIT_MISTAKES = 2
+MAX_RECORDING_BYTES = 256 * 1024 * 1024
 
 
 def check(invocation: Invocation) -> int:
     """Print every mistake in the rules; the exit code."""
     book = rule_book(tuple(invocation.options.paths))
-    for mistake in book.mistakes:
-        print(mistake)
-    good, bad = len(book.rules), len(book.mistakes)
-    print(f"{good} rules are good, the shipped ones included; mistakes: {bad}")
+    if invocation.options.json:
+        mistakes = [str(mistake) for mistake in book.mistakes]
+        print(json.dumps({"rules": len(book.rules), "mistakes": mistakes}, ensure_ascii=False))
+    else:
+        for mistake in book.mistakes:
+            print(mistake)
+        good, bad = len(book.rules), len(book.mistakes)
+        print(f"{good} rules are good, the shipped ones included; mistakes: {bad}")
     return EXIT_MISTAKES if book.mistakes else EXIT_OK
 
 
 def list_rules(invocation: Invocation) -> int:
     """Print one line for each rule; the exit code."""
     book = rule_book(tuple(invocation.options.paths))
-    width = max((len(rule.id) for rule in book.rules), default=0)
-    for rule in sorted(book.rules, key=lambda each: (each.entity, each.id)):
+    rules = sorted(book.rules, key=lambda each: (each.entity, each.id))
+    if invocation.options.json:
+        print(json.dumps({"rules": [_as_json(rule) for rule in rules]}, ensure_ascii=False))
+        return EXIT_OK
+    width = max((len(rule.id) for rule in rules), default=0)
+    for rule in rules:
         print(f"{rule.id:<{width}}  {rule.entity:<12}  {rule.severity:<8}  {rule.when.source}")
     return EXIT_OK
 
 
+def _as_json(rule: Rule) -> dict[str, str]:
+    return {
+        "id": rule.id,
+        "entity": rule.entity,
+        "severity": rule.severity,
+        "when": rule.when.source,
+        "action": rule.action,
+        "runbook": rule.runbook,
+    }
+
+
 def replay(invocation: Invocation) -> int:
-    """Print what would have been said of a recording; the exit code."""
+    """Print what would have been reported for a recording; the exit code."""
     book = rule_book(tuple(invocation.options.paths))
     for mistake in book.mistakes:
         print(f"hw-exporter: {mistake}", file=sys.stderr)
@@ -48,9 +69,9 @@ def replay(invocation: Invocation) -> int:
     _leave_faults_out_of_the_log()
     options = invocation.options
     try:
-        text = Path(options.file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        print(f"hw-exporter: {options.file} cannot be read: {error}", file=sys.stderr)
+        text = read_text(options.file, MAX_RECORDING_BYTES)
+    except FileUnusable as error:
+        print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
         return EXIT_FAILED
     is_silent = not options.json
     try:
@@ -61,7 +82,7 @@ def replay(invocation: Invocation) -> int:
         print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
         return EXIT_FAILED
     if is_silent:
-        print("nothing would have been conclusions")
+        print("nothing would have been reported")
     return EXIT_OK
 
 

@@ -37,14 +37,18 @@ def ps(invocation: Invocation) -> int:
 def ps_text(document: dict[str, Any], screen: Screen) -> str:
     """Draw the table of processes on GPUs; a column in which nothing is known is left out."""
     rows = [_process(row) for row in document["processes"]]
+    lines = _table(rows, screen) if rows else ["no process is on a GPU"]
+    if document["attribution"] not in (None, "ok"):
+        lines.append(f"not all can be attributed: {document['attribution']} (see doctor)")
+    return "\n".join(screen.finish(lines))
+
+
+def _table(rows: list[tuple[str, ...]], screen: Screen) -> list[str]:
     shown = [at for at in range(len(PS_HEADS)) if any(row[at] for row in rows)]
     table = [[row[at] or UNKNOWN for at in shown] for row in [PS_HEADS, *rows]]
     widths = [max(len(row[at]) for row in table) for at in range(len(shown))]
     heads, *lines = [_line(row, table[0], widths, screen) for row in table]
-    lines = [screen.paint(heads, "bold"), *lines] if rows else ["no process is on a GPU"]
-    if document["attribution"] not in (None, "ok"):
-        lines.append(f"not all can be attributed: {document['attribution']} (see doctor)")
-    return "\n".join(screen.finish(lines))
+    return [screen.paint(heads, "bold"), *lines]
 
 
 def _line(cells: list[str], heads: list[str], widths: list[int], screen: Screen) -> str:

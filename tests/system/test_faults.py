@@ -201,7 +201,7 @@ def test_a_recording_is_replayed(tmp_path: Path) -> None:
     assert "30s  active   critical gpu_lost of gpu GPU 0" in told.stdout
     assert told.stderr == ""
     recording.write_text('{"at": 0, "gpu": [{"id": "GPU-a", "up": true}]}\n')
-    assert run("rules", "replay", str(recording)).stdout == "nothing would have been said\n"
+    assert run("rules", "replay", str(recording)).stdout == "nothing would have been reported\n"
     recording.write_text('{"at": 0, "gpux": []}\n')
     wrong = run("rules", "replay", str(recording))
     assert wrong.returncode == 1

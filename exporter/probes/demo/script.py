@@ -62,7 +62,7 @@ class Now:
 
 
 FIRST_SECS = 834
-"""Where a demo begins unless it is told: six seconds later a GPU falls off the bus."""
+"""Where a demo begins unless told otherwise: six seconds later a GPU falls off the bus."""
 
 
 def at(secs: int, incidents: tuple[Incident, ...] = INCIDENTS) -> Now:

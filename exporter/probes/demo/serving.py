@@ -47,7 +47,7 @@ class DemoServer:
                 self._write({"id": request.get("id"), **self._node.answer()})
 
     def tick_for_ever(self) -> None:
-        """Move on between requests too, so that an Xid is told when it happens."""
+        """Move on between requests too, so that an Xid is reported when it happens."""
         while True:
             time.sleep(TICK_SECS / max(1.0, self._speed))
             with self._lock:
