@@ -19,6 +19,7 @@ from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, Scene
 from exporter.model.disk import whole_disk
 from exporter.model.event import Event
+from exporter.model.kernel_events import LINK_CODES
 from exporter.model.verdict import Edge, Key
 
 KEPT_USES_SECS = 3600.0
@@ -32,8 +33,6 @@ SAME_XID_SECS = 5.0
 AHEAD_SECS = 5.0
 """Events of the moment may be dated a little after it; more is a clock that was misjudged."""
 
-LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
-"""Xids about one NVLink of a GPU."""
 
 LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS, 0)
 

@@ -116,3 +116,9 @@ KERNEL_KINDS: Mapping[str, EventKind] = MappingProxyType(
     }
 )
 """Every kind by its name."""
+
+NVLINK5_CODES = frozenset(range(144, 151))
+"""Xids of NVLink 5, which say unit, severity and link in one text."""
+
+LINK_CODES = frozenset({"74", *map(str, NVLINK5_CODES)})
+"""Xids that are about one NVLink of the GPU, as the log prints them."""

@@ -11,8 +11,8 @@ from exporter.faults.events.store import ENDED
 from exporter.model.catalogue import UNKNOWN, Catalogue
 from exporter.model.disk import whole_disk
 from exporter.model.event import Event
+from exporter.model.kernel_events import NVLINK5_CODES
 
-NVLINK5_CODES = frozenset(range(144, 151))
 NVLINK_CODE = 74
 HARMLESS_KINDS = frozenset({"ignore", "sympathetic", "corrected"})
 UNCORRECTED_BIT = 61

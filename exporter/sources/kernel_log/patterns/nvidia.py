@@ -4,6 +4,7 @@ The layouts are those of the open driver's printf formats (R535 to R595); the ad
 line has no function.
 """
 
+from exporter.model.kernel_events import LINK_CODES
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
@@ -16,7 +17,6 @@ from exporter.sources.kernel_log.patterns.pattern import (
     rx,
 )
 from exporter.sources.kernel_log.patterns.xid import (
-    LINK_CODES,
     XID_FIELDS,
     refine_recovery,
     refine_xid,

@@ -19,9 +19,6 @@ RECOVERY_ACTIONS: Mapping[int, str] = {
 }
 """What to do about each recovery action of the driver (Xid 154)."""
 
-LINK_CODES = frozenset({"74", *map(str, range(144, 151))})
-"""Xids that are about one NVLink of the GPU."""
-
 _PROCESS = re.compile(
     r"(?:pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)(?:, |,?$))?"
     r"(?:name=(?:<unknown>|(?P<name>.{1,64}?))(?:, |,?$))?(?P<text>.*)"
