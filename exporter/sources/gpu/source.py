@@ -321,13 +321,8 @@ def build_gpu(
         return await call(lambda: bound_gpus(sys_root))
 
     if config.backend in ("auto", "nvidia-smi"):
-        smi = NvidiaSmiBackend(
-            children,
-            program_paths(config, environment),
-            environment,
-            Deadline(*deadline_secs),
-            on_bus,
-        )
+        paths = program_paths(config, environment)
+        smi = NvidiaSmiBackend(children, paths, environment, Deadline(*deadline_secs), on_bus)
     return GpuSource(
         Backends(
             nvml,
