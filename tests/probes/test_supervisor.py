@@ -1,5 +1,6 @@
 """A probe that answers requests, and everything it may do instead."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -118,3 +119,22 @@ async def test_closing_ends_the_child_and_a_request_starts_it_again(make: Make) 
     await probe.ask({"op": "read"}, 10)
     await probe.close()
     assert (await probe.ask({"op": "read"}, 10))["number"] == 0
+
+
+async def test_a_child_that_crashes_each_time_is_started_ever_more_seldom() -> None:
+    """The pause doubles from a second to a minute, however often it is asked."""
+    command = Command(("/bin/false",), {}, with_input=True)
+    children = Children()
+    probe = RequestProbe("false", command, children, lambda _: None)
+    pauses = []
+    for _ in range(8):
+        probe.allow_start()
+        before = asyncio.get_running_loop().time()
+        with pytest.raises(ProbeFailed):
+            await probe.ask({"op": "read"}, 10)
+        pauses.append(int(probe._not_before - before))
+    with pytest.raises(ProbeFailed):  # asked at once again: no further child is started
+        await probe.ask({"op": "read"}, 10)
+    await children.end_all()
+    assert pauses == [0, 1, 2, 4, 8, 16, 32, 60]
+    assert probe.restarts == 8

@@ -27,12 +27,13 @@ CONFIGURATION_SHIFT, CONFIGURATION_MASK, CONFIGURATION_RIGHT = 8, 0xF, 1
 SUMMARY_HEALTHY = 1
 FORMS = tuple(
     (name, getattr(pynvml, form))
-    for name, form in (
-        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v3_t"),
-        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfoV_t"),
-        ("nvmlDeviceGetGpuFabricInfo", "c_nvmlGpuFabricInfo_t"),
+    for name, form, size in (
+        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v3_t", 40),
+        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfoV_t", 36),
+        ("nvmlDeviceGetGpuFabricInfo", "c_nvmlGpuFabricInfo_t", 28),
     )
-    if hasattr(pynvml, form)
+    # Bindings up to 12.560 and 13.595 have some of them in a size that nvml.h does not know.
+    if hasattr(pynvml, form) and ctypes.sizeof(getattr(pynvml, form)) == size
 )
 """Newest first, as far as the binding knows them: the second names symptoms, the third sums up."""
 

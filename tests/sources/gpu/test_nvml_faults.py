@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import pynvml
 import pytest
 
 from exporter.model.gpu import DisabledCall
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Children, Command
+from exporter.probes.nvml.known_gpu import KnownGpu
 from exporter.probes.supervisor import RequestProbe
 from exporter.sources.gpu.backend import BackendError, Deadline, GpuAnswer
 from exporter.sources.gpu.nvml import LASTING_ERRORS, NvmlBackend
@@ -591,3 +593,66 @@ async def test_instances_that_may_not_be_seen_are_not_no_instances(
     nvml.say(*cut, "device.0.mig.1.uuid = error 6")
     (gpu,) = (await make().ask()).gpus
     assert [instance.mig_uuid for instance in gpu.mig_instances or ()] == ["MIG-a"]
+
+
+async def test_an_xid_of_an_instance_names_both_its_instances(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
+    """The GPU instance and the compute instance are not taken for each other."""
+    nvml.say(*CARDS, "event_types = 8")
+    backend = make()
+    await backend.ask()
+    nvml.wait_for_call("nvmlEventSetWait_v2")
+    with nvml.events.open("a") as file:
+        file.write("1 xid 31 3 1\n")
+    await until(lambda: bool(backend.events))
+    (event,) = backend.events
+    told = (event["uuid"], event["xid"], event["gpu_instance"], event["compute_instance"])
+    assert told == ("GPU-1", 31, 3, 1)
+
+
+async def test_a_count_of_links_that_cannot_be_ends(nvml: NvmlLibrary, make: MakeBackend) -> None:
+    """A million links are not asked for one by one."""
+    nvml.say(*CARDS, "nvlink_links = 1000000", "nvlink.state = 1")
+    (gpu, _) = (await make().ask()).gpus
+    assert gpu.nvlink_up == (("all", 1),)
+    assert len(nvml.calls("nvmlDeviceGetNvLinkState", "0")) <= 36
+
+
+class UnsupportedCard:
+    """A card that supports no call but those that say who it is; notes when one is asked for."""
+
+    library = handle = place = None
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.asked: list[float] = []
+
+    def text(self, name: str) -> str:
+        return name
+
+    def ask(self, name: str, *_: object, **__: object) -> object:
+        if name == "nvmlDeviceGetEncoderUtilization":
+            self.asked.append(self.now)
+        if name == "nvmlDeviceGetIndex":
+            return 0
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+
+    ask_newest = field_values = ask
+
+    def once(self, _: str, read: Callable[[Any], Any]) -> Any:
+        return read(self)
+
+    def kept(self, _: str, otherwise: Any) -> Any:
+        return otherwise
+
+
+def test_a_value_that_becomes_available_is_there_soon() -> None:
+    """What the board did not support is asked for again after twenty seconds, not before."""
+    card: Any = UnsupportedCard()
+    known = KnownGpu(card, frozenset(), lambda: card.now)
+    for second in range(0, 60, 5):
+        card.now = second
+        known.begin()
+        known.finish(lambda: True)
+    assert card.asked == [0, 20, 40]
