@@ -1,6 +1,6 @@
 """One call without arguments over gRPC on a unix socket, and the wire format of its answer.
 
-NO RESPONSE HEADERS ARE READ. Why this is written here: docs/decisions/0015-kubelet-grpc.md.
+NO RESPONSE HEADERS ARE READ. Why this is written here: docs/decisions/0010-kubelet-grpc.md.
 
 https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, https://www.rfc-editor.org/rfc/rfc9113,
 https://protobuf.dev/programming-guides/encoding/.
