@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= $(shell cat deploy/IMAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test unit check format golden docs pictures bench bench-faults soak image release-dry-run lock audit sbom clean
+.PHONY: help run demo test unit check format golden docs pictures bench bench-faults bench-pager soak image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/resu
 
 bench-faults: $(VENV)/installed-dev ## judge the recorded incidents: precision, recall, roots, time
 	$(BIN)/python -m bench.faults
+
+bench-pager: $(VENV)/installed-dev ## replay recorded incidents through Prometheus and Alertmanager; count notifications
+	$(BIN)/python -m bench.pager
 
 soak: $(VENV)/installed-dev ## everything that is survived, in full sizes: half an hour
 	$(BIN)/python -m bench.soak

@@ -18,7 +18,13 @@ from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import VOCABULARY
 from exporter.faults.rules.page import rules_page
 from tests.scoreboard.table import reliability_page
-from tools.alerts import alerts_page, prometheus_rule
+from tools.alerting.documents import (
+    alertmanager_config,
+    alerts_page,
+    grafana_alerting,
+    prometheus_rule,
+)
+from tools.alerting.rules import alerts_file
 from tools.dashboards.document import config_maps, to_json
 from tools.dashboards.pages import DASHBOARDS
 from tools.kernel_log_page import kernel_log_page
@@ -26,6 +32,7 @@ from tools.rights import rights_page
 from tools.sizing import sizing_page
 
 ROOT = Path(__file__).resolve().parent.parent
+COMPONENTS = "deploy/kubernetes/components"
 
 
 def default_toml() -> str:
@@ -145,14 +152,17 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "config/default.toml": default_toml,
     "docs/METRICS.md": metrics_page,
     "docs/RIGHTS.md": rights_page,
-    "docs/alerts.md": alerts_page,
     "docs/reliability.md": reliability_page,
     "docs/sizing.md": sizing_page,
     "docs/kernel-log.md": kernel_log_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),
     "docs/RULES.md": lambda: rules_page(rule_book().rules, VOCABULARY),
-    "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
-    "deploy/kubernetes/components/dashboards/dashboards.yaml": lambda: config_maps(DASHBOARDS),
+    "docs/alerts.md": alerts_page,
+    "deploy/prometheus/alerts.yml": alerts_file,
+    f"{COMPONENTS}/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
+    f"{COMPONENTS}/alertmanager-config/alertmanager-config.yaml": alertmanager_config,
+    "deploy/grafana/provisioning/alerting/hw-exporter.yml": grafana_alerting,
+    f"{COMPONENTS}/dashboards/dashboards.yaml": lambda: config_maps(DASHBOARDS),
     **{f"dashboards/hw-{page.uid}.json": partial(to_json, page) for page in DASHBOARDS},
 }
 

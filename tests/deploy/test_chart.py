@@ -25,6 +25,11 @@ PAIRS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     "pod-monitor": ("standard", ["pod-monitor"], {"podMonitor": ON}),
     "service-monitor": ("standard", ["service-monitor"], {"serviceMonitor": ON}),
     "prometheus-rule": ("standard", ["prometheus-rule"], {"prometheusRule": ON}),
+    "alertmanager-config": (
+        "standard",
+        ["alertmanager-config"],
+        {"alertmanagerConfig": ON},
+    ),
     "dashboards": ("standard", ["dashboards"], {"dashboards": ON}),
     "network-policy": ("standard", ["network-policy"], {"networkPolicy": ON}),
     "node-conditions": (
@@ -102,6 +107,20 @@ def test_the_defaults_leave_the_namespace_to_the_user() -> None:
     ours = _alike(manifests.rendered(KUBERNETES))
     del ours["Namespace", "hw-exporter"]
     assert _alike(helm.rendered()) == ours
+
+
+def test_runbooks_can_lie_elsewhere() -> None:
+    """One value moves the runbooks of all alerts, and nothing but them."""
+    there = {"prometheusRule": {"enabled": True, "runbooks": "https://runbooks.example/hw"}}
+    (rule,) = (it for it in helm.rendered(**there) if it["kind"] == "PrometheusRule")
+    urls = [
+        alert["annotations"]["runbook_url"]
+        for group in rule["spec"]["groups"]
+        for alert in group["rules"]
+        if "alert" in alert
+    ]
+    assert len(urls) > 100
+    assert all(url.startswith("https://runbooks.example/hw/") for url in urls)
 
 
 def test_everything_at_once_is_valid() -> None:
