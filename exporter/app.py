@@ -102,6 +102,7 @@ class App:
         self._rule_runner: RuleRunner | None = None
         self._driver_restart = DriverRestartDetector(config.gpu.late_driver_exit_secs)
         self._stop = asyncio.Event()
+        self._reloading: asyncio.Future[None] | None = None
         self.needs_restart = False
         self._pages = Pages(boottime_now, self._moment)
         here = installation(config, identity.container_variables)
@@ -153,6 +154,8 @@ class App:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal)
+        if not sys.stderr.isatty():  # the end of a terminal session ends us
+            loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
         loop.add_signal_handler(signal.SIGUSR1, self._release_hardware)
         loop.add_signal_handler(signal.SIGUSR2, self._resume_hardware)
         self._collecting = asyncio.ensure_future(self._collector.run())
@@ -191,6 +194,10 @@ class App:
             self._gpu_children.kill_all()
             os._exit(1)
         self._stop.set()
+
+    def _on_hangup(self) -> None:
+        log.info("SIGHUP: reading certificates and tokens again; other keys need a restart")
+        self._reloading = asyncio.ensure_future(self._security.refresh())
 
     async def _end(self) -> None:
         if self._collecting is not None:

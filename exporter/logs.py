@@ -8,9 +8,10 @@ descriptor is left) is dropped for the rest of the minute.
 import json
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from logging.handlers import QueueHandler, QueueListener
 from queue import Full, Queue
-from typing import TextIO
+from typing import Any, TextIO
 
 from exporter.model.label import clean_text
 
@@ -18,6 +19,14 @@ MAX_WAITING = 1000
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_CHARS = 8000
 MAX_REPEATS_A_MINUTE = 5
+
+
+def to_line(entry: Mapping[str, Any]) -> str:
+    """Return the entry as JSON; a number that JSON has no word for becomes null."""
+    try:
+        return json.dumps(entry, allow_nan=False)
+    except ValueError:
+        return json.dumps(json.loads(json.dumps(entry), parse_constant=lambda _: None))
 
 
 class JsonLines(logging.Formatter):
@@ -36,7 +45,7 @@ class JsonLines(logging.Formatter):
             entry["traceback"] = self.formatException(record.exc_info)[-MAX_TRACE_CHARS:]
         if record.stack_info:
             entry["stacks"] = record.stack_info[-MAX_TRACE_CHARS:]
-        return json.dumps(entry)
+        return to_line(entry)
 
 
 class PlainLines(logging.Formatter):

@@ -86,6 +86,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"server": {"port": "80"}}, 'f: server.port is "80", but must be a whole number'),
     ({"server": {"port": 80.5}}, "but must be a whole number"),
     ({"server": {"port": True}}, "but must be a whole number"),
+    ({"server": {"request_timeout_secs": True}}, 'f: server.request_timeout_secs is "True", but'),
+    ({"gpu": {"timeout_secs": False}}, "but must be a number"),
     ({"server": {"port": -1}}, 'f: server.port is "-1", but must be at least 0'),
     ({"server": {"port": 65536}}, "but must be at most 65535"),
     ({"server": {"host": 1}}, "but must be a text"),

@@ -15,6 +15,7 @@ from exporter.logs import (
     JsonLines,
     NonBlockingHandler,
     PlainLines,
+    to_line,
 )
 
 
@@ -125,3 +126,10 @@ def test_what_is_said_again_and_again_is_left_out() -> None:
     assert lines.count("no descriptor left") == MAX_REPEATS_A_MINUTE + 1
     assert lines.count("another") == 1
     assert handler.dropped == 100 - MAX_REPEATS_A_MINUTE
+
+
+def test_a_number_that_json_has_no_word_for_is_null() -> None:
+    """A reader of the log never meets NaN or Infinity, however deep."""
+    entry = {"a": float("nan"), "b": [{"c": float("-inf")}], "d": 1.5}
+    assert json.loads(to_line(entry)) == {"a": None, "b": [{"c": None}], "d": 1.5}
+    assert "NaN" not in to_line(entry)

@@ -114,6 +114,18 @@ async def test_refusals_are_survived(caplog: pytest.LogCaptureFixture) -> None:
     assert len(caplog.records) == 2
 
 
+async def test_after_a_refusal_the_node_is_read_again() -> None:
+    """What somebody else wrote meanwhile is taken for what it is: the time of a change stays."""
+    world = _World()
+    await world.step(HEALTHY)
+    world.node.refusals = ["409 Conflict"]
+    await world.step(BROKEN)
+    theirs = {"type": "GPUHealthy", "status": "False", "lastTransitionTime": "at 7"}
+    world.node.conditions["GPUHealthy"] = theirs
+    await world.step(BROKEN)
+    assert world.node.conditions["GPUHealthy"]["lastTransitionTime"] == "at 7"
+
+
 async def test_pauses_are_bounded() -> None:
     """However often the API refuses, it is asked again within five minutes."""
     world = _World()

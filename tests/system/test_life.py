@@ -260,3 +260,22 @@ def test_malformed_requests_fill_no_log(tmp_path: Path) -> None:
 def _free_port() -> int:
     with socket.create_server((str(QUIET["server"]["host"]), 0)) as sock:
         return int(sock.getsockname()[1])
+
+
+def test_a_hangup_reads_tokens_again_and_ends_nothing(tmp_path: Path) -> None:
+    """SIGHUP means what it means to other servers, as far as it can; a sentence says how far."""
+    token = tmp_path / "token"
+    token.write_text("correct-horse-battery")
+    environment = {"APP__SERVER__AUTH__BEARER_TOKEN_FILE": str(token)}
+    with Program(tmp_path / "run", environment=environment) as program:
+        assert program.get("/health").status == 200
+        wait_for(lambda: program.obeys(signal.SIGHUP) or None, "the program")
+        token.write_text("another-horse-battery")
+        program.process.send_signal(signal.SIGHUP)
+
+        def is_taken() -> bool | None:
+            answer = program.get("/node", Authorization="Bearer another-horse-battery")
+            return answer.status != 401 or None
+
+        wait_for(is_taken, "the new token", 4)  # sooner than by the look every five seconds
+        assert "other keys need a restart" in program.log_file.read_text()
