@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
-from exporter.faults.events.nvlink5 import decode_nvlink5
-from exporter.faults.events.nvlink_registers import decode_registers
+from exporter.faults.events.nvlink import HARMLESS_KINDS, decode_nvlink5, register_kinds
 from exporter.faults.events.store import ENDED
 from exporter.model.catalogue import UNKNOWN, Catalogue
 from exporter.model.disk import whole_disk
@@ -14,7 +13,6 @@ from exporter.model.event import Event
 from exporter.model.kernel_events import NVLINK5_CODES
 
 NVLINK_CODE = 74
-HARMLESS_KINDS = frozenset({"ignore", "sympathetic", "corrected"})
 UNCORRECTED_BIT = 61
 """Of the status of a machine check: Intel SDM volume 3B, section 16.3.2.2."""
 
@@ -79,7 +77,7 @@ def _xid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, s
 def _is_link_hardware(event: Event) -> bool:
     """Whether the registers of Xid 74 say more than that something else went wrong."""
     words = [int(word, 16) for word in _WORD.findall(event.fields.get("registers", ""))]
-    kinds = {finding.kind for finding in decode_registers(words)}
+    kinds = register_kinds(words)
     return not kinds or not kinds <= HARMLESS_KINDS
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.nvlink5 import Nvlink5Meaning, decode_nvlink5
-from exporter.faults.events.nvlink_registers import decode_registers
+from exporter.faults.events.nvlink import Nvlink5Meaning, decode_nvlink5, register_kinds
 
 RULES = shipped_catalogue().nvlink5
 
@@ -32,7 +31,7 @@ def test_both_layouts_of_the_first_word_are_understood(
     """The rule of the unit is found whichever driver wrote the line."""
     meaning = decode(xid, unit, "Fatal", words)
     assert meaning.rule is not None
-    assert (meaning.action, meaning.investigate) == (action, investigate)
+    assert (meaning.action, meaning.rule.investigate) == (action, investigate)
 
 
 def test_a_promoted_error_is_fatal() -> None:
@@ -40,7 +39,7 @@ def test_a_promoted_error_is_fatal() -> None:
     plain = decode(145, "RLW_RXPIPE", "Nonfatal", (0x00000006, 1))
     promoted = decode(145, "RLW_RXPIPE", "Fatal", (0x00000086, 1))
     assert (plain.fatal, plain.action) == (False, "none")
-    assert (promoted.fatal, promoted.action, promoted.promoted) == (True, "reset_gpu", True)
+    assert (promoted.fatal, promoted.action) == (True, "reset_gpu")
 
 
 @pytest.mark.parametrize(("word", "fatal"), [("Fatal", True), ("Nonfatal", False)])
@@ -58,17 +57,14 @@ def test_each_rule_is_found_by_its_own_values() -> None:
         for bits in (rule.v1, rule.v2):
             meaning = decode(rule.xid, rule.units[-1], "Fatal", (bits.value, status))
             # the two pipes of TLW_RX share their first layout: another rule, the same verdict
-            assert (meaning.severity, meaning.action) == (rule.severity, rule.action), rule
             assert meaning.rule is not None
+            assert (meaning.rule.severity, meaning.action) == (rule.severity, rule.action), rule
             assert bits is rule.v1 or meaning.rule == rule
 
 
 def test_registers_of_xid_74_are_read_bit_by_bit() -> None:
-    """Each set bit is one finding; zeros say nothing; a bit no table has is unknown."""
-    findings = decode_registers([1 << 4 | 1 << 2, 0, 0, 1 << 18, 0, 0, 0])
-    assert [(f.register, f.bit, f.kind) for f in findings] == [
-        (1, 2, "unknown"),
-        (1, 4, "ecc_or_parity"),
-        (4, 18, "sympathetic"),
-    ]
-    assert decode_registers([0] * 7) == ()
+    """Each set bit has a kind; zeros say nothing; a bit no table has is unknown."""
+    kinds = register_kinds([1 << 4 | 1 << 2, 0, 0, 1 << 18, 0, 0, 0])
+    assert kinds == {"unknown", "ecc_or_parity", "sympathetic"}
+    assert register_kinds([0, 0, 1 << 4, 0, 0, 0, 0]) == {"unknown"}
+    assert not register_kinds([0] * 7)
