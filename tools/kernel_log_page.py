@@ -50,7 +50,8 @@ A line is known by the words that the kernel itself prints around them, from the
 record on, so that a name cannot make a line of another kind.
 A further line of a record is believed only where the driver prints its message in several lines:
 a line feed may come from the name of a file.
-With syslog(2) lines with one time stamp may be one record, and are judged by the first of them.
+With syslog(2) lines with one time stamp may be one record, and are judged by the first of them;
+what is left out so is counted in `hw_kernel_log_rejected_records_total` as `ambiguous`.
 What follows a message that another processor interrupted before the name of a control group is
 not believed for a second, and counted with the reason `fragment`.
 

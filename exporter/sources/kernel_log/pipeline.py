@@ -13,7 +13,7 @@ from exporter.sources.kernel_log.counters import Counters
 from exporter.sources.kernel_log.event_ring import MAX_EVENTS
 from exporter.sources.kernel_log.multiline import Message, MultilineAssembler, Repeats
 from exporter.sources.kernel_log.patterns.pattern import Role
-from exporter.sources.kernel_log.patterns.table import Table
+from exporter.sources.kernel_log.patterns.table import MAX_LINES, Table
 from exporter.sources.kernel_log.record import Record
 
 MAX_RAW_BYTES = 512
@@ -27,6 +27,7 @@ FRAGMENT_SECS = 1.0
 
 USER_RECORD = "user_record"
 FRAGMENT = "fragment"
+AMBIGUOUS = "ambiguous"
 MALFORMED = "malformed"
 TOO_LONG = "too_long"
 
@@ -164,9 +165,16 @@ class Pipeline:
         self.position = Position(record.sequence, record.stamp)
 
     def _look_at(self, record: Record) -> None:
-        is_one_print = record.sequence is not None
-        for match in self._table.matches(record.text(), is_one_print=is_one_print):
+        text, is_one_print = record.text(), record.sequence is not None
+        matches = tuple(self._table.matches(text, is_one_print=is_one_print))
+        for match in matches:
             self._finish(self._assembler.take(match, record.stamp, match.line))
+        if not is_one_print and "\n" in text and self._history_until is None:
+            known = sum(
+                self._table.match(line) is not None for line in text.split("\n")[:MAX_LINES]
+            )
+            if known > len(matches):
+                self.counters.rejected[AMBIGUOUS] += known - len(matches)
 
     def _finish(self, messages: Iterable[Message]) -> None:
         is_new = self._history_until is None

@@ -57,6 +57,16 @@ def test_a_segfault_is_no_line_of_the_driver(text: str) -> None:
         assert {event.kind for event in events_of(*records)} <= {"segfault"}
 
 
+def test_what_may_be_forged_by_syslog_is_counted() -> None:
+    """Lines that cannot be told from a tenant's are left out, and not silently."""
+    taker = pipeline()
+    for text in ("a[1]: noise\n" + XID, f"VFS: file-max limit 7 reached\n{XID}\n{XID}"):
+        for each in as_syslog(text):
+            taker.take(each)
+    assert dict(taker.counters.kinds) == {"file_max": 1, "xid": 1}
+    assert taker.counters.rejected == {"ambiguous": 2}
+
+
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.text[:40])
 def test_words_that_a_tenant_chooses_gain_nothing(template: Template) -> None:
     """Each known line is made of names as far as that goes: no event but the line's own comes.
