@@ -85,7 +85,7 @@ def _ready(base: Address) -> None:
 def _inventory(base: Address) -> None:
     document = get(base, "/node").document()
     for field in ("hostname", "node", "uptime_secs", "cpu_threads", "memory_total_bytes"):
-        _expect(document.get(field) not in (None, ""), f"/node does not say {field}")
+        _expect(document.get(field) not in (None, ""), f"/node lacks {field}")
     devices = document.get("gpu_devices")
     counted = document.get("gpu_count")
     _expect(

@@ -1,8 +1,9 @@
 """`hw-exporter selfcheck` against the running program and against others."""
 
+import gzip
 import http.server
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from exporter.cli import run_command
 from exporter.commands.page_checks import PAGE_CHECKS
 from exporter.commands.selfcheck import HTTP_CHECKS
-from tests.program import Program
+from tests.program import Answer, Program
 
 pytestmark = pytest.mark.system
+
+Damage = Callable[[str, Answer], Answer]
+JSON = {"content-type": "application/json; charset=utf-8"}
 
 
 class _Liar(http.server.BaseHTTPRequestHandler):
@@ -66,6 +70,110 @@ def test_nobody_there_is_said_once(url: str, capsys: pytest.CaptureFixture[str])
     assert run_command(["selfcheck", url], {}) == 1
     (line,) = capsys.readouterr().out.splitlines()
     assert "does not answer" in line or "is not an http address" in line
+
+
+def _broken(program: Program, damage: Damage) -> type[http.server.BaseHTTPRequestHandler]:
+    """Hand on what the program answers, with one thing broken."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            named = {name.replace("-", "_"): value for name, value in self.headers.items()}
+            named.pop("Host", None)
+            answer = damage(self.path, program.get(self.path, self.command, **named))
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                if name not in ("content-length", "connection", "date", "server"):
+                    self.send_header(name, value)
+            length = answer.headers.get("content-length") if self.command == "HEAD" else None
+            self.send_header("Content-Length", length or str(len(answer.body)))
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        do_HEAD = do_POST = do_GET  # noqa: N815 - the names http.server calls
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    return Handler
+
+
+def _instead(path: str, status: int, body: bytes) -> Damage:
+    """Answer something else for one path."""
+
+    def damage(asked: str, answer: Answer) -> Answer:
+        return Answer(status, JSON, body) if asked == path else answer
+
+    return damage
+
+
+def _page(old: bytes, new: bytes) -> Damage:
+    """Change a text on the page of metrics, packed or not."""
+
+    def damage(asked: str, answer: Answer) -> Answer:
+        if asked != "/metrics" or not answer.body:
+            return answer
+        is_packed = answer.headers.get("content-encoding") == "gzip"
+        text = gzip.decompress(answer.body) if is_packed else answer.body
+        text = text.replace(old, new)
+        return Answer(answer.status, answer.headers, gzip.compress(text) if is_packed else text)
+
+    return damage
+
+
+def _without(header: str) -> Damage:
+    """Leave out a header of the page of metrics, and pack nothing."""
+
+    def damage(asked: str, answer: Answer) -> Answer:
+        if asked != "/metrics":
+            return answer
+        body = answer.body
+        if answer.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        kept = {name: value for name, value in answer.headers.items() if name != header}
+        return Answer(answer.status, kept, body)
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (_instead("/health", 200, b'{"status": "healthy"}'), "FAIL health: /health names no"),
+        (_instead("/ready", 503, b'{"reasons": ["starting"]}'), "FAIL ready: not ready: ['start"),
+        (_without("content-type"), "FAIL content types: the type is ''"),
+        (_without("content-encoding"), "FAIL gzip: the answer is not packed"),
+        (_instead("/no-such-page", 200, b"{}"), "FAIL 404 and 405: an unknown page answers 200"),
+        (
+            _instead("/node", 200, b'{"hostname": "n", "node": ""}'),
+            "FAIL inventory: /node lacks node",
+        ),
+        (_page(b"} 1\n", b"} one\n"), "FAIL both formats parse: the page cannot be parsed"),
+        (_page(b"# HELP hw_memory_total_bytes", b"# HALP"), "FAIL HELP and TYPE for every family"),
+        (_page(b"hw_cpu_threads{", b"cpu_threads{"), "FAIL prefix and node label: cpu_threads has"),
+        (
+            _page(b"# TYPE hw_cpu_cores gauge", b"# TYPE hw_cpu_cores counter"),
+            "FAIL counters are typed counter: hw_cpu_cores is typed counter",
+        ),
+        (
+            _page(b"hw_cpu_threads{", b"hw_cpu_cores{"),
+            "FAIL no duplicate series: there twice: ['hw_cpu_cores']",
+        ),
+    ],
+    ids=lambda value: value[5:30] if isinstance(value, str) else "",
+)
+def test_what_is_broken_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Damage, line: str
+) -> None:
+    """Of eleven exporters with one broken promise each the right line fails."""
+    with Program(tmp_path) as program:
+        program.first_page()
+        handler = _broken(program, damage)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            assert run_command(["selfcheck", f"127.0.0.1:{server.server_address[1]}"], {}) == 1
+            server.shutdown()
+    failed = [row for row in capsys.readouterr().out.splitlines() if row.startswith("FAIL")]
+    assert any(row.startswith(line) for row in failed), failed
 
 
 def test_an_address_needs_no_scheme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
