@@ -1,5 +1,6 @@
 """The real program and its faults: from a line of the kernel log to the pages, over restarts."""
 
+import json
 import os
 import subprocess
 import sys
@@ -191,21 +192,21 @@ def test_rules_can_be_checked_and_listed(tmp_path: Path) -> None:
 def test_a_recording_is_replayed(tmp_path: Path) -> None:
     """What would have been said, when, and why; a line that makes no sense is named."""
     recording = tmp_path / "incident.jsonl"
-    recording.write_text(
-        '{"at": 0, "gpu": [{"id": "GPU-a", "name": "GPU 0", "aliases": ["0000:3b:00.0"],'
-        ' "up": true}]}\n'
-        f'{{"at": 30, "kernel": "{LOST}"}}\n'
-    )
+    card = {"index": 0, "uuid": "GPU-a", "name": "H100", "pci_bus_id": "00000000:3B:00.0"}
+    gpus = {"backend": {"backend": "nvml", "reason": "ok"}, "states": {"a": {"gpu": card}}}
+    log = {"source": "kmsg", "reason": "ok", "records": 1, "lost": 0, "suppressed": 0}
+    well = json.dumps({"at": 0, "readings": {"Gpus": gpus, "KernelLog": log}})
+    recording.write_text(f'{well}\n{{"at": 30, "kernel": "{LOST}"}}\n')
     told = run("rules", "replay", str(recording))
     assert told.returncode == 0
     assert "30s  active   critical gpu_lost of gpu GPU 0" in told.stdout
     assert told.stderr == ""
-    recording.write_text('{"at": 0, "gpu": [{"id": "GPU-a", "up": true}]}\n')
+    recording.write_text(f"{well}\n")
     assert run("rules", "replay", str(recording)).stdout == "nothing would have been reported\n"
-    recording.write_text('{"at": 0, "gpux": []}\n')
+    recording.write_text('{"at": 0, "readings": {"Gpux": {}}}\n')
     wrong = run("rules", "replay", str(recording))
     assert wrong.returncode == 1
-    assert "line 1: gpux is no kind" in wrong.stderr
+    assert "line 1: no reading Gpux; did you mean Gpus" in wrong.stderr
     (tmp_path / "own.toml").write_text('[[rule]]\nid = "own"\n')
     refused = run("rules", "replay", str(recording), "--rules", str(tmp_path / "own.toml"))
     assert (refused.returncode, refused.stdout) == (2, "")

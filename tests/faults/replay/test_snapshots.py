@@ -97,7 +97,7 @@ def test_reports_of_sources_are_read() -> None:
 
 
 def test_a_replay_tells_what_would_have_been_said() -> None:
-    """`rules replay` takes a recording of snapshots as it takes one of scenes."""
+    """`rules replay` prints one line for each change."""
     rows = _lines([{"readings": {"KernelLog": LOG, "Gpus": GPUS}}, {"at": 5, "kernel": FELL}])
     said = list(changes(["# a card that falls off the bus", *rows], rule_book()))
     assert any("gpu_lost of gpu GPU 0" in line for line in said)
