@@ -129,6 +129,36 @@ def _by_index(page: str, family: str) -> dict[str, float]:
     return {index: float(value) for index, value in found}
 
 
+def test_nvidia_smi_by_choice_is_no_fault(node: GpuNode) -> None:
+    """Nothing is said of NVML; a fault that begins there ends there."""
+    with node.start(interval_secs=0.5, backend="nvidia-smi") as program:
+        page = program.page_with('backend="nvidia-smi",reason="disabled"').text
+        assert page.count("\nhw_gpu_temperature_celsius{") == 8
+        assert "hw_gpu_nvml_up" not in page
+        node.smi.say("init = error 18", capture=CAPTURE)
+        program.page_with('hw_fault_active{node="')
+        page = program.page_with('fault="driver_version_mismatch"').text
+        assert _active(page, "driver_version_mismatch") == ["1"]
+        assert "hw_gpu_nvml_up" not in page
+        node.smi.say(capture=CAPTURE)
+        wait_for(
+            lambda: (
+                None
+                if "1" in _active(program.get("/metrics").text, "driver_version_mismatch")
+                else 1
+            ),
+            "the fault to end",
+            60,
+        )
+        page = program.get("/metrics").text
+        assert not re.findall(r'fault="(nvml_unavailable|backend_stuck)"', page)
+        assert program.stop()[0] == 0
+
+
+def _active(page: str, fault: str) -> list[str]:
+    return re.findall(rf'^hw_fault_active{{[^}}]*fault="{fault}"[^}}]*}} (\d)$', page, re.MULTILINE)
+
+
 def test_a_frozen_probe_is_replaced(node: GpuNode) -> None:
     """A probe that was stopped from outside is given up and started afresh, without a gap."""
     with node.start(**SHORT) as program:
