@@ -108,10 +108,10 @@ def _gpu_device(state: GpuState) -> dict[str, Any]:
         "memory_total_mb": _mib(gpu.memory_total_bytes),
         "memory_used_mb": _mib(gpu.memory_used_bytes),
         "memory_free_mb": _mib(gpu.memory_free_bytes),
-        "utilization_percent": gpu.utilization_percent,
-        "temperature_celsius": gpu.temperature_celsius,
-        "power_draw_watts": gpu.power_draw_watts,
-        "power_limit_watts": gpu.power_limit_watts,
+        "utilization_percent": _whole(gpu.utilization_percent),
+        "temperature_celsius": _whole(gpu.temperature_celsius),
+        "power_draw_watts": _whole(gpu.power_draw_watts),
+        "power_limit_watts": _whole(gpu.power_limit_watts),
     }
 
 
@@ -123,6 +123,8 @@ def _gpu_status(state: GpuState, boottime: float) -> dict[str, Any]:
         "reason": state.reason,
         "stale": state.stale,
         "age_secs": age,
+        "power_draw_watts": _rounded(state.gpu.power_draw_watts),
+        "power_limit_watts": _rounded(state.gpu.power_limit_watts),
     }
 
 
@@ -145,6 +147,11 @@ def _source(report: SourceReport) -> dict[str, Any]:
 
 def _mib(value: int | None) -> int | None:
     return None if value is None else value // MIB
+
+
+def _whole(value: float | None) -> int | None:
+    """Round to a whole number: readers of the first `/node` take these fields for integers."""
+    return None if value is None else round(value)
 
 
 def _rounded(value: float | None) -> float | None:

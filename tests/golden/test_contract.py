@@ -63,16 +63,16 @@ NODE_FIELDS: list[tuple[str, type]] = [
     ("gpu_type_counts", dict),
 ]
 GPU_FIELDS = [
-    "index",
-    "name",
-    "uuid",
-    "memory_total_mb",
-    "memory_used_mb",
-    "memory_free_mb",
-    "utilization_percent",
-    "temperature_celsius",
-    "power_draw_watts",
-    "power_limit_watts",
+    ("index", int),
+    ("name", str),
+    ("uuid", str),
+    ("memory_total_mb", int),
+    ("memory_used_mb", int),
+    ("memory_free_mb", int),
+    ("utilization_percent", int),
+    ("temperature_celsius", int),
+    ("power_draw_watts", int),
+    ("power_limit_watts", int),
 ]
 
 
@@ -143,5 +143,7 @@ def test_the_inventory_keeps_its_fields(page: str) -> None:
     for name, kind in NODE_FIELDS:
         assert isinstance(document[name], kind) or (kind is float and document[name] is None), name
     for device in document["gpu_devices"]:
-        assert list(device) == GPU_FIELDS
+        assert list(device) == [name for name, _ in GPU_FIELDS]
+        for name, kind in GPU_FIELDS:
+            assert type(device[name]) is kind or (kind is int and device[name] is None), name
     assert document["gpu_count"] == len(document["gpu_devices"])

@@ -110,3 +110,18 @@ def test_json_has_no_nan(value: Any) -> None:
 def test_json_survives_any_text() -> None:
     """Text that no encoding can carry does not fail the document."""
     assert json.loads(to_json({"name": "a\udcffb\x00\n\u2028"}))["name"] == "a?b\x00\n\u2028"
+
+
+def test_the_flat_object_keeps_its_types() -> None:
+    """Readers of the first version take these for integers, fractions and texts."""
+    document = flat_metrics(snapshot(readings={Host: HOST, Cpu: CPU, Memory: MEMORY}))
+    assert {name: type(value) for name, value in document.items()} == {
+        "cpu_usage": float,
+        "memory_total": int,
+        "memory_used": int,
+        "memory_usage_percent": float,
+        "hostname": str,
+        "os_name": str,
+        "os_version": str,
+        "uptime": int,
+    }
