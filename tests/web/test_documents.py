@@ -74,12 +74,13 @@ def test_a_card_says_what_it_knows() -> None:
             "memory_free_mb": None,
             "utilization_percent": None,
             "temperature_celsius": None,
-            "power_draw_watts": 71.25,
+            "power_draw_watts": 71,
             "power_limit_watts": None,
         }
     ]
     assert document["gpu_type_counts"] == {"Example GPU": 1}
     assert document["gpu_status"][0]["age_secs"] == 10.0
+    assert document["gpu_status"][0]["power_draw_watts"] == 71.25
     assert document["driver"]["version"] == "550.1"
 
 
