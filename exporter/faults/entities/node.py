@@ -17,7 +17,7 @@ from exporter.model.clock import Clock
 from exporter.model.disk import Disks
 from exporter.model.gpu import Gpus
 from exporter.model.kernel_log import KernelLog
-from exporter.model.network import NetworkStack
+from exporter.model.network import Network, NetworkStack
 from exporter.model.node import Cpu, CpuHealth, Host, Memory, Paging
 from exporter.model.our_processes import OurProcesses
 from exporter.model.pcie import Pcie
@@ -86,6 +86,13 @@ def _disks(snapshot: object) -> Value:
     return None if disks is None or disks.truncated else len(disks.disks)
 
 
+def _interfaces(snapshot: object) -> Value:
+    """Count the node's own interfaces; unknown where only those of a pod can be seen."""
+    network = snapshot.reading(Network) if isinstance(snapshot, Snapshot) else None
+    is_whole = network is not None and network.namespace == "host" and not network.truncated
+    return len(network.interfaces) if network is not None and is_whole else None
+
+
 def _up_gpus(snapshot: object) -> Value:
     gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
     if gpus is None or any(state.stale and state.up for state in gpus.states):
@@ -128,6 +135,7 @@ _GETTERS: Mapping[str, Getter] = {
     "network_pci_count": _on_bus("network"),
     "nvme_pci_count": _on_bus("nvme"),
     "disk_count": _disks,
+    "interface_count": _interfaces,
 }
 
 _NAMES: Mapping[str, FieldType] = {
@@ -148,6 +156,7 @@ _NAMES: Mapping[str, FieldType] = {
     "network_pci_count": FieldType(Type.NUMBER),
     "nvme_pci_count": FieldType(Type.NUMBER),
     "disk_count": FieldType(Type.NUMBER),
+    "interface_count": FieldType(Type.NUMBER),
 }
 
 
