@@ -18,7 +18,7 @@ from exporter.config_setting import section, setting
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
+class TlsConfig:
     """Encryption of the pages; off while no certificate is named."""
 
     cert_file: str = setting("", "PEM file with the certificate chain; turns TLS on.")
@@ -29,7 +29,7 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
-class Auth:
+class AuthConfig:
     """Who may read the pages; everybody while nothing is set."""
 
     basic_users: Mapping[str, str] = setting(
@@ -39,7 +39,7 @@ class Auth:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerConfig:
     """The HTTP server."""
 
     host: str = setting(
@@ -59,8 +59,12 @@ class Server:
     keepalive_timeout_secs: float = setting(
         75.0, "Seconds an idle connection is kept after an answer.", at_least=0, at_most=86400
     )
-    tls: Tls = section(Tls, "Encryption of the pages; off while no certificate is named.")
-    auth: Auth = section(Auth, "Who may read the pages; everybody while nothing is set.")
+    tls: TlsConfig = section(
+        TlsConfig, "Encryption of the pages; off while no certificate is named."
+    )
+    auth: AuthConfig = section(
+        AuthConfig, "Who may read the pages; everybody while nothing is set."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +321,7 @@ class Demo:
 class Config:
     """The whole configuration."""
 
-    server: Server = section(Server, "The HTTP server.")
+    server: ServerConfig = section(ServerConfig, "The HTTP server.")
     metrics: Metrics = section(Metrics, "What is collected, and how often.")
     gpu: Gpu = section(Gpu, "How GPUs are read.")
     sources: Sources = section(Sources, "Where files are read from, and which sources run.")

@@ -49,7 +49,7 @@ class _Waiting:
     data: bytes = b""
 
 
-class Server(Protocol):
+class ClientTaker(Protocol):
     """Who serves the clients."""
 
     def is_tls(self) -> bool:
@@ -71,7 +71,9 @@ class Acceptor:
     When too many wait, the oldest of the address that has most of them is closed.
     """
 
-    def __init__(self, sockets: Iterable[socket.socket], bounds: Bounds, server: Server) -> None:
+    def __init__(
+        self, sockets: Iterable[socket.socket], bounds: Bounds, server: ClientTaker
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._sockets = tuple(sockets)
         self._bounds = bounds

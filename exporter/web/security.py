@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Mapping
 
 from exporter.blocking import CallBlocking
-from exporter.config import Server
+from exporter.config import ServerConfig
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.web.auth import Authenticator, PasswordVerifier
 from exporter.web.credentials import SecurityError, Tokens, parse_tokens, usable_users
@@ -28,7 +28,7 @@ log = logging.getLogger("exporter")
 class Security:
     """What `[server.tls]` and `[server.auth]` ask for, always as the files last said it."""
 
-    def __init__(self, server: Server, call: CallBlocking) -> None:
+    def __init__(self, server: ServerConfig, call: CallBlocking) -> None:
         """Read every file; raise SecurityError."""
         self._server = server
         self._call = call

@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from exporter.config import Tls
+from exporter.config import TlsConfig
 from exporter.web.credentials import SecurityError
 
 SHUTDOWN_SECS = 1.0
 
 
-def require_certificate(tls: Tls) -> None:
+def require_certificate(tls: TlsConfig) -> None:
     """Raise SecurityError where a key or authorities are named, but no certificate."""
     for key in ("key_file", "client_ca_file"):
         if getattr(tls, key) and not tls.cert_file:
             raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
 
 
-def load_context(tls: Tls, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
+def load_context(tls: TlsConfig, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
     """Return the TLS context of these files by key; None when no certificate is named.
 
     A client certificate is asked for where `client_ca_file` is named, and checked if it is
@@ -41,7 +41,9 @@ def load_context(tls: Tls, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
     return context
 
 
-def _load_own_certificate(context: ssl.SSLContext, tls: Tls, files: Mapping[str, bytes]) -> None:
+def _load_own_certificate(
+    context: ssl.SSLContext, tls: TlsConfig, files: Mapping[str, bytes]
+) -> None:
     key_name = tls.key_file or tls.cert_file
 
     def no_password() -> str:

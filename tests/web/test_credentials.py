@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from exporter.blocking import DaemonThreads
-from exporter.config import Auth, Server, Tls
+from exporter.config import AuthConfig, ServerConfig, TlsConfig
 from exporter.web.credentials import SecurityError
 from exporter.web.security import Security
 from tests.fakes.certificates import Authority
@@ -17,11 +17,13 @@ TOKEN = "correct-horse-battery"
 HASH = "$2b$04$I1NKqpmsyDMfajUqCshuZuC8ZbDpgPBr2Ex0B2QOrOk4r7pkKgmmW"
 
 
-def _security(tls: Tls | None = None, auth: Auth | None = None) -> Security:
-    return Security(Server(tls=tls or Tls(), auth=auth or Auth()), DaemonThreads())
+def _security(tls: TlsConfig | None = None, auth: AuthConfig | None = None) -> Security:
+    return Security(
+        ServerConfig(tls=tls or TlsConfig(), auth=auth or AuthConfig()), DaemonThreads()
+    )
 
 
-def _refusal(tls: Tls | None = None, auth: Auth | None = None) -> str:
+def _refusal(tls: TlsConfig | None = None, auth: AuthConfig | None = None) -> str:
     with pytest.raises(SecurityError) as caught:
         _security(tls, auth)
     return str(caught.value)
@@ -44,7 +46,7 @@ def test_nothing_is_asked_for_by_default() -> None:
 )
 def test_only_hashes_of_a_bearable_cost_are_taken(stored: str, sentence: str) -> None:
     """What is no bcrypt hash is refused, and the message does not repeat it."""
-    said = _refusal(auth=Auth(basic_users={"prometheus": stored}))
+    said = _refusal(auth=AuthConfig(basic_users={"prometheus": stored}))
     assert said.startswith("server.auth.basic_users.prometheus: ")
     assert sentence in said
     assert not stored or stored not in said
@@ -53,7 +55,7 @@ def test_only_hashes_of_a_bearable_cost_are_taken(stored: str, sentence: str) ->
 @pytest.mark.parametrize("name", ["", "a:b"])
 def test_names_that_no_client_can_send_are_refused(name: str) -> None:
     """Basic authentication separates name and password by a colon."""
-    assert "a name must not" in _refusal(auth=Auth(basic_users={name: HASH}))
+    assert "a name must not" in _refusal(auth=AuthConfig(basic_users={name: HASH}))
 
 
 def test_missing_bcrypt_is_said_with_its_remedy() -> None:
@@ -81,7 +83,7 @@ def test_token_files_are_checked(tmp_path: Path, content: bytes, sentence: str) 
     """A token file that cannot be meant is refused without repeating what it holds."""
     file = tmp_path / "token"
     file.write_bytes(content)
-    said = _refusal(auth=Auth(bearer_token_file=str(file)))
+    said = _refusal(auth=AuthConfig(bearer_token_file=str(file)))
     assert said.startswith(f"server.auth.bearer_token_file: {file}: ")
     assert sentence in said
     assert "blank in" not in said
@@ -92,11 +94,13 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     missing = str(tmp_path / "none")
     pair = Authority(tmp_path).sign("server")
     wanted = f"{missing}: cannot be read: No such file or directory"
-    assert _refusal(auth=Auth(bearer_token_file=missing)).endswith(wanted)
-    assert _refusal(Tls(cert_file=missing)) == f"server.tls.cert_file: {wanted}"
-    found = _refusal(Tls(cert_file=str(pair.cert), key_file=missing))
+    assert _refusal(auth=AuthConfig(bearer_token_file=missing)).endswith(wanted)
+    assert _refusal(TlsConfig(cert_file=missing)) == f"server.tls.cert_file: {wanted}"
+    found = _refusal(TlsConfig(cert_file=str(pair.cert), key_file=missing))
     assert found == f"server.tls.key_file: {wanted}"
-    found = _refusal(Tls(cert_file=str(pair.cert), key_file=str(pair.key), client_ca_file=missing))
+    found = _refusal(
+        TlsConfig(cert_file=str(pair.cert), key_file=str(pair.key), client_ca_file=missing)
+    )
     assert found == f"server.tls.client_ca_file: {wanted}"
 
 
@@ -108,19 +112,21 @@ def test_certificates_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     garbage = tmp_path / "garbage.pem"
     garbage.write_text("no certificate")
     cert, key = str(pair.cert), str(pair.key)
-    assert "not a PEM certificate with its key" in _refusal(Tls(cert_file=str(garbage)))
-    assert "not a PEM certificate with its key" in _refusal(Tls(cert_file=cert))
-    assert f"is not the key of {cert}" in _refusal(Tls(cert_file=cert, key_file=str(other.key)))
-    said = _refusal(Tls(cert_file=str(locked.cert), key_file=str(locked.key)))
+    assert "not a PEM certificate with its key" in _refusal(TlsConfig(cert_file=str(garbage)))
+    assert "not a PEM certificate with its key" in _refusal(TlsConfig(cert_file=cert))
+    assert f"is not the key of {cert}" in _refusal(
+        TlsConfig(cert_file=cert, key_file=str(other.key))
+    )
+    said = _refusal(TlsConfig(cert_file=str(locked.cert), key_file=str(locked.key)))
     assert said == f"server.tls.key_file: {locked.key}: the key is encrypted"
-    tls = Tls(cert_file=cert, key_file=key, client_ca_file=str(garbage))
+    tls = TlsConfig(cert_file=cert, key_file=key, client_ca_file=str(garbage))
     assert _refusal(tls).endswith("no PEM certificates")
 
 
 @pytest.mark.parametrize("key", ["key_file", "client_ca_file"])
 def test_settings_without_effect_are_refused(key: str) -> None:
     """A key or authorities without a certificate would leave the pages open: an error."""
-    assert _refusal(Tls(**{key: "/x"})) == (
+    assert _refusal(TlsConfig(**{key: "/x"})) == (
         f"server.tls.{key}: is of no use without server.tls.cert_file"
     )
 
@@ -132,7 +138,7 @@ async def test_changed_files_are_read_again(
     caplog.set_level(logging.INFO)
     file = tmp_path / "token"
     file.write_text(TOKEN)
-    security = _security(auth=Auth(bearer_token_file=str(file)))
+    security = _security(auth=AuthConfig(bearer_token_file=str(file)))
     file.write_text(f"{TOKEN}-2\n{TOKEN}-3\n")
     await security.refresh()
     assert not security.tokens().accept(TOKEN)
@@ -150,7 +156,7 @@ async def test_a_renewed_certificate_is_taken(tmp_path: Path) -> None:
     """The context changes with the file, and stays while certificate and key do not match."""
     authority = Authority(tmp_path)
     pair = authority.sign("server")
-    security = _security(Tls(cert_file=str(pair.cert), key_file=str(pair.key)))
+    security = _security(TlsConfig(cert_file=str(pair.cert), key_file=str(pair.key)))
     first = security.context()
     await security.refresh()
     assert security.context() is first

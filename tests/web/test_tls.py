@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from exporter.blocking import DaemonThreads
-from exporter.config import Auth, Server, Tls
+from exporter.config import AuthConfig, ServerConfig, TlsConfig
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot
@@ -59,7 +59,7 @@ class _Running:
 
 
 @asynccontextmanager
-async def _running(config: Server, limits: Limits = LIMITS) -> AsyncIterator[_Running]:
+async def _running(config: ServerConfig, limits: Limits = LIMITS) -> AsyncIterator[_Running]:
     security = Security(config, DaemonThreads())
     pages = Pages(lambda: 0.0, lambda _: Moment(0.0))
     routes = Routes("1.2.3", _Ready(), pages, security.authenticator())
@@ -72,9 +72,9 @@ async def _running(config: Server, limits: Limits = LIMITS) -> AsyncIterator[_Ru
         yield _Running(security, server, port)
 
 
-def _server(pair: KeyPair, authority: Authority | None = None) -> Server:
+def _server(pair: KeyPair, authority: Authority | None = None) -> ServerConfig:
     ca = str(authority.file) if authority else ""
-    return Server(tls=Tls(str(pair.cert), str(pair.key), ca))
+    return ServerConfig(tls=TlsConfig(str(pair.cert), str(pair.key), ca))
 
 
 def _trusting(authority: Authority, own: KeyPair | None = None) -> ssl.SSLContext:
@@ -142,7 +142,9 @@ async def test_passwords_are_asked_for_inside_tls(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     token = tmp_path / "token"
     token.write_text("correct-horse-battery")
-    config = replace(_server(authority.sign("server")), auth=Auth(bearer_token_file=str(token)))
+    config = replace(
+        _server(authority.sign("server")), auth=AuthConfig(bearer_token_file=str(token))
+    )
     async with _running(config) as running:
         context = _trusting(authority)
         assert await running.get("/", context, Authorization="Bearer correct-horse-battery") == 200
