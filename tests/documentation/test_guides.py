@@ -22,6 +22,16 @@ def test_every_component_is_described() -> None:
     assert named == {str(folder.relative_to(KUBERNETES)) for folder in folders}
 
 
+def test_every_page_is_listed() -> None:
+    """Who looks for a page finds it in the index, in one of its four groups."""
+    index = (ROOT / "docs/README.md").read_text()
+    assert re.findall(r"^## (\w+)", index, re.MULTILINE) == [
+        *("Start", "Operate", "Reference", "Develop")
+    ]
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in index} == set()
+
+
 @pytest.mark.system
 @pytest.mark.skipif(why_not("promtool") is not None, reason="promtool is not installed")
 def test_queries_in_the_pages_are_well_formed(tmp_path: Path) -> None:
