@@ -18,10 +18,12 @@ from exporter.web.fault_documents import fault_document
 from exporter.web.history import History
 from exporter.web.incidents import incidents, verdict
 from exporter.web.installation import Installation
-from exporter.web.units import duration, size
+from exporter.web.units import counted, duration, size
 
 MAX_WORKLOADS = 50
 MAX_KINDS = 4
+FIRST_KINDS = ("gpu", "pcie", "network", "physical_disk")
+"""Hardware is named before processes and the exporter's own sources."""
 HARMLESS_LIMITS = ("idle", "app", "display", "sync")
 GPU_SERIES = ("utilization", "memory", "temperature", "power")
 
@@ -62,9 +64,11 @@ def _well(reported: Conclusions) -> str:
         and len(reported.unknown.get(subject, ())) < len(reported.rules.get(subject.kind, ()))
     ]
     kinds = Counter(subject.hw_type for subject in well)
-    named = [f"{count} {kind}" for kind, count in kinds.most_common(MAX_KINDS)]
-    more = [f"{len(kinds) - MAX_KINDS} other kinds"] if len(kinds) > MAX_KINDS else []
-    return f"{len(well)} components without a fault ({', '.join([*named, *more])})"
+    first = sorted(kinds, key=lambda kind: (kind not in FIRST_KINDS, -kinds[kind]))
+    named = [counted(kinds[kind], kind) for kind in first[:MAX_KINDS]]
+    more = ["…"] if len(kinds) > MAX_KINDS else []
+    which = f" ({', '.join([*named, *more])})" if named else ""
+    return f"{counted(len(well), 'component')}{which}"
 
 
 def _about(snapshot: Snapshot) -> str:

@@ -4,6 +4,7 @@ import math
 import time
 
 UNKNOWN = "–"
+KIND_NAMES = {"gpu": "GPU", "cpu": "CPU", "pcie": "PCIe device", "exporter": "source"}
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _DECIMAL = ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")
 _LARGE = 100
@@ -73,3 +74,11 @@ def moment(wall: float, now: float) -> str:
     """Write when something was, in UTC: without the date where it was within a day."""
     form = "%H:%M:%SZ" if 0 <= now - wall < _DAY_SECS else "%Y-%m-%d %H:%M:%SZ"
     return time.strftime(form, time.gmtime(wall))
+
+
+def counted(number: int, kind: str) -> str:
+    """Write how many components of a kind there are: 1 GPU, 16 PCIe devices."""
+    word = KIND_NAMES.get(kind, kind.replace("_", " "))
+    if number != 1:
+        word += "es" if word.endswith("s") else "s"
+    return f"{number} {word}"

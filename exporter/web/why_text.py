@@ -5,13 +5,13 @@ from typing import Any
 
 from exporter.web.faults_text import affected_line, evidence_line
 from exporter.web.incidents import action_sentence, entity_name
+from exporter.web.units import counted
 
 MAX_LINES = 5
 MAX_NAMES = 4
 """What is named of what could not be judged, unless everything is asked for."""
 
 MAX_EVIDENCE = 3
-PLURALS = {"gpu": "GPU", "cpu": "CPU", "pcie": "PCIe device", "process": "process"}
 
 
 def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
@@ -54,15 +54,8 @@ def _counted(kinds: Mapping[str, int]) -> Iterator[str]:
     """Yield one line: how many components are healthy, and of what kinds."""
     total = sum(kinds.values())
     if total:
-        which = ", ".join(_number(number, kind) for kind, number in kinds.items())
-        yield f"{_number(total, 'component')} healthy ({which})"
-
-
-def _number(number: int, kind: str) -> str:
-    word = PLURALS.get(kind, kind.replace("_", " "))
-    if number != 1:
-        word += "es" if word.endswith("s") else "s"
-    return f"{number} {word}"
+        which = ", ".join(counted(number, kind) for kind, number in kinds.items())
+        yield f"{counted(total, 'component')} healthy ({which})"
 
 
 def _section(title: str, rows: Iterable[str]) -> Iterator[str]:
