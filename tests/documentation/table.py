@@ -161,7 +161,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         TESTS: ("make test",),
     },
     "CONTRIBUTING.md": {TESTS: (".venv/bin/python -m pytest -q tests/web",)},
-    "docs/demo.md": {STAYS: ("make demo",)},
+    "docs/demo.md": {STAYS: ("make demo",), REGISTRY: ("docker compose …",)},
     "docs/kernel-log.md": {
         KERNEL: (
             "APP__KERNEL_LOG__ACCEPT_USER_RECORDS=true hw-exporter &",

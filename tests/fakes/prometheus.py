@@ -83,9 +83,16 @@ def prometheus(folder: Path, targets: Sequence[str], scrape: str = "1s") -> Iter
         ],
     }
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    with prometheus_of(folder / "prometheus.yml", folder) as found:
+        yield found
+
+
+@contextmanager
+def prometheus_of(config: Path, folder: Path) -> Iterator[Prometheus]:
+    """A Prometheus with this configuration, and its data and log in the folder."""
     port = free_port()
     command = [
-        *("prometheus", f"--config.file={folder}/prometheus.yml"),
+        *("prometheus", f"--config.file={config}"),
         *(f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
     ]
     with _running(command, folder / "prometheus.log"):
@@ -95,12 +102,12 @@ def prometheus(folder: Path, targets: Sequence[str], scrape: str = "1s") -> Iter
 
 
 @contextmanager
-def alertmanager(folder: Path) -> Iterator[str]:
+def alertmanager(folder: Path, config: Path = RULES / "alertmanager.yml") -> Iterator[str]:
     """The URL of an Alertmanager with the configuration that we ship."""
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [
-        *("prometheus-alertmanager", f"--config.file={RULES}/alertmanager.yml"),
+        *("prometheus-alertmanager", f"--config.file={config}"),
         *(f"--storage.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
         "--cluster.listen-address=",
     ]
