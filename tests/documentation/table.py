@@ -173,6 +173,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         CLUSTER: ("kubectl …", "helm …"),
         REGISTRY: ("make image", "docker …"),
     },
+    "docs/platforms.md": {REGISTRY: ("docker run …",), CLUSTER: ("oc …",)},
     "docs/runbooks/cpu.md": {SICK: ("dmesg …", "ras-mc-ctl …", "ipmitool …")},
     "docs/runbooks/filesystem.md": {SICK: ("dmesg …",), WALKS: ("du …",)},
     "docs/runbooks/gpu_errors.md": {
