@@ -75,5 +75,7 @@ def test_actions_are_right_for_what_is_no_hardware() -> None:
     assert action_of["backend_stuck"] == "see_gpu_fault"
     assert action_of["driver_version_mismatch"] == "update_driver"
     assert "no_permission" in shipped_actions()[action_of["nvml_unavailable"]]
-    assert "virtual machine" in shipped_actions()[action_of["gpu_lost"]]
+    (lost,) = [rule for rule in rule_book().rules if rule.id == "gpu_lost"]
+    assert "virtual machine" in lost.advice.fill(lambda _: None)
+    assert "GPU" not in shipped_actions()[action_of["kernel_oops"]]
     assert action_of["pcie_aer_uncorrected"] == "check_pcie_device"

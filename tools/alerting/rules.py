@@ -24,6 +24,8 @@ KEPT = "5m"
 """How long an alert goes on without its series: a restart or a missed scrape is no recovery."""
 
 SENTENCES = {
+    "clocksource_unstable": "the kernel gave up its clock source: reading the time is slow now",
+    "disk_link_errors": "a SATA link fails commands and is reset",
     "gpu_xid_critical": "{name} reported an Xid after which it needs a reset",
     "gpu_xid_warning": "{name} reported an Xid",
     "gpu_unknown_xid": "{name} reported an Xid that this version does not know",
