@@ -14,6 +14,7 @@ from exporter.config_defaults import (
     VIRTUAL_DISKS,
     VIRTUAL_INTERFACES,
 )
+from exporter.config_enabled import Enabled
 from exporter.config_setting import section, setting
 
 
@@ -68,38 +69,15 @@ class ServerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Enabled:
-    """Groups of metric families; a group that is off is neither read nor shown."""
-
-    node: bool = setting(True, "Name, operating system, uptime.")
-    cpu: bool = setting(True, "Processors.")
-    memory: bool = setting(True, "Main memory.")
-    pressure: bool = setting(True, "Waiting for processors, memory, input and output.")
-    processes: bool = setting(True, "How many processes, threads and open files there are.")
-    clock: bool = setting(True, "Whether the clock is in step.")
-    disk: bool = setting(True, "Disks and what passes through them.")
-    filesystem: bool = setting(True, "Room in mounted filesystems.")
-    nvme: bool = setting(True, "State of NVMe disks; their health with source nvme_health.")
-    raid: bool = setting(True, "Software RAID.")
-    network: bool = setting(True, "Network interfaces and the network stack.")
-    infiniband: bool = setting(True, "Ports of InfiniBand and RoCE cards.")
-    pcie: bool = setting(True, "Links and errors on the PCI Express bus.")
-    sensors: bool = setting(True, "Temperatures, fans, voltages, power, energy.")
-    gpu: bool = setting(True, "GPUs.")
-    workloads: bool = setting(True, "Processes on GPUs, and the containers they belong to.")
-    probes: bool = setting(True, "External probes.")
-    kernel_log: bool = setting(True, "Events in the kernel log.")
-    exporter: bool = setting(True, "What the exporter itself uses.")
-
-
-@dataclass(frozen=True, slots=True)
 class Metrics:
     """What is collected, and how often."""
 
     collect_interval_secs: float = setting(
         15.0, "Seconds from the start of one collection to the start of the next.", at_least=0.1
     )
-    enabled: Enabled = section(Enabled, "Groups of metric families, each true or false.")
+    enabled: Enabled = section(
+        Enabled, "Groups of metric families, and single ones, each true or false."
+    )
 
 
 @dataclass(frozen=True, slots=True)

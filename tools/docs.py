@@ -123,7 +123,7 @@ def config_page() -> str:
         "A change needs a restart; only certificates and tokens are read again by themselves.",
         "",
         "Not keys but variables: `NODE_NAME` (the label `node`; the host name where it is not set)",
-        "and `LOG_LEVEL` (debug, info, warning, error).",
+        "and `LOG_LEVEL` (debug, info, warning, error; where it is not set, what `RUST_LOG` says).",
         "The log goes to standard error, as readable text on a terminal and else one JSON object",
         "per line; what lasts is logged once.",
     ]

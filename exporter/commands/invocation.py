@@ -15,6 +15,14 @@ from exporter.web.credentials import SecurityError
 from exporter.web.security import Security
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+RUST_LEVELS = {
+    "trace": "debug",
+    "debug": "debug",
+    "info": "info",
+    "warn": "warning",
+    "error": "error",
+    "off": "error",
+}
 
 
 class CommandError(Exception):
@@ -62,7 +70,8 @@ class Invocation:
         return Settings(config, self._log_level(), identify(self.environment))
 
     def _log_level(self) -> str:
-        level = (self.options.log_level or self.environment.get("LOG_LEVEL") or "info").lower()
+        given = self.options.log_level or self.environment.get("LOG_LEVEL")
+        level = (given or _rust_level(self.environment.get("RUST_LOG", "")) or "info").lower()
         if level not in LOG_LEVELS:
             found, allowed = level[:20], ", ".join(LOG_LEVELS)
             raise ConfigError(f'environment: LOG_LEVEL is "{found}", but must be one of {allowed}')
@@ -75,6 +84,15 @@ class Invocation:
         if self.options.strict_rules:
             table["faults"] = {"strict": True}
         return table
+
+
+def _rust_level(directives: str) -> str | None:
+    """Return the level that `RUST_LOG` of system-info-exporter stands for, if it has one."""
+    for directive in directives.lower().split(","):
+        target, _, level = directive.strip().rpartition("=")
+        if target in ("", "system_info_exporter") and level in RUST_LEVELS:
+            return RUST_LEVELS[level]
+    return None
 
 
 def _check_rules(config: Config) -> None:

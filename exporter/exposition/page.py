@@ -3,7 +3,7 @@
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from exporter.exposition import LIVE_FAMILIES, families_of
@@ -22,7 +22,14 @@ END_OF_OPENMETRICS = b"# EOF\n"
 class Pages:
     """The pages of the snapshot published last, in every form, made when first asked for."""
 
-    def __init__(self, boottime: Callable[[], float], moment: Callable[[float], Moment]) -> None:
+    def __init__(
+        self,
+        boottime: Callable[[], float],
+        moment: Callable[[float], Moment],
+        off: Collection[str] = (),
+    ) -> None:
+        """Families whose names are in `off` are left off every page."""
+        self._off = off
         self._boottime = boottime
         self._moment = moment
         self._snapshot: Snapshot | None = None
@@ -94,7 +101,8 @@ class Pages:
 
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:
-            rendered = render(families_of(self._snapshot), self._snapshot, form)
+            families = (row for row in families_of(self._snapshot) if row.name not in self._off)
+            rendered = render(families, self._snapshot, form)
             if not self._fixed:
                 self._dropped.update(dict(rendered.dropped))
             self._fixed[form] = rendered
