@@ -9,8 +9,7 @@ from exporter.model.event import Event
 from exporter.model.kernel_events import KERNEL_KINDS
 from exporter.model.label import clean_text
 from exporter.sources.kernel_log.checkpoint import Position, Saved
-from exporter.sources.kernel_log.counters import Counters
-from exporter.sources.kernel_log.event_ring import MAX_EVENTS
+from exporter.sources.kernel_log.counters import MAX_EVENTS, Counters
 from exporter.sources.kernel_log.multiline import Message, MultilineAssembler, Repeats
 from exporter.sources.kernel_log.patterns.pattern import Role
 from exporter.sources.kernel_log.patterns.table import MAX_LINES, Table

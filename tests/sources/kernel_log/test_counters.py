@@ -3,7 +3,7 @@
 from types import MappingProxyType
 
 from exporter.model.event import Event, EventType
-from exporter.sources.kernel_log.event_ring import EventRing
+from exporter.sources.kernel_log.counters import EventRing
 
 
 def event(number: int, *, kind: str = "xid", hw_id: str = "gpu0", code: str = "45") -> Event:
