@@ -1,8 +1,8 @@
-"""What the tables know of a code, added to the event that has it."""
+"""What the tables know of its code, and whose process it names, added to an event."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from exporter.faults.events.nvlink import HARMLESS_KINDS, decode_nvlink5, register_kinds
@@ -11,6 +11,8 @@ from exporter.model.catalogue import UNKNOWN, Catalogue
 from exporter.model.disk import whole_disk
 from exporter.model.event import Event
 from exporter.model.kernel_events import NVLINK5_CODES
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import GpuClient, Workloads
 
 NVLINK_CODE = 74
 UNCORRECTED_BIT = 61
@@ -19,6 +21,11 @@ UNCORRECTED_BIT = 61
 _WORD = re.compile(r"0x([0-9a-f]{1,8})")
 _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
 FATAL_CLASSES = ("fatal_port", "fatal_fabric")
+
+MAX_REMEMBERED = 5_000
+"""Processes whose job is remembered; the one first seen goes first."""
+
+CRASHES = frozenset({"segfault", "process_trap"})
 
 
 def enrich(event: Event, catalogue: Catalogue) -> Event:
@@ -36,7 +43,7 @@ def enrich(event: Event, catalogue: Catalogue) -> Event:
         added = {"uncorrected": "yes" if _is_uncorrected(event) else "no"}
     elif event.kind == "gpu_recovery_action" and event.fields.get("action") == "none":
         added = {ENDED: "yes"}
-    elif event.kind in ("segfault", "process_trap"):
+    elif event.kind in CRASHES:
         library = event.fields.get("library", "")
         added = {"gpu_library": "yes" if _GPU_LIBRARY.search(library) else "no"}
     elif event.entity_type == "physical_disk":
@@ -44,6 +51,38 @@ def enrich(event: Event, catalogue: Catalogue) -> Event:
     if not added:
         return event
     return replace(event, fields=MappingProxyType({**event.fields, **added}))
+
+
+@dataclass(slots=True)
+class GpuJobs:
+    """Remembers the job of each process on a GPU, by pid, also after its end."""
+
+    _clients: dict[int, GpuClient] = field(default_factory=dict)
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Take in who is on the GPUs now."""
+        workloads = snapshot.reading(Workloads)
+        for client in workloads.clients if workloads else ():
+            self._clients[client.pid] = client
+        while len(self._clients) > MAX_REMEMBERED:
+            del self._clients[next(iter(self._clients))]
+
+    def named(self, event: Event) -> Event:
+        """Return the event with the `job` of its process; a crash also with `on_gpu`."""
+        added: dict[str, str] = {}
+        if event.kind != "xid" and event.kind not in CRASHES:
+            return event
+        pid = event.fields.get("pid", "")
+        client = self._clients.get(int(pid)) if pid.isdecimal() else None
+        if event.kind == "xid" and pid.isdecimal():
+            job = _job_of(client) if client else event.fields.get("name", "")
+            added = {"job": job} if job else {}
+        elif event.kind in CRASHES:
+            is_on_gpu = client is not None or event.fields.get("gpu_library") == "yes"
+            added = {"on_gpu": "yes" if is_on_gpu else "no"}
+        if not added:
+            return event
+        return replace(event, fields=MappingProxyType({**event.fields, **added}))
 
 
 def _is_uncorrected(event: Event) -> bool:
@@ -90,3 +129,11 @@ def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, 
     is_fatal = word == "fatal" if word else fatality in FATAL_CLASSES
     yield "fatal", "yes" if is_fatal else "no"
     yield "fatality", fatality
+
+
+def _job_of(client: GpuClient) -> str:
+    """Return what stays the same when a process of the job is started again."""
+    job = client.workload
+    if job is not None:
+        return f"{job.namespace}/{job.pod}/{job.container}"
+    return client.pod_uid or client.name or str(client.pid)
