@@ -6,7 +6,7 @@ PORT ?= 8080
 IMAGE ?= $(shell cat deploy/IMAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test unit check format golden docs pictures bench bench-faults bench-pager soak mutants-rules image release-dry-run lock audit sbom clean
+.PHONY: help run demo test unit check format golden docs pictures bench bench-faults bench-pager soak mutants mutants-rules image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ bench-faults: $(VENV)/installed-dev ## judge the recorded incidents: precision, 
 
 bench-pager: $(VENV)/installed-dev ## replay recorded incidents through Prometheus and Alertmanager; count notifications
 	$(BIN)/python -m bench.pager
+
+mutants: $(VENV)/installed-dev ## break the product in small ways, one at a time; name the test that sees each
+	$(BIN)/python -m bench.mutants
 
 mutants-rules: $(VENV)/installed-dev ## break 100 rules, each in one small way; count the breaks that tests see
 	$(BIN)/python -m bench.rule_mutants
