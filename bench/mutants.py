@@ -67,7 +67,11 @@ def seen_by(broken: Break, top: Path) -> str:
         path.write_text(good, "utf-8")
     if done.returncode not in (0, TESTS_FAILED):
         raise SystemExit(f"{broken.name}: the tests did not run\n{done.stdout[-2000:]}")
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    lines = [
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith(("FAILED tests", "ERROR tests"))
+    ]
     return lines[0].split()[1] if lines else ""
 
 
