@@ -108,6 +108,7 @@ class Evaluator:
         known = round_.known.get(rule.id, set())
         words = self._traits.related.get(rule.entity, {})
         kinds = {word: words[word] for word in rule.related}  # of most rules there are none
+        can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
         try:
             for entity in self._candidates(rule, view, known):
                 ctx.entity = entity
@@ -116,7 +117,7 @@ class Evaluator:
                 is_known = entity.key in known
                 if not is_known and entity.is_fresh and rule.when.evaluate(ctx) is False:
                     # as nearly always: there is nothing to end, and nothing begins
-                    if rule.entity not in self._traits.ending and rule.is_silent(ctx):
+                    if can_be_silent and rule.is_silent(ctx):
                         round_.silent.setdefault(entity.key, []).append(rule.id)
                     continue
                 self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)

@@ -65,6 +65,8 @@ class View:
 
         None when no source would report them and none is known.
         """
+        if not self.memory.addresses_with(wanted.what):
+            return [] if self.has_source(wanted) else None  # as nearly always
         addresses = None if entity.kind == NODE_KIND else entity.addresses
         after = max(after, math.nextafter(self.ended_at(entity, wanted.until), -math.inf))
         if after > self.now - wanted.within_secs:

@@ -9,10 +9,14 @@ name, so that nothing below an owner can be believed.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from exporter.model.label import clean_text
 
 MAX_PATH_SEGMENTS = 64
+REMEMBERED = 1024
+"""Paths whose owners are remembered: a process seldom moves."""
+
 SHORT_ID_CHARS = 12
 """As container tools show their ids."""
 
@@ -64,6 +68,7 @@ def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOw
     return max(owners, key=_specificity, default=NOBODY)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
     """Find the owner of one cgroup path."""
     for parent in nested_in:

@@ -17,7 +17,7 @@ SMALL_FILE_BYTES = 4096
 LARGE_READ_BYTES = 256 * 1024
 
 
-def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
+def read_text(path: Path | str, limit: int = MAX_FILE_BYTES) -> str:
     """Read at most `limit` bytes of the file as text; raise SourceAbsent or SourceFailed."""
     try:
         return _read_bytes(path, limit).decode("utf-8", "replace")
@@ -27,7 +27,7 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
         raise SourceFailed(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _read_bytes(path: Path, limit: int) -> bytes:
+def _read_bytes(path: Path | str, limit: int) -> bytes:
     """Read the first bytes without the layers of `open`: that halves the time it takes.
 
     Those layers also turn EAGAIN, which some drivers answer, into no bytes and no error.

@@ -184,6 +184,11 @@ class Rule:
         """The events without any of which it cannot hold; None when it can do without."""
         return needed_events(self.when.tree)
 
+    @cached_property
+    def can_be_silent(self) -> bool:
+        """Whether it has a gate, or looks at nothing but fields that it asks to be known."""
+        return self.only_if is not None or bool(self._guarded)
+
     def is_silent(self, ctx: EvalContext) -> bool:
         """Whether nothing is said of what the rule is about: it holds for nobody, also not well."""
         if self.only_if is not None:

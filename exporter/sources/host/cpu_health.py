@@ -44,7 +44,7 @@ class CpuHealthReader:
         return Reading(health, fields.missing)
 
     def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:
-        result = (fields.count(name, folder / "cpufreq" / name) for folder in folders)
+        result = (fields.count(name, f"{folder}/cpufreq/{name}") for folder in folders)
         return [number for number in result if number]
 
     def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
@@ -52,14 +52,14 @@ class CpuHealthReader:
         cores: dict[tuple[str | None, str | None], int] = {}
         packages: dict[str | None, int] = {}
         for folder in folders:
-            throttle, topology = folder / "thermal_throttle", folder / "topology"
-            of_core = fields.count("core_throttle_count", throttle / "core_throttle_count")
+            throttle, topology = f"{folder}/thermal_throttle", f"{folder}/topology"
+            of_core = fields.count("core_throttle_count", f"{throttle}/core_throttle_count")
             if of_core is None:
                 continue  # other makes of processors count nothing; an offline one is gone
-            package = fields.label("physical_package_id", topology / "physical_package_id")
-            core = (package, fields.label("core_id", topology / "core_id"))
+            package = fields.label("physical_package_id", f"{topology}/physical_package_id")
+            core = (package, fields.label("core_id", f"{topology}/core_id"))
             cores[core] = max(of_core, cores.get(core, 0))
-            count = fields.count("package_throttle_count", throttle / "package_throttle_count")
+            count = fields.count("package_throttle_count", f"{throttle}/package_throttle_count")
             if count is not None:
                 packages[package] = max(count, packages.get(package, 0))
         counted = (("core", cores.values()), ("package", packages.values()))

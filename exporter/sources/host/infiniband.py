@@ -68,6 +68,7 @@ EVENTS = {
     "cnpHandled": "rp_cnp_handled",
     "RxECNMrkd": "np_ecn_marked_roce_packets",
 }
+SHOWN = frozenset({*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"})
 
 
 class InfinibandReader:
@@ -118,14 +119,13 @@ class InfinibandReader:
 
     def _counters(self, folder: Path, key: str, fields: FieldReader) -> dict[str, int]:
         """Read the counters in a folder; empty for a port that has refused them."""
-        shown = {*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"}
         result: dict[str, int] = {}
         if folder in self._refused:
             fields.skip(f"{key} {folder.name}", "refused once, not asked again")
             return result
-        for name in shown.intersection(names_or_none(folder)):
+        for name in SHOWN.intersection(names_or_none(folder)):
             try:
-                number = parse_counter(read_text(folder / name, 64))
+                number = parse_counter(read_text(f"{folder}/{name}", 64))
             except SourceAbsent:
                 continue  # it has just gone
             except SourceFailed as failed:

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -127,14 +128,13 @@ class PcieReader:
         return result
 
     def _device(self, name: str, location: Location, fields: FieldReader) -> PcieDevice:
-        folder = self._folder / name
-        counted = self._errors(folder, fields)
+        counted = self._errors(name, fields)
         device = PcieDevice(
             device=name,
             kind=location.kind,
             parent=location.path[-2] if len(location.path) > 1 else None,
             slot=location.slot,
-            driver=link_name(folder / "driver"),
+            driver=link_name(self._folder / name / "driver"),
             numa_node=location.numa_node,
             errors=tuple(
                 PcieError(severity, error, count)
@@ -147,35 +147,42 @@ class PcieReader:
             ),
         )
         # Its registers are not read while it sleeps: that would wake it, or read all ones.
-        if fields.label(f"{name} power", folder / "power/runtime_status") == "suspended":
+        if fields.label(f"{name} power", self._file(name, "power/runtime_status")) == "suspended":
             return replace(device, suspended=True)
         return replace(
             device,
-            speed_bytes_per_second=self._speed(folder / "current_link_speed", fields),
-            speed_max_bytes_per_second=self._speed(folder / "max_link_speed", fields),
-            width=self._width(folder / "current_link_width", fields),
-            width_max=self._width(folder / "max_link_width", fields),
+            speed_bytes_per_second=self._speed(name, "current_link_speed", fields),
+            speed_max_bytes_per_second=self._speed(name, "max_link_speed", fields),
+            width=self._width(name, "current_link_width", fields),
+            width_max=self._width(name, "max_link_width", fields),
         )
 
-    def _speed(self, file: Path, fields: FieldReader) -> float | None:
-        return parse_speed(fields.text(f"{file.parent.name} {file.name}", file) or "")
+    def _file(self, name: str, file: str) -> str:
+        return f"{self._folder}/{name}/{file}"
 
-    def _width(self, file: Path, fields: FieldReader) -> int | None:
+    def _speed(self, name: str, file: str, fields: FieldReader) -> float | None:
+        return parse_speed(fields.text(f"{name} {file}", self._file(name, file)) or "")
+
+    def _width(self, name: str, file: str, fields: FieldReader) -> int | None:
         """Read lanes; 0 and 255 stand for no link and for a device that does not answer."""
-        width = fields.count(f"{file.parent.name} {file.name}", file)
+        width = fields.count(f"{name} {file}", self._file(name, file))
         return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
 
-    def _errors(self, folder: Path, fields: FieldReader) -> dict[str, dict[str, int]]:
+    def _errors(self, name: str, fields: FieldReader) -> dict[str, Mapping[str, int]]:
         result = {}
         for severity, file in SEVERITIES.items():
-            text = fields.text(f"{folder.name} {file}", folder / file)
+            text = fields.text(f"{name} {file}", self._file(name, file))
             if text is not None:
                 result[severity] = parse_aer(text)
         return result
 
 
-def parse_aer(text: str) -> dict[str, int]:
-    """Parse the errors of one severity by the kernel's names, without the total."""
+@lru_cache(maxsize=64)
+def parse_aer(text: str) -> Mapping[str, int]:
+    """Parse the errors of one severity by the kernel's names, without the total.
+
+    Most devices say the same: that there was none.
+    """
     result = {}
     for line in text.split("\n"):
         name, _, word = line.strip().partition(" ")
@@ -185,6 +192,7 @@ def parse_aer(text: str) -> dict[str, int]:
     return result
 
 
+@lru_cache(maxsize=64)
 def parse_speed(text: str) -> float | None:
     """Parse bytes per second of one lane in one direction; None for `Unknown`."""
     match = SPEED.match(text)

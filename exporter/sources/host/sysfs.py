@@ -19,7 +19,10 @@ LONGEST_NUMBER = 24
 
 
 class FieldReader:
-    """Reads single values; a file that is not there is None, one that is wrong is skipped."""
+    """Reads single values; a file that is not there is None, one that is wrong is skipped.
+
+    Paths of many files are strings: to make a `Path` takes as long as to read the file.
+    """
 
     def __init__(self, max_skipped: int = MAX_SKIPPED) -> None:
         self._max_skipped = max_skipped
@@ -42,7 +45,7 @@ class FieldReader:
             self.skip(devices, f"{beyond} more than are shown at most")
         return beyond
 
-    def text(self, field: str, path: Path, limit: int = MAX_VALUE_BYTES) -> str | None:
+    def text(self, field: str, path: Path | str, limit: int = MAX_VALUE_BYTES) -> str | None:
         """Read the text of a file; None where there is none."""
         try:
             return read_text(path, limit)
@@ -52,12 +55,12 @@ class FieldReader:
             self.skip(field, str(failed))
             return None
 
-    def label(self, field: str, path: Path) -> str | None:
+    def label(self, field: str, path: Path | str) -> str | None:
         """Read the text of a file as a label; None where it is empty."""
         text = self.text(field, path)
         return None if text is None else clean_text(text) or None
 
-    def count(self, field: str, path: Path) -> int | None:
+    def count(self, field: str, path: Path | str) -> int | None:
         """Read a counter: 0 to 2⁶⁴ − 1."""
         text = self.text(field, path, 64)
         number = None if text is None else parse_counter(text)
@@ -65,7 +68,7 @@ class FieldReader:
             self.skip(field, f"{path} does not hold a counter")
         return number
 
-    def number(self, field: str, path: Path) -> int | None:
+    def number(self, field: str, path: Path | str) -> int | None:
         """Read a whole number, which may be below zero."""
         text = self.text(field, path, 64)
         number = None if text is None else parse_integer(text)

@@ -73,12 +73,13 @@ class ProcessReader:
 
     def read(self, pid: int) -> ProcessFacts | None:
         """Read the process of this pid; None when there is none, or it changed meanwhile."""
-        folder = self._proc / str(pid)
+        folder = f"{self._proc}/{pid}"
         try:
-            before = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
-            owner = parse_cgroup(read_text(folder / "cgroup", MAX_CGROUP_BYTES), self._around_us())
+            before = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+            cgroup = read_text(f"{folder}/cgroup", MAX_CGROUP_BYTES)
+            owner = parse_cgroup(cgroup, self._around_us())
             uid = self._uid(folder)
-            after = parse_stat(read_text(folder / "stat", MAX_STAT_BYTES))
+            after = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
         except (SourceAbsent, SourceFailed):
             return None  # it ended: between two reads of the kernel that is normal
         if before is None or after is None or before.started_ticks != after.started_ticks:
@@ -105,16 +106,16 @@ class ProcessReader:
             self._nested_in = kubelet_containers(own)
         return self._nested_in
 
-    def _uid(self, folder: Path) -> int | None:
+    def _uid(self, folder: str) -> int | None:
         if not self._with_users:
             return None
-        return parse_uid(read_text(folder / "status", MAX_STAT_BYTES))
+        return parse_uid(read_text(f"{folder}/status", MAX_STAT_BYTES))
 
 
-def _wait_channel(folder: Path) -> str | None:
+def _wait_channel(folder: str) -> str | None:
     """Where an uninterruptible process waits; the kernel says 0 to those who may not know."""
     try:
-        word = clean_text(read_text(folder / "wchan", MAX_WORD_BYTES))
+        word = clean_text(read_text(f"{folder}/wchan", MAX_WORD_BYTES))
     except (SourceAbsent, SourceFailed):
         return None
     return None if word in ("", "0") else word
