@@ -101,7 +101,11 @@ RIGHTS = (
         " node is not read: its scope is `pod`",
         "see every process of the node; as root, stop processes of root",
         absent=(*WORKLOADS, *NETWORK),
-        differ=("hw_exporter_attribution_info", "hw_exporter_network_namespace_info"),
+        differ=(
+            "hw_exporter_attribution_info",
+            "hw_exporter_network_namespace_info",
+            "hw_gpu_processes",
+        ),
         sources=("network_stack",),
     ),
     Right(
