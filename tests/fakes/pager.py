@@ -174,6 +174,7 @@ def _serving(handler: "_Nodes | _Receiver") -> Iterator[str]:
         yield f"127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
+        server.server_close()
 
 
 def quicker(text: str) -> str:
