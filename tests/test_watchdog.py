@@ -65,6 +65,20 @@ async def test_a_loop_that_answers_is_left_alone() -> None:
     assert not found
 
 
+async def test_late_answers_do_not_add_up() -> None:
+    """A loop that is late again and again, each time for less than the patience, is no hang."""
+    found: list[str] = []
+    watchdog = Watchdog(
+        asyncio.get_running_loop(), found.append, tick_secs=0.005, patience_ticks=100
+    )
+    watchdog.start()
+    for _ in range(4):
+        time.sleep(0.3)  # noqa: ASYNC251 - the loop is to be late: at most 60 ticks
+        await asyncio.sleep(0.05)
+    watchdog.stop()
+    assert not found
+
+
 def test_a_stopped_process_is_not_a_hanging_one() -> None:
     """However long the process is stopped, that alone never ends it."""
     process = _hanging(after_secs=3600)

@@ -32,6 +32,7 @@ def test_as_many_are_ended_as_hold_too_much() -> None:
     slow = [_admitted(places) for _ in range(4)]
     for connection in slow[:3]:
         places.became_slow(connection)
+    for connection in slow[:3]:
         connection.unsent_bytes = 60
     places.became_slow(slow[3])
     assert [connection.has_ended for connection in slow] == [True, True, False, False]
