@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     folder = tmp_path_factory.mktemp("watched")
     script = (f"--speed={SPEED}", f"--start={START}")
     demo = (sys.executable, "-m", "exporter", "demo", "--whole-node", *script)
-    quick = {"APP__METRICS__COLLECT_INTERVAL_SECS": "0.5"}
+    quick = {"APP__METRICS__COLLECT_INTERVAL_SECS": "0.5", "APP__KERNEL_LOG__ENABLED": "true"}
     with Program(folder / "program", environment=quick, command=demo) as program:
         program.page_with("hw_gpu_up")
         target = f"127.0.0.1:{program.port}"

@@ -17,7 +17,7 @@ import yaml
 from tests.program import ROOT, wait_for
 
 RULES = ROOT / "deploy/prometheus"
-SECS_FOR_MINUTES = re.compile(r"(?m)^(\s+for: )\d+[smh]$")
+SECS_FOR_MINUTES = re.compile(r"(?m)^(\s+(?:keep_firing_)?for: )\d+[smh]$")
 
 
 def free_port() -> int:

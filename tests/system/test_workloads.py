@@ -45,7 +45,7 @@ def test_a_process_is_named_while_it_lives(
     with Program(tmp_path, SETTINGS, environment=nvml.environment) as program:
         page = program.page_with("hw_gpu_process_memory_used_bytes{").text
         assert f'pid="{sleeper.pid}",process="sleep"}} {3 * 2**30}' in page
-        assert 'reason="ok"} 1' in page
+        assert 'reason="ok",used_count_by="processes"} 1' in page
         (process,) = program.get("/processes").document["processes"]
         assert (process["pid"], process["name"], process["gpus"]) == (sleeper.pid, "sleep", [0])
         assert (process["state"], process["user"], process["pod"]) == ("sleeping", None, "")
