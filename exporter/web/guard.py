@@ -21,6 +21,9 @@ from exporter.web.places import Limits, Places
 from exporter.web.tls import TlsHandshake
 
 LINGERING_SECS = 1.0
+LARGE_BYTES = 64 * 1024
+"""Larger answers are sent one at a time: copying one to the kernel takes up to a millisecond."""
+
 REGULAR_PATHS = ("/metrics", "/health", "/healthz", "/ready")
 """What scrapers and kubelets ask for."""
 
@@ -51,6 +54,7 @@ class GuardedServer(Server):
             limits.max_connections, limits.max_unsent_bytes
         )
         self.arriving_bytes = 0
+        self._turns = {False: asyncio.Lock(), True: asyncio.Lock()}
 
     def open_connections(self) -> int:
         """Return how many connections there are, TLS handshakes included."""
@@ -78,11 +82,21 @@ class GuardedServer(Server):
         connection.request_arrived()
         try:
             response = await self._handler(request)
+            if (response.content_length or 0) > LARGE_BYTES:
+                await self._turn_of(connection)
         finally:
             connection.answered()
         if request.path in REGULAR_PATHS and response.status < 400:  # noqa: PLR2004 - HTTP
             self.places.is_regular(connection.peer)
         return response
+
+    async def _turn_of(self, connection: "_GuardedConnection") -> None:
+        """Let others be served between two large answers.
+
+        Who sends requests before taking answers waits for others that do so, and nobody else.
+        """
+        async with self._turns[connection.is_pipelining]:
+            await asyncio.sleep(0)
 
     def turned_away(self, *, because_full: bool) -> None:
         """Count a client that was closed before it was taken."""
@@ -163,6 +177,11 @@ class _GuardedConnection(RequestHandler):
         self._wire: asyncio.Transport | None = None
         self._arriving: asyncio.TimerHandle | None = None
         self._answering: asyncio.TimerHandle | None = None
+
+    @property
+    def is_pipelining(self) -> bool:
+        """Return whether the client has sent its next request before this one is answered."""
+        return bool(self._messages)
 
     @property
     def unsent_bytes(self) -> int:
