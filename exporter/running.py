@@ -16,9 +16,12 @@ from exporter.watchdog import Watchdog
 LAST_TASKS_SECS = 0.2
 LAST_WORDS_SECS = 0.2
 M_ARENA_MAX = -8
+M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 LARGE_BYTES = 128 * 1024
 """From this size on malloc gives blocks back to the kernel; fixed, it does not grow with pages."""
+FREE_BYTES = 4 * 1024 * 1024
+"""So much may be free at the end of the heap between two trims; each answer frees some of it."""
 SWITCH_SECS = 0.0005
 """How long the event loop waits for a thread that computes; by default ten times as long, and
 one scrape comes back to the loop several times."""
@@ -37,6 +40,7 @@ def use_one_heap() -> None:
     if mallopt is not None:  # musl has only one heap
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+        mallopt(M_TRIM_THRESHOLD, FREE_BYTES)
 
 
 def run(config: Config, identity: Identity, log_level: str) -> int:

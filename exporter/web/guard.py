@@ -84,6 +84,9 @@ class GuardedServer(Server):
             response = await self._handler(request)
             if (response.content_length or 0) > LARGE_BYTES:
                 await self._turn_of(connection)
+                writer = await response.prepare(request)
+                if writer is not None:
+                    writer.send_headers()  # joined to the body they cost a copy of it
         finally:
             connection.answered()
         if request.path in REGULAR_PATHS and response.status < 400:  # noqa: PLR2004 - HTTP

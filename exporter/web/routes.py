@@ -223,7 +223,7 @@ def _mistake_in(request: BaseRequest) -> str | None:
 def _page_request(request: BaseRequest) -> PageRequest:
     return PageRequest(
         request.path,
-        list(request.rel_url.query.items()),
+        list(request.rel_url.query.items()) if request.rel_url.raw_query_string else (),
         _list_header(request, "Accept"),
         _list_header(request, "Accept-Encoding"),
     )

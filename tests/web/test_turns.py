@@ -35,7 +35,8 @@ class NotedResponse(Response):
         self._path = path
 
     async def prepare(self, request: BaseRequest) -> AbstractStreamWriter | None:
-        self._passes.of_answers.setdefault(self._path, []).append(self._passes.now)
+        if not self.prepared:
+            self._passes.of_answers.setdefault(self._path, []).append(self._passes.now)
         return await super().prepare(request)
 
 
