@@ -4,8 +4,9 @@
 any of them was mended for it. `third` was written in the same hour and judged for the first time
 when that work had ended: docs/faults.md says what was found. `fourth` came after that. `fifth` was
 written, labelled and committed before it was judged. `sixth` was written blind, by somebody who
-knew no more than the names and severities of the rules, and committed before it was judged; it is
-not yet held to the figures.
+knew no more than the names and severities of the rules, and committed before it was judged.
+`seventh` was written blind in the same way, after rules were mended for the sixth, and committed
+before it was judged: nothing is asserted of it yet, so it is not in CASES.
 """
 
 from collections.abc import Mapping
@@ -45,6 +46,19 @@ from tests.corpus.second import (
     unread_storage,
     verdict,
 )
+from tests.corpus.seventh import bus as seventh_bus
+from tests.corpus.seventh import disks as seventh_disks
+from tests.corpus.seventh import filesystems as seventh_filesystems
+from tests.corpus.seventh import gpu_memory as seventh_gpu_memory
+from tests.corpus.seventh import gpu_work as seventh_gpu_work
+from tests.corpus.seventh import heat_and_power as seventh_heat_and_power
+from tests.corpus.seventh import network as seventh_network
+from tests.corpus.seventh import node_itself as seventh_node_itself
+from tests.corpus.seventh import other_makers, weekly
+from tests.corpus.seventh import quiet_cards as seventh_quiet_cards
+from tests.corpus.seventh import quiet_nodes as seventh_quiet_nodes
+from tests.corpus.seventh import quiet_starts as seventh_quiet_starts
+from tests.corpus.seventh import several as seventh_several
 from tests.corpus.sixth import (
     bus,
     disks,
@@ -113,6 +127,22 @@ SIXTH = (
     *sixth_quiet_nodes.CASES,
     *sixth_quiet_starts.CASES,
 )
+SEVENTH = (
+    *seventh_gpu_memory.CASES,
+    *seventh_gpu_work.CASES,
+    *seventh_bus.CASES,
+    *other_makers.CASES,
+    *seventh_heat_and_power.CASES,
+    *seventh_network.CASES,
+    *seventh_disks.CASES,
+    *seventh_filesystems.CASES,
+    *seventh_node_itself.CASES,
+    *seventh_several.CASES,
+    *weekly.CASES,
+    *seventh_quiet_cards.CASES,
+    *seventh_quiet_nodes.CASES,
+    *seventh_quiet_starts.CASES,
+)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {
         "seen": SEEN,
@@ -121,7 +151,8 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "fourth": mixed.CASES,
         "fifth": FIFTH,
         "sixth": SIXTH,
+        "seventh": SEVENTH,
     }
 )
-NOT_MENDED: frozenset[str] = frozenset()  # batches for which no rule was mended yet
+NOT_MENDED = frozenset({"seventh"})  # batches for which no rule was mended yet
 CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH)
