@@ -1,4 +1,4 @@
-"""Long defaults of the configuration: where drivers are, and which devices are left out."""
+"""Long defaults of the configuration: driver paths and excluded devices."""
 
 DRIVER_MARKERS = (
     "/proc/driver/nvidia/version",

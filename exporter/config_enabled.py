@@ -1,4 +1,4 @@
-"""Which groups of metric families are read, and which single families are shown."""
+"""Which groups of metric families are read, and which single families are exported."""
 
 from dataclasses import dataclass
 
@@ -31,30 +31,32 @@ FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class Enabled:
-    """What is read and shown.
+    """What is read and exported.
 
-    A group that is off is neither read nor shown; a family that is off is read and not shown.
+    A group that is off is not read; a family that is off is read but not exported.
     """
 
     node: bool = setting(True, "Name, operating system, uptime.")
-    cpu: bool = setting(True, "Processors.")
+    cpu: bool = setting(True, "CPUs.")
     memory: bool = setting(True, "Main memory.")
-    pressure: bool = setting(True, "Waiting for processors, memory, input and output.")
-    processes: bool = setting(True, "How many processes, threads and open files there are.")
-    clock: bool = setting(True, "Whether the clock is in step.")
-    disk: bool = setting(True, "Disks and what passes through them.")
-    filesystem: bool = setting(True, "Room in mounted filesystems.")
-    nvme: bool = setting(True, "State of NVMe disks; their health with source nvme_health.")
+    pressure: bool = setting(True, "Pressure stall information (PSI).")
+    processes: bool = setting(True, "Numbers of processes, threads and open files.")
+    clock: bool = setting(True, "Clock synchronization.")
+    disk: bool = setting(True, "Disks and their I/O.")
+    filesystem: bool = setting(True, "Space in mounted filesystems.")
+    nvme: bool = setting(
+        True, "State of NVMe disks; also their health with the source nvme_health."
+    )
     raid: bool = setting(True, "Software RAID.")
     network: bool = setting(True, "Network interfaces and the network stack.")
     infiniband: bool = setting(True, "Ports of InfiniBand and RoCE cards.")
-    pcie: bool = setting(True, "Links and errors on the PCI Express bus.")
+    pcie: bool = setting(True, "PCIe links and errors.")
     sensors: bool = setting(True, "Temperatures, fans, voltages, power, energy.")
     gpu: bool = setting(True, "GPUs.")
     workloads: bool = setting(True, "Processes on GPUs, and the containers they belong to.")
     probes: bool = setting(True, "External probes.")
     kernel_log: bool = setting(True, "Events in the kernel log.")
-    exporter: bool = setting(True, "What the exporter itself uses.")
+    exporter: bool = setting(True, "Resource usage of the exporter itself.")
 
     node_info: bool = setting(True, "`hw_node_info`.")
     node_uptime: bool = setting(True, "`hw_node_uptime_seconds`.")
@@ -78,5 +80,5 @@ class Enabled:
     gpu_power_limit: bool = setting(True, "`hw_gpu_power_limit_watts`.")
 
     def families_off(self) -> frozenset[str]:
-        """Return the names of the families that are switched off one by one."""
+        """Return the names of the single families that are off."""
         return frozenset(name for key, name in FAMILIES.items() if not getattr(self, key))

@@ -1,4 +1,4 @@
-"""What a setting is: a field of the configuration with default, sentence and bounds."""
+"""A setting: a field of the configuration with default, description and bounds."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -17,7 +17,7 @@ def setting(
     each_like: tuple[str, str] | None = None,
     is_duration: bool = False,
 ) -> Any:
-    """Return a field of the configuration: its default, its sentence, and what is allowed."""
+    """Return a field of the configuration with its default, description and bounds."""
     bounds = {
         "doc": doc,
         "at_least": at_least,

@@ -39,10 +39,13 @@ COMPONENTS = "deploy/kubernetes/components"
 
 
 def default_toml() -> str:
-    """`config/default.toml`: every key with its default and its sentence."""
+    """Return `config/default.toml`: every key with its default and description."""
     lines = [
-        "# Every key of hw-exporter with its default; generated from exporter/config.py.",
-        "# Later wins: these defaults, --config FILE, APP__SECTION__KEY in the environment, flags.",
+        "# All keys of hw-exporter with their defaults; generated from exporter/config.py.",
+        (
+            "# Later settings override earlier ones: these defaults, --config FILE, environment,"
+            " flags."
+        ),
     ]
     lines += _section(Config(), "")
     return "\n".join(lines) + "\n"
@@ -94,12 +97,12 @@ def _toml(value: object) -> str:
 
 
 def metrics_page() -> str:
-    """`docs/METRICS.md`: every family, in the order of the page."""
+    """Return `docs/METRICS.md`: every family, in the order of the page."""
     lines = [
         "# Metrics",
         "",
-        "Generated from the list of families; every sample carries `node` as its first label.",
-        "What the hardware did not say has no sample.",
+        "This page lists every metric family; it is generated from the code.",
+        "Every sample has `node` as its first label. A value that is not reported has no sample.",
         "",
         "| family | type | labels after `node` | meaning |",
         "|---|---|---|---|",
@@ -112,23 +115,38 @@ def metrics_page() -> str:
 
 
 def config_page() -> str:
-    """`docs/CONFIG.md`: every key as a table, section by section."""
+    """Return `docs/CONFIG.md`: every key as a table, section by section."""
     lines = [
         "# Configuration",
         "",
-        "Generated from `exporter/config.py`; the same as a file: `config/default.toml`.",
-        "Later wins: built-in defaults, then `--config FILE` (or `config/default.toml` and",
-        "`config/local.toml`, where present), then the environment, then flags.",
-        "In the environment a key is `APP__SECTION__KEY`; a list is a TOML array or words between",
-        "commas: `APP__SOURCES__DISABLED=cpu,memory`.",
-        "An unknown key, a wrong type or an impossible value is one sentence and exit code 2;",
-        "`hw-exporter --check-config` checks and exits.",
-        "A change needs a restart; only certificates and tokens are read again by themselves.",
+        (
+            "This page lists every key; it is generated from `exporter/config.py`, like"
+            " `config/default.toml`."
+        ),
+        "Later settings override earlier ones: built-in defaults, `--config FILE` (or",
+        "`config/default.toml` and `config/local.toml`, if present), environment, flags.",
+        (
+            "In the environment a key is `APP__SECTION__KEY`; a list is a TOML array or separated"
+            " by commas:"
+        ),
+        "`APP__SOURCES__DISABLED=cpu,memory`.",
+        (
+            "An unknown key, a wrong type or an invalid value is an error (one sentence, exit"
+            " code 2);"
+        ),
+        "`hw-exporter --check-config` validates the configuration and exits.",
+        "A change needs a restart; only certificates and tokens are reloaded automatically.",
         "",
-        "Not keys but variables: `NODE_NAME` (the label `node`; the host name where it is not set)",
-        "and `LOG_LEVEL` (debug, info, warning, error; where it is not set, what `RUST_LOG` says).",
-        "The log goes to standard error, as readable text on a terminal and else one JSON object",
-        "per line; what lasts is logged once.",
+        (
+            "Two more environment variables: `NODE_NAME` sets the label `node` (default: the host"
+            " name);"
+        ),
+        (
+            "`LOG_LEVEL` is debug, info, warning or error (default: the level in `RUST_LOG`, else"
+            " info)."
+        ),
+        "The log is written to standard error: text on a terminal, otherwise one JSON object",
+        "per line; a condition that persists is logged once.",
     ]
     lines += _config_tables(Config(), "", "")
     return "\n".join(lines) + "\n"
@@ -173,7 +191,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write all documents; with --check compare them instead, and fail for one that is old."""
+    """Write all documents; with --check compare them instead, and fail if one is outdated."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
@@ -188,7 +206,7 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
     if is_check and old:
-        sys.stderr.write(f"not current, run `make docs`: {', '.join(old)}\n")
+        sys.stderr.write(f"outdated, run `make docs`: {', '.join(old)}\n")
         return 1
     return 0
 

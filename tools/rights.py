@@ -1,16 +1,16 @@
-"""Which right which feature needs in Kubernetes, and what is lost without it."""
+"""Permissions of the Kubernetes pod: which feature needs each, and what is lost without it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One right of a pod, and exactly what is lost without it.
+    """One permission of a pod, and exactly what is lost without it.
 
-    `name` is how the manifest says it; `risk` is what somebody who takes the pod over gains by it.
-    `absent` are patterns of families that have no sample
-    without it, except for those that `stay`; `differ` are families with other or fewer samples,
-    `sources` what is not read any more. All are empty where the loss is not on `/metrics`.
+    `name` is as in the manifest; `risk` is what an attacker who controls the pod gains by it.
+    Without it, the families that match `absent` have no samples, except those in `stay`; those in
+    `differ` have different or fewer samples, and `sources` are not read. All are empty if the loss
+    is not visible on `/metrics`.
     """
 
     name: str
@@ -58,16 +58,16 @@ RIGHTS = (
         "volume os-release",
         "minimal",
         "name and version of the node's operating system",
-        "those of the image are shown",
-        "nothing: the file is open to everybody",
+        "those of the image are exported",
+        "nothing: everybody can read the file",
         differ=("hw_node_info",),
     ),
     Right(
         "volume driver",
         "minimal",
-        "noticing that a GPU driver is loaded, where the container runtime hides `/proc/driver`",
-        "GPUs are not looked for: the reason is `no_driver`",
-        "nothing: the files are open to everybody",
+        "detection of the GPU driver, if the container runtime hides `/proc/driver`",
+        "GPUs are not read; the reason is `no_driver`",
+        "nothing: everybody can read the files",
         absent=GPU_FAMILIES,
         differ=("hw_gpu_backend_info",),
         sources=("workloads",),
@@ -75,8 +75,8 @@ RIGHTS = (
     Right(
         "variable NVIDIA_VISIBLE_DEVICES",
         "minimal",
-        "the driver's library and devices, which the NVIDIA runtime brings in for it",
-        "where it is `void`, no GPU can be read: the reason is `no_library`",
+        "the driver's library and devices, which the NVIDIA runtime mounts",
+        "if it is `void`, no GPU can be read; the reason is `no_library`",
         "use every GPU of the node, and use up its memory",
         absent=GPU_FAMILIES,
         stay=("hw_gpu_nvml_up",),
@@ -86,20 +86,20 @@ RIGHTS = (
     Right(
         "volume sys",
         "minimal",
-        "InfiniBand ports and network interfaces, of which a pod's own `/sys` shows only its own",
-        "ports are not seen, or the pod's own are",
-        "read the hardware of the node; nothing is written, see below for runtimes without "
-        "recursive read-only mounts",
+        "InfiniBand ports and network interfaces; a pod's own `/sys` shows only those of the pod",
+        "no ports, or only those of the pod",
+        "read hardware information of the node, read-only; see below for runtimes without"
+        " recursive read-only mounts",
         absent=("hw_infiniband_*", "hw_rdma_*"),
         sources=("infiniband",),
     ),
     Right(
         "hostPID",
         "standard",
-        "the processes behind the numbers of GPUs; the node's network counters by `/proc/1/net`",
-        "GPU processes are attributed to nobody: the reason is `no_host_pids`; the network of the"
-        " node is not read: its scope is `pod`",
-        "see every process of the node; as root, stop processes of root",
+        "attribution of GPU processes; the node's network counters from `/proc/1/net`",
+        "GPU processes are not attributed (reason `no_host_pids`), and the node's network is"
+        " not read (scope `pod`)",
+        "see every process of the node; as root, stop root's processes",
         absent=(*WORKLOADS, *NETWORK),
         differ=(
             "hw_exporter_attribution_info",
@@ -111,9 +111,9 @@ RIGHTS = (
     Right(
         "capability SYSLOG",
         "standard",
-        "the kernel log: Xid errors, machine checks, errors of disks and links, out of memory",
-        "no events, and no faults that rest on them; the reason is `no_permission`",
-        "read the kernel log, with addresses that help an attack on the kernel, and clear it",
+        "the kernel log: Xid errors, machine checks, disk and link errors, out of memory",
+        "no events, and no faults that need them; the reason is `no_permission`",
+        "read the kernel log, with addresses that help to attack the kernel, and clear it",
         absent=KERNEL_LOG,
         differ=("hw_kernel_log_source_info",),
         sources=("kernel_log",),
@@ -121,34 +121,34 @@ RIGHTS = (
     Right(
         "volume pod-resources",
         "standard",
-        "which pod holds which GPU while no process runs on it, from the kubelet's read-only API",
-        "pods that hold a GPU and do not compute are not shown",
-        "read which pod has which devices; the API has no call that changes anything",
+        "pods that hold a GPU without a process on it, from the kubelet's read-only API",
+        "pods that hold a GPU without using it are missing",
+        "read which pod has which devices; the API cannot change anything",
         differ=IDLE_HOLDERS,
     ),
     Right(
         "volume container-logs",
         "standard",
-        "names of namespaces, pods and containers of the processes on GPUs",
-        "processes are attributed to the ids of their pod and container",
-        "read the names of pods; the links lead to logs that are not mounted",
+        "names of namespace, pod and container of GPU processes",
+        "processes are attributed to pod and container IDs instead of names",
+        "read the names of pods; the linked logs are not mounted",
         differ=(*CONTAINERS, "hw_exporter_attribution_info"),
     ),
     Right(
         "volume state",
         "standard",
-        "the place in the kernel log and open faults over a restart of the pod",
-        "after a restart, events since boot are read anew and faults begin anew",
-        "change what the exporter remembers over a restart",
+        "kernel log position and open faults survive a restart of the pod",
+        "after a restart, all events since boot are read again and faults start again",
+        "change the saved state of the exporter",
     ),
     Right(
         "user root",
         "standard",
-        "the energy meters of the processors (RAPL), the kubelet's API, the state; Kubernetes gives"
-        " capabilities to root alone",
-        "as without capability SYSLOG, pod-resources and state; no energy meters",
-        "with hostPID, stop processes of root, and so take the node out of service; nothing "
-        "it writes stays: the root file system is read-only",
+        "CPU energy (RAPL), the kubelet's API, the state; Kubernetes grants capabilities to"
+        " root only",
+        "as without capability SYSLOG, pod-resources and state; no CPU energy",
+        "with hostPID, stop root's processes and so take the node out of service; it cannot"
+        " write to the root file system, which is read-only",
         absent=(*KERNEL_LOG, "hw_energy_joules_total"),
         differ=(*IDLE_HOLDERS, "hw_kernel_log_source_info"),
         sources=("kernel_log", "rapl"),
@@ -156,9 +156,9 @@ RIGHTS = (
     Right(
         "privileged",
         "full",
-        "device files that the device rules of the node refuse; admin commands to NVMe disks",
-        "wear and spare of NVMe disks; the kernel log, because this profile names no capability",
-        "everything: the node is lost",
+        "device files that the node's device rules block; NVMe admin commands",
+        "wear and spare of NVMe disks; the kernel log, because this profile lists no capability",
+        "everything: full control of the node",
         absent=(*KERNEL_LOG, *NVME_HEALTH),
         differ=("hw_kernel_log_source_info",),
         sources=("kernel_log", "nvme_health"),
@@ -175,82 +175,82 @@ RIGHTS = (
     Right(
         "volume root",
         "full",
-        "room in the node's filesystems",
-        "no filesystem is seen",
-        "as root, read every file of the node, secrets of other pods included",
+        "space in the node's filesystems",
+        "no filesystems",
+        "as root, read every file of the node, including secrets of other pods",
         absent=("hw_filesystem_*",),
         sources=("filesystem",),
     ),
     Right(
         "patch nodes/status",
         "components/node-conditions",
-        "the conditions GPUHealthy and HardwareHealthy of the own node",
-        "no conditions; the log says what the API refused",
-        "set GPUHealthy and HardwareHealthy of the own node; without the admission policy, "
-        "the whole status of any node",
+        "the conditions GPUHealthy and HardwareHealthy of the pod's own node",
+        "no conditions; the log has the API server's error",
+        "set GPUHealthy and HardwareHealthy of the pod's own node; without the admission"
+        " policy, the whole status of any node",
     ),
     Right(
         "volume hami",
         "components/gpu-sharing",
-        "the limits of containers on GPUs that HAMi shares out",
-        "no such quotas, and GPUs are not known to be shared by HAMi",
-        "read the limits of all containers",
+        "quotas of containers on GPUs shared with HAMi",
+        "no HAMi quotas, and HAMi sharing is not detected",
+        "read the quotas of all containers",
     ),
     Right(
         "volume pod-logs",
         "components/gpu-sharing",
-        "whose the limits of HAMi are: the names of the folders say which pod has which uid",
-        "no such quotas, and GPUs are not known to be shared by HAMi",
+        "the pods of HAMi quotas: directory names contain pod name and UID",
+        "no HAMi quotas, and HAMi sharing is not detected",
         "read the logs of all pods",
     ),
     Right(
         "volume mps",
         "components/gpu-sharing",
-        "the limits of clients of CUDA MPS, where NVIDIA's device plugin runs the control daemon",
-        "no such quotas",
-        "become a client of MPS, and change its limits",
+        "quotas of CUDA MPS clients, if NVIDIA's device plugin runs the control daemon",
+        "no CUDA MPS quotas",
+        "become an MPS client, and change MPS limits",
     ),
     Right(
         "variable NVIDIA_DRIVER_CAPABILITIES=utility,compute",
         "components/gpu-sharing",
-        "`nvidia-cuda-mps-control`, which the NVIDIA runtime brings in for it",
-        "no quotas of CUDA MPS",
-        "compute on GPUs without bringing a driver library along",
+        "`nvidia-cuda-mps-control`, which the NVIDIA runtime mounts",
+        "no CUDA MPS quotas",
+        "compute on GPUs with the mounted driver library",
     ),
     Right(
         "capability SYS_ADMIN",
         "components/ebpf",
-        "calls into CUDA and NCCL: BPF programs, and uprobes that end with `bpftrace`",
+        "CUDA and NCCL calls: BPF programs, and uprobes that are removed when `bpftrace` exits",
         "the source `ebpf` is absent: «we lack CAP_PERFMON and CAP_BPF»",
-        "everything: the node is lost",
+        "everything: full control of the node",
     ),
     Right(
         "capability SYS_PTRACE",
         "components/ebpf",
-        "the libraries of processes in other containers, by `/proc/PID/root`",
+        "libraries of processes in other containers, in `/proc/PID/root`",
         "the source `ebpf` is absent: «we lack CAP_SYS_PTRACE»",
         "with hostPID, read and write the memory of every process of the node",
     ),
     Right(
         "volume tracing",
         "components/ebpf",
-        "which events the kernel has (tracefs)",
+        "the list of kernel events (tracefs)",
         "the source `ebpf` is absent: «tracefs is not mounted»",
-        "read what others trace in the kernel",
+        "read kernel traces of other programs",
     ),
     Right(
         "volume passwd",
-        "a patch of your own",
-        "names of users whose processes compute outside pods, with `processes.users`; mount the"
-        " node's `/etc/passwd` at `/host/etc/passwd`",
-        "`/processes` shows their numbers",
-        "read the names of users",
+        "your own patch",
+        "user names of GPU processes outside pods, with `processes.users`; mount the node's"
+        " `/etc/passwd` at `/host/etc/passwd`",
+        "`/processes` shows user IDs",
+        "read user names",
     ),
     Right(
         "capabilities BPF, PERFMON, SYS_PTRACE",
-        "a patch of your own",
-        "counting calls and events in the kernel with `ebpf.enabled`; with user root, hostPID and"
-        " the node's `/sys/kernel/tracing` at the same place (docs/ebpf.md)",
+        "your own patch",
+        "eBPF counters with `ebpf.enabled`; also needs user root, hostPID and the node's"
+        " `/sys/kernel/tracing` mounted at the same path (docs/ebpf.md)",
         "no `hw_call_*`, `hw_nccl_*`, `hw_tcp_retransmits_total` and `hw_disk_latency_seconds`",
         "read the memory of every process and of the kernel",
     ),
@@ -261,45 +261,48 @@ PROFILES = ("minimal", "standard", "full")
 
 
 def is_in(right: Right, profile: str) -> bool:
-    """Whether a profile grants this right: each has all of those before it."""
+    """Return whether a profile grants this permission; each profile includes the previous ones."""
     granted = right.granted_by
     return granted in PROFILES and PROFILES.index(granted) <= PROFILES.index(profile)
 
 
 def rights_page() -> str:
-    """Return `docs/RIGHTS.md`: what each right is for, what is lost without it, what it risks."""
+    """Return `docs/RIGHTS.md`: purpose of each permission, loss without it, and risk."""
     lines = [
-        "# Rights",
+        "# Permissions",
         "",
-        "Generated from `tools/rights.py`; a test runs the pod without each right and compares.",
-        "GPUs need no more than the profile `minimal`: the device files are open to everybody by",
-        "default, and the NVIDIA runtime brings the library in.",
-        "`hw_exporter_source_outcome` says at any time which source is not read.",
+        "This page lists the permissions of the Kubernetes pod, what each is for, and its risk.",
+        "It is generated from `tools/rights.py`; a test runs the pod without each permission.",
         "",
-        "| right | minimal | standard | full | what needs it | what is lost without |",
+        "GPUs only need the profile `minimal`: by default everybody can open the device files,",
+        "and the NVIDIA runtime mounts the library.",
+        "`hw_exporter_source_outcome` shows which sources are not read.",
+        "",
+        "| permission | minimal | standard | full | needed for | without it |",
         "|---|---|---|---|---|---|",
         *(f"| {it.name} | {_columns(it)} | {it.feature} | {it.loss} |" for it in RIGHTS),
         "",
-        "## What a taken-over pod could do",
+        "## Risks",
         "",
-        "The program takes no input but HTTP requests and what it reads on the node.",
-        "Whoever made it run code of their own could, with",
+        "The exporter has no input except HTTP requests and the data that it reads on the node.",
+        "An attacker who could run code in the pod would gain:",
         "",
-        "| right | do |",
+        "| permission | risk |",
         "|---|---|",
         *(f"| {it.name} | {it.risk} |" for it in RIGHTS),
         "",
         "Volumes are mounted read-only.",
         "`/sys` is mounted with `recursiveReadOnly: IfPossible`: with Kubernetes 1.31, containerd",
-        "2.0 or CRI-O 1.30, and runc 1.1 or newer, what is mounted below it is read-only as well.",
-        "With older ones root of the profile `standard` could write to the node's cgroups.",
+        "2.0 or CRI-O 1.30, and runc 1.1 or newer, the mounts below it are read-only too.",
+        "With older versions, root in the profile `standard` could write to the node's cgroups.",
         "",
-        "## On /metrics",
+        "## Effect on /metrics",
         "",
-        "What a right less changes, and nothing else; what rests on it goes with it:",
+        "This table lists every change on `/metrics` without a permission.",
+        "Faults that need the missing data are missing too:",
         "`hw_events_total`, `hw_fault_*`, `hw_status` and `hw_causal_*`.",
         "",
-        "| without | absent | other or fewer samples | sources not read |",
+        "| without | absent | different or fewer samples | sources not read |",
         "|---|---|---|---|",
         *(_row(right) for right in RIGHTS if right.absent or right.differ),
     ]
@@ -307,7 +310,7 @@ def rights_page() -> str:
 
 
 def _columns(right: Right) -> str:
-    """Whether each profile grants it; what grants it beside them."""
+    """Return one cell per profile, or what else grants the permission."""
     if right.granted_by in PROFILES:
         return " | ".join("yes" if is_in(right, it) else "" for it in PROFILES)
     return f" | | {right.granted_by}"

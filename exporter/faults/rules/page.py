@@ -1,4 +1,4 @@
-"""docs/RULES.md, written from the rules that ship."""
+"""docs/RULES.md, generated from the built-in rules."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,34 +12,33 @@ from exporter.faults.values import Vocabulary
 _INTRODUCTION = """\
 # Fault rules
 
-Generated from `exporter/faults/catalogue/rules/`; do not edit.
+This page lists all built-in rules. It is generated from `exporter/faults/catalogue/rules/`.
 
-How rules are written is in `docs/faults.md`.
-Each active fault is `hw_fault_active`, with its root cause in `hw_fault_root_cause`; what to do is
-in `docs/runbooks/`.
-A rule of the same `id` in a directory of `faults.rules_dirs` replaces the one here;
-`hw-exporter rules check PATH` says what is wrong with a file, `hw-exporter rules replay FILE` what
-it would have said of a recording.
+[faults.md](faults.md) explains how to write rules; [runbooks/](runbooks) say what to do.
+Active faults are exported as `hw_fault_active`, with the root cause in `hw_fault_root_cause`.
+A rule with the same `id` in `faults.rules_dirs` replaces the built-in one.
+`hw-exporter rules check PATH` validates a rule file; `hw-exporter rules replay FILE` shows which
+faults a recording would raise.
 
-A rule holds when `when` is true for as long as `for` says, and ends when `clear` (or, without one,
-the opposite of `when`) is true for as long as `clear_for` says.
-What was not said is unknown, and unknown neither begins nor ends a fault.
-With `until` it ends at once with an event of these kinds, and not by time.
+A fault becomes active when its condition has been true for the duration in the column "for".
+It ends when the condition in "clears when" has been true for the duration next to it.
+A value that was not reported is unknown; unknown neither starts nor ends a fault.
+A rule with `until` ends immediately with an event of these kinds, and not by time.
 """
 
 _ENDS = """\
-## Beginning and end of faults from events
+## Start and end of faults from events
 
-Where nothing but time ends a fault, the reason is beside it.
-`gpu_reset`, `link_up` and `mounted` are seen by comparing two looks: volatile counters that fell, a
-port that is up again, a filesystem that is back or writable again.
+If only time ends a fault, the table gives the reason.
+`gpu_reset`, `link_up` and `mounted` are detected by comparing two readings: volatile counters that
+decreased, a port that is up again, a filesystem that is mounted or writable again.
 
-| rule | begins with | told by | ends with |
+| rule | starts with | reported by | ends with |
 |---|---|---|---|"""
 
 
 def rules_page(rules: Iterable[Rule], vocabulary: Vocabulary) -> str:
-    """Return the whole page as Markdown: one section for each file, then all names."""
+    """Return the page as Markdown: one section per file, then all names."""
     listed = tuple(rules)
     return "\n".join([*_lines(listed), *_ends(listed), *_names(vocabulary)]) + "\n"
 
@@ -60,11 +59,11 @@ def _end_of(rule: Rule) -> str:
     if rule.clear:
         ends = [f"`{_one_line(rule.clear.source)}`"]
     elif any(("ended", ("no",)) in wanted.filters for wanted in rule.when.looks_at_events()):
-        ends = ["the line that says that it is over"]
+        ends = ["the line that reports the end"]
     elif rule.ends_by_time:
         ends = [f"time: {rule.ends_by_time}"]
     else:
-        ends = [] if rule.until else ["the state it is about"]
+        ends = [] if rule.until else ["the end of its condition"]
     return "; ".join([*([_words(rule.until)] if rule.until else []), *ends])
 
 
@@ -74,14 +73,14 @@ def _words(kinds: Iterable[str]) -> str:
 
 def _names(vocabulary: Vocabulary) -> Iterator[str]:
     yield "## Names\n"
-    yield "What rules about each kind of component can speak of; `[]` has one value per label.\n"
+    yield "Fields of each kind of component; `[]` has one value per label.\n"
     yield "| kind | fields |"
     yield "|---|---|"
     for kind, names in sorted(vocabulary.names.items()):
         own = sorted((name, t) for name, t in names.items() if name not in PROBE_FIELDS)
         fields = [f"`{n}[]`" if t.is_labeled else f"`{n}`" for n, t in own]
-        yield f"| {kind} | {' '.join(fields) or 'known by its events only'} |"
-    yield "\nEach kind also has `probe_value[]` and `probe_metric[]`, which external probes say."
+        yield f"| {kind} | {' '.join(fields) or 'events only'} |"
+    yield "\nEach kind also has `probe_value[]` and `probe_metric[]` from external probes."
     events = " ".join(f"`{word}`" for word in sorted(vocabulary.event_words))
     yield f"\nEvents: {events}."
 
@@ -93,14 +92,17 @@ def _lines(rules: Iterable[Rule]) -> Iterator[str]:
         by_file.setdefault(Path(rule.file).stem, []).append(rule)
     for topic, chosen in sorted(by_file.items()):
         yield f"## {topic}\n"
-        yield "| rule | about | severity | holds when | for | clears when | explained by | action |"
+        yield (
+            "| rule | component | severity | condition | for | clears when | explained by |"
+            " action |"
+        )
         yield "|---|---|---|---|---|---|---|---|"
         yield from map(_row, chosen)
         yield ""
 
 
 def _row(rule: Rule) -> str:
-    clear = f"`{_one_line(rule.clear.source)}`" if rule.clear else "it no longer holds"
+    clear = f"`{_one_line(rule.clear.source)}`" if rule.clear else "the condition is false"
     severity = f"{rule.severity}, or {rule.escalate_to}" if rule.escalate else rule.severity
     gate = f"; only if `{_one_line(rule.only_if.source)}`" if rule.only_if else ""
     causes = ", ".join(dict.fromkeys(cause.rule for cause in rule.explained_by))
