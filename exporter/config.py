@@ -27,7 +27,7 @@ class TlsConfig:
     cert_file: str = setting("", "PEM file with the certificate chain; enables TLS.")
     key_file: str = setting("", "PEM file with the private key of the certificate.")
     client_ca_file: str = setting(
-        "", "PEM file with the CAs for client certificates; clients must then present one."
+        "", "PEM file with the CAs of client certificates, which are then required."
     )
 
 
@@ -38,9 +38,7 @@ class AuthConfig:
     basic_users: Mapping[str, str] = setting(
         {}, "User names and bcrypt password hashes for basic authentication."
     )
-    bearer_token_file: str = setting(
-        "", "File with the bearer tokens that clients may use, one per line."
-    )
+    bearer_token_file: str = setting("", "File with bearer tokens, one per line.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,8 @@ class ServerConfig:
     )
     max_connections: int = setting(
         1024,
-        "Maximum concurrent connections, with TLS a quarter of that; a new one beyond it closes"
-        " the one idle longest.",
+        "Maximum concurrent connections, a quarter of it with TLS; then the most idle one is"
+        " closed.",
         at_least=1,
         at_most=65536,
     )
@@ -91,8 +89,7 @@ class Gpu:
 
     backend: str = setting(
         "auto",
-        "Backend: auto uses NVML, or nvidia-smi if NVML fails, and also reads GPUs of other"
-        " vendors.",
+        "Backend; auto uses NVML, else nvidia-smi, and also reads GPUs of other vendors.",
         one_of=("auto", "nvml", "nvidia-smi", "demo", "off"),
     )
     driver_markers: tuple[str, ...] = setting(
@@ -103,9 +100,8 @@ class Gpu:
     )
     late_driver_exit_secs: float = setting(
         0.0,
-        "In a container: exit if the driver was installed after the container started and its"
-        " library has been missing for this many seconds, so that a restart mounts it; 0 never"
-        " exits.",
+        "Exit a container after these seconds if a driver was installed after its start and"
+        " its library is missing, so that a restart mounts it; 0 never exits.",
         at_least=0,
     )
     timeout_secs: float = setting(
@@ -115,7 +111,7 @@ class Gpu:
     )
     cache_ttl_secs: float = setting(
         300.0,
-        "Seconds for which the last good reading of a GPU is served, marked as stale.",
+        "Seconds the last good reading of a GPU is served, marked as stale.",
         at_least=0,
         at_most=300,
     )
@@ -131,8 +127,7 @@ class Gpu:
     )
     mps_control_paths: tuple[str, ...] = setting(
         MPS_CONTROL_PATHS,
-        "Paths of the program that queries the CUDA MPS control daemon for its limits, in this"
-        " order; empty: never query it.",
+        "Paths of the CUDA MPS control program, in this order; empty: never query MPS limits.",
     )
     release_secs: float = setting(
         300.0, "Seconds for which GPUs stay released after a request to release them.", at_least=1
@@ -179,7 +174,7 @@ class Devices:
         VIRTUAL_INTERFACES, "Interfaces to exclude: virtual ones.", are_patterns=True
     )
     network_include: tuple[str, ...] = setting(
-        (), "Interfaces to include even if they match network_exclude.", are_patterns=True
+        (), "Interfaces to include even if excluded.", are_patterns=True
     )
     disk_exclude: tuple[str, ...] = setting(
         VIRTUAL_DISKS,
@@ -187,17 +182,13 @@ class Devices:
         are_patterns=True,
     )
     disk_include: tuple[str, ...] = setting(
-        (), "Disks to include even if they match disk_exclude.", are_patterns=True
+        (), "Disks to include even if excluded.", are_patterns=True
     )
     filesystem_type_exclude: tuple[str, ...] = setting(
-        KERNEL_FILESYSTEMS,
-        "Filesystem types to exclude: those that store no data.",
-        are_patterns=True,
+        KERNEL_FILESYSTEMS, "Filesystem types to exclude: those without data.", are_patterns=True
     )
     filesystem_type_include: tuple[str, ...] = setting(
-        (),
-        "Filesystem types to include even if they match filesystem_type_exclude.",
-        are_patterns=True,
+        (), "Filesystem types to include even if excluded.", are_patterns=True
     )
     mountpoint_exclude: tuple[str, ...] = setting(
         CONTAINER_MOUNTPOINTS,
@@ -205,12 +196,11 @@ class Devices:
         are_patterns=True,
     )
     mountpoint_include: tuple[str, ...] = setting(
-        (), "Mount points to include even if they match mountpoint_exclude.", are_patterns=True
+        (), "Mount points to include even if excluded.", are_patterns=True
     )
     max_per_kind: int = setting(
         16,
-        "Maximum number of interfaces, disks, filesystems and InfiniBand ports, of each; the"
-        " first ones by name.",
+        "Maximum of interfaces, disks, filesystems, InfiniBand ports each; the first by name.",
         at_least=1,
         at_most=1000,
     )
@@ -220,25 +210,16 @@ class Devices:
 class Processes:
     """Processes on GPUs."""
 
-    per_pid: bool = setting(
-        False, "Series for each process, in addition to those for each workload."
-    )
+    per_pid: bool = setting(False, "Series per process, in addition to those per workload.")
     users: bool = setting(False, "Show user names on /processes.")
     redact: tuple[str, ...] = setting(
-        (),
-        "Names to replace by a short hash.",
-        one_of=("process", "namespace", "pod", "container"),
+        (), "Names to replace by a hash.", one_of=("process", "namespace", "pod", "container")
     )
     redact_salt: str = setting(
-        "",
-        "Secret salt of these hashes. Use the same on all nodes whose series are joined;"
-        " without it, the hashes change at each start.",
+        "", "Secret salt of the hashes, the same on all nodes to join series; default: random."
     )
     top_n: int = setting(
-        50,
-        "Number of processes with their own series; the rest is summed.",
-        at_least=1,
-        at_most=1000,
+        50, "Processes with their own series; the rest is summed.", at_least=1, at_most=1000
     )
 
 
@@ -279,7 +260,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class NodeConditions:
-    """The conditions GPUHealthy and HardwareHealthy of the exporter's own Kubernetes node."""
+    """The conditions GPUHealthy and HardwareHealthy of the exporter's Kubernetes node."""
 
     enabled: bool = setting(False, "Set the conditions of the node.")
     dry_run: bool = setting(True, "Only log what would be written.")
@@ -302,8 +283,7 @@ class NodeConditions:
     )
     settle_secs: float = setting(
         180.0,
-        "Seconds after startup for which a condition that was False stays False, because faults"
-        " need time to be detected.",
+        "Seconds after startup for which a False condition stays False until faults are detected.",
         at_least=0,
     )
 
@@ -347,9 +327,7 @@ class Config:
         Sources, "Root directories of the files that are read, and sources that are on or off."
     )
     devices: Devices = section(
-        Devices,
-        "Device filters; in patterns * matches any text, ? one character, [ab] one of these"
-        " characters.",
+        Devices, "Device filters; in patterns * is any text, ? one character, [ab] one of these."
     )
     processes: Processes = section(Processes, "Processes on GPUs.")
     kernel_log: KernelLog = section(KernelLog, "The kernel log.")
@@ -360,7 +338,7 @@ class Config:
     ebpf: Ebpf = section(Ebpf, "Calls and events counted in the kernel with bpftrace (eBPF).")
     node_conditions: NodeConditions = section(
         NodeConditions,
-        "The conditions GPUHealthy and HardwareHealthy of the exporter's own Kubernetes node.",
+        "The conditions GPUHealthy and HardwareHealthy of the exporter's Kubernetes node.",
     )
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each: docs/probes.md."}
