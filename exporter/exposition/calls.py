@@ -26,14 +26,14 @@ FAMILIES = (
     *families(
         "hw_call_",
         reading(TracedCalls),
-        Row("libraries", "Libraries whose calls are counted now."),
+        Row("libraries", "Libraries whose calls are currently counted."),
     ),
     *families(
         "hw_call_",
         Items(LABELS, TracedCall, _calls),
         Row(
             "duration_seconds",
-            "Time from the beginning to the end of a call into a library, by calling thread.",
+            "Duration of calls into a library, measured in the calling thread.",
             "durations",
             type=MetricType.HISTOGRAM,
         ),
@@ -42,6 +42,10 @@ FAMILIES = (
     *families(
         "hw_nccl_",
         Items(("call", *WORKLOAD), TracedCall, _nccl),
-        Row("bytes_total", "Bytes given to NCCL: count times size of datatype.", "sent_bytes"),
+        Row(
+            "bytes_total",
+            "Bytes passed to NCCL calls: count times size of the datatype.",
+            "sent_bytes",
+        ),
     ),
 )

@@ -99,19 +99,20 @@ FAULT = ("fault", "hw_type", "hw_id")
 FAMILIES = (
     _family(
         "hw_fault_active",
-        "Active faults (1), and those cleared in the last 15 minutes (0).",
+        "Active faults (1), and faults that cleared in the last 15 minutes (0).",
         _states,
         *("fault", "severity", "hw_type", "hw_id", "hw_name"),
     ),
     _family(
         "hw_fault_root_cause",
-        "Root cause of each active fault; a root cause names itself; always 1.",
+        "Root cause of each active fault; always 1. The root cause of a root cause is the"
+        " fault itself.",
         _root_causes,
         *(*FAULT, "cause", "cause_hw_type", "cause_hw_id"),
     ),
     _family(
         "hw_fault_since_timestamp_seconds",
-        "Since when the fault is active (Unix time).",
+        "When the fault became active (Unix time).",
         _since,
         *FAULT,
     ),
@@ -130,8 +131,8 @@ FAMILIES = (
     _family("hw_faults", "Active faults by severity.", _counts, "severity"),
     _family(
         "hw_status",
-        "State of a component: 1 for the current one. GPUs that answer, and components with a "
-        "fault.",
+        "State of a component: 1 for the current state. Only for GPUs that answer and"
+        " components with a fault.",
         _statuses,
         *("hw_type", "hw_id", "hw_state"),
     ),
@@ -142,7 +143,7 @@ FAMILIES = (
     ),
     family(
         "hw_events_total",
-        "Events by type: kernel log lines, GPU events, and what external probes report.",
+        "Events by type: from the kernel log, GPUs and external probes.",
         _events,
         "event_type",
     ),
@@ -166,7 +167,8 @@ FAMILIES = (
         Row("rules_loaded", "Fault rules loaded."),
         Row(
             "rules_skipped",
-            "Rule files skipped (unreadable, syntax, invalid) and rules that failed (broken).",
+            "Rule files skipped (unreadable, syntax, invalid) and rules that failed during"
+            " evaluation (broken).",
             labels=("reason",),
         ),
     ),

@@ -16,12 +16,12 @@ FAMILIES = families(
     Row("size_bytes", "Filesystem size."),
     Row("free_bytes", "Free space."),
     Row("available_bytes", "Space available to users other than root."),
-    Row("files", "Inodes, where their number is fixed."),
+    Row("files", "Inodes, if their number is fixed."),
     Row("files_free", "Free inodes."),
-    Row("readonly", "Whether it is mounted read-only.", max_with_zeros=MAX_WITH_ZEROS),
+    Row("readonly", "Whether the filesystem is mounted read-only.", max_with_zeros=MAX_WITH_ZEROS),
     Row(
         "unreachable",
-        "Whether it does not answer, as when the NFS server is gone.",
+        "Whether the filesystem does not answer, for example because its NFS server is down.",
         max_with_zeros=MAX_WITH_ZEROS,
     ),
 )

@@ -87,7 +87,7 @@ REPAIRS = ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory"
 BACKEND = Items((), GpuBackend, _backend)
 
 FAMILIES = (
-    family("hw_gpu_count", "GPUs known on this node, lost ones included.", _count),
+    family("hw_gpu_count", "Known GPUs of this node, including lost ones.", _count),
     family("hw_gpu_used_count", "GPUs with a compute process.", _used_count),
     family("hw_gpu_type_count", "GPUs by product name.", _type_count, "gpu_type"),
     *families(
@@ -96,10 +96,10 @@ FAMILIES = (
         Row("memory_total_bytes", "Framebuffer (FB) memory of the GPU."),
         Row(
             "memory_used_bytes",
-            "Framebuffer (FB) memory in use, without the part the driver reserves where it "
-            "reports that.",
+            "Framebuffer (FB) memory in use, excluding memory reserved by the driver if the"
+            " driver reports it.",
         ),
-        Row("memory_free_bytes", "Framebuffer (FB) memory that is free."),
+        Row("memory_free_bytes", "Free framebuffer (FB) memory."),
         Row(
             "utilization_percent",
             "GPU utilization: share of the driver's last sample period in which a kernel ran, "
@@ -112,32 +112,32 @@ FAMILIES = (
     *families("hw_gpu_", BACKEND, Row("nvml_up", "Whether the last NVML reading succeeded.")),
     info(
         "hw_gpu_backend_info",
-        "Backend the GPUs were read with, and why not a better one; always 1.",
+        "Backend used to read the GPUs, and the reason if it is not NVML; always 1.",
         BACKEND,
         ("backend", "reason", "driver_version", "cuda_version"),
     ),
     *families(
         "hw_gpu_",
         each_state(),
-        Row("up", "Whether the GPU answers; 0 for one that was there and is lost or unreadable."),
+        Row("up", "Whether the GPU answers; 0 if it is lost or cannot be read."),
     ),
     family(
         "hw_gpu_problem_info",
-        "Why the GPU is not up: one of the reasons of docs/troubleshooting.md; always 1.",
+        "Why the GPU is not up: one of the reasons in docs/troubleshooting.md; always 1.",
         _problems,
         *(*GPU_LABELS, "reason"),
     ),
     family(
         "hw_gpu_mode_pending",
-        "Pending ECC or MIG mode where it differs from the current one: 1 when the next reset "
-        "enables it.",
+        "Pending ECC or MIG mode if it differs from the current one: 1 if the next reset"
+        " enables it, 0 if it disables it.",
         _pending_modes,
         *(*GPU_LABELS, "mode"),
     ),
     family(
         "hw_gpu_repair_state",
-        "Channel or TPC repair pending until the next reset, or unrepairable memory; 1 where it "
-        "holds, zeros are not shown.",
+        "Channel or TPC repair pending until the next reset, or unrepairable memory; always"
+        " 1, absent if not the case.",
         _repairs,
         *(*GPU_LABELS, "state"),
     ),
@@ -149,7 +149,8 @@ FAMILIES = (
     ),
     family(
         "hw_gpu_call_disabled_info",
-        "NVML call that crashed the library on this GPU and is not made for a while; always 1.",
+        "NVML call that is disabled for a while because it crashed the library on this GPU;"
+        " always 1.",
         _disabled_calls,
         *(*GPU_LABELS, "call"),
     ),
@@ -158,7 +159,7 @@ FAMILIES = (
         each_state(lambda state: state.suspended),
         Row(
             "suspended",
-            "Suspended by runtime power management (RTD3), and not woken to be read; always 1.",
+            "Suspended by runtime power management (RTD3), and not woken for a reading; always 1.",
         ),
     ),
     *families(

@@ -81,14 +81,14 @@ ECC = (
     ),
     Row(
         "sram_ecc_errors_total",
-        "Uncorrected SRAM ECC errors, by parity or SEC-DED; zeros are not shown.",
+        "Uncorrected SRAM ECC errors by kind, parity or SEC-DED; absent if zero.",
         labels=("error_type", "counter"),
         max_with_zeros=0,
     ),
     Row(
         "sram_ecc_sources_total",
-        "Aggregate uncorrected SRAM ECC errors by source (l2, sm, microcontroller, pcie, other); "
-        "zeros are not shown.",
+        "Aggregate uncorrected SRAM ECC errors by source (l2, sm, microcontroller, pcie,"
+        " other); absent if zero.",
         labels=("unit",),
         max_with_zeros=0,
     ),
@@ -104,8 +104,8 @@ REPAIR = (
     Row("row_remap_failed", "Row remapping failed: a row could not be replaced."),
     Row(
         "row_remap_banks",
-        "Row remapper histogram: memory banks by remaining spare rows (max, high, partial, "
-        "low, none); zeros are not shown.",
+        "Row remapper histogram: memory banks by remaining spare rows (max, high, partial,"
+        " low, none); absent if zero.",
         labels=("availability",),
         max_with_zeros=0,
     ),
@@ -115,7 +115,8 @@ REPAIR = (
     ),
     Row(
         "recovery_action",
-        "GPU recovery action the driver asks for; 1 for the action, 0 for the others.",
+        "GPU recovery action that the driver requests; 1 for the requested action, 0 for the"
+        " others.",
         labels=("action",),
         states=("none", "reset", "reboot", "drain_p2p", "drain_and_reset", "recover_imex"),
     ),
@@ -132,13 +133,13 @@ PCIE = (
 NVLINK = (
     Row(
         "nvlink_up",
-        "NVLink state: one sample for all links while they are active, and one for each "
-        "that is not; every link with gpu.nvlink_per_link.",
+        "NVLink state: one sample for all active links, and one per inactive link; one per"
+        " link with gpu.nvlink_per_link.",
         labels=("link",),
     ),
     Row(
         "nvlink_errors_total",
-        "NVLink errors of all links together: CRC, replay, recovery.",
+        "NVLink errors, sum over all links: CRC, replay, recovery.",
         labels=("error",),
     ),
     Row(
@@ -156,7 +157,7 @@ NVLINK = (
     ),
     Row(
         "fabric_condition",
-        "NVLink fabric health condition that is not as it should be; zeros are not shown.",
+        "NVLink fabric health condition that is not healthy; always 1, absent if healthy.",
         labels=("condition",),
         max_with_zeros=0,
     ),
@@ -170,12 +171,12 @@ PROFILING = (
     ),
     Row(
         "pcie_profile_bytes_per_second",
-        "GPM (DCGM profiling) PCIe throughput over the interval, headers included.",
+        "GPM (DCGM profiling) PCIe throughput over the interval, including headers.",
         labels=("direction",),
     ),
     Row(
         "nvlink_profile_bytes_per_second",
-        "GPM (DCGM profiling) NVLink throughput over the interval, headers included.",
+        "GPM (DCGM profiling) NVLink throughput over the interval, including headers.",
         labels=("direction",),
     ),
 )
@@ -183,7 +184,7 @@ MODES = (
     Row("mig_enabled", "MIG mode: 1 when Multi-Instance GPU is enabled."),
     Row(
         "persistence_mode",
-        "Persistence mode: 1 when the driver keeps the GPU initialized while it is unused.",
+        "Persistence mode: 1 when the driver keeps an unused GPU initialized.",
     ),
     Row(
         "compute_mode",

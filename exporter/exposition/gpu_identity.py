@@ -67,7 +67,8 @@ FAMILIES = (
     ),
     family(
         "hw_gpu_vendor_info",
-        "Vendor of the GPU: nvidia, amd, intel, ascend; absent where all are of NVIDIA; always 1.",
+        "Vendor of the GPU: nvidia, amd, intel, ascend; always 1. Absent if all GPUs are from"
+        " NVIDIA.",
         _vendors,
         *(*GPU_LABELS, "gpu_vendor"),
     ),

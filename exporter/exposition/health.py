@@ -65,7 +65,7 @@ FAMILIES = (
         Row("collections_total", "Complete collections since the start.", "sequence"),
         Row(
             "collections_skipped_total",
-            "Collections skipped because the one before took longer than the interval.",
+            "Collections skipped because the previous one took longer than the interval.",
             "skipped_ticks",
         ),
         Row(
@@ -81,7 +81,7 @@ FAMILIES = (
         Row("processes", "Processes of the exporter: the program and its children.", "count"),
         Row(
             "abandoned_children",
-            "Child processes that were killed and do not exit: uninterruptible in the kernel.",
+            "Killed child processes that do not exit: in uninterruptible sleep (D state).",
         ),
         Row(
             "process_resident_memory_bytes",

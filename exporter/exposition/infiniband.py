@@ -18,19 +18,19 @@ FAMILIES = (
         Row("transmit_bytes_total", "Bytes transmitted."),
         Row(
             "errors_total",
-            "Port errors by the kernel's counter names; many ports show only those that occurred.",
+            "Port errors by the kernel's counter name; with many ports, only errors that occurred.",
             labels=("error",),
             max_with_zeros=MAX_WITH_ZEROS,
         ),
-        Row("wait_total", "Transmit wait: ticks in which data waited for credits."),
+        Row("wait_total", "Transmit wait: ticks in which data waited for flow control credits."),
     ),
     *families(
         "hw_rdma_",
         PORTS,
         Row(
             "events_total",
-            "RDMA retransmissions, timeouts and congestion marks by the kernel's counter names; "
-            "many ports show only those that occurred.",
+            "RDMA retransmissions, timeouts and congestion marks by the kernel's counter"
+            " name; with many ports, only those that occurred.",
             labels=("event",),
             max_with_zeros=MAX_WITH_ZEROS,
         ),

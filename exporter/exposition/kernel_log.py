@@ -54,8 +54,8 @@ FAMILIES = (
     ),
     family(
         "hw_kernel_log_source_info",
-        "Interface the kernel log is read from (kmsg, syslog, none), and why not the better one; "
-        "always 1.",
+        "Interface used to read the kernel log (kmsg, syslog, none), and the reason if it is"
+        " not kmsg; always 1.",
         _source,
         *("source", "reason"),
     ),

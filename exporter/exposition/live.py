@@ -55,7 +55,8 @@ def _requests(_: Snapshot, moment: Moment) -> Iterable[Sample]:
 LIVE_FAMILIES = (
     LiveFamily(
         "hw_gpu_data_age_seconds",
-        "Seconds since this GPU was last read; what the cache serves keeps its age.",
+        "Seconds since this GPU was last read successfully; it grows while cached values are"
+        " served.",
         MetricType.GAUGE,
         GPU_LABELS,
         lambda snapshot, moment: gpu.ages(snapshot, moment.boottime),
@@ -78,14 +79,14 @@ LIVE_FAMILIES = (
     ),
     LiveFamily(
         "hw_exporter_series",
-        "Series on this page, without those that depend on the moment of the scrape.",
+        "Series on this page, except those computed at the time of the scrape.",
         MetricType.GAUGE,
         (),
         lambda _, moment: (((), moment.series),),
     ),
     LiveFamily(
         "hw_exporter_dropped_series_total",
-        "Series dropped because a family had too many or duplicates.",
+        "Series dropped because a family had too many or duplicate series.",
         MetricType.COUNTER,
         ("family",),
         lambda _, moment: [((name,), count) for name, count in sorted(moment.dropped.items())],
@@ -113,7 +114,8 @@ LIVE_FAMILIES = (
     ),
     LiveFamily(
         "hw_exporter_credentials_last_reload_successful",
-        "Whether the last reload of certificates and tokens succeeded; absent without any.",
+        "Whether the last reload of certificates and tokens succeeded; absent if none are"
+        " configured.",
         MetricType.GAUGE,
         (),
         lambda _, moment: one(moment.last_reload_successful),

@@ -32,7 +32,7 @@ FAMILIES = (
     *families(
         "hw_network_",
         USED,
-        Row("speed_bytes_per_second", "Link speed in one direction; absent while it is unknown."),
+        Row("speed_bytes_per_second", "Link speed in one direction; absent if unknown."),
         Row("carrier_changes_total", "Carrier changes: how often the link went up or down."),
     ),
     info(
@@ -43,7 +43,7 @@ FAMILIES = (
     ),
     info(
         "hw_exporter_network_namespace_info",
-        "Network namespace shown: host, or pod where only its own is visible; always 1.",
+        "Network namespace that is read: host, or pod if only the pod's own is visible; always 1.",
         reading(Network),
         ("scope",),
         ("namespace",),

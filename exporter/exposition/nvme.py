@@ -23,7 +23,8 @@ def _state(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     family(
         "hw_nvme_state",
-        "State of the controller, always 1; of many controllers only those that are not live.",
+        "State of the controller; always 1. With more than four controllers, only those that"
+        " are not live.",
         _state,
         *("device", "state"),
     ),
@@ -32,11 +33,11 @@ FAMILIES = (
         each(NvmeHealths, lambda found: found.controllers, NvmeHealth, "device"),
         Row(
             "percentage_used_ratio",
-            "SMART percentage used: share of the rated endurance used up; may exceed 1.",
+            "SMART percentage used: share of the rated endurance that is used; may exceed 1.",
         ),
         Row("available_spare_ratio", "SMART available spare: share of spare blocks left."),
         Row("media_errors_total", "SMART media errors: data the disk could not return."),
-        Row("unsafe_shutdowns_total", "SMART unsafe shutdowns: power lost without notice."),
+        Row("unsafe_shutdowns_total", "SMART unsafe shutdowns: power losses without notification."),
         Row("temperature_celsius", "SMART composite temperature."),
         Row(
             "critical_warning",

@@ -72,13 +72,13 @@ def _info(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     family(
         "hw_pcie_errors_total",
-        "PCIe AER errors of one device since boot; only those that occurred.",
+        "PCIe AER errors of one device since boot; only errors that occurred.",
         _errors,
         *("device", "severity", "error"),
     ),
     family(
         "hw_pcie_all_errors_total",
-        "PCIe AER errors of all devices together since boot, zeros included.",
+        "PCIe AER errors of all devices since boot, including zero.",
         _all_errors,
         "severity",
     ),
@@ -93,7 +93,7 @@ FAMILIES = (
         WITH_LINK,
         Row(
             "speed_bytes_per_second",
-            "Current PCIe link speed of one lane in one direction; idle GPUs lower it.",
+            "Current PCIe link speed of one lane in one direction; idle GPUs reduce it.",
         ),
         Row(
             "speed_max_bytes_per_second",

@@ -41,7 +41,7 @@ def _restarts(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     family(
         "hw_exporter_probe_up",
-        "Whether the external probe has printed a line within its deadline.",
+        "Whether the external probe printed a line within its deadline.",
         _up,
         "probe",
     ),
@@ -59,7 +59,7 @@ FAMILIES = (
     ),
     family(
         "hw_probe_value",
-        "Last value of an external probe for this type of event and entity.",
+        "Last value from an external probe for this event type and entity.",
         _values,
         *("probe", "event_type", "entity"),
     ),

@@ -28,7 +28,7 @@ FAMILIES = (
     *families(
         "hw_md_",
         ARRAYS,
-        Row("degraded", "Disks the array is missing; 0 when it is complete.", "missing_disks"),
-        Row("resync_ratio", "Progress of a resync or rebuild, 0 to 1; absent without one."),
+        Row("degraded", "Missing disks of the array; 0 if it is complete.", "missing_disks"),
+        Row("resync_ratio", "Progress of a resync or rebuild, 0 to 1; absent if none is running."),
     ),
 )

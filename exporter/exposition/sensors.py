@@ -58,7 +58,7 @@ FAMILIES = (
         TEMPERATURES,
         Row(
             "celsius",
-            "Temperature; a node with many sensors shows the main one of each device.",
+            "Temperature; with many sensors, only the main one of each device.",
             "value",
         ),
         Row(

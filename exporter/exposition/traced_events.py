@@ -36,24 +36,24 @@ def _files(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     family(
         "hw_function_files",
-        "Interpreters and libraries whose chosen functions are counted now.",
+        "Interpreters and libraries whose functions are currently counted.",
         _files,
     ),
     family(
         "hw_function_calls_total",
-        "Calls of chosen operators of Torch and functions of Python.",
+        "Calls of the configured PyTorch operators and Python functions.",
         _functions,
         *("layer", "function", "namespace", "pod", "container"),
     ),
     family(
         "hw_tcp_retransmits_total",
-        "TCP segments retransmitted, by workload and the process that opened the socket.",
+        "TCP segments retransmitted, by workload and by the process that opened the socket.",
         _retransmits,
         *("namespace", "pod", "container", "process"),
     ),
     Family(
         "hw_disk_latency_seconds",
-        "Time from issue to completion of requests to the disk.",
+        "Latency of disk requests, from issue to completion.",
         MetricType.HISTOGRAM,
         ("device", "operation"),
         _latencies,

@@ -24,7 +24,8 @@ def _truncated(snapshot: Snapshot) -> Iterable[Sample]:
 FAMILIES = (
     family(
         "hw_exporter_devices_truncated",
-        "Devices not shown because there are more than devices.max_per_kind; absent without any.",
+        "Devices not exported because there are more than devices.max_per_kind; absent if"
+        " there are none.",
         _truncated,
         "kind",
     ),

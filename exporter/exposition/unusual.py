@@ -52,8 +52,9 @@ FAMILIES = (
         SIBLINGS,
         Row(
             "sibling_deviation",
-            "Robust z-score among the GPUs of one model that run the same workload (temperature: "
-            "any), smoothed over two minutes, -10 to 10; only with detectors.siblings.",
+            "Robust z-score among GPUs of the same model that run the same workload"
+            " (temperature: any workload), smoothed over two minutes, -10 to 10; only with"
+            " detectors.siblings.",
             "by_signal",
             labels=("signal",),
         ),
@@ -63,24 +64,24 @@ FAMILIES = (
         ANOMALIES,
         Row(
             "anomaly_score",
-            "How far the log-likelihood of the readings is below the 1 % quantile of what GPUs of "
-            "this model did before, smoothed over two minutes, 0 to 50; only with "
-            "detectors.anomaly.",
+            "How far the log-likelihood of the readings is below the 1 % quantile of earlier"
+            " readings of this GPU model, smoothed over two minutes, 0 to 50; only with"
+            " detectors.anomaly.",
             "score",
             digits=2,
         ),
     ),
     family(
         "hw_gpu_anomaly_model_ready",
-        "Whether enough was learned of the GPUs of this model to score them; only with "
-        "detectors.anomaly.",
+        "Whether there are enough earlier readings of this GPU model to compute scores; only"
+        " with detectors.anomaly.",
         _models,
         "gpu_name",
     ),
     family(
         "hw_call_slow_ratio",
-        "Share of the calls since the last collection that took longer than 99 % of the same "
-        "calls of the workload before; only with detectors.anomaly and ebpf.enabled.",
+        "Share of calls since the last collection that took longer than 99 % of earlier calls"
+        " of the same kind and workload; only with detectors.anomaly and ebpf.enabled.",
         _slow_calls,
         *LABELS,
     ),

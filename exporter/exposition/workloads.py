@@ -105,15 +105,15 @@ FAMILIES = (
     ),
     info(
         "hw_gpu_share_info",
-        "How the GPU is shared: mps, time_slicing, mig, hami, nvshare or xpushare; always 1. "
-        "Absent where it is not.",
+        "How the GPU is shared: mps, time_slicing, mig, hami, nvshare or xpushare; always 1,"
+        " absent if it is not shared.",
         SHARES,
         (),
     ),
     *families(
         "hw_gpu_share_",
         SHARES,
-        Row("replicas", "Replicas of the GPU that its device plugin has registered."),
+        Row("replicas", "Replicas of the GPU registered by its device plugin."),
     ),
     *families(
         "hw_gpu_workload_",
@@ -121,13 +121,13 @@ FAMILIES = (
         Row("replicas", "Replicas of the GPU that the kubelet has allocated to the workload."),
         Row(
             "quota_memory_bytes",
-            "Framebuffer (FB) memory that the workload may use of the GPU, by HAMi, CUDA MPS "
-            "(all clients together) or its MIG instances.",
+            "Framebuffer (FB) memory quota of the workload on the GPU, from HAMi, CUDA MPS"
+            " (all clients together) or its MIG instances.",
         ),
         Row(
             "quota_sm_percent",
-            "SM utilization that HAMi allows the workload, or its active thread percentage in "
-            "CUDA MPS (all clients together), 0 to 100.",
+            "SM utilization quota of the workload from HAMi, or its active thread percentage"
+            " in CUDA MPS (all clients together), 0 to 100.",
         ),
     ),
     *families(
@@ -135,9 +135,9 @@ FAMILIES = (
         USES,
         Row(
             "energy_joules_total",
-            "Energy consumption of the GPU by the workload's share of its time, since the "
-            "workload was first seen; with the idle and ended families the sum is the GPU's own "
-            "counter.",
+            "Energy consumption of the workload, by its share of GPU time, since it was first"
+            " seen. Together with the idle and ended families it adds up to the GPU's own"
+            " counter.",
             digits=3,
         ),
     ),
@@ -146,8 +146,8 @@ FAMILIES = (
         TOTALS,
         Row(
             "idle_energy_joules_total",
-            "Energy consumption that no workload caused, and all from before the exporter was "
-            "started.",
+            "Energy consumption while no workload used the GPU, and before the exporter was"
+            " started.",
             digits=3,
         ),
         Row(
@@ -202,8 +202,8 @@ FAMILIES = (
     ),
     info(
         "hw_exporter_attribution_info",
-        "Whether processes on GPUs can be attributed to workloads (ok), or why not, and what the "
-        "GPUs in use are counted by; always 1.",
+        "Whether GPU processes can be attributed to workloads (ok), or why not, and how GPUs"
+        " in use are counted; always 1.",
         reading(Workloads),
         ("reason", "used_count_by"),
     ),
@@ -212,7 +212,7 @@ FAMILIES = (
         reading(Workloads),
         Row(
             "attribution_ratio",
-            "Share of the processes on GPUs that could be attributed to a workload.",
+            "Share of GPU processes that were attributed to a workload.",
             digits=4,
         ),
     ),
