@@ -213,8 +213,8 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
     texts = {
         "summary": f"n1: {rule.summary.fill(lambda _: 'GPU 0')}",
         "description": (
-            "Since 1970-01-01 01:00:00 +0000 UTC. Other faults that follow from it: 1. "
-            f"{rule.advice.fill(lambda _: 'GPU 0')} Evidence and everything that follows: "
+            "Since 1970-01-01 01:00:00 +0000 UTC. Faults that follow from it: 1. "
+            f"{rule.advice.fill(lambda _: 'GPU 0')} Evidence and consequences: "
             "hw-exporter why GPU-1 on the node, or http:///why?hw_id=GPU-1"
         ),
         "runbook_url": "http:///runbooks/gpu_lost",

@@ -1,4 +1,4 @@
-"""Where alerts and dashboards send somebody: to runbooks, and to what a fault rests on."""
+"""Links in alerts and dashboards: to runbooks, and to the evidence of a fault."""
 
 import os
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 NODE, HW_ID, INSTANCE = ("{{ $labels.%s }}" % name for name in ("node", "hw_id", "instance"))  # noqa: UP031 - braces
 
 OWN = os.environ.get("RUNBOOKS", "").rstrip("/")
-"""Runbooks of one's own: the base that `make docs RUNBOOKS=` names, for all links at once."""
+"""Custom runbooks: the base URL in `make docs RUNBOOKS=`, for all links."""
 
 DOCS = "https://github.com/hw-exporter/hw-exporter/blob/main/docs/runbooks"
 SERVICE = "http://hw-exporter.hw-exporter.svc:8080"
@@ -14,10 +14,10 @@ SERVICE = "http://hw-exporter.hw-exporter.svc:8080"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How an exporter is reached: `address` opens, `evidence` is the command that says why.
+    """How to reach an exporter: its `address`, and the command that shows the `evidence`.
 
-    `is_one_node` where the address is that of the exporter the alert is about: it does not open
-    while that one is down.
+    With `is_one_node` the address is that of the exporter the alert is about: it does not answer
+    while that exporter is down.
     """
 
     address: str
@@ -25,7 +25,7 @@ class Place:
     is_one_node: bool
 
     def runbooks_of(self, instance: str) -> str:
-        """Return where all runbooks are, when this is the address of an exporter."""
+        """Return the base URL of all runbooks on the exporter with this address."""
         return OWN or f"{self.address.replace(INSTANCE, instance)}/runbooks"
 
     def runbook(self, name: str, *, is_exporter_up: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""What alerts say: the sentences and advice of the rules, without readings."""
+"""Texts of alerts: the summaries and advice of the rules, without readings."""
 
 import re
 
@@ -6,38 +6,40 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.templates import Template
 
 SENTENCES = {
-    "clocksource_unstable": "the kernel gave up its clock source: reading the time is slow now",
-    "disk_link_errors": "a SATA link fails commands and is reset",
-    "gpu_xid_critical": "{name} reported an Xid after which it needs a reset",
+    "clocksource_unstable": (
+        "the kernel marked its clocksource as unstable: reading the time is slower now"
+    ),
+    "disk_link_errors": "commands fail on a SATA link, and it is reset",
+    "gpu_xid_critical": "{name} reported an Xid that requires a reset",
     "gpu_xid_warning": "{name} reported an Xid",
-    "gpu_unknown_xid": "{name} reported an Xid that this version does not know",
-    "machine_check_corrected_rate": "Processor {name} has many corrected machine checks",
+    "gpu_unknown_xid": "{name} reported an Xid that is unknown to this version",
+    "machine_check_corrected_rate": "CPU {name} has many corrected machine checks",
     "nvswitch_fatal": "NVSwitch {name} reported a fatal error (SXid)",
     "nvswitch_warning": "NVSwitch {name} reported an error (SXid)",
     "ib_port_rate_low": "Port {name} runs slower than before",
     "clock_not_synced": "The clock of {name} is not synchronized",
-    "gpu_memory_orphan": "memory of {name} is held by no living process",
+    "gpu_memory_orphan": "memory of {name} is held by processes that no longer exist",
     "process_waits_for_storage": "{name} is in uninterruptible sleep",
-    "nccl_rank_missing": "a rank of {name} does not come to a collective",
+    "nccl_rank_missing": "a rank of {name} is missing in a collective",
     "nccl_hang": "{name} hangs in a collective",
     "nccl_straggler": "one rank of {name} enters each collective late",
-    "gpu_idle_allocated": "{name} is held by a workload but idle",
+    "gpu_idle_allocated": "{name} is allocated to a workload but idle",
     "gpu_count_low": "fewer GPUs answer than the node has",
-    "cpu_saturated": "the processors are fully used and tasks wait",
-    "gpu_power_limit_low": "{name} has a power limit below its default",
-    "oom_kill_without_log": "a process was killed for lack of memory",
+    "cpu_saturated": "the CPUs are saturated and tasks wait",
+    "gpu_power_limit_low": "the power limit of {name} is below its default",
+    "oom_kill_without_log": "a process was killed because memory ran out",
     "pcie_link_down": "a PCIe link below port {name} went down",
-    "memory_page_offlined": "the kernel took a page of memory out of use",
-    "exporter_children_stuck": "processes of the exporter hang in the kernel",
-    "hung_task": "{name} waits without interruption",
-    "process_crashed": "{name} crashed by an invalid memory access",
-    "process_oom_kill": "{name} was killed because its group had no memory left",
-    "gpu_unhealthy": "the driver says that {name} is not healthy",
-    "workload_over_sm_quota": "{name} uses more SM time than its quota",
-    "workload_over_memory_quota": "{name} uses more GPU memory than its quota",
-    "io_stall": "tasks wait for storage",
+    "memory_page_offlined": "the kernel took a memory page offline",
+    "exporter_children_stuck": "child processes of the exporter hang in the kernel",
+    "hung_task": "{name} has been in D state for minutes (hung task)",
+    "process_crashed": "{name} crashed with an invalid memory access",
+    "process_oom_kill": "{name} was killed because its cgroup ran out of memory",
+    "gpu_unhealthy": "the driver reports that {name} is not healthy",
+    "workload_over_sm_quota": "{name} exceeds its SM quota",
+    "workload_over_memory_quota": "{name} exceeds its GPU memory quota",
+    "io_stall": "all tasks wait for storage",
 }
-"""Sentences of rules whose own are about readings, which must not be in an alert."""
+"""Texts for rules whose summary is about readings, which must not be in an alert."""
 
 _READING = re.compile(r"\{(?!name\})[^}]*\}")
 _TAIL = re.compile(
@@ -46,13 +48,13 @@ _TAIL = re.compile(
 
 
 def sentence(rule: Rule) -> str:
-    """Say what is broken in the rule's own words, without readings: labels must not churn."""
+    """Return the summary of the rule without readings, which would change at each evaluation."""
     text = SENTENCES.get(rule.id) or _without_readings(_source(rule.summary))
     return text.replace("{name}", "{{ $labels.hw_name }}")
 
 
 def advice(rule: Rule) -> str:
-    """Say what to do, without readings; nvidia-smi takes the uuid that is the GPU's id."""
+    """Return what to do, without readings; nvidia-smi accepts the UUID, which is the GPU's id."""
     text = _without_readings(_source(rule.advice))
     if rule.entity == "gpu":
         text = text.replace("gpu-reset -i INDEX", "gpu-reset -i {{ $labels.hw_id }}")
@@ -60,7 +62,7 @@ def advice(rule: Rule) -> str:
 
 
 def _source(template: Template) -> str:
-    """Write the template with each field in braces."""
+    """Return the template with each field in braces."""
     parts = (
         part if isinstance(part, str) else "{" + part.name.text + "}" for part in template.parts
     )
@@ -68,7 +70,7 @@ def _source(template: Template) -> str:
 
 
 def _without_readings(text: str) -> str:
-    """Cut what a reading stands in: a bracket, or the end behind a colon."""
+    """Remove the part that has a reading: a bracket, or the end after a colon."""
     while _READING.search(text):
         shorter = _cut(text)
         if shorter == text:
@@ -88,9 +90,9 @@ def _cut(text: str) -> str:
 
 
 def small(text: str) -> str:
-    """Begin in lower case, unless the first word is a name or an abbreviation."""
+    """Return the text in lower case, unless the first word is a name or an abbreviation."""
     first = text.split(" ", 1)[0]
-    plain = first.isalpha() and first[1:].islower() and first not in NAMES
+    plain = first == "A" or (first.isalpha() and first[1:].islower() and first not in NAMES)
     return text[0].lower() + text[1:] if plain else text
 
 
