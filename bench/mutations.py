@@ -108,12 +108,11 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
 def _is_for_readers(node: ast.AST) -> bool:
     if isinstance(node, ast.keyword):
         return node.arg == "strict"  # of zip: no more than an assertion
-    if not isinstance(node, ast.Expr):
-        return isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert))
-    value = node.value
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return isinstance(value.func.value, ast.Name) and value.func.value.id == LOG
-    return isinstance(value, ast.Constant)
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) or _is_for_readers(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return isinstance(node.func.value, ast.Name) and node.func.value.id == LOG
+    return isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert))
 
 
 def _of(node: ast.AST, source: _Source) -> Iterator[Mutation]:

@@ -4,6 +4,7 @@ Importing the product and its tests anew for each break would cost far more than
 """
 
 import gc
+import json
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ from bench.mutations import Mutation
 
 OPTIMIZED = 1  # the flag of code objects that are functions, not bodies of modules and classes
 SEEN = 1
-LEAST_SECS = 20
+LEAST_SECS = 10
 
 
 class Trials:
@@ -35,16 +36,17 @@ class Trials:
         self.survivors: list[Mutation] = []
         self.unfit: list[Mutation] = []
         self._tests: dict[tuple[str, int], list[str]] = {}
+        self._took: dict[str, float] = {}
         self.failed: list[str] = []
         self._top = top
         self._breaks = breaks
         self._children = children
         self._folder = Path(tempfile.mkdtemp(prefix="mutants-"))
-        self._secs = 0
 
     def passing(self, mutation: Mutation) -> list[str]:
-        """Return the tests that pass over the line of a break."""
-        return self._tests.get((mutation.file, mutation.line), [])
+        """Return the tests that pass over the line of a break, the quickest first."""
+        names = self._tests.get((mutation.file, mutation.line), [])
+        return sorted(names, key=self._took.__getitem__)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -59,7 +61,6 @@ class Trials:
 
     def _guide(self, session: pytest.Session) -> None:
         """Run all unbroken, in a child too: what tests keep would hide a break from them."""
-        began = time.monotonic()
         data_file = self._folder / "passes"
         pid = os.fork()
         if not pid:
@@ -68,11 +69,12 @@ class Trials:
             failed = self._run(session, session.items, cover)
             cover.stop()
             cover.save()
-            (self._folder / "failed").write_text(failed, "utf-8")
+            told = json.dumps({"failed": failed.splitlines(), "took": self._took})
+            (self._folder / "told").write_text(told, "utf-8")
             os._exit(0)
         os.waitpid(pid, 0)
-        self.failed = (self._folder / "failed").read_text("utf-8").split("\n")[:-1]
-        self._secs = int(time.monotonic() - began)
+        told = json.loads((self._folder / "told").read_text("utf-8"))
+        self.failed, self._took = told["failed"], told["took"]
         data = CoverageData(str(data_file))
         data.read()
         for file in {each.file for each in self._breaks}:
@@ -109,7 +111,6 @@ class Trials:
             return pid
         os.setsid()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(LEAST_SECS + 3 * self._secs)  # what never ends is seen
         for function, code in functions:
             function.__code__ = code
         try:
@@ -141,10 +142,13 @@ class Trials:
         session.config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]  # noqa: SLF001 - each child has its own
         failed = ""
         for item, following in zip(items, [*items[1:], None], strict=True):
-            before = session.testsfailed
+            before, began = session.testsfailed, time.monotonic()
             if cover is not None:
                 cover.switch_context(item.nodeid)
+            else:  # what never ends is seen
+                signal.alarm(LEAST_SECS + int(5 * self._took[item.nodeid]))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self._took[item.nodeid] = time.monotonic() - began
             if session.testsfailed > before:
                 failed += f"{item.nodeid}\n"
                 if cover is None:
