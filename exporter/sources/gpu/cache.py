@@ -49,7 +49,7 @@ class GpuCache:
             if uuid is not None:
                 reasons[uuid] = problem.reason
             elif problem.index is not None:
-                strangers[f"index {problem.index}"] = _stranger(problem, boottime)
+                strangers[f"index {problem.index}"] = _stranger(problem, problem.index, boottime)
         for uuid, state in quiet.items():
             if uuid not in reasons and answer.is_partial:
                 fresh[uuid] = replace(state, stale=True)
@@ -103,9 +103,9 @@ def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
     return None
 
 
-def _stranger(problem: GpuProblem, boottime: float) -> GpuState:
+def _stranger(problem: GpuProblem, index: int, boottime: float) -> GpuState:
     """Make the state of a GPU that has never answered: its place is all that is known of it."""
-    gpu = Gpu(problem.index or 0, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
+    gpu = Gpu(index, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
     if problem.reason == SUSPENDED:
         return GpuState(gpu, boottime, expired=True, suspended=True)
     return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)

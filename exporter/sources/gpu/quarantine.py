@@ -81,7 +81,7 @@ class Quarantine:
             request = {"op": "read", "only": place, "enough_secs": enough}
             await self._probe.ask(request, self._timeout_secs)
         except ProbeFailed as failed:
-            if failed.reason in ("timeout", "stuck") and not self._is_hung.get(place, True):
+            if failed.reason in ("timeout", "stuck") and not self._is_hung[place]:
                 log.warning("GPU %d hangs, and is left out until it answers: %s", place, failed)
                 self._is_hung[place] = True
                 self._on_change()

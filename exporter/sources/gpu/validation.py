@@ -100,6 +100,6 @@ _NAMES: dict[type, set[str]] = {
 }
 _FIELDS = {kind: tuple(sorted(BOUNDS.keys() & names)) for kind, names in _NAMES.items()}
 _PARTS_OF = {
-    kind: tuple((part, whole) for part, whole in PARTS if {part, whole} <= names)
+    kind: tuple((part, whole) for part, whole in PARTS if names.issuperset((part, whole)))
     for kind, names in _NAMES.items()
 }

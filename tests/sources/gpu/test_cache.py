@@ -86,6 +86,7 @@ def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
     assert (known.gpu.uuid, known.up, known.suspended) == ("GPU-0", True, True)
     assert (known.gpu.temperature_celsius, known.gpu.memory_total_bytes) == (None, 8)
     assert (stranger.gpu.uuid, stranger.up, stranger.suspended) == ("", True, True)
+    assert stranger.expired  # nothing was ever read of it
     expired, _ = cache.states(300)
     assert (expired.expired, expired.up, expired.gpu.name) == (True, True, "H")
     cache.take(GpuAnswer((warm,)), 301)
@@ -94,16 +95,16 @@ def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
 
 
 def test_a_gpu_that_was_warm_is_not_at_zero() -> None:
-    """45, 0, 0, 45 degrees: the zeros are left out and counted; one that was cold may be at 0."""
+    """45, 0, 0, 45 degrees: the zeros are left out and counted; after 20 and less 0 may be true."""
     cache = GpuCache(CacheTtl(300, 300))
     shown, counted = [], 0
-    for moment, celsius in enumerate((45, 0, 0, 45, 12, 0, 20, 0)):
+    for moment, celsius in enumerate((45, 0, 0, 45, 12, 0, 20, 0, 21, 0)):
         gpu = Gpu(0, "GPU-0", "H", temperature_celsius=celsius)
         counted += len(cache.take(GpuAnswer((gpu,)), moment))
         (state,) = cache.states(moment)
         shown.append(state.gpu.temperature_celsius)
-    assert shown == [45, None, None, 45, 12, 0, 20, 0]
-    assert counted == 2
+    assert shown == [45, None, None, 45, 12, 0, 20, 0, 21, None]
+    assert counted == 3
 
 
 def test_a_lost_gpu_that_slept_before_is_not_up_when_its_reading_expires() -> None:

@@ -124,6 +124,13 @@ def test_parts_of_a_gpu_are_looked_at_too() -> None:
 
 def test_what_can_be_is_left_as_it_is() -> None:
     """The very same value, nothing rejected."""
-    gpu = Gpu(0, "GPU-0", "H100", temperature_celsius=40, thermal_margin_celsius=-1)
+    gpu = Gpu(
+        0,
+        "GPU-0",
+        "H100",
+        temperature_celsius=40,
+        thermal_margin_celsius=-1,
+        clock_hertz=(("sm", 1e9),),
+    )
     assert drop_implausible(gpu) == (gpu, ())
     assert drop_implausible(gpu)[0] is gpu

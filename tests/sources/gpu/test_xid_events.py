@@ -80,6 +80,17 @@ async def test_xids_survive_a_restart_of_the_program_and_not_of_the_node(tmp_pat
     assert (await kept_in(tmp_path, "another boot")).xids == ()
 
 
+async def test_what_an_earlier_release_kept_is_taken_over(tmp_path: Path) -> None:
+    """An update of the program in the middle of a boot does not begin to count anew."""
+    (tmp_path / "xids.json").write_text(
+        '{"version":1,"boot_id":"b","xids":[["GPU-0",79,2,9.5]],'
+        '"events":[[9.5,4.5,"GPU-0",{"code":"79"},2]]}'
+    )
+    events = await kept_in(tmp_path, "b")
+    assert events.xids == (GpuXid("GPU-0", 79, 2, 9.5),)
+    assert [(event.at, event.number) for event in events.events] == [(9.5, 2)]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 1, "boot_id": "b", "xids": [[1]]}'])
 async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
     tmp_path: Path, text: str
