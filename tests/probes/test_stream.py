@@ -1,0 +1,346 @@
+"""External probes in virtual time: when they are started, and what is shown of them."""
+
+import asyncio
+import errno
+import json
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from exporter.model.event import Event
+from exporter.probes.child import Command
+from exporter.probes.lines import LineReader
+from exporter.probes.pace import MAX_LINES, MAX_READ_BYTES
+from exporter.probes.stream import MAX_LINE_BYTES, Schedule, StreamProbe
+from tests.fakes.virtual_time import run_virtually
+from tests.probes.scripted_children import ScriptedChild, ScriptedChildren
+
+FOREVER = Schedule(every_secs=None, deadline_secs=10.0)
+EVERY_20 = Schedule(every_secs=20.0, deadline_secs=5.0)
+
+
+def line(name: str = "hw_npu_celsius", value: float | None = 1, npu: int = 0) -> bytes:
+    """One line of a probe."""
+    message = {"metric": name, "labels": {"npu": str(npu)}, "value": value}
+    return json.dumps(message).encode() + b"\n"
+
+
+EVENT = b'{"event_type": "error.hw", "entity_id": "npu0", "value": "broken", "ts": 1}\n'
+
+
+class Scene:
+    """One probe over scripted children; `boottime` goes with virtual time."""
+
+    def __init__(
+        self, schedule: Schedule, prepare: Callable[[ScriptedChild], None] = lambda _: None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.children = ScriptedChildren(prepare)
+        self.events: list[Event] = []
+        self.probe = StreamProbe(
+            "npu",
+            Command(("/opt/npu",), {}),
+            schedule,
+            self.children.as_children(),
+            LineReader("npu", lambda _: False, loop.time),
+            boottime=loop.time,
+            on_event=self.events.append,
+        )
+        self.task = asyncio.ensure_future(self.probe.run())
+
+    @property
+    def child(self) -> ScriptedChild:
+        return self.children.last
+
+    @property
+    def shown(self) -> list[str]:
+        return [metric.name for metric in self.probe.state().metrics]
+
+    async def close(self) -> None:
+        self.task.cancel()
+        await asyncio.wait({self.task})
+
+
+def play(
+    story: Callable[[Scene], Awaitable[None]],
+    schedule: Schedule = FOREVER,
+    prepare: Callable[[ScriptedChild], None] = lambda _: None,
+) -> None:
+    """Run it in virtual time; the probe is started, and ended after it."""
+
+    async def whole() -> None:
+        scene = Scene(schedule, prepare)
+        await asyncio.sleep(0)
+        await story(scene)
+        await scene.close()
+
+    run_virtually(whole())
+
+
+def ends_after(secs: float, code: int) -> Callable[[ScriptedChild], None]:
+    """Children that end by themselves."""
+
+    def prepare(child: ScriptedChild) -> None:
+        asyncio.get_running_loop().call_later(secs, child.ends, code)
+
+    return prepare
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_probe_that_ends_at_once_is_started_ever_more_seldom(code: int) -> None:
+    """A stream is to run for ever: its pauses double to a minute, however it ended."""
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(190)
+        assert scene.children.starts == [0, 1, 3, 7, 15, 31, 63, 123, 183]
+        assert scene.probe.state().restarts == 9
+
+    play(story, prepare=ends_after(0, code))
+
+
+@pytest.mark.parametrize(
+    ("life", "starts"), [(60, [0, 61, 123, 187]), (61, [0, 62, 124, 186])], ids=["short", "long"]
+)
+def test_after_more_than_a_minute_a_failure_is_the_first_again(
+    life: float, starts: list[float]
+) -> None:
+    """A probe that broke after a day of work is back in a second."""
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(200)
+        assert scene.children.starts == starts
+
+    play(story, prepare=ends_after(life, 1))
+
+
+@pytest.mark.parametrize(("life", "starts"), [(3, [0, 20, 40, 60]), (4.9, [0, 20, 40, 60])])
+def test_an_interval_probe_is_started_start_to_start(life: float, starts: list[float]) -> None:
+    """However long a run takes, and a run that ended well is no restart."""
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(65)
+        assert scene.children.starts == starts
+        assert scene.probe.state().restarts == 0
+
+    play(story, EVERY_20, ends_after(life, 0))
+
+
+def test_runs_that_take_longer_than_their_interval_follow_each_other() -> None:
+    """The next begins when one has ended; two at once are never there."""
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(80)
+        assert scene.children.starts == [0, 30, 60]
+
+    play(story, Schedule(every_secs=20.0, deadline_secs=40.0), ends_after(30, 0))
+
+
+def test_a_run_that_failed_is_tried_again_before_its_interval_is_over() -> None:
+    """With the pauses of any failure, and counted."""
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(10)
+        assert scene.children.starts == [0, 1, 3, 7]
+        assert scene.probe.state().restarts == 4
+
+    play(story, EVERY_20, ends_after(0, 1))
+
+
+def test_an_interval_run_is_ended_at_its_deadline_and_a_stream_never() -> None:
+    """Silence of a stream is told by its age; a run has to end."""
+
+    async def interval(scene: Scene) -> None:
+        await asyncio.sleep(4.9)
+        assert not scene.child.is_killed
+        await asyncio.sleep(0.2)
+        assert scene.child.is_killed
+        await asyncio.sleep(1)
+        assert scene.children.starts == [0, 6]
+
+    async def stream(scene: Scene) -> None:
+        await asyncio.sleep(100_000)
+        assert len(scene.children.started) == 1
+        assert not scene.child.is_killed
+
+    play(interval, EVERY_20)
+    play(stream)
+
+
+def test_nothing_is_started_beside_a_child_that_does_not_die() -> None:
+    """It sleeps in a driver: a second one would join it."""
+
+    def undying(child: ScriptedChild) -> None:
+        child.is_undying = True
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(1000)
+        assert scene.child.is_killed
+        assert len(scene.children.started) == 1
+        scene.child.ends(-9)
+        await asyncio.sleep(1.1)
+        assert len(scene.children.started) == 2
+
+    play(story, EVERY_20, undying)
+
+
+@pytest.mark.parametrize("schedule", [FOREVER, EVERY_20])
+def test_closing_ends_the_child(schedule: Schedule) -> None:
+    """No probe outlives the exporter."""
+
+    async def story(scene: Scene) -> None:
+        await scene.close()
+        assert scene.child.is_killed
+        assert scene.task.cancelled()
+
+    play(story, schedule)
+
+
+def test_a_program_that_cannot_be_started_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    """With the pauses of any failure; the reason is logged once."""
+
+    def missing(_: ScriptedChild) -> None:
+        raise OSError(errno.ENOENT, "no such file")
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(4)
+        assert scene.children.starts == [0, 1, 3]
+        assert (scene.probe.state().up, scene.probe.state().restarts) == (False, 3)
+
+    play(story, prepare=missing)
+    warnings = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+    assert warnings == ["probe npu: cannot be started: no such file"]
+
+
+def test_a_stream_is_up_while_it_speaks() -> None:
+    """From its first line until it has been silent for its deadline."""
+
+    async def story(scene: Scene) -> None:
+        assert not scene.probe.state().up
+        await asyncio.sleep(3)
+        scene.child.says(line())
+        assert (scene.probe.state().up, scene.probe.state().expires) == (True, 13)
+        await asyncio.sleep(9.9)
+        assert scene.shown == ["hw_npu_celsius"]
+        await asyncio.sleep(0.1)
+        assert (scene.probe.state().up, scene.shown) == (False, [])
+
+    play(story)
+
+
+def test_what_an_interval_run_reported_is_shown_when_it_ends_and_until_the_next_should() -> None:
+    """Whole, for its interval and its deadline; a silent run changes nothing of it."""
+
+    async def story(scene: Scene) -> None:
+        scene.child.says(line("hw_npu_celsius") + line("hw_npu_watts"))
+        assert scene.shown == []
+        scene.child.ends(0)
+        await asyncio.sleep(0.1)
+        assert scene.shown == ["hw_npu_celsius", "hw_npu_watts"]
+        await asyncio.sleep(20)
+        assert scene.children.starts == [0, 20]
+        scene.child.ends(0)
+        await asyncio.sleep(4.8)
+        assert scene.shown == ["hw_npu_celsius", "hw_npu_watts"]
+        await asyncio.sleep(0.2)
+        assert scene.shown == []
+
+    play(story, EVERY_20)
+
+
+def test_what_an_earlier_run_reported_goes_when_the_next_one_speaks() -> None:
+    """A stream that is started again is not believed to report still what it did before."""
+
+    async def story(scene: Scene) -> None:
+        scene.child.says(line("hw_npu_celsius"))
+        scene.child.ends(1)
+        await asyncio.sleep(2)
+        assert scene.shown == ["hw_npu_celsius"]
+        scene.child.says(line("hw_npu_watts"))
+        assert scene.shown == ["hw_npu_watts"]
+
+    play(story)
+
+
+def test_every_line_counts_once() -> None:
+    """Good, bad or dropped; a taken back metric and an event are good ones."""
+
+    async def story(scene: Scene) -> None:
+        scene.child.says(line() + line(value=None) + EVENT + b"nonsense\n{}\n")
+        assert scene.probe.state().lines == (("bad", 2.0), ("good", 3.0))
+        assert [event.raw for event in scene.events] == ["broken"]
+        assert scene.shown == []
+
+    play(story)
+
+
+def test_lines_beyond_a_thousand_a_second_are_dropped() -> None:
+    """And counted; in the next second it is listened to again."""
+
+    async def story(scene: Scene) -> None:
+        scene.child.says(line() * (MAX_LINES + 7))
+        assert dict(scene.probe.state().lines) == {"good": MAX_LINES, "dropped": 7}
+        await asyncio.sleep(1)
+        scene.child.says(line())
+        assert dict(scene.probe.state().lines) == {"good": MAX_LINES + 1, "dropped": 7}
+
+    play(story)
+
+
+def test_series_beyond_the_bound_are_dropped() -> None:
+    """What is known goes on to be kept up to date."""
+
+    async def story(scene: Scene) -> None:
+        for number in range(1005):
+            scene.child.says(line(npu=number))
+            await asyncio.sleep(0.01)
+        assert dict(scene.probe.state().lines) == {"good": 1000, "dropped": 5}
+        assert len(scene.shown) == 1000
+
+    play(story)
+
+
+@pytest.mark.parametrize("stream", ["says", "complains"])
+def test_a_flood_is_read_no_further_until_the_second_is_over(stream: str) -> None:
+    """Whatever it is written to; a child that writes less is never made to wait."""
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(0.25)
+        write = getattr(scene.child, stream)
+        for _ in range(MAX_READ_BYTES // 4096):
+            write(b"{}\n" + b" " * 4092 + b"\n")
+        assert scene.child.pauses == []
+        await asyncio.sleep(0.5)
+        write(b"{}\n")
+        assert scene.child.pauses == [0.25]
+        await asyncio.sleep(0.25)
+        write(b"{}\n")
+        assert len(scene.child.pauses) == 1
+
+    play(story)
+
+
+def test_a_line_without_end_ends_the_child() -> None:
+    """More than 64 KiB cannot be a line; so much can."""
+
+    async def story(scene: Scene) -> None:
+        scene.child.says(b" " * MAX_LINE_BYTES)
+        assert not scene.child.is_killed
+        scene.child.says(b" ")
+        assert scene.child.is_killed
+        assert scene.child.pauses == []
+        assert scene.probe.state().lines == (("bad", 1.0),)
+
+    play(story)
+
+
+def test_complaints_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """With the line, cut: a probe cannot fill the log."""
+
+    async def story(scene: Scene) -> None:
+        scene.child.says(b"x" * 1000 + b"\n" + b"y\n" * 20)
+
+    play(story)
+    (warning,) = (each.message for each in caplog.records if each.levelno == logging.WARNING)
+    assert "xxx" in warning
+    assert len(warning) < 300
