@@ -1,7 +1,6 @@
 """Exposition to Prometheus: the one list of all families, in the order of the page."""
 
 from exporter.exposition import (
-    calls,
     clock,
     cpu,
     disk,
@@ -26,7 +25,7 @@ from exporter.exposition import (
     processes,
     raid,
     sensors,
-    traced_events,
+    traced,
     truncated,
     unusual,
     workloads,
@@ -60,8 +59,7 @@ FAMILIES: tuple[Family, ...] = (
     *workloads.FAMILIES,
     *unusual.FAMILIES,
     *probes.FAMILIES,
-    *calls.FAMILIES,
-    *traced_events.FAMILIES,
+    *traced.FAMILIES,
     *kernel_log.FAMILIES,
     *faults.FAMILIES,
     *health.FAMILIES,

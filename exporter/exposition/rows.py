@@ -90,7 +90,10 @@ def reading(kind: type) -> Items:
 
 
 def each(kind: type[R], items: Callable[[R], Iterable[I]], item: type[I], *labels: str) -> Items:
-    """Return the items of a reading; each label is the item's field of that name."""
+    """Return the items of a reading; each label is the item's field of that name.
+
+    A field of a field, as `workload.pod`, is named by its last part.
+    """
     getters = [attrgetter(label) for label in labels]
 
     def read(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Any]]:
@@ -98,7 +101,7 @@ def each(kind: type[R], items: Callable[[R], Iterable[I]], item: type[I], *label
         for one in () if value is None else items(value):
             yield tuple(get(one) for get in getters), one
 
-    return Items(labels, item, read)
+    return Items(tuple(label.rpartition(".")[2] for label in labels), item, read)
 
 
 def info(

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from exporter.exposition.calls import LABELS
 from exporter.exposition.family import Sample, family
 from exporter.exposition.gpu_labels import GPU_LABELS, gpu_label_values, states
 from exporter.exposition.rows import Items, Row, families
@@ -83,6 +82,6 @@ FAMILIES = (
         "Share of calls since the last collection that took longer than 99 % of earlier calls"
         " of the same kind and workload; only with detectors.anomaly and ebpf.enabled.",
         _slow_calls,
-        *LABELS,
+        *("layer", "call", "namespace", "pod", "container"),
     ),
 )

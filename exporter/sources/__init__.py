@@ -100,9 +100,9 @@ def _gpu(ctx: SourceContext) -> Source:
 
 def _ebpf(ctx: SourceContext) -> Source:
     # Here, because it costs memory that only those need who have it enabled.
-    from exporter.sources.workloads.traced_calls import build_traced_calls  # noqa: PLC0415
+    from exporter.sources.workloads.traced_calls import TracedCallsSource  # noqa: PLC0415
 
-    return build_traced_calls(ctx)
+    return TracedCallsSource(ctx)
 
 
 def _ebpf_kernel(ctx: SourceContext) -> Source:
@@ -112,9 +112,9 @@ def _ebpf_kernel(ctx: SourceContext) -> Source:
 
 
 def _ebpf_functions(ctx: SourceContext) -> Source:
-    from exporter.sources.workloads.traced_functions import build_traced_functions  # noqa: PLC0415 - as above
+    from exporter.sources.workloads.traced_functions import TracedFunctionsSource  # noqa: PLC0415 - as above
 
-    return build_traced_functions(ctx, lambda _: False)
+    return TracedFunctionsSource(ctx)
 
 
 SOURCES: tuple[SourceRow, ...] = (

@@ -11,7 +11,7 @@ from exporter.faults.anomaly.siblings import SiblingDetector
 from exporter.faults.anomaly.signals import NewReadings
 from exporter.model.gpu import Gpus
 from exporter.model.snapshot import Snapshot
-from exporter.model.traced_calls import TracedCalls
+from exporter.model.traced import TracedCalls
 from exporter.model.unusual import Unusual
 from exporter.model.verdict import Conclusions
 from exporter.state import StateFile

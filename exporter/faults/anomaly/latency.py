@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from exporter.faults.anomaly.mixture import Fit, Fitting, Mixture, best_fit
-from exporter.model.traced_calls import TracedCall, TracedCalls
+from exporter.model.traced import TracedCall, TracedCalls
 from exporter.model.unusual import SlowCalls
 from exporter.model.workload import Workload
 

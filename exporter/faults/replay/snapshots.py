@@ -36,6 +36,7 @@ from exporter.model import (
     process_counts,
     raid,
     sensors,
+    traced,
     workload,
 )
 from exporter.model.event import Event, EventType
@@ -50,7 +51,7 @@ TYPES: Mapping[str, type] = MappingProxyType(
             *(network.NetworkStack, disk.Disks, filesystem.Filesystems, raid.MdArrays),
             *(nvme.NvmeControllers, nvme.NvmeHealths, sensors.Sensors, memory_errors.MemoryErrors),
             *(pressure.Pressures, process_counts.ProcessCounts, process_counts.ProcessStates),
-            kernel_log.KernelLog,
+            *(kernel_log.KernelLog, traced.TracedCalls),
         )
     }
 )

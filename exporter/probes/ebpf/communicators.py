@@ -13,7 +13,7 @@ from exporter.model.workload import Workload
 from exporter.probes.ebpf.batch import Batch
 from exporter.probes.ebpf.calls import CALLS
 from exporter.probes.ebpf.lateness import Lateness
-from exporter.probes.ebpf.rank import Rank
+from exporter.probes.ebpf.rank import USUAL_STATES, Rank
 
 MAX_RANKS = 1024
 FRESH_NS = 8_000_000_000
@@ -29,11 +29,15 @@ Group = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """What is known of the processes: those that are there, workload, parent and state of each."""
+    """What is known of the processes: those that are there, workload, parent and state of each.
+
+    `busy` tells of ranks whether they compute, read or write.
+    """
 
     workloads: Mapping[int, Workload]
     parents: Mapping[int, int]
     states: Mapping[int, str] = field(default_factory=dict)
+    busy: Mapping[int, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -130,6 +134,7 @@ class Communicators:
             missing=_names(behind, processes),
             missing_ranks=len(behind),
             missing_pids=tuple(rank.pid for rank in behind),
+            missing_busy=_are_busy(behind, processes),
             late="" if late is None else late.name(),
             late_pid=None if late is None else late.pid,
             late_secs=found.secs if found else 0.0,
@@ -152,10 +157,20 @@ def _workload(ranks: Iterable[Rank], processes: Processes) -> Workload:
     return next((workload for workload in known if workload is not None), Workload("", "", ""))
 
 
+def _are_busy(ranks: list[Rank], processes: Processes) -> bool | None:
+    busy = [processes.busy.get(rank.pid) for rank in ranks]
+    return None if not busy or None in busy else all(busy)
+
+
 def _names(ranks: list[Rank], processes: Processes) -> str:
-    shown = [
-        rank.name("ended" if rank.has_ended else processes.states.get(rank.pid, ""))
-        for rank in ranks[:SHOWN_RANKS]
-    ]
+    shown = [rank.name(_state(rank, processes)) for rank in ranks[:SHOWN_RANKS]]
     more = len(ranks) - len(shown)
     return ", ".join([*shown, f"{more} more"] if more else shown)
+
+
+def _state(rank: Rank, processes: Processes) -> str:
+    """Return what is unusual about the process of a rank that does not come."""
+    if rank.has_ended:
+        return "ended"
+    state = processes.states.get(rank.pid, "")
+    return "busy" if state in USUAL_STATES and processes.busy.get(rank.pid) else state

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from exporter.model.traced_functions import TracedFunction
+from exporter.model.traced import TracedFunction
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.functions import Function
 from exporter.probes.ebpf.totals import KEPT_SECS, OTHERS

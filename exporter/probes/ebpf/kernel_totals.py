@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.model.traced_events import DiskLatency, Retransmits
+from exporter.model.traced import DiskLatency, Retransmits
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.durations import Durations
 from exporter.probes.ebpf.totals import KEPT_SECS, OTHERS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from exporter.model.traced_calls import TracedCall
+from exporter.model.traced import TracedCall
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.batch import Batch
 from exporter.probes.ebpf.calls import CALLS

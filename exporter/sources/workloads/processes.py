@@ -31,6 +31,7 @@ HOST_INITS = frozenset(
     {"systemd", "init", "openrc-init", "runit", "s6-svscan", "procd", "busybox", "shepherd"}
 )
 # Fields of stat behind the command's name, counted from the state.
+CPU_FIELDS = (11, 12)
 STARTED_FIELD = 19
 IO_DELAY_FIELD = 39
 
@@ -42,6 +43,7 @@ class ProcessStat:
     name: str
     state: str
     started_ticks: int
+    cpu_ticks: int
     io_delay_ticks: int | None
 
 
@@ -49,7 +51,8 @@ class ProcessStat:
 class ProcessFacts:
     """One process at one moment; `started_boottime` tells it from a later one of the same pid.
 
-    `wait_channel` is the kernel's function that it waits in, where we may know it.
+    `cpu_secs` is the processor time of all its threads, `wait_channel` the kernel's function that
+    it waits in, where we may know it.
     """
 
     pid: int
@@ -60,6 +63,7 @@ class ProcessFacts:
     owner: CgroupOwner
     uid: int | None = None
     wait_channel: str | None = None
+    cpu_secs: float = 0.0
 
 
 class ProcessReader:
@@ -94,6 +98,7 @@ class ProcessReader:
             owner=owner,
             uid=uid,
             wait_channel=_wait_channel(folder) if after.state == WAITING else None,
+            cpu_secs=after.cpu_ticks / self._ticks_per_sec,
         )
 
     def owner_of(self, path: str) -> CgroupOwner:
@@ -135,14 +140,15 @@ def parse_stat(text: str) -> ProcessStat | None:
     fields = behind.split()
     if not opening or not closing or len(fields) <= STARTED_FIELD:
         return None
-    started = fields[STARTED_FIELD]
-    if not _is_number(started):
+    started, spent = fields[STARTED_FIELD], [fields[place] for place in CPU_FIELDS]
+    if not all(map(_is_number, (started, *spent))):
         return None
     delay = fields[IO_DELAY_FIELD] if len(fields) > IO_DELAY_FIELD else ""
     return ProcessStat(
         name=clean_text(name) or "unknown",
         state=STATES.get(fields[0], "other"),
         started_ticks=int(started),
+        cpu_ticks=sum(map(int, spent)),
         io_delay_ticks=int(delay) if _is_number(delay) else None,
     )
 

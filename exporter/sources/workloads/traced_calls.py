@@ -1,7 +1,5 @@
 """Calls into CUDA and NCCL by workload: follows processes as they come and go (docs/ebpf.md)."""
 
-import asyncio
-import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from functools import partial
 
 from exporter.model.collectives import Communicator
 from exporter.model.reading import Missing, Reading
-from exporter.model.traced_calls import TracedCalls
+from exporter.model.traced import TracedCalls
 from exporter.probes.ebpf.attachments import Attachments
 from exporter.probes.ebpf.batch import Batch
 from exporter.probes.ebpf.calls import LIBRARIES, numbers_of
@@ -21,17 +19,12 @@ from exporter.probes.ebpf.libraries import (
     User,
     open_library,
 )
-from exporter.probes.ebpf.requirements import not_met
 from exporter.probes.ebpf.totals import CallTotals
 from exporter.sources.context import SourceContext
-from exporter.sources.interface import SourceAbsent, SourceFailed
-from exporter.sources.workloads.processes import ProcessReader, pid_scope
-from exporter.sources.workloads.redaction import Redaction
-from exporter.sources.workloads.source import NodeFiles
+from exporter.sources.interface import SourceFailed
+from exporter.sources.workloads.trace_loop import TraceLoop, require_tracing
 from exporter.sources.workloads.traced_processes import TracedProcesses
 
-LOOK_SECS = 2.0
-STUCK_SECS = 20.0
 WAITED_SECS = 20.0
 """From then on who waits is published at once: as long as the rules for it wait."""
 
@@ -53,9 +46,9 @@ class TracedCallsSource:
     name = "ebpf"
     deadline_secs = 1.0
 
-    def __init__(self, ctx: SourceContext, processes: TracedProcesses) -> None:
+    def __init__(self, ctx: SourceContext) -> None:
         self._ctx = ctx
-        self._processes = processes
+        self._processes = TracedProcesses(ctx)
         settings = ctx.config.ebpf
         layers = [layer for layer in LIBRARIES if layer in settings.layers]
         self._finder = LibraryFinder(ctx.proc, {layer: LIBRARIES[layer] for layer in layers})
@@ -68,24 +61,15 @@ class TracedCallsSource:
             self._take,
             time.monotonic,
         )
-        self._task: asyncio.Task[None] | None = None
-        self._looked_at = 0.0
+        self._loop = TraceLoop(self._follow, "looking for libraries")
         self._identities: dict[Mapped, Identity] = {}
 
     async def read(self) -> Reading[TracedCalls]:
         """Return what was counted; raise SourceAbsent where calls cannot be counted."""
-        if self._task is None:
-            reason = not_met(self._ctx.proc, self._ctx.sys)
-            if reason is None and pid_scope(self._ctx.proc).reason is not None:
-                reason = "the processes of the node are not seen"
-            if reason is not None:
-                raise SourceAbsent(reason)
-            self._looked_at = time.monotonic()
-            self._task = asyncio.ensure_future(self._follow())
-        if self._task.done():
-            self._task.result()
-        if time.monotonic() - self._looked_at > STUCK_SECS:
-            raise SourceFailed("looking for libraries hangs")
+        if not self._loop.is_running:
+            require_tracing(self._ctx, needs_pids=True)
+            self._loop.start()
+        self._loop.check()
         calls, problems = self._totals.calls(), self._attachments.problems
         if problems and not calls and not self._attachments.count:
             raise SourceFailed(problems[0])
@@ -94,22 +78,18 @@ class TracedCallsSource:
 
     async def close(self) -> None:
         """Detach from everything."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=0.1)
+        await self._loop.close()
         self._attachments.close()
 
     async def _follow(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECS)
-            look = await self._ctx.call(partial(self._look, frozenset(self._identities)))
-            now = self._looked_at = time.monotonic()
-            self._attach(look)
-            self._attachments.prune()
-            counted, ranks = self._totals.pids, self._communicators.pids
-            look_at = partial(self._processes.look, look.users, counted, ranks, now)
-            await self._ctx.call(look_at)
-            self._totals.settle(self._processes.known.workloads, now)
+        look = await self._ctx.call(partial(self._look, frozenset(self._identities)))
+        self._attach(look)
+        self._attachments.prune()
+        now = time.monotonic()
+        counted, ranks = self._totals.pids, self._communicators.pids
+        look_at = partial(self._processes.look, look.users, now, counted, ranks)
+        await self._ctx.call(look_at)
+        self._totals.settle(self._processes.known.workloads, now)
 
     def _take(self, batch: Batch) -> None:
         """Take what one bpftrace printed; a rank that is missing is not kept waiting."""
@@ -154,11 +134,3 @@ def _noticed(one: Communicator) -> tuple[str, bool, str, str]:
     """Return what is published at once when it changes."""
     is_waiting = one.waiting_secs > WAITED_SECS
     return one.id, is_waiting, one.missing if is_waiting else "", one.late
-
-
-def build_traced_calls(ctx: SourceContext) -> TracedCallsSource:
-    """Build the source with what the configuration wants of it."""
-    settings = ctx.config.processes
-    files = NodeFiles(ProcessReader(ctx.proc, os.sysconf("SC_CLK_TCK")), ctx.proc, ctx.root)
-    redaction = Redaction(settings.redact, settings.redact_salt)
-    return TracedCallsSource(ctx, TracedProcesses(files, redaction))

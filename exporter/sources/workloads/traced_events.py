@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
-from exporter.model.traced_events import TracedEvents
+from exporter.model.traced import TracedEvents
 from exporter.probes.backoff import Backoff
 from exporter.probes.ebpf.batch import BatchReader
 from exporter.probes.ebpf.kernel_program import (
@@ -22,7 +22,6 @@ from exporter.probes.ebpf.kernel_program import (
 )
 from exporter.probes.ebpf.kernel_totals import UNKNOWN, KernelTotals, Opener, User
 from exporter.probes.ebpf.program import MAX_KEYS
-from exporter.probes.ebpf.requirements import not_met
 from exporter.probes.ebpf.tracer import Script, Tracer, command_of
 from exporter.sources.cgroup import NOBODY
 from exporter.sources.context import SourceContext
@@ -33,9 +32,8 @@ from exporter.sources.workloads.kubelet import KubeletDevices
 from exporter.sources.workloads.processes import ProcessFacts, ProcessReader
 from exporter.sources.workloads.redaction import Redaction
 from exporter.sources.workloads.source import NodeFiles
+from exporter.sources.workloads.trace_loop import TraceLoop, require_tracing
 
-SETTLE_SECS = 2.0
-STUCK_SECS = 20.0
 MAX_NAMED = 1024
 TRACEPOINTS = Path("/sys/kernel/tracing/events")
 BTF = Path("/sys/kernel/btf/vmlinux")
@@ -68,23 +66,17 @@ class TracedEventsSource:
         self._tracer: Tracer | None = None
         self._problem = ""
         self._missing: tuple[Missing, ...] = ()
-        self._looked_at = self._clock()
-        self._tasks: tuple[asyncio.Task[None], ...] = ()
+        self._loop = TraceLoop(self._settle, "looking for the owners of sockets")
+        self._tracing: asyncio.Task[None] | None = None
 
     async def read(self) -> Reading[TracedEvents]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
-        if not self._tasks:
-            kinds = self._countable()
-            self._looked_at = self._clock()
-            self._tasks = (
-                asyncio.ensure_future(self._trace(kinds)),
-                asyncio.ensure_future(self._settle()),
-            )
-        for task in self._tasks:
-            if task.done():
-                task.result()
-        if self._clock() - self._looked_at > STUCK_SECS:
-            raise SourceFailed("looking for the owners of sockets hangs")
+        if self._tracing is None:
+            self._tracing = asyncio.ensure_future(self._trace(self._countable()))
+            self._loop.start()
+        if self._tracing.done():
+            self._tracing.result()
+        self._loop.check()
         if self._problem and (self._tracer is None or not self._tracer.is_attached):
             raise SourceFailed(self._problem)  # nothing is counted: what was is old
         return Reading(
@@ -94,16 +86,14 @@ class TracedEventsSource:
 
     async def close(self) -> None:
         """Detach from the kernel."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=0.3)
+        await self._loop.close()
+        if self._tracing is not None:
+            self._tracing.cancel()
+            await asyncio.wait({self._tracing}, timeout=0.3)
 
     def _countable(self) -> tuple[str, ...]:
         """Return the kinds of events that this node can count; note why not the others."""
-        reason = not_met(self._ctx.proc, self._ctx.sys)
-        if reason is not None:
-            raise SourceAbsent(reason)
+        require_tracing(self._ctx, needs_pids=False)
         reasons = {
             kind: not_countable(kind, self._tracepoints, BTF)
             for kind in (RETRANSMITS, LATENCY)
@@ -132,14 +122,11 @@ class TracedEventsSource:
             await asyncio.sleep(backoff.next_secs())
 
     async def _settle(self) -> None:
-        """Find out every two seconds, until cancelled, whose the new events are."""
-        while True:
-            await asyncio.sleep(SETTLE_SECS)
-            openers, disks = self._totals.openers, self._totals.disks
-            look = await self._ctx.call(partial(self._owners.look, openers, disks))
-            self._looked_at = self._clock()
-            self._disks = look.disks
-            self._totals.settle(look.users, self._clock())
+        """Find out whose the new events are."""
+        openers, disks = self._totals.openers, self._totals.disks
+        look = await self._ctx.call(partial(self._owners.look, openers, disks))
+        self._disks = look.disks
+        self._totals.settle(look.users, self._clock())
 
 
 class EventOwners:

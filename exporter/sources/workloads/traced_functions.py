@@ -4,35 +4,28 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
-from exporter.model.traced_functions import TracedFunctions
-from exporter.model.workload import Workload
+from exporter.model.traced import TracedFunctions
 from exporter.probes.backoff import Backoff
 from exporter.probes.ebpf.elf import BadLibrary
 from exporter.probes.ebpf.function_totals import FunctionTotals
 from exporter.probes.ebpf.functions import FILES, count_functions, functions, probes_of
 from exporter.probes.ebpf.libraries import Found, Identity, LibraryFinder, open_library
 from exporter.probes.ebpf.program import MAX_KEYS
-from exporter.probes.ebpf.requirements import not_met
 from exporter.probes.ebpf.tracer import Script, Tracer, command_of
 from exporter.sources.context import SourceContext
-from exporter.sources.interface import SourceAbsent, SourceFailed
-from exporter.sources.workloads.processes import pid_scope
-from exporter.sources.workloads.traced_events import EventOwners, build_owners
+from exporter.sources.interface import SourceFailed
+from exporter.sources.workloads.trace_loop import TraceLoop, require_tracing
+from exporter.sources.workloads.traced_processes import TracedProcesses
 
-LOOK_SECS = 2.0
 LINGER_SECS = 60.0
 """For so long a file that nobody maps any more stays attached to."""
 
-FORGET_SECS = 10.0
-"""Counts of a process are printed a few seconds after its end."""
-
-STUCK_SECS = 30.0
 MAX_FILES = 16
 
 log = logging.getLogger("exporter.probes")
@@ -65,9 +58,9 @@ class TracedFunctionsSource:
     name = "ebpf_functions"
     deadline_secs = 1.0
 
-    def __init__(self, ctx: SourceContext, owners: EventOwners) -> None:
+    def __init__(self, ctx: SourceContext) -> None:
         self._ctx = ctx
-        self._owners = owners
+        self._processes = TracedProcesses(ctx)
         self._clock = time.monotonic
         settings = ctx.config.ebpf
         self._chosen = functions(settings.torch_operators, settings.python_functions)
@@ -76,8 +69,6 @@ class TracedFunctionsSource:
         self._finder = LibraryFinder(ctx.proc, names)
         self._totals = FunctionTotals(self._chosen)
         self._identities: dict[Mapped, Identity] = {}
-        self._workloads: dict[int, Workload] = {}
-        self._last_seen: dict[int, float] = {}
         self._attached: frozenset[Identity] = frozenset()
         self._barren: frozenset[Identity] = frozenset()
         self._all_used = 0.0
@@ -85,23 +76,14 @@ class TracedFunctionsSource:
         self._running: Tracer | None = None
         self._backoff, self._not_before = Backoff(), 0.0
         self._problems: tuple[str, ...] = ()
-        self._task: asyncio.Task[None] | None = None
-        self._looked_at = self._clock()
+        self._loop = TraceLoop(self._follow, "looking for files to attach to")
 
     async def read(self) -> Reading[TracedFunctions]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
-        if self._task is None:
-            reason = not_met(self._ctx.proc, self._ctx.sys)
-            if reason is None and pid_scope(self._ctx.proc).reason is not None:
-                reason = "the processes of the node are not seen"
-            if reason is not None:
-                raise SourceAbsent(reason)
-            self._looked_at = self._clock()
-            self._task = asyncio.ensure_future(self._follow())
-        if self._task.done():
-            self._task.result()
-        if self._clock() - self._looked_at > STUCK_SECS:
-            raise SourceFailed("looking for files to attach to hangs")
+        if not self._loop.is_running:
+            require_tracing(self._ctx, needs_pids=True)
+            self._loop.start()
+        self._loop.check()
         if self._problems and self._tracer is None:
             raise SourceFailed(self._problems[0])
         missing = tuple(Missing("functions", problem) for problem in self._problems)
@@ -111,23 +93,17 @@ class TracedFunctionsSource:
 
     async def close(self) -> None:
         """Detach from everything."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=0.1)
+        await self._loop.close()
         await self._detach(0.3)
 
     async def _follow(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECS)
-            places = await self._ctx.call(self._look)
-            self._looked_at = self._clock()
-            await self._attach(places)
-            self._totals.settle(self._workloads, self._clock())
+        await self._attach(await self._ctx.call(self._look))
+        self._totals.settle(self._processes.known.workloads, self._clock())
 
     def _look(self) -> Mapping[Identity, Place]:
         """Find the files in use and whose processes use them; blocks while it does."""
         users = self._finder.look(self._clock())
-        self._name({*users, *self._totals.pids})
+        self._processes.look(users, self._clock(), self._totals.pids)
         found: dict[Identity, Place] = {}
         known, self._identities = self._identities, {}
         for pid, user in users.items():
@@ -144,18 +120,6 @@ class TracedFunctionsSource:
                 if len(found) < MAX_FILES:
                     found.setdefault(identity, (pid, file))
         return found
-
-    def _name(self, pids: Collection[int]) -> None:
-        """Find the workloads of new processes; those of ended ones are known a little longer."""
-        now = self._clock()
-        new = [(0, pid) for pid in pids if pid not in self._workloads]
-        if new:
-            users = self._owners.look(new, ()).users
-            self._workloads.update({pid: users[0, pid][0] for _, pid in new})
-        self._last_seen.update(dict.fromkeys(pids, now))
-        for pid, seen in tuple(self._last_seen.items()):
-            if now - seen > FORGET_SECS:
-                del self._last_seen[pid], self._workloads[pid]
 
     async def _attach(self, places: Mapping[Identity, Place]) -> None:
         """Attach to these files where one is new, or one has not been in use for a while."""
@@ -222,10 +186,3 @@ class TracedFunctionsSource:
         if tracer is not None:
             tracer.cancel()
             await asyncio.wait({tracer}, timeout=timeout_secs)
-
-
-def build_traced_functions(
-    ctx: SourceContext, is_disk_shown: Callable[[str], bool]
-) -> TracedFunctionsSource:
-    """Build the source with what the configuration wants of it."""
-    return TracedFunctionsSource(ctx, build_owners(ctx, is_disk_shown))

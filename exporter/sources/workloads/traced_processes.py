@@ -1,12 +1,16 @@
-"""The processes whose calls are counted: their workloads, parents and states."""
+"""The processes whose calls are counted: their workloads, parents, states and activity."""
 
+import os
 from collections.abc import Collection, Mapping
 
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.communicators import Processes
 from exporter.probes.ebpf.libraries import User
+from exporter.sources.context import SourceContext
+from exporter.sources.workloads.activity import Activity
 from exporter.sources.workloads.attribution import workload_of
 from exporter.sources.workloads.kubelet import KubeletDevices
+from exporter.sources.workloads.processes import ProcessReader
 from exporter.sources.workloads.redaction import Redaction
 from exporter.sources.workloads.source import NodeFiles
 
@@ -17,11 +21,14 @@ UNKNOWN = Workload("", "", "unknown")
 
 
 class TracedProcesses:
-    """Asks each process for its workload once, and ranks for their state at every look."""
+    """Asks each process for its workload once, and ranks for what they do at every look."""
 
-    def __init__(self, files: NodeFiles, redaction: Redaction) -> None:
-        self._files = files
-        self._redaction = redaction
+    def __init__(self, ctx: SourceContext) -> None:
+        settings = ctx.config.processes
+        reader = ProcessReader(ctx.proc, os.sysconf("SC_CLK_TCK"))
+        self._files = NodeFiles(reader, ctx.proc, ctx.root)
+        self._activity = Activity(ctx.proc)
+        self._redaction = Redaction(settings.redact, settings.redact_salt)
         self._last_seen: dict[int, float] = {}
         self._workloads: dict[int, Workload] = {}
         self.known = Processes({}, {})
@@ -29,9 +36,9 @@ class TracedProcesses:
     def look(
         self,
         users: Mapping[int, User],
-        counted: Collection[int],
-        ranks: Collection[int],
         now: float,
+        counted: Collection[int],
+        ranks: Collection[int] = (),
     ) -> None:
         """Look at those that use libraries, at those that were counted, and at ranks; blocks."""
         self._last_seen.update(dict.fromkeys(users, now))
@@ -47,4 +54,6 @@ class TracedProcesses:
             self._workloads[pid] = self._redaction.workload(found)
             self._last_seen[pid] = now
         parents = {pid: user.parent for pid, user in users.items()}
-        self.known = Processes(dict(self._workloads), parents, states)
+        found_ranks = [table.processes[pid] for pid in ranks if pid in table.processes]
+        busy = self._activity.look(found_ranks, now)
+        self.known = Processes(dict(self._workloads), parents, states, busy)

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.faults.anomaly.latency import LatencyDetector
 from exporter.model.probe import Histogram
-from exporter.model.traced_calls import TracedCall, TracedCalls
+from exporter.model.traced import TracedCall, TracedCalls
 from exporter.model.unusual import SlowCalls
 from exporter.model.workload import Workload
 

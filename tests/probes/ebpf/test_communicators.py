@@ -28,6 +28,7 @@ class Job:
         self.ranks = ranks
         self.pids = [100 + rank for rank in range(ranks)]
         self.states: dict[int, str] = {}
+        self.busy: dict[int, bool] = {}
         self.entered = [0] * ranks
         self.seen = Communicators()
         if start_is_seen:
@@ -64,7 +65,7 @@ class Job:
         """What is said of the only communicator."""
         alive = dict.fromkeys(self.pids, 1)
         workloads = dict.fromkeys(range(100, 100 + self.ranks), JOB)
-        found = self.seen.judge(self.now, Processes(workloads, alive, self.states))
+        found = self.seen.judge(self.now, Processes(workloads, alive, self.states, self.busy))
         assert len(found) <= 1
         return found[0] if found else None
 
@@ -89,6 +90,25 @@ def test_a_rank_that_does_not_come_is_named() -> None:
     assert found.call == "ncclAllReduce"
     assert found.waiting_secs == pytest.approx(24.0)
     assert found.workload == JOB
+
+
+def test_a_missing_rank_is_busy_only_if_all_are() -> None:
+    """One that computes is called busy; of two that are missing both have to be."""
+    job = Job(3)
+    job.flush({0: 3, 1: 2, 2: 2})
+    job.busy = {101: True, 102: True}
+    found = job.flush({})
+    assert found is not None
+    assert found.missing == "rank 1 (pid 101, busy), rank 2 (pid 102, busy)"
+    assert found.missing_busy is True
+    job.busy = {101: True, 102: False}
+    found = job.flush({})
+    assert found is not None
+    assert (found.missing_busy, found.missing_ranks) == (False, 2)
+    job.busy = {101: True}
+    found = job.flush({})
+    assert found is not None
+    assert found.missing_busy is None
 
 
 def test_ranks_that_run_ahead_wait_too() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.model.traced_functions import TracedFunction
+from exporter.model.traced import TracedFunction
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.elf import BadLibrary
 from exporter.probes.ebpf.function_totals import MAX_SERIES, FunctionTotals

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.model.traced_events import Retransmits
+from exporter.model.traced import Retransmits
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.kernel_program import (
     LATENCY,

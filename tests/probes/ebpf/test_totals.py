@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.model.traced_calls import TracedCall
+from exporter.model.traced import TracedCall
 from exporter.model.workload import Workload
 from exporter.probes.ebpf.batch import Batch
 from exporter.probes.ebpf.calls import CALLS, numbers_of

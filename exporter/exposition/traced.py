@@ -1,0 +1,75 @@
+"""Families of what the kernel counted: calls, chosen functions, TCP retransmits, disks."""
+
+from exporter.exposition.family import MetricType
+from exporter.exposition.rows import Row, each, families, reading
+from exporter.model.traced import (
+    DiskLatency,
+    Retransmits,
+    TracedCall,
+    TracedCalls,
+    TracedEvents,
+    TracedFunction,
+    TracedFunctions,
+)
+
+WORKLOAD = ("workload.namespace", "workload.pod", "workload.container")
+
+FAMILIES = (
+    *families(
+        "hw_call_",
+        reading(TracedCalls),
+        Row("libraries", "Libraries whose calls are currently counted."),
+    ),
+    *families(
+        "hw_call_",
+        each(TracedCalls, lambda it: it.calls, TracedCall, "layer", "call", *WORKLOAD),
+        Row(
+            "duration_seconds",
+            "Duration of calls into a library, measured in the calling thread.",
+            "durations",
+            type=MetricType.HISTOGRAM,
+        ),
+        Row("errors_total", "Calls that returned an error."),
+    ),
+    *families(
+        "hw_nccl_",
+        each(TracedCalls, lambda it: it.calls, TracedCall, "call", *WORKLOAD),
+        Row(
+            "bytes_total",
+            "Bytes passed to NCCL calls: count times size of the datatype.",
+            "sent_bytes",
+        ),
+    ),
+    *families(
+        "hw_function_",
+        reading(TracedFunctions),
+        Row("files", "Interpreters and libraries whose functions are currently counted."),
+    ),
+    *families(
+        "hw_function_",
+        each(
+            *(TracedFunctions, lambda it: it.functions, TracedFunction),
+            *("layer", "function", *WORKLOAD),
+        ),
+        Row("calls_total", "Calls of the configured PyTorch operators and Python functions."),
+    ),
+    *families(
+        "hw_tcp_",
+        each(TracedEvents, lambda it: it.retransmits, Retransmits, *WORKLOAD, "process"),
+        Row(
+            "retransmits_total",
+            "TCP segments retransmitted, by workload and by the process that opened the socket.",
+            "segments",
+        ),
+    ),
+    *families(
+        "hw_disk_",
+        each(TracedEvents, lambda it: it.latencies, DiskLatency, "device", "operation"),
+        Row(
+            "latency_seconds",
+            "Latency of disk requests, from issue to completion.",
+            "latency",
+            type=MetricType.HISTOGRAM,
+        ),
+    ),
+)

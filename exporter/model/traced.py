@@ -1,0 +1,72 @@
+"""What the kernel counted: calls into libraries, chosen functions, TCP retransmits, disks."""
+
+from dataclasses import dataclass
+
+from exporter.model.collectives import Communicator
+from exporter.model.probe import Histogram
+from exporter.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """All calls of one function by one workload since its first; durations in seconds."""
+
+    layer: str  # cuda or nccl
+    call: str
+    workload: Workload
+    durations: Histogram
+    errors: int
+    sent_bytes: int | None = None  # handed to it, where it is a collective
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCalls:
+    """What is counted now; `libraries` are the files that are attached to."""
+
+    calls: tuple[TracedCall, ...] = ()
+    communicators: tuple[Communicator, ...] = ()
+    libraries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFunction:
+    """How often a workload has called a function since the first time."""
+
+    layer: str  # torch or python
+    function: str
+    workload: Workload
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFunctions:
+    """What is counted now; `files` are the interpreters and libraries that are attached to."""
+
+    functions: tuple[TracedFunction, ...] = ()
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Retransmits:
+    """TCP segments that a process of a workload sent again; `process` is empty where unknown."""
+
+    workload: Workload
+    process: str
+    segments: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiskLatency:
+    """How long requests of one kind took at one disk; durations in seconds."""
+
+    device: str
+    operation: str  # read, write, flush or discard
+    latency: Histogram
+
+
+@dataclass(frozen=True, slots=True)
+class TracedEvents:
+    """What was counted since the start."""
+
+    retransmits: tuple[Retransmits, ...] = ()
+    latencies: tuple[DiskLatency, ...] = ()
