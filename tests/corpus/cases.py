@@ -7,6 +7,8 @@ written, labelled and committed before it was judged. `sixth` was written blind,
 knew no more than the names and severities of the rules, and committed before it was judged.
 `seventh` was written blind in the same way, after rules were mended for the sixth, and committed
 before it was judged: nothing is asserted of it yet, so it is not in CASES.
+`probes` is about what newer sources see: jobs whose collectives are counted, cards of other
+vendors, shared cards; it was labelled before it was judged, by somebody who knew the rules.
 """
 
 from collections.abc import Mapping
@@ -37,6 +39,7 @@ from tests.corpus.fifth import (
 from tests.corpus.fifth import quiet_nodes as fifth_quiet_nodes
 from tests.corpus.fourth import mixed
 from tests.corpus.labels import Case
+from tests.corpus.probes import collectives, other_vendors, quiet_jobs
 from tests.corpus.second import (
     blind_spots,
     causes,
@@ -143,6 +146,7 @@ SEVENTH = (
     *seventh_quiet_nodes.CASES,
     *seventh_quiet_starts.CASES,
 )
+PROBES = (*collectives.CASES, *other_vendors.CASES, *quiet_jobs.CASES)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {
         "seen": SEEN,
@@ -152,7 +156,8 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "fifth": FIFTH,
         "sixth": SIXTH,
         "seventh": SEVENTH,
+        "probes": PROBES,
     }
 )
 NOT_MENDED = frozenset({"seventh"})  # batches for which no rule was mended yet
-CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH)
+CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH, *PROBES)

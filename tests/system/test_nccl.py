@@ -124,9 +124,26 @@ def test_the_rank_that_hangs_is_named(
         found = wait_for(lambda: faults_of(program) or None, "a fault", PROMISED_SECS)
         assert time.monotonic() - stopped > 15
         assert list(found) == ["nccl_rank_missing"]
-        assert f"rank 2 (pid {hanging.pid(2)}, stopped) did not come" in found["nccl_rank_missing"]
+        assert f"rank 2 (pid {hanging.pid(2)}, stopped) is missing" in found["nccl_rank_missing"]
         assert found["nccl_rank_missing"].startswith("3 of 4 ranks of ranks")
         os.kill(hanging.pid(2), signal.SIGCONT)
+        wait_for(lambda: not faults_of(program) or None, "the fault to end", 10.0)
+
+
+def test_a_rank_that_computes_alone_is_only_remarked(jobs: list[Job], tmp_path: Path) -> None:
+    """A rank that evaluates while the others wait is named as busy; the node has no warning."""
+    job = jobs[0]
+    job.start(3, 4000, 20)
+    with Program(tmp_path / "exporter", SETTINGS) as program:
+        attached(program)
+        job.go()
+        os.kill(job.pid(1), signal.SIGUSR1)
+        found = wait_for(lambda: faults_of(program) or None, "a fault", PROMISED_SECS)
+        assert f"rank 1 (pid {job.pid(1)}, busy) is missing" in found["nccl_rank_missing"]
+        faults = program.get("/faults").document["faults"]
+        (severity,) = {fault["severity"] for fault in faults if fault["rule"] in found}
+        assert severity == "info"
+        os.kill(job.pid(1), signal.SIGUSR1)
         wait_for(lambda: not faults_of(program) or None, "the fault to end", 10.0)
 
 

@@ -7,7 +7,7 @@ from exporter.faults.entities.workload import workload_id
 from exporter.faults.values import Entity
 from exporter.model.collectives import Communicator
 from exporter.model.snapshot import Snapshot
-from exporter.model.traced_calls import TracedCalls
+from exporter.model.traced import TracedCalls
 from exporter.model.verdict import Edge, Key
 from exporter.model.workload import Workloads
 
@@ -27,7 +27,7 @@ def _communicators(snapshot: Snapshot) -> Iterable[Entity]:
 
 
 def _relations(snapshot: Snapshot) -> Iterator[Edge]:
-    """Yield its users and their workload, and the processes and GPUs that it waits for."""
+    """Yield its users and their workload, who waits in it, and what it waits for itself."""
     reading = snapshot.reading(Workloads)
     gpus = {
         client.pid: [use.gpu_uuid for use in client.uses]
@@ -39,6 +39,8 @@ def _relations(snapshot: Snapshot) -> Iterator[Edge]:
         for pid in one.pids:
             process = ("process", str(pid))
             yield Edge("consumes", process, key)
+            if one.waiting_ranks:
+                yield Edge("waits_on", process, key, f"its ranks wait in {one.call}")
             yield Edge("runs_in", process, ("workload", workload_id(one.workload)))
         for pid in sorted(waited_for):
             why = f"{one.missing or one.late} is waited for"

@@ -2,9 +2,11 @@
 
    Waits for the file ROOM.go, becomes a rank with the id that rank 0 writes to ROOM.id, and makes
    STEPS steps: COMPUTE microseconds more or less JITTER, LATE of them more, then ncclAllReduce of
-   1000 floats. It ends with ncclCommDestroy; with `leave` it just ends. */
+   1000 floats. It ends with ncclCommDestroy; with `leave` it just ends. From one SIGUSR1 to the
+   next it computes alone, before its next collective. */
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,13 @@ typedef struct { char internal[128]; } ncclUniqueId;
 enum { FLOATS = 1000, FLOAT32 = 7, SUM = 0 };
 
 static void *library;
+static volatile sig_atomic_t computes_alone;
+
+static void toggle(int number)
+{
+    (void)number;
+    computes_alone = !computes_alone;
+}
 
 static void *function(const char *name)
 {
@@ -55,6 +64,7 @@ int main(int count, char **words)
     void *comm;
     if (count < 9)
         return 2;
+    signal(SIGUSR1, toggle);
     library = dlopen(words[1], RTLD_NOW);
     if (library == NULL)
         return 1;
@@ -74,6 +84,8 @@ int main(int count, char **words)
     for (int step = 0; step < steps; step++) {
         int extra = jitter ? rand() % (2 * jitter) - jitter : 0;
         usleep(compute + extra + late);
+        while (computes_alone)
+            continue;
         reduce(NULL, NULL, FLOATS, FLOAT32, SUM, comm, NULL);
         synchronize(comm);
     }
