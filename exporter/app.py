@@ -31,21 +31,21 @@ from exporter.sources.interface import Releasable
 from exporter.sources.known_good import KnownGood
 from exporter.sources.pid_namespace import is_initial
 from exporter.state_folder import StateFolder
-from exporter.web.acceptor import Acceptor, Bounds
 from exporter.web.answer import Answer
-from exporter.web.guard import GuardedServer
-from exporter.web.installation import installation
-from exporter.web.listening import (
+from exporter.web.documents.installation import installation
+from exporter.web.live import LivePages
+from exporter.web.renderer import Renderer
+from exporter.web.routes import Routes
+from exporter.web.server.acceptor import Acceptor, Bounds
+from exporter.web.server.guard import GuardedServer
+from exporter.web.server.listening import (
     MAX_WAITING,
     free_descriptors,
     is_taken,
     listening_sockets,
 )
-from exporter.web.live import LivePages
-from exporter.web.places import Limits
-from exporter.web.renderer import Renderer
-from exporter.web.routes import Routes
-from exporter.web.security import Security
+from exporter.web.server.places import Limits
+from exporter.web.server.security import Security
 
 STOP_SECS = 1.2
 TLS_COSTS_TIMES = 4

@@ -11,8 +11,8 @@ from exporter.config_file import ConfigError, Layer, environment_layer, file_lay
 from exporter.exit_codes import EXIT_FAILED
 from exporter.identity import Identity, identify
 from exporter.sources import chosen
-from exporter.web.credentials import SecurityError
-from exporter.web.security import Security
+from exporter.web.server.credentials import SecurityError
+from exporter.web.server.security import Security
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 RUST_LEVELS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.commands.invocation import Invocation
 from exporter.commands.readings import Readings, connect, document_in, understood
-from exporter.web.status_text import COLUMNS, Screen
+from exporter.web.text.status import COLUMNS, Screen
 
 Query = Mapping[str, str]
 Draw = Callable[[dict[str, Any], Screen], str]

@@ -5,8 +5,8 @@ from typing import Any
 from exporter.commands.invocation import Invocation
 from exporter.commands.printing import print_page
 from exporter.exit_codes import EXIT_OK
-from exporter.web.doctor_text import doctor_text
-from exporter.web.status_text import Screen, status_text
+from exporter.web.text.doctor import doctor_text
+from exporter.web.text.status import Screen, status_text
 from exporter.web.units import UNKNOWN, duration, number, ranges, size
 
 EXIT_PROBLEMS = 2

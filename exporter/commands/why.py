@@ -7,7 +7,7 @@ from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import Query, print_from
 from exporter.commands.readings import OK, Readings, connect, document_in, understood
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
-from exporter.web.why_text import why_text
+from exporter.web.text.why import why_text
 
 NOT_FOUND = 404
 GPU_NUMBER = re.compile(r"gpu[ -]?(\d{1,3})", re.IGNORECASE)

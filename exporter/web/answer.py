@@ -1,10 +1,10 @@
 """What an endpoint is asked for and what it answers."""
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from exporter.web import documents
 
 JSON_TYPE = "application/json; charset=utf-8"
 HTML_TYPE = "text/html; charset=utf-8"
@@ -34,9 +34,26 @@ class Answer:
 
 def json_answer(document: dict[str, Any], status: int = 200) -> Answer:
     """Return the document as JSON that nobody may keep."""
-    return Answer(documents.to_json(document), JSON_TYPE, status, NO_STORE)
+    return Answer(to_json(document), JSON_TYPE, status, NO_STORE)
 
 
 def error_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
     """Return what went wrong, in one sentence."""
-    return Answer(documents.to_json({"error": sentence}), JSON_TYPE, status, headers)
+    return Answer(to_json({"error": sentence}), JSON_TYPE, status, headers)
+
+
+def to_json(document: dict[str, Any]) -> bytes:
+    """Return the document as UTF-8; NaN and infinity, which JSON does not have, become null."""
+    try:
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        text = json.dumps(_finite(document), allow_nan=False, ensure_ascii=False)
+    return text.encode("utf-8", "replace")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -6,12 +6,12 @@ from typing import Any
 from exporter.durations import ALLOWED, parse_duration
 from exporter.model.snapshot import Snapshot
 from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, PageRequest, error_answer, json_answer
-from exporter.web.fault_documents import faults_document
-from exporter.web.faults_text import faults_text
+from exporter.web.documents.faults import faults_document
+from exporter.web.documents.why import NoSuchSubject, Wanted, why_document
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
-from exporter.web.why import NoSuchSubject, Wanted, why_document
-from exporter.web.why_text import why_text
+from exporter.web.text.faults import faults_text
+from exporter.web.text.why import why_text
 
 NOT_YET = "the first collection has not ended yet"
 FAULTS_PARAMETERS = ("since", "format")
@@ -45,15 +45,15 @@ def faults_answer(snapshot: Snapshot | None, request: PageRequest, boottime: flo
 
 
 def _faults_page(document: dict[str, Any], now: float) -> Answer:
-    from exporter.web.documents_html import faults_page  # noqa: PLC0415 - only a browser needs it
-    from exporter.web.html import html_answer  # noqa: PLC0415 - same
+    from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
+    from exporter.web.html.pages import faults_page  # noqa: PLC0415 - only a browser needs it
 
     return html_answer(f"Faults of {document['node']}", faults_page(document, now))
 
 
 def _why_page(document: dict[str, Any]) -> Answer:
-    from exporter.web.documents_html import why_page  # noqa: PLC0415 - only a browser needs it
-    from exporter.web.html import html_answer  # noqa: PLC0415 - same
+    from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
+    from exporter.web.html.pages import why_page  # noqa: PLC0415 - only a browser needs it
 
     return html_answer(f"Why: {document['node']}", why_page(document))
 

@@ -13,20 +13,18 @@ from exporter.web.answer import (
     PageRequest,
     error_answer,
     json_answer,
+    to_json,
 )
-from exporter.web.checks import doctor_document
-from exporter.web.documents import to_json
-from exporter.web.history import History
-from exporter.web.installation import Installation
+from exporter.web.documents.checks import doctor_document
+from exporter.web.documents.history import History
+from exporter.web.documents.installation import Installation
+from exporter.web.documents.status import status_document
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
-from exporter.web.status import status_document
 
 OLD_INTERVALS = 3
 OLD_SECS_AT_LEAST = 30.0
 NOT_YET = "the first collection has not ended yet"
-AGE_MARK = "\x00AGE\x00"
-"""Stands where the age of the reading is written at each request."""
 
 
 @dataclass(slots=True)
@@ -59,19 +57,19 @@ class LivePages:
 
     def landing(self, snapshot: Snapshot | None, boottime: float) -> Answer:
         """Answer with the page."""
-        from exporter.web.html import policy  # noqa: PLC0415 - memory that only a browser costs
-        from exporter.web.live_page import age_html, live_page, waiting_page  # noqa: PLC0415 - same
+        from exporter.web.html import live_page as html  # noqa: PLC0415 - only a browser needs it
+        from exporter.web.html.builder import policy  # noqa: PLC0415 - same
 
         headers = {**NO_STORE, "Content-Security-Policy": policy(with_script=True)}
         if snapshot is None or not snapshot.readings:
-            before, after = _split(waiting_page(snapshot.node if snapshot else "", self.version))
-            age = age_html(None, self.old_secs)
+            before, after = html.waiting_page(snapshot.node if snapshot else "", self.version)
+            age = html.age_html(None, self.old_secs)
         else:
             drawn = self._draw(snapshot)
             if drawn.html is None:
-                drawn.html = _split(live_page(drawn.document))
+                drawn.html = html.live_page(drawn.document)
             before, after = drawn.html
-            age = age_html(_age(snapshot, boottime), self.old_secs)
+            age = html.age_html(_age(snapshot, boottime), self.old_secs)
         return Answer(before + age.encode() + after, HTML_TYPE, headers=headers)
 
     def status(self, request: PageRequest, snapshot: Snapshot | None, boottime: float) -> Answer:
@@ -87,7 +85,7 @@ class LivePages:
         drawn = self._draw(snapshot)
         age = round(_age(snapshot, boottime), 3)
         if form is Form.TEXT:
-            from exporter.web.status_text import status_text  # noqa: PLC0415 - as for the page
+            from exporter.web.text.status import status_text  # noqa: PLC0415 - as for the page
 
             text = status_text({"age_secs": age, **drawn.document})
             return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
@@ -106,7 +104,7 @@ class LivePages:
         document = doctor_document(snapshot, self.here)
         if form is Form.JSON:
             return json_answer(document)
-        from exporter.web.doctor_text import doctor_text  # noqa: PLC0415 - as for the page
+        from exporter.web.text.doctor import doctor_text  # noqa: PLC0415 - as for the page
 
         text = doctor_text(document)
         return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
@@ -121,8 +119,3 @@ class LivePages:
 
 def _age(snapshot: Snapshot, boottime: float) -> float:
     return max(0.0, boottime - snapshot.taken_boottime)
-
-
-def _split(text: str) -> tuple[bytes, bytes]:
-    before, _, after = text.partition(AGE_MARK)
-    return before.encode("utf-8", "replace"), after.encode("utf-8", "replace")

@@ -11,18 +11,18 @@ from aiohttp.web_response import Response, StreamResponse
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
-from exporter.web import documents
 from exporter.web.answer import Answer, PageRequest, error_answer, json_answer
-from exporter.web.auth import Authenticator, AuthError, Client
+from exporter.web.documents import node
+from exporter.web.documents.processes import processes
 from exporter.web.fault_routes import faults_answer, why_answer
-from exporter.web.guard import SERVER_HEADERS
 from exporter.web.live import LivePages
-from exporter.web.local_client import refusal_of
 from exporter.web.negotiation import wanted_format, wants_gzip
-from exporter.web.processes import processes
 from exporter.web.renderer import Renderer
 from exporter.web.runbooks import PREFIX as RUNBOOKS
 from exporter.web.runbooks import runbook_answer
+from exporter.web.server.auth import Authenticator, AuthError, Client
+from exporter.web.server.guard import SERVER_HEADERS
+from exporter.web.server.local_client import refusal_of
 
 CONTENT_TYPES = {
     Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
@@ -165,17 +165,15 @@ class Routes:
 
     def _health(self, _: PageRequest) -> Answer:
         is_live = self._status.is_live()
-        return json_answer(
-            documents.health(self._version, is_live=is_live), 200 if is_live else 503
-        )
+        return json_answer(node.health(self._version, is_live=is_live), 200 if is_live else 503)
 
     def _ready(self, _: PageRequest) -> Answer:
         reasons = self._status.unready_reasons()
-        return json_answer(documents.readiness(self._version, reasons), 503 if reasons else 200)
+        return json_answer(node.readiness(self._version, reasons), 503 if reasons else 200)
 
     def _node(self, _: PageRequest) -> Answer:
         boottime = self._status.boottime()
-        return self._of_snapshot(lambda snapshot: documents.inventory(snapshot, boottime))
+        return self._of_snapshot(lambda snapshot: node.inventory(snapshot, boottime))
 
     def _processes(self, _: PageRequest) -> Answer:
         boottime = self._status.boottime()
@@ -188,7 +186,7 @@ class Routes:
         return why_answer(self._status.snapshot(), request.query, request.accept)
 
     def _flat_metrics(self, _: PageRequest) -> Answer:
-        return self._of_snapshot(documents.flat_metrics)
+        return self._of_snapshot(node.flat_metrics)
 
     def _of_snapshot(self, document: Callable[[Snapshot], dict[str, Any]]) -> Answer:
         snapshot = self._status.snapshot()

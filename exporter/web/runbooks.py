@@ -73,8 +73,8 @@ def runbook_answer(request: PageRequest) -> Answer:
     if form is Form.JSON:
         return json_answer(book.document())
     if form is Form.HTML:
-        from exporter.web.documents_html import runbook_page  # noqa: PLC0415 - only a browser needs it
-        from exporter.web.html import html_answer  # noqa: PLC0415 - same
+        from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
+        from exporter.web.html.pages import runbook_page  # noqa: PLC0415 - only a browser needs it
 
         body = runbook_page(book.rule, book.title, book.text, book.commands)
         return html_answer(f"Runbook {book.rule}", body)
@@ -85,8 +85,8 @@ def _list(form: Form) -> Answer:
     if form is Form.JSON:
         return json_answer({"runbooks": list(runbooks())})
     if form is Form.HTML:
-        from exporter.web.documents_html import runbooks_page  # noqa: PLC0415 - only a browser needs it
-        from exporter.web.html import html_answer  # noqa: PLC0415 - same
+        from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
+        from exporter.web.html.pages import runbooks_page  # noqa: PLC0415 - only a browser needs it
 
         return html_answer(
             "Runbooks", runbooks_page({b.rule: b.title for b in runbooks().values()})

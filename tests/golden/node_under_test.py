@@ -15,7 +15,8 @@ from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
 from exporter.sources import chosen
-from exporter.web.documents import inventory, to_json
+from exporter.web.answer import to_json
+from exporter.web.documents.node import inventory
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import source_context

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from exporter.exposition import FAMILIES
 from exporter.exposition.render import Format, render
-from exporter.web.hardware import hardware
+from exporter.web.documents.hardware import hardware
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 from tests.sources.whole_node import look_around
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from exporter.config_file import ConfigError, environment_layer, load, read_file
 from exporter.faults.engine import rule_book
-from exporter.web.acceptor import MAX_FIRST_BYTES, _is_http_head, _is_tls_record
-from exporter.web.credentials import SecurityError, parse_tokens, usable_users
-from exporter.web.local_client import refusal_of
 from exporter.web.negotiation import wanted_format, wants_gzip
+from exporter.web.server.acceptor import MAX_FIRST_BYTES, _is_http_head, _is_tls_record
+from exporter.web.server.credentials import SecurityError, parse_tokens, usable_users
+from exporter.web.server.local_client import refusal_of
 from tests.growth import is_linear
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,9 @@ import pytest
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.web.answer import PageRequest
-from exporter.web.history import MAX_SERIES, SLOT_SECS, SLOTS, History
-from exporter.web.html import asset
-from exporter.web.installation import Installation
+from exporter.web.documents.history import MAX_SERIES, SLOT_SECS, SLOTS, History
+from exporter.web.documents.installation import Installation
+from exporter.web.html.builder import asset
 from exporter.web.live import LivePages
 from exporter.web.runbooks import runbooks
 from tests.web.pages import broken_node

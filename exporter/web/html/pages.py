@@ -1,0 +1,110 @@
+"""`/faults`, `/why` and `/runbooks/` as pages for a browser; they stay as they are."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from exporter.web.documents.incidents import action_sentence, entity_name, incidents, verdict
+from exporter.web.html.builder import Html, join, tag
+from exporter.web.html.incident import ended_list, evidence_lines, incident_cards, why_link
+from exporter.web.html.markdown import inline, markdown
+
+MAX_UNJUDGED = 30
+
+
+def document_page(node: str, heading: str, content: object) -> Html:
+    """Build the body of a page with a way back to the live one."""
+    header = tag(
+        "header",
+        tag("span", tag("a", "hw-exporter", href="/"), class_="brand"),
+        tag("h1", f"{node}: {heading}" if node else heading),
+    )
+    return join([header, tag("main", content, id="main", class_="document")])
+
+
+def faults_page(document: dict[str, Any], now: float) -> Html:
+    """Draw the document of /faults; `now` is in seconds since the epoch."""
+    rows = document["faults"]
+    roots = incidents(rows)
+    summary = verdict(roots, document["healthy"])
+    head = tag("p", summary.sentence, class_="sentence", role="status")
+    ended = [row for row in rows if row["state"] != "active"]
+    sections = [
+        tag("section", head, class_=f"verdict {summary.state}"),
+        tag("section", incident_cards(roots, now)) if roots else None,
+        _section("Ended lately", ended_list(ended, now)) if ended else None,
+        _unjudged(document["unjudged"]),
+    ]
+    return document_page(document["node"], "faults", sections)
+
+
+def why_page(document: dict[str, Any]) -> Html:
+    """Draw the document of /why: the ranked causes, each with the path to it."""
+    subject = entity_name(document["subject"])
+    waits = [
+        f"Waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
+    ]
+    causes = [_cause(row) for row in document["causes"]]
+    nothing = "No active fault explains it: nothing that was evaluated is broken."
+    well = sum(document["healthy_counts"].values())
+    sections = [
+        [tag("p", sentence) for sentence in waits],
+        tag("ol", causes, class_="causes") if causes else tag("p", nothing, class_="card"),
+        tag("p", f"{well} components were evaluated and have no fault.", class_="muted")
+        if well
+        else None,
+        _unjudged(document["unknown"]),
+    ]
+    return document_page(document["node"], f"why {subject}", sections)
+
+
+def _cause(row: dict[str, Any]) -> Html:
+    fault = row["fault"]
+    severity = tag("span", fault["severity"], class_=f"pill {fault['severity']}")
+    steps = tag("ol", [tag("li", step) for step in row["path"]], class_="steps")
+    runbook = tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
+    component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
+    facts = [tag("dt", "How it is connected"), tag("dd", steps)]
+    if fault["action"]:
+        facts += [tag("dt", "What to do"), tag("dd", *inline(action_sentence(fault)), class_="do")]
+    evidence = evidence_lines(fault)
+    if evidence:
+        facts += [tag("dt", "Evidence"), tag("dd", evidence, class_="lines")]
+    return tag(
+        "li",
+        tag("h3", severity, " ", fault["summary"]),
+        tag("dl", facts, class_="facts"),
+        tag("p", runbook, component, class_="links"),
+        class_=f"card incident {fault['severity']} plain",
+    )
+
+
+def _section(title: str, content: Html) -> Html:
+    return tag("section", tag("h2", title), tag("div", content, class_="card"))
+
+
+def _unjudged(rows: list[dict[str, Any]]) -> Html | None:
+    if not rows:
+        return None
+    shown = [
+        tag("li", tag("b", entity_name(row["entity"])), " ", tag("small", ", ".join(row["rules"])))
+        for row in rows[:MAX_UNJUDGED]
+    ]
+    if len(rows) > MAX_UNJUDGED:
+        shown.append(tag("li", f"and {len(rows) - MAX_UNJUDGED} more"))
+    return _section("Rules that could not be evaluated", tag("ul", shown))
+
+
+def runbook_page(rule: str, title: str, text: str, commands: str) -> Html:
+    """Draw one runbook: its text, then the commands to run by hand."""
+    by_hand = [tag("h2", "By hand"), *markdown(commands)] if commands else []
+    content = tag("div", list(markdown(text)), by_hand, class_="card text")
+    return document_page("", f"Runbook {rule} ({title})", content)
+
+
+def runbooks_page(titles: Mapping[str, str]) -> Html:
+    """List all runbooks."""
+    rows = [
+        tag("li", tag("a", rule, href=f"/runbooks/{rule}"), " ", tag("small", title))
+        for rule, title in titles.items()
+    ]
+    return document_page("", "Runbooks", tag("ul", rows, class_="card"))

@@ -1,0 +1,228 @@
+"""Accept clients, and hold each of them cheaply until its first request has arrived.
+
+A client that has not said all yet costs a socket and its few bytes: no parser, no TLS, none of
+the server's places. So half requests and half handshakes, however many, keep nobody away.
+"""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import Protocol
+
+from exporter.web.server.listening import BACKLOG
+
+ACCEPTED_AT_ONCE = 256
+"""So many clients are accepted before everybody else gets a turn."""
+
+RETRY_SECS = 0.1
+MAX_FIRST_BYTES = 16 * 1024
+"""A request whose head is longer goes to the parser as it is, which refuses it."""
+
+TLS_RECORD_HEADER = 5
+TLS_HANDSHAKE = 0x16
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds of what waits: clients, seconds for each, and bytes of all together.
+
+    Nobody who has sent no more than `fair_bytes` suffers from others that sent more.
+    """
+
+    clients: int
+    secs: float
+    all_bytes: int = 8 * 1024 * 1024
+    fair_bytes: int = 1024
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """One client whose request is not complete."""
+
+    sock: socket.socket
+    peer: str
+    expires_at: float
+    data: bytes = b""
+
+
+class ClientTaker(Protocol):
+    """Who serves the clients."""
+
+    def is_tls(self) -> bool:
+        """Return whether new connections have to begin with a TLS handshake."""
+        ...
+
+    def take(self, sock: socket.socket, peer: str, first: bytes) -> None:
+        """Serve a client that has sent these first bytes of a request or of a handshake."""
+        ...
+
+    def turned_away(self, *, because_full: bool) -> None:
+        """Count a client that was closed before it was taken."""
+        ...
+
+
+class Acceptor:
+    """Accept from listening sockets, and hand over who has sent enough.
+
+    When too many wait, the oldest of the address that has most of them is closed.
+    """
+
+    def __init__(
+        self, sockets: Iterable[socket.socket], bounds: Bounds, server: ClientTaker
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sockets = tuple(sockets)
+        self._bounds = bounds
+        self._server = server
+        self._waiting: dict[_Waiting, None] = {}  # in the order in which they came
+        self._of_peer: dict[str, dict[_Waiting, None]] = {}
+        self._greediest = ""
+        self._bytes = 0
+        self._buffer = memoryview(bytearray(MAX_FIRST_BYTES))
+        self._sweep: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        """Return how many clients wait."""
+        return len(self._waiting)
+
+    def start(self) -> None:
+        """Begin to accept."""
+        for sock in self._sockets:
+            sock.listen(BACKLOG)
+            self._loop.add_reader(sock, self._accept, sock)
+
+    def close(self) -> None:
+        """Accept nobody any more, and close who waits."""
+        for sock in self._sockets:
+            self._loop.remove_reader(sock)
+            sock.close()
+        for waiting in tuple(self._waiting):
+            self._drop(waiting)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                sock, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTOR:
+                    raise
+                if not self._evict():
+                    self._pause(listening)
+                return
+            sock.setblocking(False)  # noqa: FBT003 - the socket's own signature
+            self._hold(sock, network_of(address[0]))
+
+    def _pause(self, listening: socket.socket) -> None:
+        """Accept nobody for a moment: there is no descriptor, and none to be had."""
+        self._loop.remove_reader(listening)
+
+        def resume() -> None:
+            if listening.fileno() >= 0:
+                self._loop.add_reader(listening, self._accept, listening)
+
+        self._loop.call_later(RETRY_SECS, resume)
+
+    def _hold(self, sock: socket.socket, peer: str) -> None:
+        if len(self._waiting) >= self._bounds.clients:
+            self._evict()
+        waiting = _Waiting(sock, peer, self._loop.time() + self._bounds.secs)
+        self._waiting[waiting] = None
+        of_peer = self._of_peer.setdefault(peer, {})
+        of_peer[waiting] = None
+        if len(of_peer) > len(self._of_peer.get(self._greediest, ())):
+            self._greediest = peer
+        if self._receive(waiting):  # mostly it is all here already
+            self._loop.add_reader(sock, self._receive, waiting)
+        if self._sweep is None:
+            self._sweep = self._loop.call_later(self._bounds.secs / 4, self._end_late)
+
+    def _evict(self) -> bool:
+        """Close the oldest of the address that has most; False where nobody waits."""
+        crowd = self._of_peer.get(self._greediest) or self._waiting
+        if not crowd:
+            return False
+        self._drop(next(iter(crowd)), because_full=True)
+        return True
+
+    def _end_late(self) -> None:
+        """Close those whose time is over."""
+        now = self._loop.time()
+        for waiting in tuple(self._waiting):
+            if waiting.expires_at > now:
+                break
+            self._drop(waiting)
+        secs = self._bounds.secs / 4
+        self._sweep = self._loop.call_later(secs, self._end_late) if self._waiting else None
+
+    def _receive(self, waiting: _Waiting) -> bool:
+        """Take what has come; return whether there is more to wait for."""
+        try:
+            count = waiting.sock.recv_into(self._buffer)
+        except (BlockingIOError, InterruptedError):
+            return True
+        except OSError:
+            self._drop(waiting)
+            return False
+        before = len(waiting.data)
+        waiting.data += self._buffer[:count]
+        self._bytes += count
+        is_complete = _is_tls_record if self._server.is_tls() else _is_http_head
+        if not count or self._is_greedy(waiting):
+            self._drop(waiting)
+        elif is_complete(waiting.data, before):
+            self._release(waiting)
+            self._server.take(waiting.sock, waiting.peer, waiting.data)
+        else:
+            return True
+        return False
+
+    def _is_greedy(self, waiting: _Waiting) -> bool:
+        bounds = self._bounds
+        return self._bytes > bounds.all_bytes and len(waiting.data) > bounds.fair_bytes
+
+    def _drop(self, waiting: _Waiting, *, because_full: bool = False) -> None:
+        self._release(waiting)
+        waiting.sock.close()
+        self._server.turned_away(because_full=because_full)
+
+    def _release(self, waiting: _Waiting) -> None:
+        self._loop.remove_reader(waiting.sock)
+        self._bytes -= len(waiting.data)
+        del self._waiting[waiting]
+        of_peer = self._of_peer[waiting.peer]
+        del of_peer[waiting]
+        if not of_peer:
+            del self._of_peer[waiting.peer]
+            if self._greediest == waiting.peer:
+                self._greediest = ""  # whoever comes next is it, until a greedier one comes
+
+
+def network_of(address: str) -> str:
+    """Return what a client cannot change: of an IPv6 address it is the first 64 bits."""
+    if ":" not in address:
+        return address
+    parsed = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
+        return parsed.exploded[:19]
+    return address
+
+
+def _is_http_head(data: bytes, before: int) -> bool:
+    """Whether the head of the request is here, or what has come cannot be one."""
+    is_request = data[:1].isupper()  # as each method is
+    end = data.find(b"\r\n\r\n", max(0, before - 3))
+    return not is_request or end >= 0 or len(data) >= MAX_FIRST_BYTES
+
+
+def _is_tls_record(data: bytes, _: int) -> bool:
+    """Whether the first record is here, or what has come is no handshake."""
+    if data[0] != TLS_HANDSHAKE:
+        return True
+    wanted = TLS_RECORD_HEADER + int.from_bytes(data[3:TLS_RECORD_HEADER], "big")
+    return len(data) >= min(max(wanted, TLS_RECORD_HEADER), MAX_FIRST_BYTES)

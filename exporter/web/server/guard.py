@@ -1,0 +1,307 @@
+"""Limits on clients: how many, how slow, how large, and what a broken request may cost.
+
+aiohttp has no time limit for the header of a request and logs a traceback for each malformed
+one; both would let anybody who reaches the port fill our memory or the node's disk.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+# Not aiohttp.web: that brings files, routes and websockets, a megabyte that nobody uses here.
+from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse, json_response
+from aiohttp.web_server import Server
+
+from exporter.web.server.places import Limits, Places
+from exporter.web.server.tls import TlsHandshake
+
+LINGERING_SECS = 1.0
+LARGE_BYTES = 64 * 1024
+"""Larger answers are sent one at a time: copying one to the kernel takes up to a millisecond."""
+
+REGULAR_PATHS = ("/metrics", "/health", "/healthz", "/ready")
+"""What scrapers and kubelets ask for."""
+
+Handler = Callable[[BaseRequest], Awaitable[StreamResponse]]
+SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
+
+
+class GuardedServer(Server):
+    """A server whose connections are bounded in number, time and memory.
+
+    Connections are encrypted where `context`, asked for each, gives a TLS context.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        limits: Limits,
+        context: Callable[[], ssl.SSLContext | None] = lambda: None,
+    ) -> None:
+        super().__init__(self._handle)
+        self._handler = handler
+        self.limits = limits
+        self.failed_handshakes = 0
+        self._context = context
+        self._handshakes: dict[TlsHandshake, _GuardedConnection] = {}
+        self._beginning: set[asyncio.Task[Any]] = set()
+        self.places: Places[_GuardedConnection] = Places(
+            limits.max_connections, limits.max_unsent_bytes
+        )
+        self.arriving_bytes = 0
+        self._turns = {False: asyncio.Lock(), True: asyncio.Lock()}
+
+    def open_connections(self) -> int:
+        """Return how many connections there are, TLS handshakes included."""
+        return len(self.places) + len(self._handshakes)
+
+    def is_tls(self) -> bool:
+        """Return whether new connections have to begin with a TLS handshake."""
+        return self._context() is not None
+
+    def take(self, sock: socket.socket, peer: str, first: bytes) -> None:
+        """Serve a client that has sent these first bytes of a request or of a handshake."""
+        if len(self._beginning) >= self.limits.max_connections:
+            self.turned_away(because_full=True)
+            sock.close()
+            return
+        loop = asyncio.get_running_loop()
+        protocol = self._protocol(peer, first)
+        task = loop.create_task(loop.connect_accepted_socket(lambda: protocol, sock))
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+
+    async def _handle(self, request: BaseRequest) -> StreamResponse:
+        """Answer a request, which is here as a whole."""
+        connection = cast("_GuardedConnection", request.protocol)
+        connection.request_arrived()
+        try:
+            response = await self._handler(request)
+            if (response.content_length or 0) > LARGE_BYTES:
+                await self._turn_of(connection)
+                writer = await response.prepare(request)
+                if writer is not None:
+                    writer.send_headers()  # joined to the body they cost a copy of it
+        finally:
+            connection.answered()
+        if request.path in REGULAR_PATHS and response.status < 400:  # noqa: PLR2004 - HTTP
+            self.places.is_regular(connection.peer)
+        return response
+
+    async def _turn_of(self, connection: "_GuardedConnection") -> None:
+        """Let others be served between two large answers.
+
+        Who sends requests before taking answers waits for others that do so, and nobody else.
+        """
+        async with self._turns[connection.is_pipelining]:
+            await asyncio.sleep(0)
+
+    def turned_away(self, *, because_full: bool) -> None:
+        """Count a client that was closed before it was taken."""
+        self.places.refused += because_full
+        self.failed_handshakes += self.is_tls()
+
+    def _protocol(self, peer: str, first: bytes) -> asyncio.BaseProtocol:
+        context = self._context()
+        if context is None:
+            return self._connection(peer, first)
+        if len(self._handshakes) >= self.limits.max_handshakes:
+            self._end_a_handshake()
+        connection = self._connection(peer, b"")
+        timeout = self.limits.request_timeout_secs
+        handshake = TlsHandshake(context, connection, first, self._handshake_ended, timeout)
+        connection.handshake = handshake
+        self._handshakes[handshake] = connection
+        return handshake
+
+    def _end_a_handshake(self) -> None:
+        """End the oldest handshake of the address that is at most of them."""
+        peers = Counter(connection.peer for connection in self._handshakes.values())
+        (greediest, _), *_ = peers.most_common(1)
+        for handshake, connection in self._handshakes.items():
+            if connection.peer == greediest:
+                self.places.refused += 1
+                self._handshake_ended(handshake)
+                handshake.abort()
+                return
+
+    def handshake_done(self, handshake: TlsHandshake) -> None:
+        """Take the connection for one like any other from now on."""
+        self._handshakes.pop(handshake, None)
+
+    def _handshake_ended(self, handshake: TlsHandshake) -> None:
+        """Count the handshake as failed, unless it was done before."""
+        if self._handshakes.pop(handshake, None) is not None:
+            self.failed_handshakes += 1
+
+    def _connection(self, peer: str, first: bytes) -> "_GuardedConnection":
+        return _GuardedConnection(
+            self,
+            peer,
+            first,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=self.limits.keepalive_timeout_secs,
+            access_log=None,
+            max_line_size=self.limits.max_header_bytes,
+            max_field_size=self.limits.max_header_bytes,
+            max_headers=self.limits.max_headers,
+            lingering_time=LINGERING_SECS,
+            auto_decompress=False,  # nothing is uploaded: a body is never worth unpacking
+        )
+
+
+class _GuardedConnection(RequestHandler):
+    """One connection; closed when a request takes too long to arrive, or an answer to leave."""
+
+    __slots__ = (
+        *("_answering", "_arrived_bytes", "_arriving", "_first", "_guard", "_has_place", "_wire"),
+        *("handshake", "peer"),
+    )
+
+    def __init__(
+        self,
+        server: GuardedServer,
+        peer: str,
+        first: bytes,
+        **options: Any,
+    ) -> None:
+        super().__init__(server, **options)
+        self._guard = server
+        self.peer = peer
+        self.handshake: TlsHandshake | None = None
+        self._first = first
+        self._has_place = False
+        self._arrived_bytes = 0
+        self._wire: asyncio.Transport | None = None
+        self._arriving: asyncio.TimerHandle | None = None
+        self._answering: asyncio.TimerHandle | None = None
+
+    @property
+    def is_pipelining(self) -> bool:
+        """Return whether the client has sent its next request before this one is answered."""
+        return bool(self._messages)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Return how much of our answers the kernel has not taken yet."""
+        return 0 if self._wire is None else self._wire.get_write_buffer_size()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self._wire = transport
+        if self.handshake is not None:
+            self._guard.handshake_done(self.handshake)
+        if not self._guard.places.admit(self):
+            self._abort()
+            return
+        self._has_place = True
+        super().connection_made(transport)
+        self._start_arriving()
+        if self._first:
+            first, self._first = self._first, b""
+            self.data_received(first)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._leave()
+        self._wire = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        # Started before the data are parsed: a whole request among them ends the time at once.
+        self._start_arriving()
+        if self._has_place and not self._is_greedy(len(data)):
+            super().data_received(data)
+
+    def request_arrived(self) -> None:
+        """Note that a whole request is here: its time to arrive is over."""
+        if self._arriving is not None:
+            self._arriving.cancel()
+            self._arriving = None
+        self._forget_arrived()
+        self._guard.places.became_busy(self)
+
+    def answered(self) -> None:
+        """Note that the answer is made: now the connection waits for the next request."""
+        if self._has_place and self._arriving is None:
+            self._guard.places.became_idle(self)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._answering = asyncio.get_running_loop().call_later(
+            self._guard.limits.response_timeout_secs, self.end
+        )
+        self._guard.places.became_slow(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._guard.places.caught_up(self)
+        if self._answering is not None:
+            self._answering.cancel()
+            self._answering = None
+
+    def end(self) -> None:
+        """Close at once, without waiting for what has not been sent."""
+        self._leave()
+        self.force_close()
+        self._abort()
+
+    def handle_error(
+        self,
+        request: BaseRequest,  # noqa: ARG002 - aiohttp's signature
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,  # noqa: ARG002 - aiohttp's signature
+    ) -> StreamResponse:
+        """One short answer that repeats nothing of what was sent."""
+        sentence = "malformed request" if status < 500 else "internal error"  # noqa: PLR2004 - HTTP
+        response = json_response({"error": sentence}, status=status, headers=SERVER_HEADERS)
+        response.force_close()
+        if status >= 500:  # noqa: PLR2004 - HTTP
+            self.logger.error("a request failed: %s", type(exc).__name__, exc_info=exc)
+        return response
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Log no traceback: a client that breaks the protocol is not worth one."""
+        self.logger.debug(*args, **kw)
+
+    def _start_arriving(self) -> None:
+        if self._arriving is None and self._has_place:
+            secs = self._guard.limits.request_timeout_secs
+            self._arriving = asyncio.get_running_loop().call_later(secs, self.end)
+            self._guard.places.became_arriving(self)
+
+    def _is_greedy(self, more_bytes: int) -> bool:
+        """Count what arrives; end the connection when it is one of those that send too much."""
+        self._arrived_bytes += more_bytes
+        self._guard.arriving_bytes += more_bytes
+        limits = self._guard.limits
+        is_greedy = (
+            self._arrived_bytes > limits.fair_request_bytes
+            and self._guard.arriving_bytes > limits.max_arriving_bytes
+        )
+        if is_greedy:
+            self.end()
+        return is_greedy
+
+    def _forget_arrived(self) -> None:
+        self._guard.arriving_bytes -= self._arrived_bytes
+        self._arrived_bytes = 0
+
+    def _leave(self) -> None:
+        """Give the place and the timers free, once."""
+        self._forget_arrived()
+        for timer in (self._arriving, self._answering):
+            if timer is not None:
+                timer.cancel()
+        if self._has_place:
+            self._has_place = False
+            self._guard.places.ended(self)
+
+    def _abort(self) -> None:
+        if self._wire is not None:
+            self._wire.abort()

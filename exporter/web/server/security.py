@@ -1,0 +1,113 @@
+"""Who may speak to the server and how: certificates, passwords and tokens from their files.
+
+The files are read again every few seconds, so that certificates and tokens can be rotated without
+a restart; while one of them is unusable, what was read before stays in force.
+"""
+
+import asyncio
+import hashlib
+import logging
+import ssl
+from collections.abc import Mapping
+
+from exporter.blocking import CallBlocking
+from exporter.config import ServerConfig
+from exporter.regular_file import FileUnusable, read_regular
+from exporter.web.server.auth import Authenticator, PasswordVerifier
+from exporter.web.server.credentials import SecurityError, Tokens, parse_tokens, usable_users
+from exporter.web.server.tls import load_context, require_certificate
+
+RELOAD_SECS = 5.0
+TOKENS_KEY = "bearer_token_file"
+MAX_BYTES = {TOKENS_KEY: 64 * 1024}
+MAX_PEM_BYTES = 1024 * 1024
+
+log = logging.getLogger("exporter")
+
+
+class Security:
+    """What `[server.tls]` and `[server.auth]` ask for, always as the files last said it."""
+
+    def __init__(self, server: ServerConfig, call: CallBlocking) -> None:
+        """Read every file; raise SecurityError."""
+        self._server = server
+        self._call = call
+        tls = server.tls
+        require_certificate(tls)
+        files = {
+            "cert_file": tls.cert_file,
+            "key_file": tls.key_file,
+            "client_ca_file": tls.client_ca_file,
+            TOKENS_KEY: server.auth.bearer_token_file,
+        }
+        self._names = {key: name for key, name in files.items() if name}
+        users = usable_users(server.auth.basic_users)
+        self._passwords = PasswordVerifier(users, call) if users else None
+        self._error = ""
+        contents = self._read()
+        self._digest = _digest(contents)
+        self._context, self._tokens = self._load(contents)
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return what new connections are encrypted with; None for plain HTTP."""
+        return self._context
+
+    def tokens(self) -> Tokens:
+        """Return the bearer tokens that are accepted now."""
+        return self._tokens
+
+    def last_reload_successful(self) -> bool | None:
+        """Return whether the files could be read the last time; None when there are none."""
+        return not self._error if self._names else None
+
+    def authenticator(self) -> Authenticator:
+        """Return what decides about each request."""
+        return Authenticator(
+            self._passwords,
+            self.tokens,
+            needs_certificate=bool(self._server.tls.client_ca_file),
+        )
+
+    async def watch(self) -> None:
+        """Read the files every few seconds, for ever."""
+        while self._names:
+            await asyncio.sleep(RELOAD_SECS)
+            await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read the files again and take what has changed; a mistake is logged once."""
+        try:
+            contents = await self._call(self._read)
+            digest = _digest(contents)
+            if digest != self._digest:
+                self._context, self._tokens = await self._call(lambda: self._load(contents))
+        except SecurityError as error:
+            if str(error) != self._error:
+                log.error("%s; what was read before stays in force", error)  # noqa: TRY400 - one sentence says it
+            self._error = str(error)
+            return
+        if digest != self._digest or self._error:
+            log.info("certificates and tokens were read again")
+        self._digest, self._error = digest, ""
+
+    def _read(self) -> dict[str, bytes]:
+        """Return what is in the files, by key; raise SecurityError."""
+        contents = {}
+        for key, name in self._names.items():
+            section = "auth" if key == TOKENS_KEY else "tls"
+            try:
+                contents[key] = read_regular(name, MAX_BYTES.get(key, MAX_PEM_BYTES))
+            except FileUnusable as error:
+                raise SecurityError(f"server.{section}.{key}: {name}: {error}") from error
+        return contents
+
+    def _load(self, contents: Mapping[str, bytes]) -> tuple[ssl.SSLContext | None, Tokens]:
+        tokens = Tokens()
+        if TOKENS_KEY in contents:
+            where = f"server.auth.{TOKENS_KEY}: {self._names[TOKENS_KEY]}"
+            tokens = parse_tokens(contents[TOKENS_KEY], where)
+        return load_context(self._server.tls, contents), tokens
+
+
+def _digest(contents: Mapping[str, bytes]) -> list[bytes]:
+    return [hashlib.sha256(content).digest() for content in contents.values()]

@@ -1,0 +1,141 @@
+"""TLS as the configuration asks for it, and the handshake of each encrypted connection."""
+
+import asyncio
+import os
+import ssl
+import sys
+from asyncio import sslproto
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+from exporter.config import TlsConfig
+from exporter.web.server.credentials import SecurityError
+
+SHUTDOWN_SECS = 1.0
+
+
+def require_certificate(tls: TlsConfig) -> None:
+    """Raise SecurityError where a key or authorities are named, but no certificate."""
+    for key in ("key_file", "client_ca_file"):
+        if getattr(tls, key) and not tls.cert_file:
+            raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
+
+
+def load_context(tls: TlsConfig, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
+    """Return the TLS context of these files by key; None when no certificate is named.
+
+    A client certificate is asked for where `client_ca_file` is named, and checked if it is
+    given; whether one is needed is decided for each request, since probes have none.
+    Raise SecurityError.
+    """
+    if not tls.cert_file:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    context.set_alpn_protocols(["http/1.1"])
+    _load_own_certificate(context, tls, files)
+    if tls.client_ca_file:
+        _load_authorities(context, tls.client_ca_file, files["client_ca_file"])
+    return context
+
+
+def _load_own_certificate(
+    context: ssl.SSLContext, tls: TlsConfig, files: Mapping[str, bytes]
+) -> None:
+    key_name = tls.key_file or tls.cert_file
+
+    def no_password() -> str:
+        # Without this, OpenSSL would ask for a password on the terminal and wait.
+        raise SecurityError(f"server.tls.key_file: {key_name}: the key is encrypted")
+
+    try:
+        with _named(files["cert_file"]) as cert, _named(files.get("key_file", b"")) as key:
+            context.load_cert_chain(cert, key if tls.key_file else None, no_password)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            sentence = f"server.tls.key_file: {key_name}: is not the key of {tls.cert_file}"
+        else:
+            named = " and ".join(dict.fromkeys((tls.cert_file, key_name)))
+            sentence = f"server.tls.cert_file: {named}: not a PEM certificate with its key"
+        raise SecurityError(sentence) from error
+
+
+def _load_authorities(context: ssl.SSLContext, name: str, content: bytes) -> None:
+    try:
+        with _named(content) as file:
+            context.load_verify_locations(file)
+    except ssl.SSLError as error:
+        raise SecurityError(f"server.tls.client_ca_file: {name}: no PEM certificates") from error
+    context.verify_mode = ssl.CERT_OPTIONAL
+
+
+@contextmanager
+def _named(content: bytes) -> Iterator[str]:
+    """Give this content a name for OpenSSL, which only reads files; it stays in memory."""
+    with os.fdopen(os.memfd_create("pem"), "wb") as file:
+        file.write(content)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"
+
+
+class TlsHandshake(sslproto.SSLProtocol):
+    """The TLS of one connection; `inner` gets the connection once the handshake is done.
+
+    asyncio reserves 256 KiB for each connection, and what a failed handshake leaves holds itself
+    in a cycle that only a full garbage collection finds: a thousand clients a second would cost
+    hundreds of megabytes.
+    """
+
+    max_size = 16 * 1024  # that of one TLS record
+
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        inner: asyncio.Protocol,
+        first: bytes,
+        ended: Callable[["TlsHandshake"], None],
+        timeout_secs: float,
+    ) -> None:
+        options: dict[str, Any] = {"ssl_handshake_timeout": timeout_secs}
+        if sys.version_info >= (3, 11):
+            options["ssl_shutdown_timeout"] = SHUTDOWN_SECS
+        loop = asyncio.get_running_loop()
+        nobody_waits = cast("asyncio.Future[None]", None)
+        super().__init__(loop, inner, context, nobody_waits, server_side=True, **options)
+        self._first = first
+        self._ended = ended
+        self._wire: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the handshake with what the client has already sent."""
+        self._wire = cast("asyncio.Transport", transport)
+        super().connection_made(transport)
+        first, self._first = self._first, b""
+        while first and self._wire is not None:
+            first = first[self._feed(first) :]
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Let go of everything at once, wherever the handshake stood."""
+        self._wire = None
+        super().connection_lost(exc)
+        self._ended(self)
+        self._sslobj = None
+        self._ssl_buffer = self._ssl_buffer_view = None
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._wire is not None:
+            self._wire.abort()
+
+    def _feed(self, data: bytes) -> int:
+        """Hand bytes over as a transport would; return how many were taken."""
+        if sys.version_info < (3, 11):
+            self.data_received(data)
+            return len(data)
+        buffer = self.get_buffer(len(data))
+        count = min(len(buffer), len(data))
+        buffer[:count] = data[:count]
+        self.buffer_updated(count)
+        return count

@@ -1,0 +1,77 @@
+"""`/why` in sentences for people: first what is broken and why, then in one line what is well."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from exporter.web.documents.incidents import action_sentence, entity_name
+from exporter.web.text.faults import affected_line, evidence_line
+from exporter.web.units import counted
+
+MAX_LINES = 5
+MAX_NAMES = 4
+"""What is named of what could not be judged, unless everything is asked for."""
+
+MAX_EVIDENCE = 3
+
+
+def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
+    """Write the document of `/why` as text; `everything` names what is well, one line each."""
+    subject = document["subject"]
+    lines = [f"{entity_name(subject)} on {document['node']}"]
+    lines += [
+        f"waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
+    ]
+    lines += _causes(document["causes"])
+    unknown = document["unknown"]
+    lines += _counted(document["healthy_counts"])
+    if everything:
+        lines += _section("Healthy:", map(_all_named, document["healthy"]))
+        lines += _section("Not judged:", map(_all_named, unknown))
+    else:
+        some = [*map(_named, unknown[:MAX_LINES]), *_more(len(unknown) - MAX_LINES)]
+        lines += _section("Not judged:", some)
+    return "\n".join(lines) + "\n"
+
+
+def _causes(causes: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Yield each cause with the way to it, what shows it, who is affected, and what to do."""
+    number = 0
+    for number, cause in enumerate(causes, start=1):
+        fault = cause["fault"]
+        yield f"{number}. {fault['summary']} ({fault['severity']})"
+        yield from (f"   {step}" for step in cause["path"])
+        for piece in fault["evidence"][:MAX_EVIDENCE]:
+            yield f"   evidence: {evidence_line(piece)}"
+        if fault["affected"]:
+            yield f"   affects: {affected_line(fault)}"
+        yield f"   do: {action_sentence(fault)}"
+        yield f"   runbook: /runbooks/{fault['runbook']}"
+    if not number:
+        yield "No active fault."
+
+
+def _counted(kinds: Mapping[str, int]) -> Iterator[str]:
+    """Yield one line: how many components are healthy, and of what kinds."""
+    total = sum(kinds.values())
+    if total:
+        which = ", ".join(counted(number, kind) for kind, number in kinds.items())
+        yield f"{counted(total, 'component')} healthy ({which})"
+
+
+def _section(title: str, rows: Iterable[str]) -> Iterator[str]:
+    """Yield a title with lines below it; nothing without lines."""
+    lines = [f"   {row}" for row in rows]
+    yield from [title, *lines] if lines else []
+
+
+def _all_named(row: dict[str, Any]) -> str:
+    return f"{entity_name(row['entity'])}: {', '.join(row['rules'])}"
+
+
+def _named(row: dict[str, Any]) -> str:
+    names = [*row["rules"][:MAX_NAMES], *_more(len(row["rules"]) - MAX_NAMES)]
+    return f"{entity_name(row['entity'])}: {', '.join(names)}"
+
+
+def _more(number: int) -> list[str]:
+    return [f"and {number} more"] if number > 0 else []

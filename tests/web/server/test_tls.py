@@ -1,0 +1,247 @@
+"""Encrypted connections, spoken to by real clients on loopback."""
+
+import asyncio
+import gc
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from exporter.blocking import DaemonThreads
+from exporter.config import AuthConfig, ServerConfig, TlsConfig
+from exporter.exposition.live import Moment
+from exporter.exposition.page import Pages
+from exporter.model.snapshot import Snapshot
+from exporter.web.routes import Routes
+from exporter.web.server.guard import GuardedServer
+from exporter.web.server.places import Limits
+from exporter.web.server.security import Security
+from exporter.web.server.tls import TlsHandshake
+from tests.fakes.certificates import Authority, KeyPair
+from tests.web.serving import listening
+
+LIMITS = Limits(max_connections=20, request_timeout_secs=0.5, keepalive_timeout_secs=5)
+
+
+class _Ready:
+    def snapshot(self) -> Snapshot | None:
+        return None
+
+    def is_live(self) -> bool:
+        return True
+
+    def unready_reasons(self) -> list[str]:
+        return []
+
+    def boottime(self) -> float:
+        return 0.0
+
+
+class _Running:
+    def __init__(self, security: Security, server: GuardedServer, port: int) -> None:
+        self.security = security
+        self.server = server
+        self.port = port
+
+    async def get(self, path: str, context: ssl.SSLContext, **headers: str) -> int:
+        connector = aiohttp.TCPConnector(ssl=context, force_close=True)
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.get(f"https://127.0.0.1:{self.port}{path}", headers=headers) as answer,
+        ):
+            await answer.read()
+            return answer.status
+
+
+@asynccontextmanager
+async def _running(config: ServerConfig, limits: Limits = LIMITS) -> AsyncIterator[_Running]:
+    security = Security(config, DaemonThreads())
+    pages = Pages(lambda: 0.0, lambda _: Moment(0.0))
+    routes = Routes("1.2.3", _Ready(), pages, security.authenticator())
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        return await routes.handle(request)
+
+    server = GuardedServer(handle, limits, security.context)
+    async with listening(server) as port:
+        yield _Running(security, server, port)
+
+
+def _server(pair: KeyPair, authority: Authority | None = None) -> ServerConfig:
+    ca = str(authority.file) if authority else ""
+    return ServerConfig(tls=TlsConfig(str(pair.cert), str(pair.key), ca))
+
+
+def _trusting(authority: Authority, own: KeyPair | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(authority.file))
+    if own is not None:
+        context.load_cert_chain(own.cert, own.key)
+    return context
+
+
+async def test_pages_are_encrypted(tmp_path: Path) -> None:
+    """A client that trusts the authority reads the page; one that does not refuses us."""
+    authority = Authority(tmp_path)
+    async with _running(_server(authority.sign("server"))) as running:
+        assert await running.get("/", _trusting(authority)) == 200
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await running.get("/", _trusting(Authority(tmp_path, "another")))
+
+
+async def test_old_protocols_are_not_spoken(tmp_path: Path) -> None:
+    """Nothing older than TLS 1.2 is accepted, and 1.2 is."""
+    authority = Authority(tmp_path)
+    async with _running(_server(authority.sign("server"))) as running:
+        context = _trusting(authority)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        assert await running.get("/", context) == 200
+    served = running.security.context()
+    assert served is not None
+    assert served.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+# Python 3.10's own client forgets its transport when the other side ends the handshake.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_clients_prove_who_they_are(tmp_path: Path) -> None:
+    """Where authorities are named, theirs is admitted, none is refused, and probes still answer.
+
+    A certificate that is expired or of somebody else ends the connection.
+    """
+    authority = Authority(tmp_path)
+    stranger = Authority(tmp_path, "stranger").sign("strange")
+    async with _running(_server(authority.sign("server"), authority)) as running:
+        client = authority.sign("client")
+        assert await running.get("/", _trusting(authority, client)) == 200
+        assert await running.get("/", _trusting(authority)) == 403
+        assert await running.get("/health", _trusting(authority)) == 200
+        assert await running.get("/ready", _trusting(authority)) == 200
+        for wrong in (authority.sign("old", days=-1), stranger):
+            with pytest.raises((aiohttp.ClientError, ssl.SSLError, ConnectionError)):
+                await running.get("/", _trusting(authority, wrong))
+        assert running.server.failed_handshakes >= 2
+
+
+async def test_a_renewed_certificate_is_shown_without_a_restart(tmp_path: Path) -> None:
+    """After a rotation new connections see the new certificate; the authority may be another."""
+    first, second = Authority(tmp_path), Authority(tmp_path, "second")
+    pair = first.sign("server")
+    async with _running(_server(pair)) as running:
+        assert await running.get("/", _trusting(first)) == 200
+        second.sign("server")
+        await running.security.refresh()
+        assert await running.get("/", _trusting(second)) == 200
+
+
+async def test_passwords_are_asked_for_inside_tls(tmp_path: Path) -> None:
+    """Encryption and login work together; the wrong and the missing login are 401."""
+    authority = Authority(tmp_path)
+    token = tmp_path / "token"
+    token.write_text("correct-horse-battery")
+    config = replace(
+        _server(authority.sign("server")), auth=AuthConfig(bearer_token_file=str(token))
+    )
+    async with _running(config) as running:
+        context = _trusting(authority)
+        assert await running.get("/", context, Authorization="Bearer correct-horse-battery") == 200
+        assert await running.get("/", context, Authorization="Bearer wrong-horse-battery") == 401
+        assert await running.get("/none", context) == 401
+        assert await running.get("/healthz", context) == 200
+
+
+async def _closes(port: int, words: bytes) -> bool:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(words)
+    try:
+        await asyncio.wait_for(reader.read(), 3)
+    except ConnectionError:
+        return True
+    finally:
+        writer.close()
+    return True
+
+
+async def test_clients_that_do_not_speak_tls_are_let_go(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Plain HTTP, garbage, half a handshake and silence are closed in time, without a log line."""
+    authority = Authority(tmp_path)
+    async with _running(_server(authority.sign("server"))) as running:
+        words = (
+            b"GET / HTTP/1.1\r\n\r\n",
+            b"\x16\x03\x01\xff\xff" + b"x" * 70_000,
+            b"\x16\x03",
+            b"",
+        )
+        assert all(await asyncio.gather(*(_closes(running.port, word) for word in words)))
+        assert running.server.failed_handshakes == 4
+        assert running.server.open_connections() == 0
+        assert await running.get("/", _trusting(authority)) == 200
+    assert caplog.text == ""
+
+
+def _hello(context: ssl.SSLContext) -> bytes:
+    """What a client says first, as it goes over the wire."""
+    outgoing = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="127.0.0.1")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+async def test_handshakes_have_a_bound_of_their_own(tmp_path: Path) -> None:
+    """Clients that begin handshakes and go on with none end each other, and nobody else."""
+    authority = Authority(tmp_path)
+    context = _trusting(authority)
+    limits = replace(LIMITS, max_handshakes=5, request_timeout_secs=60)
+    async with _running(_server(authority.sign("server")), limits) as running:
+        held = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(9)]
+        for _, writer in held[:2]:
+            writer.write(b"\x16\x03\x01")  # no handshake yet: it costs none
+        for _, writer in held[2:]:
+            writer.write(_hello(context))
+        await _until(lambda: running.server.places.refused == 2)
+        assert running.server.open_connections() == 5
+        assert await running.get("/", context) == 200
+        for _, writer in held:
+            writer.close()
+        await _until(lambda: running.server.open_connections() == 0)
+
+
+async def test_nothing_is_left_of_a_handshake_that_failed(tmp_path: Path) -> None:
+    """What a handshake held is free when its client leaves, without a garbage collection."""
+    authority = Authority(tmp_path)
+    hello = _hello(_trusting(authority))
+    gc.collect()
+    gc.disable()
+    try:
+        async with _running(_server(authority.sign("server"))) as running:
+            for first in (hello, hello + b"nonsense", b"\x16\x03\x01\x00\x05hello"):
+                for _ in range(3):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+                    writer.write(first)
+                    if first == hello:
+                        await reader.read(100)
+                    writer.close()
+            await _until(lambda: running.server.failed_handshakes == 9)
+            await _until(lambda: _sizes_of_handshakes() == [])
+    finally:
+        gc.enable()
+
+
+def _sizes_of_handshakes() -> list[int]:
+    """The buffers that handshakes still hold."""
+    found = [each for each in gc.get_objects() if isinstance(each, TlsHandshake)]
+    return [len(each._ssl_buffer or b"") for each in found if each._sslobj or each._ssl_buffer]
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(300):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("did not come true within three seconds")
