@@ -160,20 +160,20 @@ class App:
         loop.add_signal_handler(signal.SIGUSR2, self._resume_hardware)
         self._collecting = asyncio.ensure_future(self._collector.run())
         self._collecting.add_done_callback(_say_why_it_ended)
-        model = asyncio.ensure_future(self._ask_cpu_model())
-        watch = asyncio.ensure_future(self._security.watch())
-        conditions = asyncio.ensure_future(self._keep_conditions())
-        state = asyncio.ensure_future(self._watch_state_folder())
+        beside = [
+            asyncio.ensure_future(self._ask_cpu_model()),
+            asyncio.ensure_future(self._security.watch()),
+            asyncio.ensure_future(self._keep_conditions()),
+            asyncio.ensure_future(self._watch_state_folder()),
+        ]
         acceptor = Acceptor(sockets, self._waiting_bounds(), self._server)
         acceptor.start()
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
         log.info("stopping")
         acceptor.close()
-        model.cancel()
-        watch.cancel()
-        conditions.cancel()
-        state.cancel()
+        for task in beside:
+            task.cancel()
         await self.close()
 
     async def collect(self) -> None:

@@ -65,10 +65,8 @@ class ServerConfig:
     keepalive_timeout_secs: float = setting(
         75.0, "Seconds an idle connection is kept open after a response.", at_least=0, at_most=86400
     )
-    tls: TlsConfig = section(TlsConfig, "TLS; off unless a certificate is set.")
-    auth: AuthConfig = section(
-        AuthConfig, "Authentication; off unless users or a token file are set."
-    )
+    tls: TlsConfig = section(TlsConfig)
+    auth: AuthConfig = section(AuthConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +76,7 @@ class Metrics:
     collect_interval_secs: float = setting(
         15.0, "Seconds from the start of one collection to the start of the next.", at_least=0.1
     )
-    enabled: Enabled = section(
-        Enabled, "Groups of metric families, and single families; each true or false."
-    )
+    enabled: Enabled = section(Enabled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,26 +316,19 @@ class Demo:
 class Config:
     """The whole configuration."""
 
-    server: ServerConfig = section(ServerConfig, "The HTTP server.")
-    metrics: Metrics = section(Metrics, "What is collected, and how often.")
-    gpu: Gpu = section(Gpu, "How GPUs are read.")
-    sources: Sources = section(
-        Sources, "Root directories of the files that are read, and sources that are on or off."
-    )
-    devices: Devices = section(
-        Devices, "Device filters; in patterns * is any text, ? one character, [ab] one of these."
-    )
-    processes: Processes = section(Processes, "Processes on GPUs.")
-    kernel_log: KernelLog = section(KernelLog, "The kernel log.")
-    faults: Faults = section(Faults, "Fault rules.")
-    detectors: Detectors = section(Detectors, "Detectors of unusual GPUs: docs/detectors.md.")
-    state: State = section(State, "State that survives a restart.")
-    demo: Demo = section(Demo, 'The simulated node of gpu.backend = "demo".')
-    ebpf: Ebpf = section(Ebpf, "Calls and events counted in the kernel with bpftrace (eBPF).")
-    node_conditions: NodeConditions = section(
-        NodeConditions,
-        "The conditions GPUHealthy and HardwareHealthy of the exporter's Kubernetes node.",
-    )
+    server: ServerConfig = section(ServerConfig)
+    metrics: Metrics = section(Metrics)
+    gpu: Gpu = section(Gpu)
+    sources: Sources = section(Sources)
+    devices: Devices = section(Devices)
+    processes: Processes = section(Processes)
+    kernel_log: KernelLog = section(KernelLog)
+    faults: Faults = section(Faults)
+    detectors: Detectors = section(Detectors)
+    state: State = section(State)
+    demo: Demo = section(Demo)
+    ebpf: Ebpf = section(Ebpf)
+    node_conditions: NodeConditions = section(NodeConditions)
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each: docs/probes.md."}
     )

@@ -7,7 +7,7 @@ from exporter.config_setting import setting
 
 @dataclass(frozen=True, slots=True)
 class Ebpf:
-    """Calls into libraries and kernel events, counted with bpftrace."""
+    """Calls and events counted in the kernel with bpftrace (eBPF)."""
 
     enabled: bool = setting(
         False,

@@ -16,6 +16,7 @@ def setting(
     are_patterns: bool = False,
     each_like: tuple[str, str] | None = None,
     is_duration: bool = False,
+    family: str = "",
 ) -> Any:
     """Return a field of the configuration with its default, description and bounds."""
     bounds = {
@@ -26,6 +27,7 @@ def setting(
         "are_patterns": are_patterns,
         "each_like": each_like,
         "is_duration": is_duration,
+        "family": family,
     }
     if isinstance(default, Mapping):
         frozen = MappingProxyType(dict(default))
@@ -33,6 +35,7 @@ def setting(
     return field(default=default, metadata=bounds)
 
 
-def section(kind: type, doc: str) -> Any:
-    """Return a nested table of the configuration."""
-    return field(default_factory=kind, metadata={"doc": doc})
+def section(kind: type) -> Any:
+    """Return a nested table of the configuration; its sentence is the first line of the class."""
+    sentence, _, _ = (kind.__doc__ or "").partition("\n")
+    return field(default_factory=kind, metadata={"doc": sentence})

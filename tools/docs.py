@@ -11,7 +11,6 @@ from typing import Any
 from exporter.config import Config
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
-from exporter.exposition.live import LiveFamily
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.catalogue.page import xid_page
 from exporter.faults.engine import rule_book
@@ -107,7 +106,7 @@ def metrics_page() -> str:
         "| family | type | labels after `node` | meaning |",
         "|---|---|---|---|",
     ]
-    rows: list[Family | LiveFamily] = [*FAMILIES, *LIVE_FAMILIES]
+    rows: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
     for family in rows:
         labels = ", ".join(f"`{name}`" for name in family.labels)
         lines.append(f"| `{family.name}` | {family.type.value} | {labels} | {family.help} |")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
-from exporter.exposition.live import LiveFamily
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = "tests/golden/promised.txt"
@@ -16,7 +15,7 @@ _RENAMED = re.compile(r"^\| `(hw_\w+)` \| (?:`(hw_\w+)`|gone) \|", re.MULTILINE)
 
 def offered() -> dict[str, str]:
     """Name, type and labels of each family of this tree, as one line each."""
-    families: list[Family | LiveFamily] = [*FAMILIES, *LIVE_FAMILIES]
+    families: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
     return {it.name: f"{it.name} {it.type.value} {','.join(it.labels) or '-'}" for it in families}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
-from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 from exporter.web.documents.incidents import incidents, verdict
 from exporter.web.text.faults import faults_text
@@ -21,12 +21,8 @@ def faults(invocation: Invocation) -> int:
     options = invocation.options
     if options.npd:
         return _npd(invocation)
-    readings = connect(invocation)
-    try:
-        with understood(readings):
-            return _report(invocation, readings)
-    finally:
-        readings.close()
+    with connected(invocation) as readings:
+        return _report(invocation, readings)
 
 
 def _report(invocation: Invocation, readings: Readings) -> int:
@@ -54,13 +50,9 @@ def _print(document: dict[str, Any], readings: Readings, screen: Screen) -> None
 def _npd(invocation: Invocation) -> int:
     """Print one short line, as node-problem-detector's custom plugins do."""
     try:
-        readings = connect(invocation)
-        try:
-            with understood(readings):
-                document = document_in(readings, "/faults", readings.get("/faults"))
-                summary = verdict(incidents(document["faults"]), document["healthy"])
-        finally:
-            readings.close()
+        with connected(invocation) as readings:
+            document = document_in(readings, "/faults", readings.get("/faults"))
+            summary = verdict(incidents(document["faults"]), document["healthy"])
     except CommandError as error:
         print(_short(str(error)))
         return NPD_EXIT_CODES["unknown"]

@@ -1,17 +1,14 @@
 """`hw-exporter metrics`: one reading printed as the page of Prometheus."""
 
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.commands.readings import OK, connect
+from exporter.commands.readings import OK, connected
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 
 
 def metrics(invocation: Invocation) -> int:
     """Print the page /metrics; the exit code."""
-    readings = connect(invocation)
-    try:
+    with connected(invocation) as readings:
         response = readings.get("/metrics", accept="text/plain")
-    finally:
-        readings.close()
     if response.status != OK:
         sentence = f"{readings.origin}/metrics answers {response.status}"
         raise CommandError(sentence, EXIT_UNKNOWN)

@@ -10,15 +10,12 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from prometheus_client.samples import Sample
 
+from exporter.commands.promise import Broken, expect
 from exporter.model.gpu_bounds import BOUNDS
 
 PREFIX = "hw_"
 LEAST_FAMILIES = 25
 COUNTERS_WITHOUT_TOTAL = {"hw_node_uptime_seconds"}
-
-
-class PageBroken(Exception):
-    """Something on the page that must not be; one sentence."""
 
 
 class Page:
@@ -30,7 +27,7 @@ class Page:
 
     @cached_property
     def families(self) -> list[Metric]:
-        """The families of the text format; raises PageBroken."""
+        """The families of the text format; raises Broken."""
         return _parsed(parse_text, self.text)
 
     @property
@@ -47,18 +44,13 @@ def _parsed(parse: Callable[[str], Iterable[Metric]], text: str) -> list[Metric]
     try:
         return list(parse(text))
     except ValueError as error:
-        raise PageBroken(f"the page cannot be parsed: {error}") from error
-
-
-def _expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion
-    if not is_so:
-        raise PageBroken(found)
+        raise Broken(f"the page cannot be parsed: {error}") from error
 
 
 def both_formats_parse(page: Page) -> None:
     """Strictly, with samples in each."""
-    _expect(bool(page.families), "there is no family in the text format")
-    _expect(bool(_parsed(parse_openmetrics, page.openmetrics)), "there is none in OpenMetrics")
+    expect(bool(page.families), "there is no family in the text format")
+    expect(bool(_parsed(parse_openmetrics, page.openmetrics)), "there is none in OpenMetrics")
 
 
 def every_family_is_described(page: Page) -> None:
@@ -66,41 +58,41 @@ def every_family_is_described(page: Page) -> None:
     helps = re.findall(r"^# HELP (\S+) \S", page.text, re.MULTILINE)
     types = re.findall(r"^# TYPE (\S+) \S", page.text, re.MULTILINE)
     names = set(re.findall(r"^([a-z_:A-Z0-9]+)\{", page.text, re.MULTILINE))
-    _expect(len(types) >= LEAST_FAMILIES, f"there are only {len(types)} families")
-    _expect(helps == types, "HELP and TYPE do not come in pairs")
-    _expect(len(set(types)) == len(types), "a family is described twice")
-    _expect(names <= set(types), f"not described: {sorted(names - set(types))[:3]}")
+    expect(len(types) >= LEAST_FAMILIES, f"there are only {len(types)} families")
+    expect(helps == types, "HELP and TYPE do not come in pairs")
+    expect(len(set(types)) == len(types), "a family is described twice")
+    expect(names <= set(types), f"not described: {sorted(names - set(types))[:3]}")
 
 
 def every_sample_is_ours(page: Page) -> None:
     """Check the prefix, and `node` as the first label."""
     for sample in page.samples:
-        _expect(sample.name.startswith(PREFIX), f"{sample.name} has another prefix")
-        _expect(next(iter(sample.labels), "") == "node", f"{sample.name}: node is not first")
+        expect(sample.name.startswith(PREFIX), f"{sample.name} has another prefix")
+        expect(next(iter(sample.labels), "") == "node", f"{sample.name}: node is not first")
 
 
 def counters_are_counters(page: Page) -> None:
     """Check that what ends in `_total` is typed counter, and nothing else is."""
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", page.text, re.MULTILINE):
         is_total = name.endswith("_total") or name in COUNTERS_WITHOUT_TOTAL
-        _expect(is_total == (kind == "counter"), f"{name} is typed {kind}")
+        expect(is_total == (kind == "counter"), f"{name} is typed {kind}")
 
 
 def no_series_is_there_twice(page: Page) -> None:
     """One value for one set of labels."""
     series = Counter((s.name, tuple(sorted(s.labels.items()))) for s in page.samples)
     twice = [name for (name, _), count in series.items() if count > 1]
-    _expect(not twice, f"there twice: {twice[:3]}")
+    expect(not twice, f"there twice: {twice[:3]}")
 
 
 def gpus_are_plausible(page: Page) -> None:
     """Where a driver is: as many GPUs as are counted, with values that can be."""
     count, ups = page.values("hw_gpu_count"), page.values("hw_gpu_up")
-    _expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
+    expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
     for field, (lowest, highest) in BOUNDS.items():
         name = f"hw_gpu_{field}"
         odd = [value for value in page.values(name) if not lowest <= value <= highest]
-        _expect(not odd, f"{name} is {odd[:3]}")
+        expect(not odd, f"{name} is {odd[:3]}")
 
 
 def idle_gpus_have_no_workload(page: Page) -> None:
@@ -108,7 +100,7 @@ def idle_gpus_have_no_workload(page: Page) -> None:
     if any(page.values("hw_gpu_processes")):
         return
     used = page.values("hw_gpu_workload_processes")
-    _expect(not any(used), "there is no process on a GPU, and a workload that has some")
+    expect(not any(used), "there is no process on a GPU, and a workload that has some")
 
 
 PAGE_CHECKS: tuple[tuple[str, Callable[[Page], None]], ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporter.commands.invocation import Invocation
-from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.commands.readings import Readings, connected, document_in
 from exporter.web.text.status import COLUMNS, Screen
 
 Query = Mapping[str, str]
@@ -17,12 +17,8 @@ def print_page(
     invocation: Invocation, path: str, draw: Draw, query: Query | None = None
 ) -> dict[str, Any]:
     """Print the page and return its document; raise CommandError."""
-    readings = connect(invocation)
-    try:
-        with understood(readings):
-            return print_from(readings, invocation, path, draw, query)
-    finally:
-        readings.close()
+    with connected(invocation) as readings:
+        return print_from(readings, invocation, path, draw, query)
 
 
 def print_from(

@@ -129,11 +129,21 @@ def _for_one_reading(config: Config) -> Config:
     return replace(config, state=State(dir=""), probes=())
 
 
-def connect(invocation: Invocation) -> Readings:
-    """Choose where to read: `--url`, else the exporter of this machine, else a reading of our own.
+@contextmanager
+def connected(invocation: Invocation) -> Iterator[Readings]:
+    """Read from `--url`, else the exporter of this machine, else a reading of our own.
 
-    Raises CommandError and ConfigError.
+    Raises CommandError, also for answers that cannot be understood, and ConfigError.
     """
+    readings = _chosen(invocation)
+    try:
+        with understood(readings):
+            yield readings
+    finally:
+        readings.close()
+
+
+def _chosen(invocation: Invocation) -> Readings:
     if invocation.options.url is not None:
         return RunningExporter(_address_of(invocation.options.url))
     settings = invocation.settings()

@@ -14,8 +14,9 @@ from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
-from exporter.model.verdict import Conclusions, Fault, Subject
+from exporter.model.verdict import Conclusions, Fault
 from exporter.regular_file import FileUnusable, read_text
+from exporter.web.documents.faults import subject_document
 
 EXIT_MISTAKES = 2
 MAX_RECORDING_BYTES = 256 * 1024 * 1024
@@ -109,7 +110,7 @@ def changes(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
     for at, conclusions in replayed(lines, book):
         for fault in conclusions.faults:
             place = (fault.rule, fault.subject.hw_id)
-            state = f"{fault.state.value} {_cause(fault)}"
+            state = f"{fault.state.value} {fault.root.rule}"
             if known.get(place, "") != state:
                 known[place] = state
                 yield f"{at:8.0f}s  {_line(fault)}"
@@ -143,29 +144,20 @@ def changes_as_json(moments: Iterable[tuple[float, Conclusions]]) -> Iterator[st
 
 
 def _fault_object(fault: Fault) -> dict[str, Any]:
-    root = fault.causes[-1] if fault.causes else fault
     return {
         "rule": fault.rule,
-        "component": _component(fault.subject),
+        "component": subject_document(fault.subject),
         "severity": fault.severity,
         "state": fault.state.value,
-        "root": {"rule": root.rule, "component": _component(root.subject)},
+        "root": {"rule": fault.root.rule, "component": subject_document(fault.root.subject)},
     }
-
-
-def _component(subject: Subject) -> dict[str, str]:
-    return {"hw_type": subject.hw_type, "hw_id": subject.hw_id, "hw_name": subject.hw_name}
-
-
-def _cause(fault: Fault) -> str:
-    return fault.causes[-1].rule if fault.causes else fault.rule
 
 
 def _line(fault: Fault) -> str:
     about = f"{fault.subject.hw_type} {fault.subject.hw_name}"
     cause = ""
     if fault.causes:
-        root = fault.causes[-1]
+        root = fault.root
         cause = f" (caused by {root.rule} of {root.subject.hw_type} {root.subject.hw_name})"
     return (
         f"{fault.state.value:<8} {fault.severity:<8} {fault.rule} of {about}: "

@@ -4,16 +4,13 @@ from collections.abc import Callable, Iterator
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
 from exporter.commands.invocation import Invocation
+from exporter.commands.promise import Broken, expect
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NO_SUCH_PAGE = "/no-such-page"
 DEFAULT = "127.0.0.1:8080"
-
-
-class Broken(Exception):
-    """A promise that is not kept; the message says what was found."""
 
 
 Check = tuple[str, Callable[[Address], None]]
@@ -42,53 +39,45 @@ def selfcheck(invocation: Invocation) -> int:
 
 def _page_checks() -> Iterator[Check]:
     # Here, because the parsers cost memory that only this command needs.
-    from exporter.commands.page_checks import PAGE_CHECKS, Page, PageBroken  # noqa: PLC0415
+    from exporter.commands.page_checks import PAGE_CHECKS, Page  # noqa: PLC0415
 
     for name, check in PAGE_CHECKS:
 
         def run(base: Address, check: Callable[[Page], None] = check) -> None:
-            try:
-                check(Page(_page(base, TEXT_TYPE).text, _page(base, OPENMETRICS_TYPE).text))
-            except PageBroken as broken:
-                raise Broken(str(broken)) from broken
+            check(Page(_page(base, TEXT_TYPE).text, _page(base, OPENMETRICS_TYPE).text))
 
         yield name, run
 
 
-def _expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion
-    if not is_so:
-        raise Broken(found)
-
-
 def _page(base: Address, content_type: str) -> Response:
     answer = get(base, "/metrics", {"Accept": content_type.partition(";")[0]})
-    _expect(answer.status == 200, f"/metrics answers {answer.status}")  # noqa: PLR2004 - HTTP
-    _expect(answer.content_type == content_type, f"the type is {answer.content_type!r}")
+    expect(answer.status == 200, f"/metrics answers {answer.status}")  # noqa: PLR2004 - HTTP
+    expect(answer.content_type == content_type, f"the type is {answer.content_type!r}")
     return answer
 
 
 def _health(base: Address) -> None:
     for path in ("/health", "/healthz"):
         answer = get(base, path)
-        _expect(answer.status == 200, f"{path} answers {answer.status}")  # noqa: PLR2004 - HTTP
+        expect(answer.status == 200, f"{path} answers {answer.status}")  # noqa: PLR2004 - HTTP
         document = answer.document()
-        _expect(document.get("status") == "healthy", f"{path} says {document.get('status')!r}")
-        _expect(bool(document.get("version")), f"{path} names no version")
+        expect(document.get("status") == "healthy", f"{path} says {document.get('status')!r}")
+        expect(bool(document.get("version")), f"{path} names no version")
 
 
 def _ready(base: Address) -> None:
     answer = get(base, "/ready")
     reasons = answer.document().get("reasons")
-    _expect(answer.status == 200, f"not ready: {reasons}")  # noqa: PLR2004 - HTTP
+    expect(answer.status == 200, f"not ready: {reasons}")  # noqa: PLR2004 - HTTP
 
 
 def _inventory(base: Address) -> None:
     document = get(base, "/node").document()
     for field in ("hostname", "node", "uptime_secs", "cpu_threads", "memory_total_bytes"):
-        _expect(document.get(field) not in (None, ""), f"/node lacks {field}")
+        expect(document.get(field) not in (None, ""), f"/node lacks {field}")
     devices = document.get("gpu_devices")
     counted = document.get("gpu_count")
-    _expect(
+    expect(
         isinstance(devices, list) and len(devices) == counted,
         f"gpu_count is {counted}, and gpu_devices has another length",
     )
@@ -101,24 +90,24 @@ def _types(base: Address) -> None:
 
 def _gzip(base: Address) -> None:
     answer = get(base, "/metrics", {"Accept-Encoding": "gzip"})
-    _expect(answer.was_gzipped, "the answer is not packed")
-    _expect(answer.text.startswith("# HELP hw_"), "the unpacked page does not begin as one")
+    expect(answer.was_gzipped, "the answer is not packed")
+    expect(answer.text.startswith("# HELP hw_"), "the unpacked page does not begin as one")
 
 
 def _head(base: Address) -> None:
     for path in ("/metrics", "/health", "/node"):
         answer = get(base, path, method="HEAD")
-        _expect(answer.status == 200, f"HEAD {path} answers {answer.status}")  # noqa: PLR2004 - HTTP
-        _expect(not answer.body, f"HEAD {path} has a body")
-        _expect(answer.content_length > 0, f"HEAD {path} does not tell the length")
+        expect(answer.status == 200, f"HEAD {path} answers {answer.status}")  # noqa: PLR2004 - HTTP
+        expect(not answer.body, f"HEAD {path} has a body")
+        expect(answer.content_length > 0, f"HEAD {path} does not tell the length")
 
 
 def _errors(base: Address) -> None:
     missing = get(base, NO_SUCH_PAGE)
-    _expect(missing.status == 404, f"an unknown page answers {missing.status}")  # noqa: PLR2004 - HTTP
-    _expect("error" in missing.document(), "404 carries no error sentence")
+    expect(missing.status == 404, f"an unknown page answers {missing.status}")  # noqa: PLR2004 - HTTP
+    expect("error" in missing.document(), "404 carries no error sentence")
     written = get(base, "/metrics", method="POST")
-    _expect(written.status == 405, f"POST /metrics answers {written.status}")  # noqa: PLR2004 - HTTP
+    expect(written.status == 405, f"POST /metrics answers {written.status}")  # noqa: PLR2004 - HTTP
 
 
 HTTP_CHECKS: tuple[Check, ...] = (

@@ -15,7 +15,7 @@ from typing import Any
 
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
-from exporter.commands.readings import Readings, connect, document_in, understood
+from exporter.commands.readings import Readings, connected, document_in, understood
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.web.documents.incidents import incidents
 from exporter.web.text.faults import incident_lines
@@ -63,12 +63,8 @@ def top(invocation: Invocation) -> int:
     """Show the status until q is pressed; the exit code."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CommandError("top needs a terminal; `hw-exporter status` prints once", EXIT_FAILED)
-    readings = connect(invocation)
-    try:
-        with _terminal():
-            _loop(invocation, readings)
-    finally:
-        readings.close()
+    with connected(invocation) as readings, _terminal():
+        _loop(invocation, readings)
     return EXIT_OK
 
 

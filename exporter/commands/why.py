@@ -5,7 +5,7 @@ from typing import Any
 
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import Query, print_from
-from exporter.commands.readings import OK, Readings, connect, document_in, understood
+from exporter.commands.readings import OK, Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 from exporter.web.text.why import why_text
 
@@ -16,25 +16,21 @@ GPU_NUMBER = re.compile(r"gpu[ -]?(\d{1,3})", re.IGNORECASE)
 def why(invocation: Invocation) -> int:
     """Print why something is slow or broken; the exit code."""
     options = invocation.options
-    readings = connect(invocation)
-    try:
-        with understood(readings):
-            query = _query(readings, options.name)
-            if options.ask or options.show_prompt:
-                from exporter.commands.ask import ask_model  # noqa: PLC0415 - where it is asked for
+    with connected(invocation) as readings:
+        query = _query(readings, options.name)
+        if options.ask or options.show_prompt:
+            from exporter.commands.ask import ask_model  # noqa: PLC0415 - where it is asked for
 
-                document = document_in(readings, "/why", readings.get("/why", query))
-                return ask_model(invocation, document)
-            everything = {"all": "1"} if options.all else {}
-            print_from(
-                readings,
-                invocation,
-                "/why",
-                lambda document, _: why_text(document, everything=options.all),
-                {**query, **everything},
-            )
-    finally:
-        readings.close()
+            document = document_in(readings, "/why", readings.get("/why", query))
+            return ask_model(invocation, document)
+        everything = {"all": "1"} if options.all else {}
+        print_from(
+            readings,
+            invocation,
+            "/why",
+            lambda document, _: why_text(document, everything=options.all),
+            {**query, **everything},
+        )
     return EXIT_OK
 
 

@@ -65,12 +65,10 @@ FAMILIES: tuple[Family, ...] = (
     *health.FAMILIES,
 )
 
-LIVE_FAMILIES = live.LIVE_FAMILIES
+LIVE_FAMILIES = live.live_families(live.Moment(boottime=0.0))
+"""Those of any one moment: their names, HELP, types and labels are always the same."""
 
-_TYPES = {
-    **{row.name: row.type for row in FAMILIES},
-    **{row.name: row.type for row in LIVE_FAMILIES},
-}
+_TYPES = {row.name: row.type for row in (*FAMILIES, *LIVE_FAMILIES)}
 
 NAMES = frozenset(_TYPES)
 

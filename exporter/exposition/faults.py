@@ -56,20 +56,8 @@ def _states(conclusions: Conclusions) -> Iterable[Sample]:
 
 def _root_causes(conclusions: Conclusions) -> Iterable[Sample]:
     for fault in _active(conclusions):
-        rule, subject = fault.rule, fault.subject
-        if fault.causes:
-            rule, subject = fault.causes[-1].rule, fault.causes[-1].subject
-        yield (*_fault_labels(fault), rule, subject.hw_type, subject.hw_id), 1
-
-
-def _since(conclusions: Conclusions) -> Iterable[Sample]:
-    for fault in _active(conclusions):
-        yield _fault_labels(fault), round(fault.since, 3)
-
-
-def _confidence(conclusions: Conclusions) -> Iterable[Sample]:
-    for fault in _active(conclusions):
-        yield _fault_labels(fault), fault.confidence
+        root = fault.root
+        yield (*_fault_labels(fault), root.rule, root.subject.hw_type, root.subject.hw_id), 1
 
 
 def _counts(conclusions: Conclusions) -> Iterable[Sample]:
@@ -95,6 +83,14 @@ def _events(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 FAULT = ("fault", "hw_type", "hw_id")
+ACTIVE = Items(
+    FAULT,
+    Fault,
+    lambda snapshot: (
+        (_fault_labels(fault), fault)
+        for fault in (_active(snapshot.conclusions) if snapshot.conclusions else ())
+    ),
+)
 
 FAMILIES = (
     _family(
@@ -110,14 +106,16 @@ FAMILIES = (
         _root_causes,
         *(*FAULT, "cause", "cause_hw_type", "cause_hw_id"),
     ),
-    _family(
-        "hw_fault_since_timestamp_seconds",
-        "When the fault became active (Unix time).",
-        _since,
-        *FAULT,
-    ),
-    _family(
-        "hw_fault_confidence_ratio", "Confidence in the active fault, 0 to 1.", _confidence, *FAULT
+    *families(
+        "hw_fault_",
+        ACTIVE,
+        Row(
+            "since_timestamp_seconds",
+            "When the fault became active (Unix time).",
+            "since",
+            digits=3,
+        ),
+        Row("confidence_ratio", "Confidence in the active fault, 0 to 1.", "confidence"),
     ),
     *families(
         "hw_fault_",

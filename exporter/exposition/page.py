@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from exporter.exposition import LIVE_FAMILIES, families_of
-from exporter.exposition.live import Moment
+from exporter.exposition import families_of
+from exporter.exposition.live import Moment, live_families
 from exporter.exposition.render import Format, Rendered, render
 from exporter.model.snapshot import Snapshot
 
@@ -112,5 +112,5 @@ class Pages:
         if self._snapshot is None:
             return b""
         full = replace(moment, series=self._fixed[form].series, dropped=dict(self._dropped))
-        live = render((family.at(full) for family in LIVE_FAMILIES), self._snapshot, form)
+        live = render(live_families(full), self._snapshot, form)
         return live.body + (END_OF_OPENMETRICS if form is Format.OPENMETRICS else b"")

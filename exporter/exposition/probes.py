@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from exporter.exposition.family import Family, MetricType, Sample, family
+from exporter.exposition.rows import Items, Row, families
 from exporter.model.gpu import Gpus
 from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState, names_taken
 from exporter.model.snapshot import Snapshot
@@ -19,17 +20,6 @@ def _values(snapshot: Snapshot) -> Iterable[Sample]:
             yield (probe.name, record.event_type, record.entity), record.value
 
 
-def _lines(snapshot: Snapshot) -> Iterable[Sample]:
-    for probe in _states(snapshot):
-        for result, count in probe.lines:
-            yield (probe.name, result), count
-
-
-def _up(snapshot: Snapshot) -> Iterable[Sample]:
-    for probe in _states(snapshot):
-        yield (probe.name,), probe.up
-
-
 def _restarts(snapshot: Snapshot) -> Iterable[Sample]:
     gpus = snapshot.reading(Gpus)
     if gpus is not None and gpus.probe_restarts is not None:
@@ -38,18 +28,22 @@ def _restarts(snapshot: Snapshot) -> Iterable[Sample]:
         yield (probe.name,), probe.restarts
 
 
+PROBES = Items(
+    ("probe",),
+    ProbeState,
+    lambda snapshot: (((probe.name,), probe) for probe in _states(snapshot)),
+)
+
 FAMILIES = (
-    family(
-        "hw_exporter_probe_up",
-        "Whether the external probe printed a line within its deadline.",
-        _up,
-        "probe",
-    ),
-    family(
-        "hw_exporter_probe_lines_total",
-        "Lines of the external probe by result (good, bad, dropped).",
-        _lines,
-        *("probe", "result"),
+    *families(
+        "hw_exporter_probe_",
+        PROBES,
+        Row("up", "Whether the external probe printed a line within its deadline."),
+        Row(
+            "lines_total",
+            "Lines of the external probe by result (good, bad, dropped).",
+            labels=("result",),
+        ),
     ),
     family(
         "hw_exporter_probe_restarts_total",

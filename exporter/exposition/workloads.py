@@ -129,10 +129,6 @@ FAMILIES = (
             "SM utilization quota of the workload from HAMi, or its active thread percentage"
             " in CUDA MPS (all clients together), 0 to 100.",
         ),
-    ),
-    *families(
-        "hw_gpu_workload_",
-        USES,
         Row(
             "energy_joules_total",
             "Energy consumption of the workload, by its share of GPU time, since it was first"

@@ -258,7 +258,6 @@ class ReportBuilder:
     def _transition(self, fault: Fault, state: str) -> None:
         self._transitions[fault.rule, state] += 1
         level = logging.WARNING if state == "active" and fault.severity != "info" else logging.INFO
-        root = fault.causes[-1] if fault.causes else None
         log.log(
             level,
             "fault %s is %s on %s %s: %s",
@@ -271,8 +270,8 @@ class ReportBuilder:
                     "hw_type": fault.subject.hw_type,
                     "hw_id": fault.subject.hw_id,
                     "since": round(fault.since, 3),
-                    "cause": root.rule if root else fault.rule,
-                    "cause_hw_id": root.subject.hw_id if root else fault.subject.hw_id,
+                    "cause": fault.root.rule,
+                    "cause_hw_id": fault.root.subject.hw_id,
                 }
             },
         )
@@ -297,7 +296,7 @@ def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], st
     """Return the roots less severe than something that follows from them, and that severity."""
     raised: dict[tuple[str, Key], str] = {}
     for fault in faults.values():
-        root = fault.causes[-1] if fault.causes else fault
+        root = fault.root
         place = (root.rule, root.subject.key)
         if place in faults:
             before = raised.get(place, faults[place].severity)

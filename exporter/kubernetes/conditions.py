@@ -88,8 +88,7 @@ def _condition(kind: str, faults: list[Fault]) -> Condition:
     first = sorted(
         faults, key=lambda fault: (not fault.is_root, fault.since, fault.rule, fault.subject)
     )
-    root = first[0].causes[-1].rule if first[0].causes else first[0].rule
-    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", root))
+    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", first[0].root.rule))
     return Condition(kind, "False", reason, "; ".join(_sentences(first))[:MAX_MESSAGE_CHARS])
 
 
@@ -97,8 +96,7 @@ def _sentences(faults: list[Fault]) -> Iterable[str]:
     for fault in faults[:MAX_NAMED]:
         of = f"{fault.rule} of {fault.subject.hw_id}"
         if fault.causes:
-            root = fault.causes[-1]
-            of += f"; because of {root.rule} of {root.subject.hw_id}"
+            of += f"; because of {fault.root.rule} of {fault.root.subject.hw_id}"
         yield f"{fault.summary} ({of}; do: {fault.action})"
     if len(faults) > MAX_NAMED:
         yield f"and {len(faults) - MAX_NAMED} more"

@@ -102,6 +102,11 @@ class Fault:
         return self.state is FaultState.ACTIVE
 
     @property
+    def root(self) -> "Fault | Cause":
+        """What it follows from in the end; itself where nothing active explains it."""
+        return self.causes[-1] if self.causes else self
+
+    @property
     def is_root(self) -> bool:
         """Whether nothing that is active explains it."""
         return not self.causes

@@ -37,6 +37,11 @@ def json_answer(document: dict[str, Any], status: int = 200) -> Answer:
     return Answer(to_json(document), JSON_TYPE, status, NO_STORE)
 
 
+def text_answer(text: str) -> Answer:
+    """Return the text, which nobody may keep."""
+    return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+
+
 def error_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
     """Return what went wrong, in one sentence."""
     return Answer(to_json({"error": sentence}), JSON_TYPE, status, headers)

@@ -1,11 +1,10 @@
 """`/faults` and `/why`: from a query to an answer."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration
 from exporter.model.snapshot import Snapshot
-from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, PageRequest, error_answer, json_answer
+from exporter.web.answer import Answer, PageRequest, error_answer, json_answer, text_answer
 from exporter.web.documents.faults import faults_document
 from exporter.web.documents.why import NoSuchSubject, Wanted, why_document
 from exporter.web.negotiation import Form, wanted_form
@@ -39,23 +38,10 @@ def faults_answer(snapshot: Snapshot | None, request: PageRequest, boottime: flo
     if form is Form.JSON:
         return json_answer(document)
     if form is Form.HTML:
-        return _faults_page(document, snapshot.taken_at)
-    text = faults_text(document)
-    return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+        from exporter.web.html.pages import faults_page  # noqa: PLC0415 - only a browser needs it
 
-
-def _faults_page(document: dict[str, Any], now: float) -> Answer:
-    from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
-    from exporter.web.html.pages import faults_page  # noqa: PLC0415 - only a browser needs it
-
-    return html_answer(f"Faults of {document['node']}", faults_page(document, now))
-
-
-def _why_page(document: dict[str, Any]) -> Answer:
-    from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
-    from exporter.web.html.pages import why_page  # noqa: PLC0415 - only a browser needs it
-
-    return html_answer(f"Why: {document['node']}", why_page(document))
+        return faults_page(document, snapshot.taken_at)
+    return text_answer(faults_text(document))
 
 
 def _since(values: Mapping[str, str]) -> float | None:
@@ -85,9 +71,10 @@ def why_answer(
     if form is Form.JSON:
         return json_answer(document)
     if form is Form.HTML:
-        return _why_page(document)
-    text = why_text(document, everything=everything)
-    return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+        from exporter.web.html.pages import why_page  # noqa: PLC0415 - only a browser needs it
+
+        return why_page(document)
+    return text_answer(why_text(document, everything=everything))
 
 
 def _parameters(query: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -8,11 +8,11 @@ from exporter.web.answer import (
     HTML_TYPE,
     JSON_TYPE,
     NO_STORE,
-    PLAIN_TYPE,
     Answer,
     PageRequest,
     error_answer,
     json_answer,
+    text_answer,
     to_json,
 )
 from exporter.web.documents.checks import doctor_document
@@ -87,8 +87,7 @@ class LivePages:
         if form is Form.TEXT:
             from exporter.web.text.status import status_text  # noqa: PLC0415 - as for the page
 
-            text = status_text({"age_secs": age, **drawn.document})
-            return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+            return text_answer(status_text({"age_secs": age, **drawn.document}))
         drawn.json = drawn.json or to_json(drawn.document)
         body = f'{{"age_secs": {age}, '.encode() + drawn.json[1:]
         return Answer(body, JSON_TYPE, headers=NO_STORE)
@@ -106,8 +105,7 @@ class LivePages:
             return json_answer(document)
         from exporter.web.text.doctor import doctor_text  # noqa: PLC0415 - as for the page
 
-        text = doctor_text(document)
-        return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
+        return text_answer(doctor_text(document))
 
     def _draw(self, snapshot: Snapshot) -> _Drawn:
         """Draw a snapshot once: every publication and every expiry of a value is another one."""

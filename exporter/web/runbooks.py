@@ -1,12 +1,11 @@
 """`/runbooks/RULE`: what to do about a fault, from the pages of docs/runbooks/ in the package."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from exporter.web.answer import NO_STORE, PLAIN_TYPE, Answer, PageRequest, error_answer, json_answer
+from exporter.web.answer import Answer, PageRequest, error_answer, json_answer, text_answer
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
 
@@ -22,15 +21,6 @@ class Runbook:
     title: str
     text: str
     commands: str
-
-    def document(self) -> dict[str, Any]:
-        """Return the runbook as JSON."""
-        return {
-            "rule": self.rule,
-            "title": self.title,
-            "text": self.text,
-            "commands": self.commands,
-        }
 
     def markdown(self) -> str:
         """Return the runbook as text."""
@@ -71,24 +61,19 @@ def runbook_answer(request: PageRequest) -> Answer:
     if book is None:
         return error_answer(404, f"there is no runbook of that name; {PREFIX} lists all")
     if form is Form.JSON:
-        return json_answer(book.document())
+        return json_answer(asdict(book))
     if form is Form.HTML:
-        from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
         from exporter.web.html.pages import runbook_page  # noqa: PLC0415 - only a browser needs it
 
-        body = runbook_page(book.rule, book.title, book.text, book.commands)
-        return html_answer(f"Runbook {book.rule}", body)
-    return Answer(book.markdown().encode(), PLAIN_TYPE, headers=NO_STORE)
+        return runbook_page(book.rule, book.title, book.text, book.commands)
+    return text_answer(book.markdown())
 
 
 def _list(form: Form) -> Answer:
     if form is Form.JSON:
         return json_answer({"runbooks": list(runbooks())})
     if form is Form.HTML:
-        from exporter.web.html.builder import html_answer  # noqa: PLC0415 - same
         from exporter.web.html.pages import runbooks_page  # noqa: PLC0415 - only a browser needs it
 
-        return html_answer(
-            "Runbooks", runbooks_page({b.rule: b.title for b in runbooks().values()})
-        )
-    return Answer("".join(f"{rule}\n" for rule in runbooks()).encode(), PLAIN_TYPE)
+        return runbooks_page({book.rule: book.title for book in runbooks().values()})
+    return text_answer("".join(f"{rule}\n" for rule in runbooks()))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from exporter.commands import page_checks
-from exporter.commands.page_checks import PAGE_CHECKS, Page, PageBroken
+from exporter.commands.page_checks import PAGE_CHECKS, Page
+from exporter.commands.promise import Broken
 from tests.golden.openmetrics import as_openmetrics
 
 PAGES = Path(__file__).parent.parent / "golden/pages"
@@ -42,21 +43,21 @@ def test_a_good_page_passes(check: Callable[[Page], None]) -> None:
 )
 def test_a_broken_promise_is_found(check: Callable[[Page], None], addition: str) -> None:
     """Each check fails for what it is there to find."""
-    with pytest.raises(PageBroken):
+    with pytest.raises(Broken):
         check(_page(addition))
 
 
 def test_an_empty_page_is_not_good() -> None:
     """Nothing at all is not a page without mistakes."""
-    with pytest.raises(PageBroken):
+    with pytest.raises(Broken):
         page_checks.both_formats_parse(Page("", "# EOF\n"))
-    with pytest.raises(PageBroken):
+    with pytest.raises(Broken):
         page_checks.every_family_is_described(Page("", "# EOF\n"))
 
 
 def test_a_workload_without_a_process_is_found() -> None:
     """An idle node has no workload."""
     used = 'hw_gpu_workload_processes{node="a",pod="p"} 2\n'
-    with pytest.raises(PageBroken):
+    with pytest.raises(Broken):
         page_checks.idle_gpus_have_no_workload(Page('hw_gpu_processes{node="a"} 0\n' + used, ""))
     page_checks.idle_gpus_have_no_workload(Page('hw_gpu_processes{node="a"} 2\n' + used, ""))

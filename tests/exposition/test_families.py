@@ -5,14 +5,13 @@ from collections import Counter
 
 from exporter.exposition import FAMILIES, LIVE_FAMILIES, NAMES, TAKEN
 from exporter.exposition.family import Family, MetricType
-from exporter.exposition.live import LiveFamily
 
-ROWS: list[Family | LiveFamily] = [*FAMILIES, *LIVE_FAMILIES]
+ROWS: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
 
 NOT_TOTAL = {"hw_node_uptime_seconds"}  # a name that must stay
 
 
-def _named(row: Family | LiveFamily) -> str:
+def _named(row: Family) -> str:
     return row.name
 
 

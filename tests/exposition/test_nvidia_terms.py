@@ -2,7 +2,6 @@
 
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
-from exporter.exposition.live import LiveFamily
 
 TERMS = {
     "memory_total_bytes": "framebuffer (FB) memory",
@@ -117,7 +116,7 @@ OURS = {
 }
 """What the exporter itself concludes: NVML and DCGM have no word for it."""
 
-ROWS: tuple[Family | LiveFamily, ...] = (*FAMILIES, *LIVE_FAMILIES)
+ROWS: tuple[Family, ...] = (*FAMILIES, *LIVE_FAMILIES)
 HELP = {
     row.name.removeprefix("hw_gpu_"): row.help for row in ROWS if row.name.startswith("hw_gpu_")
 }

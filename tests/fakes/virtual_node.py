@@ -16,8 +16,8 @@ from exporter.collector import Clocks, Collector
 from exporter.commands.demo import INTERVAL_SECS, simulated
 from exporter.config import Config
 from exporter.config_file import Layer, load
-from exporter.exposition import LIVE_FAMILIES, NAMES, families_of
-from exporter.exposition.live import Moment
+from exporter.exposition import NAMES, families_of
+from exporter.exposition.live import Moment, live_families
 from exporter.exposition.render import Format, render
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
@@ -55,7 +55,7 @@ Sources = Callable[[SourceContext], Mapping[str, AnySource]]
 
 def page_of(snapshot: Snapshot, boottime: float, needed: Collection[str] | None = None) -> str:
     """The page of metrics at this boot time in seconds; with `needed` these families only."""
-    live = (each.at(Moment(boottime)) for each in LIVE_FAMILIES)
+    live = live_families(Moment(boottime))
     families = (*families_of(snapshot), *live)
     shown = (it for it in families if needed is None or it.name in needed)
     return render(shown, snapshot, Format.TEXT).body.decode()

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
-from exporter.exposition.live import Moment
+from exporter.exposition import FAMILIES
+from exporter.exposition.live import Moment, live_families
 from exporter.exposition.render import Format, render
 from exporter.model.gpu import Gpus
 from exporter.model.workload import GpuTotals, Workload, Workloads, WorkloadUse
@@ -50,7 +50,7 @@ async def test_series_for_each_gpu(
     assert gpus is not None
     readings = {**snapshot.readings, Workloads: _workloads(gpus)}
     full = replace(snapshot, readings=MappingProxyType(readings))
-    live = [family.at(Moment(boottime=node.boottime)) for family in LIVE_FAMILIES]
+    live = live_families(Moment(boottime=node.boottime))
     page = render((*FAMILIES, *live), full, Format.TEXT).body.decode()
     assert "hw_gpu_activity_ratio" in page
     assert "hw_gpu_workload_info" in page

@@ -4,6 +4,7 @@ from typing import Any
 
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
+from exporter.web.documents.fields import fields_of
 
 MAX_LISTED = 500
 """So many components are named in one list: a node may have ten thousand processes."""
@@ -50,14 +51,12 @@ def fault_document(fault: Fault) -> dict[str, Any]:
 
 def subject_document(subject: Subject) -> dict[str, str]:
     """Return what a fault is about."""
-    return {"hw_type": subject.hw_type, "hw_id": subject.hw_id, "hw_name": subject.hw_name}
+    return fields_of(subject, "hw_type", "hw_id", "hw_name")
 
 
 def _evidence(piece: Evidence) -> dict[str, Any]:
     return {
-        "name": piece.name,
-        "value": piece.value,
-        "threshold": piece.threshold,
+        **fields_of(piece, "name", "value", "threshold"),
         "time": round(piece.at, 3),
         "raw": piece.raw or None,
     }
@@ -71,14 +70,6 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "summary": cause.summary,
         "since": None if cause.since is None else round(cause.since, 3),
     }
-
-
-def root_of(fault: Fault) -> tuple[str, Subject, str]:
-    """Rule, component and summary of what a fault follows from in the end; itself for a root."""
-    if not fault.causes:
-        return fault.rule, fault.subject, fault.summary
-    root = fault.causes[-1]
-    return root.rule, root.subject, root.summary
 
 
 def name_of(subject: Subject) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from exporter.model.gpu import Gpus, GpuState
 from exporter.model.node import Cpu, Host, Memory
 from exporter.model.snapshot import Snapshot, SourceReport
+from exporter.web.documents.fields import fields_of
 from exporter.web.documents.hardware import hardware
 
 MIB = 1024 * 1024
@@ -83,9 +84,7 @@ def _basics(snapshot: Snapshot) -> tuple[Host | None, Cpu | None, Memory | None]
 def _gpu_device(state: GpuState) -> dict[str, Any]:
     gpu = state.gpu
     return {
-        "index": gpu.index,
-        "name": gpu.name,
-        "uuid": gpu.uuid,
+        **fields_of(gpu, "index", "name", "uuid"),
         "memory_total_mb": _mib(gpu.memory_total_bytes),
         "memory_used_mb": _mib(gpu.memory_used_bytes),
         "memory_free_mb": _mib(gpu.memory_free_bytes),
@@ -100,9 +99,7 @@ def _gpu_status(state: GpuState, boottime: float) -> dict[str, Any]:
     age = None if state.expired else _rounded(max(0.0, boottime - state.read_boottime))
     return {
         "uuid": state.gpu.uuid,
-        "up": state.up,
-        "reason": state.reason,
-        "stale": state.stale,
+        **fields_of(state, "up", "reason", "stale"),
         "age_secs": age,
         "power_draw_watts": _rounded(state.gpu.power_draw_watts),
         "power_limit_watts": _rounded(state.gpu.power_limit_watts),
@@ -115,9 +112,7 @@ def _driver(gpus: Gpus | None) -> dict[str, Any] | None:
     backend = gpus.backends[0]
     return {
         "version": backend.driver_version,
-        "cuda_version": backend.cuda_version,
-        "backend": backend.backend,
-        "reason": backend.reason,
+        **fields_of(backend, "cuda_version", "backend", "reason"),
     }
 
 

@@ -6,9 +6,12 @@ from typing import Any
 from exporter.model.gpu import Gpus
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import GpuClient, GpuShare, ProcessUse, Workloads, WorkloadUse
+from exporter.web.documents.fields import fields_of
 
 MAX_LISTED = 1000
 """So many processes are listed; the rest is counted."""
+
+WORKLOAD = ("pod", "namespace", "container")
 
 
 def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
@@ -40,12 +43,7 @@ def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
 
 
 def _share(share: GpuShare, index: int) -> dict[str, Any]:
-    return {
-        "index": index,
-        "uuid": share.gpu_uuid,
-        "kind": share.kind,
-        "replicas": share.replicas,
-    }
+    return {"index": index, "uuid": share.gpu_uuid, **fields_of(share, "kind", "replicas")}
 
 
 def _has_part(use: WorkloadUse) -> bool:
@@ -58,14 +56,9 @@ def _quota(use: WorkloadUse, index: int) -> dict[str, Any]:
     return {
         "index": index,
         "uuid": use.gpu_uuid,
-        "pod": use.workload.pod,
-        "namespace": use.workload.namespace,
-        "container": use.workload.container,
-        "replicas": use.replicas,
-        "quota_memory_bytes": use.quota_memory_bytes,
-        "memory_used_bytes": use.memory_used_bytes,
-        "quota_sm_percent": use.quota_sm_percent,
-        "sm_utilization_percent": use.sm_utilization_percent,
+        **fields_of(use.workload, *WORKLOAD),
+        **fields_of(use, "replicas", "quota_memory_bytes", "memory_used_bytes"),
+        **fields_of(use, "quota_sm_percent", "sm_utilization_percent"),
     }
 
 
@@ -85,17 +78,12 @@ def _indexes(snapshot: Snapshot) -> dict[str, int]:
 
 
 def _client(client: GpuClient, indexes: dict[str, int], boottime: float) -> dict[str, Any]:
-    workload = client.workload
     uses = tuple(use for use in client.uses if use.gpu_uuid in indexes)
     shown = replace(client, uses=uses)
     waits_since = client.waits_since_boottime
     return {
-        "pid": client.pid,
-        "name": client.name,
-        "user": client.user,
-        "pod": None if workload is None else workload.pod,
-        "namespace": None if workload is None else workload.namespace,
-        "container": None if workload is None else workload.container,
+        **fields_of(client, "pid", "name", "user"),
+        **fields_of(client.workload, *WORKLOAD),
         "gpus": sorted({indexes[use.gpu_uuid] for use in uses}),
         "memory": shown.memory_used_bytes,
         "utilization": shown.sm_utilization_percent,
@@ -113,6 +101,5 @@ def _use(use: ProcessUse, index: int) -> dict[str, Any]:
         "kind": use.kind,
         "memory": use.memory_used_bytes,
         "utilization": use.sm_utilization_percent,
-        "gpu_instance": use.gpu_instance,
-        "compute_instance": use.compute_instance,
+        **fields_of(use, "gpu_instance", "compute_instance"),
     }

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from exporter.model.disk import Disks
-from exporter.model.filesystem import Filesystems
 from exporter.model.gpu import Gpus, GpuState
 from exporter.model.network import Network
 from exporter.model.node import Cpu, Host, Memory
@@ -15,6 +14,8 @@ from exporter.model.verdict import Conclusions
 from exporter.model.workload import Workload, Workloads, sum_of_all
 from exporter.web.documents.checks import OK, checks
 from exporter.web.documents.faults import fault_document
+from exporter.web.documents.fields import fields_of
+from exporter.web.documents.hardware import filesystems
 from exporter.web.documents.history import History
 from exporter.web.documents.incidents import incidents, verdict
 from exporter.web.documents.installation import Installation
@@ -49,7 +50,7 @@ def status_document(
         "workloads": list(_workloads(snapshot)),
         "network": list(_network(snapshot, history)),
         "disks": list(_disks(snapshot, history)),
-        "filesystems": list(_filesystems(snapshot)),
+        "filesystems": filesystems(snapshot),
         "unread": [asdict(each) for each in checks(snapshot, here) if each.state != OK],
     }
 
@@ -118,9 +119,7 @@ def _gpus(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
         gpu = state.gpu
         is_current = _gpu_state(state) == "ok"
         yield {
-            "index": gpu.index,
-            "name": gpu.name,
-            "uuid": gpu.uuid,
+            **fields_of(gpu, "index", "name", "uuid"),
             "state": _gpu_state(state),
             "reason": state.reason,
             "read_at": _read_at(snapshot, state),
@@ -202,9 +201,7 @@ def _network(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
     for nic in network.interfaces if network else ():
         subject = f"network {nic.device}"
         yield {
-            "device": nic.device,
-            "up": nic.up,
-            "speed_bytes_per_second": nic.speed_bytes_per_second,
+            **fields_of(nic, "device", "up", "speed_bytes_per_second"),
             "receive_bytes_per_second": history.rates.get((subject, "receive")),
             "transmit_bytes_per_second": history.rates.get((subject, "transmit")),
             "history": {name: history.points(subject, name) for name in ("receive", "transmit")},
@@ -217,25 +214,9 @@ def _disks(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
         subject = f"disk {disk.device}"
         busy = history.rates.get((subject, "busy"))
         yield {
-            "device": disk.device,
-            "model": disk.model,
-            "size_bytes": disk.size_bytes,
+            **fields_of(disk, "device", "model", "size_bytes"),
             "read_bytes_per_second": history.rates.get((subject, "read")),
             "write_bytes_per_second": history.rates.get((subject, "write")),
             "busy_percent": None if busy is None else min(100.0, 100.0 * busy),
             "history": {"busy": history.points(subject, "busy")},
-        }
-
-
-def _filesystems(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    reading = snapshot.reading(Filesystems)
-    for each in reading.filesystems if reading else ():
-        yield {
-            "mountpoint": each.mountpoint,
-            "device": each.device,
-            "fstype": each.fstype,
-            "size_bytes": each.size_bytes,
-            "available_bytes": each.available_bytes,
-            "readonly": each.readonly,
-            "unreachable": each.unreachable,
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, Conclusions, Edge, Fault, Key, Subject
-from exporter.web.documents.faults import fault_document, name_of, root_of, subject_document
+from exporter.web.documents.faults import fault_document, name_of, subject_document
 
 MAX_STEPS = 4
 """How far from the subject faults are looked for: a workload, its process, its GPU, its slot."""
@@ -57,7 +57,11 @@ def why_document(
     conclusions = snapshot.conclusions or Conclusions()
     subject = _subject(conclusions, snapshot.node, wanted)
     places = list(_around(conclusions, subject))
-    own = {root_of(fault)[:2] for fault in conclusions.active if fault.subject == subject}
+    own = {
+        (fault.root.rule, fault.root.subject)
+        for fault in conclusions.active
+        if fault.subject == subject
+    }
     found = _causes(conclusions, places, subject)
     ranked = sorted(found, key=lambda row: _rank(row, own))
     healthy = list(_healthy(conclusions, places))
@@ -157,7 +161,7 @@ def _rank(
     What only has the node in common with the subject comes after what it depends on.
     """
     fault, place = found
-    is_own = root_of(fault)[:2] in own
+    is_own = (fault.root.rule, fault.root.subject) in own
     is_shared = place.path == SHARED
     severity = SEVERITIES.index(fault.severity)
     return (not is_own, is_shared, not fault.is_root, severity, len(place.path), fault.since)
@@ -168,10 +172,14 @@ def _cause_document(fault: Fault, place: _Place) -> dict[str, Any]:
     for cause in fault.causes:
         since = "" if cause.since is None else f" since {_when(cause.since)}"
         path.append(f"which follows from {cause.rule} of {name_of(cause.subject)}{since}")
-    rule, subject, summary = root_of(fault)
+    root = fault.root
     return {
         "fault": fault_document(fault),
-        "root": {"rule": rule, "entity": subject_document(subject), "summary": summary},
+        "root": {
+            "rule": root.rule,
+            "entity": subject_document(root.subject),
+            "summary": root.summary,
+        },
         "path": path,
     }
 

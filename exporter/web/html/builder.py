@@ -6,8 +6,6 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
-from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
-
 ASSETS = Path(__file__).resolve().parent / "assets"
 VOID = frozenset({"meta", "path", "rect"})
 
@@ -83,10 +81,3 @@ def page(title: str, body: Html, *, with_script: bool = False) -> Html:
     script = tag("script", Html(asset("page.js"))) if with_script else None
     skip = tag("a", "Skip to content", href="#main", class_="skip")
     return Html(f"<!doctype html>\n{tag('html', head, tag('body', skip, body, script), lang='en')}")
-
-
-def html_answer(title: str, body: Html) -> Answer:
-    """Answer with a page that stays as it is."""
-    headers = {**NO_STORE, "Content-Security-Policy": policy(with_script=False)}
-    text = page(title, body)
-    return Answer(text.encode("utf-8", "replace"), HTML_TYPE, headers=headers)

@@ -3,25 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
+from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
 from exporter.web.documents.incidents import action_sentence, entity_name, incidents, verdict
-from exporter.web.html.builder import Html, join, tag
+from exporter.web.html.builder import Html, join, page, policy, tag
 from exporter.web.html.incident import ended_list, evidence_lines, incident_cards, why_link
 from exporter.web.html.markdown import inline, markdown
 
 MAX_UNJUDGED = 30
 
 
-def document_page(node: str, heading: str, content: object) -> Html:
-    """Build the body of a page with a way back to the live one."""
+def _page(title: str, node: str, heading: str, content: object) -> Answer:
+    """Answer with a page that has a way back to the live one."""
     header = tag(
         "header",
         tag("span", tag("a", "hw-exporter", href="/"), class_="brand"),
         tag("h1", f"{node}: {heading}" if node else heading),
     )
-    return join([header, tag("main", content, id="main", class_="document")])
+    body = join([header, tag("main", content, id="main", class_="document")])
+    headers = {**NO_STORE, "Content-Security-Policy": policy(with_script=False)}
+    return Answer(page(title, body).encode("utf-8", "replace"), HTML_TYPE, headers=headers)
 
 
-def faults_page(document: dict[str, Any], now: float) -> Html:
+def faults_page(document: dict[str, Any], now: float) -> Answer:
     """Draw the document of /faults; `now` is in seconds since the epoch."""
     rows = document["faults"]
     roots = incidents(rows)
@@ -34,10 +37,11 @@ def faults_page(document: dict[str, Any], now: float) -> Html:
         _section("Ended lately", ended_list(ended, now)) if ended else None,
         _unjudged(document["unjudged"]),
     ]
-    return document_page(document["node"], "faults", sections)
+    node = document["node"]
+    return _page(f"Faults of {node}", node, "faults", sections)
 
 
-def why_page(document: dict[str, Any]) -> Html:
+def why_page(document: dict[str, Any]) -> Answer:
     """Draw the document of /why: the ranked causes, each with the path to it."""
     subject = entity_name(document["subject"])
     waits = [
@@ -54,7 +58,8 @@ def why_page(document: dict[str, Any]) -> Html:
         else None,
         _unjudged(document["unknown"]),
     ]
-    return document_page(document["node"], f"why {subject}", sections)
+    node = document["node"]
+    return _page(f"Why: {node}", node, f"why {subject}", sections)
 
 
 def _cause(row: dict[str, Any]) -> Html:
@@ -94,17 +99,17 @@ def _unjudged(rows: list[dict[str, Any]]) -> Html | None:
     return _section("Rules that could not be evaluated", tag("ul", shown))
 
 
-def runbook_page(rule: str, title: str, text: str, commands: str) -> Html:
+def runbook_page(rule: str, title: str, text: str, commands: str) -> Answer:
     """Draw one runbook: its text, then the commands to run by hand."""
     by_hand = [tag("h2", "By hand"), *markdown(commands)] if commands else []
     content = tag("div", list(markdown(text)), by_hand, class_="card text")
-    return document_page("", f"Runbook {rule} ({title})", content)
+    return _page(f"Runbook {rule}", "", f"Runbook {rule} ({title})", content)
 
 
-def runbooks_page(titles: Mapping[str, str]) -> Html:
+def runbooks_page(titles: Mapping[str, str]) -> Answer:
     """List all runbooks."""
     rows = [
         tag("li", tag("a", rule, href=f"/runbooks/{rule}"), " ", tag("small", title))
         for rule, title in titles.items()
     ]
-    return document_page("", "Runbooks", tag("ul", rows, class_="card"))
+    return _page("Runbooks", "", "Runbooks", tag("ul", rows, class_="card"))

@@ -1,0 +1,11 @@
+"""What `selfcheck` finds broken."""
+
+
+class Broken(Exception):
+    """A promise that is not kept; the message says what was found."""
+
+
+def expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion
+    """Raise Broken with what was found, unless it is so."""
+    if not is_so:
+        raise Broken(found)
