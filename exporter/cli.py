@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from exporter.blocking import NO_THREAD, is_thread_limit
 from exporter.commands.arguments import build_parser
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.config_file import ConfigError
+from exporter.config.file import ConfigError
 from exporter.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_OK
 
 EXIT_PIPE = 128 + signal.SIGPIPE

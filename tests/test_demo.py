@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exporter.commands.demo import plan
-from exporter.config_file import Layer, load
+from exporter.config.file import Layer, load
 from exporter.probes.demo.script import FIRST_SECS, INCIDENTS, coming
 from tests.program import Program, wait_for
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exporter.commands.invocation import Invocation
-from exporter.config_enabled import FAMILIES, Enabled
+from exporter.config.enabled import FAMILIES, Enabled
 from exporter.exposition import NAMES
 from tests.golden.test_contract import CONTRACT, GPU_FIELDS, NODE_FIELDS
 from tests.program import Program

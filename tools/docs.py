@@ -40,7 +40,7 @@ COMPONENTS = "deploy/kubernetes/components"
 def default_toml() -> str:
     """Return `config/default.toml`: every key with its default and description."""
     lines = [
-        "# All keys of hw-exporter with their defaults; generated from exporter/config.py.",
+        "# All keys of hw-exporter with their defaults; generated from exporter/config/.",
         (
             "# Later settings override earlier ones: these defaults, --config FILE, environment,"
             " flags."
@@ -119,7 +119,7 @@ def config_page() -> str:
         "# Configuration",
         "",
         (
-            "This page lists every key; it is generated from `exporter/config.py`, like"
+            "This page lists every key; it is generated from `exporter/config/`, like"
             " `config/default.toml`."
         ),
         "Later settings override earlier ones: built-in defaults, `--config FILE` (or",

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.blocking import DaemonThreads
 from exporter.config import Config
-from exporter.config_file import ConfigError, Layer, environment_layer, file_layers, load
+from exporter.config.file import ConfigError, Layer, environment_layer, file_layers, load
 from exporter.exit_codes import EXIT_FAILED
 from exporter.identity import Identity, identify
 from exporter.sources import chosen

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from exporter.config import Config
-from exporter.config_file import environment_layer, load, read_file
+from exporter.config.file import environment_layer, load, read_file
 from exporter.kubernetes.conditions import OURS
 from tests.fakes.manifests import (
     KUBERNETES,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter.config_file import load, read_file
+from exporter.config.file import load, read_file
 from exporter.faults.engine import rule_book
 from tests.documentation.blocks import (
     LANGUAGES,

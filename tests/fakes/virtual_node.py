@@ -15,7 +15,7 @@ from types import MappingProxyType
 from exporter.collector import Clocks, Collector
 from exporter.commands.demo import INTERVAL_SECS, simulated
 from exporter.config import Config
-from exporter.config_file import Layer, load
+from exporter.config.file import Layer, load
 from exporter.exposition import NAMES, families_of
 from exporter.exposition.live import Moment, live_families
 from exporter.exposition.render import Format, render

@@ -8,7 +8,7 @@ from typing import Any
 from exporter.blocking import DaemonThreads
 from exporter.collector import Clocks, Collector
 from exporter.config import Config
-from exporter.config_file import Layer, load
+from exporter.config.file import Layer, load
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format

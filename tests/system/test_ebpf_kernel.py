@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from exporter.config import Config
-from exporter.config_ebpf import Ebpf
+from exporter.config.ebpf import Ebpf
 from exporter.probes.ebpf.requirements import not_met
 from exporter.sources.interface import SourceAbsent
 from exporter.sources.workloads.cgroup_ids import ROOTS

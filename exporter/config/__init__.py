@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from exporter.config_defaults import (
+from exporter.config.defaults import (
     CONTAINER_MOUNTPOINTS,
     DRIVER_MARKERS,
     KERNEL_FILESYSTEMS,
@@ -15,9 +15,9 @@ from exporter.config_defaults import (
     VIRTUAL_DISKS,
     VIRTUAL_INTERFACES,
 )
-from exporter.config_ebpf import Ebpf
-from exporter.config_enabled import Enabled
-from exporter.config_setting import section, setting
+from exporter.config.ebpf import Ebpf
+from exporter.config.enabled import Enabled
+from exporter.config.setting import section, setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from exporter.config_setting import setting
+from exporter.config.setting import setting
 
 
 @dataclass(frozen=True, slots=True)

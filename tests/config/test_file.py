@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from exporter.config import Config
-from exporter.config_file import (
+from exporter.config.file import (
     ConfigError,
     Layer,
     environment_layer,
@@ -15,7 +15,7 @@ from exporter.config_file import (
     read_file,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _written(folder: Path, text: str | bytes) -> str:

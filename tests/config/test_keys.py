@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporter.config import Config
-from exporter.config_file import ConfigError, Layer, load
+from exporter.config.file import ConfigError, Layer, load
 
 WRONG: dict[type, object] = {bool: 1, int: "1", float: "1.5", str: 5, tuple: "a"}
 

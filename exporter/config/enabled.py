@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from exporter.config_setting import setting
+from exporter.config.setting import setting
 
 
 def _family(name: str) -> Any:
