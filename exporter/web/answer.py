@@ -22,6 +22,10 @@ class PageRequest:
     accept_encoding: str = ""
 
 
+class NothingRead(Exception):
+    """There is no snapshot yet to answer from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What an endpoint answers."""

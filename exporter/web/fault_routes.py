@@ -4,30 +4,27 @@ from collections.abc import Mapping, Sequence
 
 from exporter.durations import ALLOWED, parse_duration
 from exporter.model.snapshot import Snapshot
-from exporter.web.answer import Answer, PageRequest, error_answer, json_answer, text_answer
+from exporter.web.answer import Answer, PageRequest, json_answer, text_answer
 from exporter.web.documents.faults import faults_document
-from exporter.web.documents.why import NoSuchSubject, Wanted, why_document
+from exporter.web.documents.why import Wanted, why_document
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
 from exporter.web.text.faults import faults_text
 from exporter.web.text.why import why_text
 
-NOT_YET = "the first collection has not ended yet"
 FAULTS_PARAMETERS = ("since", "format")
 PARAMETERS = ("pid", "hw_id", "format", "all")
 MAX_PID_DIGITS = 10
 
 
-def faults_answer(snapshot: Snapshot | None, request: PageRequest, boottime: float) -> Answer:
-    """Answer with the active and lately ended faults; `since` keeps those that changed lately."""
-    try:
-        values = parameters(request.query, FAULTS_PARAMETERS)
-        form = wanted_form(values, request.accept, Form.JSON)
-        secs = _since(values)
-    except MalformedQuery as malformed:
-        return error_answer(400, str(malformed))
-    if snapshot is None:
-        return error_answer(503, NOT_YET)
+def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> Answer:
+    """Answer with the active and lately ended faults; `since` keeps those that changed lately.
+
+    Raises MalformedQuery.
+    """
+    values = parameters(request.query, FAULTS_PARAMETERS)
+    form = wanted_form(values, request.accept, Form.JSON)
+    secs = _since(values)
     document = faults_document(snapshot)
     if secs is not None:
         earliest = snapshot.taken_at + boottime - snapshot.taken_boottime - secs
@@ -52,22 +49,16 @@ def _since(values: Mapping[str, str]) -> float | None:
     return secs
 
 
-def why_answer(
-    snapshot: Snapshot | None, query: Sequence[tuple[str, str]], accept: str = ""
-) -> Answer:
-    """Why a process (`pid`) or component (`hw_id`) is slow or broken; the node with neither."""
-    try:
-        values = _parameters(query)
-        form = wanted_form(values, accept, Form.JSON)
-        everything = values.get("all") == "1"
-        wanted = Wanted(_pid(values.get("pid", "")), values.get("hw_id", ""), everything)
-        if snapshot is None:
-            return error_answer(503, NOT_YET)
-        document = why_document(snapshot, wanted)
-    except MalformedQuery as malformed:
-        return error_answer(400, str(malformed))
-    except NoSuchSubject as absent:
-        return error_answer(404, str(absent))
+def why_answer(snapshot: Snapshot, request: PageRequest) -> Answer:
+    """Why a process (`pid`) or component (`hw_id`) is slow or broken; the node with neither.
+
+    Raises MalformedQuery and NoSuchSubject.
+    """
+    values = _parameters(request.query)
+    form = wanted_form(values, request.accept, Form.JSON)
+    everything = values.get("all") == "1"
+    wanted = Wanted(_pid(values.get("pid", "")), values.get("hw_id", ""), everything)
+    document = why_document(snapshot, wanted)
     if form is Form.JSON:
         return json_answer(document)
     if form is Form.HTML:

@@ -9,8 +9,8 @@ from exporter.web.answer import (
     JSON_TYPE,
     NO_STORE,
     Answer,
+    NothingRead,
     PageRequest,
-    error_answer,
     json_answer,
     text_answer,
     to_json,
@@ -20,11 +20,10 @@ from exporter.web.documents.history import History
 from exporter.web.documents.installation import Installation
 from exporter.web.documents.status import status_document
 from exporter.web.negotiation import Form, wanted_form
-from exporter.web.parameters import MalformedQuery, parameters
+from exporter.web.parameters import parameters
 
 OLD_INTERVALS = 3
 OLD_SECS_AT_LEAST = 30.0
-NOT_YET = "the first collection has not ended yet"
 
 
 @dataclass(slots=True)
@@ -73,15 +72,15 @@ class LivePages:
         return Answer(before + age.encode() + after, HTML_TYPE, headers=headers)
 
     def status(self, request: PageRequest, snapshot: Snapshot | None, boottime: float) -> Answer:
-        """Answer with the document, as JSON, as a page, or as text of 80 columns."""
-        try:
-            form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
-        except MalformedQuery as malformed:
-            return error_answer(400, str(malformed))
+        """Answer with the document, as JSON, as a page, or as text of 80 columns.
+
+        Raises MalformedQuery and NothingRead.
+        """
+        form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
         if form is Form.HTML:
             return self.landing(snapshot, boottime)
         if snapshot is None:
-            return error_answer(503, NOT_YET)
+            raise NothingRead
         drawn = self._draw(snapshot)
         age = round(_age(snapshot, boottime), 3)
         if form is Form.TEXT:
@@ -92,14 +91,9 @@ class LivePages:
         body = f'{{"age_secs": {age}, '.encode() + drawn.json[1:]
         return Answer(body, JSON_TYPE, headers=NO_STORE)
 
-    def doctor(self, request: PageRequest, snapshot: Snapshot | None) -> Answer:
-        """Answer with what can be read and what not, as JSON or text."""
-        try:
-            form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
-        except MalformedQuery as malformed:
-            return error_answer(400, str(malformed))
-        if snapshot is None:
-            return error_answer(503, NOT_YET)
+    def doctor(self, request: PageRequest, snapshot: Snapshot) -> Answer:
+        """Answer with what can be read and what not, as JSON or text; raises MalformedQuery."""
+        form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
         document = doctor_document(snapshot, self.here)
         if form is Form.JSON:
             return json_answer(document)

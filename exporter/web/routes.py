@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
@@ -11,12 +11,14 @@ from aiohttp.web_response import Response, StreamResponse
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.model.snapshot import Snapshot
-from exporter.web.answer import Answer, PageRequest, error_answer, json_answer
+from exporter.web.answer import Answer, NothingRead, PageRequest, error_answer, json_answer
 from exporter.web.documents import node
 from exporter.web.documents.processes import processes
+from exporter.web.documents.why import NoSuchSubject
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.live import LivePages
 from exporter.web.negotiation import wanted_format, wants_gzip
+from exporter.web.parameters import MalformedQuery
 from exporter.web.renderer import Renderer
 from exporter.web.runbooks import PREFIX as RUNBOOKS
 from exporter.web.runbooks import runbook_answer
@@ -128,16 +130,19 @@ class Routes:
             return error_answer(405, "this page can only be read", allow)
         asked = _page_request(request)
         if self._renderer is None or asked.path not in LARGE_PATHS:
-            return endpoint(asked)
+            return _answered(endpoint, asked)
         key = (asked.path, tuple(asked.query), asked.accept)
         return await self._renderer.answer(
-            self._status.snapshot(), self._status.boottime(), key, lambda: endpoint(asked)
+            self._status.snapshot(),
+            self._status.boottime(),
+            key,
+            lambda: _answered(endpoint, asked),
         )
 
     def page(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = "") -> Answer:
         """Return the answer to a request that comes from this program itself."""
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
-        return self._endpoints[known](PageRequest(path, query, accept))
+        return _answered(self._endpoints[known], PageRequest(path, query, accept))
 
     def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
@@ -158,7 +163,7 @@ class Routes:
         headers = {"Vary": "Accept, Accept-Encoding"}
         body = self._pages.body(form, gzipped=gzipped)
         if body is None:
-            return error_answer(503, "the first collection has not ended yet")
+            raise NothingRead
         if gzipped:
             headers["Content-Encoding"] = "gzip"
         return Answer(body, CONTENT_TYPES[form], headers=headers)
@@ -172,27 +177,25 @@ class Routes:
         return json_answer(node.readiness(self._version, reasons), 503 if reasons else 200)
 
     def _node(self, _: PageRequest) -> Answer:
-        boottime = self._status.boottime()
-        return self._of_snapshot(lambda snapshot: node.inventory(snapshot, boottime))
+        return json_answer(node.inventory(self._snapshot(), self._status.boottime()))
 
     def _processes(self, _: PageRequest) -> Answer:
-        boottime = self._status.boottime()
-        return self._of_snapshot(lambda snapshot: processes(snapshot, boottime))
+        return json_answer(processes(self._snapshot(), self._status.boottime()))
 
     def _faults(self, request: PageRequest) -> Answer:
-        return faults_answer(self._status.snapshot(), request, self._status.boottime())
+        return faults_answer(self._snapshot(), request, self._status.boottime())
 
     def _why(self, request: PageRequest) -> Answer:
-        return why_answer(self._status.snapshot(), request.query, request.accept)
+        return why_answer(self._snapshot(), request)
 
     def _flat_metrics(self, _: PageRequest) -> Answer:
-        return self._of_snapshot(node.flat_metrics)
+        return json_answer(node.flat_metrics(self._snapshot()))
 
-    def _of_snapshot(self, document: Callable[[Snapshot], dict[str, Any]]) -> Answer:
+    def _snapshot(self) -> Snapshot:
         snapshot = self._status.snapshot()
         if snapshot is None:
-            return error_answer(503, "the first collection has not ended yet")
-        return json_answer(document(snapshot))
+            raise NothingRead
+        return snapshot
 
     def _landing(self, _: PageRequest) -> Answer:
         return self._live.landing(self._status.snapshot(), self._status.boottime())
@@ -201,7 +204,19 @@ class Routes:
         return self._live.status(request, self._status.snapshot(), self._status.boottime())
 
     def _doctor(self, request: PageRequest) -> Answer:
-        return self._live.doctor(request, self._status.snapshot())
+        return self._live.doctor(request, self._snapshot())
+
+
+def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
+    """Return what the endpoint answers, or in one sentence why it does not."""
+    try:
+        return endpoint(request)
+    except MalformedQuery as malformed:
+        return error_answer(400, str(malformed))
+    except NoSuchSubject as absent:
+        return error_answer(404, str(absent))
+    except NothingRead:
+        return error_answer(503, "the first collection has not ended yet")
 
 
 def _list_header(request: BaseRequest, name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exporter.web.answer import Answer, PageRequest, error_answer, json_answer, text_answer
 from exporter.web.negotiation import Form, wanted_form
-from exporter.web.parameters import MalformedQuery, parameters
+from exporter.web.parameters import parameters
 
 PREFIX = "/runbooks/"
 FOLDER = Path(__file__).resolve().parent.parent / "runbooks"
@@ -48,12 +48,8 @@ def _of_page(text: str) -> Iterator[Runbook]:
 
 
 def runbook_answer(request: PageRequest) -> Answer:
-    """Answer with one runbook, or with the list of all."""
-    try:
-        values = parameters(request.query, ("format",))
-        form = wanted_form(values, request.accept, Form.TEXT)
-    except MalformedQuery as malformed:
-        return error_answer(400, str(malformed))
+    """Answer with one runbook, or with the list of all; raises MalformedQuery."""
+    form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.TEXT)
     rule = request.path.removeprefix(PREFIX)
     if not rule:
         return _list(form)
