@@ -7,8 +7,8 @@ from itertools import pairwise
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
-from exporter.web.guard import LARGE_BYTES, GuardedServer
 
+from exporter.web.server.guard import LARGE_BYTES, GuardedServer
 from tests.web.serving import LIMITS, PATIENCE_SECS, listening
 
 CLIENTS = 20
