@@ -204,6 +204,11 @@ class GpuState:
     dynamic_expires: float | None = None
     expires: float | None = None
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its values were read lately: neither from the cache nor expired."""
+        return not self.stale and not self.expired
+
     def at(self, boottime: float) -> "GpuState":
         """Drop what has expired at this boot time in seconds."""
         if self.expires is not None and boottime >= self.expires:

@@ -9,13 +9,13 @@ _ADDRESS = re.compile(
 _SYSFS_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
-def pci_address(text: str) -> str | None:
+def pci_address(text: str | None) -> str | None:
     """Write the address as `dddd:bb:dd.f` in lower case, or None when the text is not one.
 
     Tools print the domain with 4 or 8 digits or leave it out, in either case; the lines of the
     NVIDIA driver have no function, which means function 0.
     """
-    match = _ADDRESS.fullmatch(text.strip().lower())
+    match = _ADDRESS.fullmatch(text.strip().lower()) if text else None
     if match is None:
         return None
     domain, bus, device, function = match.groups()

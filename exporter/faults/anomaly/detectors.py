@@ -47,7 +47,7 @@ class Detectors:
     def see(self, snapshot: Snapshot, before: Conclusions | None) -> Unusual:
         """Return what is unusual now; `before` tells which GPUs had a fault just before."""
         gpus = snapshot.reading(Gpus)
-        fresh = [s for s in (gpus.states if gpus else ()) if s.up and not s.stale and not s.expired]
+        fresh = [s for s in (gpus.states if gpus else ()) if s.up and s.is_fresh]
         present = frozenset(state.gpu.uuid for state in fresh)
         faulty = _faulty(before, present, snapshot.taken_at)
         readings = self._readings.of(snapshot)

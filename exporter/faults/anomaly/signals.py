@@ -70,7 +70,7 @@ class NewReadings:
 
 
 def _is_fresh(state: GpuState) -> bool:
-    return state.up and not (state.stale or state.expired or state.gpu.mig_enabled)
+    return state.up and state.is_fresh and not state.gpu.mig_enabled
 
 
 def _workloads(reading: Workloads | None) -> Mapping[str, frozenset[Workload]] | None:

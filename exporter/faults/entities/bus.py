@@ -56,12 +56,12 @@ def _bus(snapshot: Snapshot) -> Iterable[Edge]:
 def _users(snapshot: Snapshot) -> Iterable[tuple[Key, str | None]]:
     gpus, network = snapshot.reading(Gpus), snapshot.reading(Network)
     for state in gpus.states if gpus else ():
-        yield ("gpu", state.gpu.uuid), pci_address(state.gpu.pci_bus_id or "")
+        yield ("gpu", state.gpu.uuid), pci_address(state.gpu.pci_bus_id)
     for interface in network.interfaces if network else ():
-        yield ("nic", interface.device), pci_address(interface.pci_bus_id or "")
+        yield ("nic", interface.device), pci_address(interface.pci_bus_id)
     ports = snapshot.reading(Infiniband)
     for port in ports.ports if ports else ():
-        yield ("ib_port", _port_id(port)), pci_address(port.pci_bus_id or "")
+        yield ("ib_port", _port_id(port)), pci_address(port.pci_bus_id)
 
 
 def _carried(snapshot: Snapshot) -> Iterable[Edge]:
@@ -85,7 +85,7 @@ def _ports(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Infiniband)
     for port in reading.ports if reading else ():
         addresses: list[Address] = [("network", _port_id(port))]
-        pci = pci_address(port.pci_bus_id or "")
+        pci = pci_address(port.pci_bus_id)
         if pci:
             addresses.append(("network", pci))
         name = _port_id(port)

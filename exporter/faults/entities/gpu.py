@@ -25,7 +25,7 @@ class GpuFields:
     __slots__ = ("_is_fresh", "_kept", "_values")
 
     def __init__(self, state: GpuState, derived: Mapping[str, Value]) -> None:
-        self._is_fresh = not state.stale and not state.expired
+        self._is_fresh = state.is_fresh
         self._values = FieldsOf(state.gpu, _GETTERS)
         reason = state.reason or ("" if self._is_fresh else None)
         self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
@@ -40,7 +40,7 @@ class GpuFields:
 
 def _up(state: GpuState) -> bool | None:
     """Whether it answers; a card that was not asked is neither up nor down."""
-    if not state.stale and not state.expired:
+    if state.is_fresh:
         return state.up
     return False if not state.up and state.reason else None
 
@@ -52,23 +52,22 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
     for state in states:
         gpu = state.gpu
         addresses: list[Address] = [("gpu", gpu.uuid)]
-        pci = pci_address(gpu.pci_bus_id or "")
+        pci = pci_address(gpu.pci_bus_id)
         if pci:
             addresses.append(("gpu", pci))
         name = f"GPU {gpu.index}"
         found = derived(state, states, workloads) | found_unusual(gpu.uuid, unusual)
         fields = GpuFields(state, found)
-        is_fresh = not state.stale and not state.expired
-        yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses), is_fresh)
+        yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses), state.is_fresh)
 
 
 def _links(snapshot: Snapshot) -> Iterable[Entity]:
     """Yield the NVLinks that are said to be down; the others are known by their events only."""
     gpus = snapshot.reading(Gpus)
     for state in gpus.states if gpus else ():
-        pci = pci_address(state.gpu.pci_bus_id or "")
+        pci = pci_address(state.gpu.pci_bus_id)
         rows = state.gpu.nvlink_up or ()
-        if state.stale or state.expired or not pci:
+        if not state.is_fresh or not pci:
             continue
         for link in (label for label, is_up in rows if label != "all" and not is_up):
             key = ("nvlink", f"{pci}/{link}")
@@ -82,7 +81,7 @@ def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
     for place, uuid in enumerate(linked):
         for other in linked[place + 1 :]:
             yield Edge("peer", ("gpu", uuid), ("gpu", other))
-    at = {pci_address(s.gpu.pci_bus_id or ""): s.gpu.uuid for s in (gpus.states if gpus else ())}
+    at = {pci_address(s.gpu.pci_bus_id): s.gpu.uuid for s in (gpus.states if gpus else ())}
     for link in _links(snapshot):
         yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
 

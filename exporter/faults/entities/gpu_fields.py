@@ -59,7 +59,7 @@ def derived(
     state: GpuState, states: Sequence[GpuState], workloads: Workloads | None
 ) -> dict[str, Value]:
     """Return what follows for one GPU from what all said; nothing for one served from the cache."""
-    if state.stale or state.expired:
+    if not state.is_fresh:
         return {}
     gpu = state.gpu
     return {
@@ -144,7 +144,7 @@ def _median(values: list[float]) -> float:
 
 def _is_busy(state: GpuState) -> bool:
     use = state.gpu.utilization_percent
-    return not state.stale and not state.expired and use is not None and use > BUSY_PERCENT
+    return state.is_fresh and use is not None and use > BUSY_PERCENT
 
 
 def _of_workloads(uuid: str, workloads: Workloads | None) -> Mapping[str, Value]:

@@ -19,12 +19,12 @@ def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
     network = snapshot.reading(Network)
     for interface in network.interfaces if network else ():
         addresses: list[Address] = [("network", interface.device)]
-        pci = pci_address(interface.pci_bus_id or "")
+        pci = pci_address(interface.pci_bus_id)
         if pci:
             addresses.append(("network", pci))
         fields = FieldsOf(interface, _GETTERS)
         yield Entity(("nic", interface.device), interface.device, fields, tuple(addresses))
-    known = {pci_address(i.pci_bus_id or "") for i in (network.interfaces if network else ())}
+    known = {pci_address(i.pci_bus_id) for i in (network.interfaces if network else ())}
     yield from _adapters(snapshot, known)
 
 
@@ -32,7 +32,7 @@ def _adapters(snapshot: Snapshot, known: set[str | None]) -> Iterable[Entity]:
     """Those of InfiniBand at other addresses than the known: only their driver speaks of them."""
     reading = snapshot.reading(Infiniband)
     for port in reading.ports if reading else ():
-        pci = pci_address(port.pci_bus_id or "")
+        pci = pci_address(port.pci_bus_id)
         if pci is not None and pci not in known:
             known.add(pci)
             yield Entity(("nic", port.device), port.device, NO_FIELDS, (("network", pci),))

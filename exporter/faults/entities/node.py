@@ -1,6 +1,8 @@
 """The node as an entity: all readings that are about it as a whole, by their families' names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any
 
 from exporter.faults.entities.kind import (
     FieldsOf,
@@ -46,52 +48,34 @@ READINGS: tuple[tuple[str, type], ...] = (
 """What is put in front of the fields of each reading."""
 
 
-def _read_later(kind: type, get: Getter) -> Getter:
+def _of(kind: type, say: Callable[[Any], Value]) -> Getter:
+    """Return what is said of the reading of this class; nothing where it was not read."""
+
     def value_of(snapshot: object) -> Value:
         reading = snapshot.reading(kind) if isinstance(snapshot, Snapshot) else None
-        return None if reading is None else get(reading)
+        return None if reading is None else say(reading)
 
     return value_of
 
 
-def _backend(name: str) -> Getter:
-    def value_of(snapshot: object) -> Value:
-        gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
-        found: Value = None if gpus is None else getattr(gpus.backend, name)
-        return found
-
-    return value_of
-
-
-def _of_gpus(name: str) -> Getter:
-    def value_of(snapshot: object) -> Value:
-        gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
-        found: Value = None if gpus is None else getattr(gpus, name)
-        return found
-
-    return value_of
-
-
-def _on_bus(kind: str, *, passed_through: bool = False) -> Getter:
+def _on_bus(kind: str, *, passed_through: bool) -> Getter:
     """Count devices of a kind: those of the node's own drivers, or those given away from them."""
 
-    def value_of(snapshot: object) -> Value:
-        pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
-        if pcie is None:
-            return None
+    def count(pcie: Pcie) -> Value:
         devices = (device for device in pcie.devices if device.kind == kind)
         return sum(device.is_passed_through == passed_through for device in devices)
 
-    return value_of
+    return _of(Pcie, count)
 
 
 def _gpus_on_bus(snapshot: object) -> Value:
     """Count the GPUs that should answer; graphics of a processor that nobody reads are none."""
-    pcie = snapshot.reading(Pcie) if isinstance(snapshot, Snapshot) else None
-    if pcie is None or not isinstance(snapshot, Snapshot):
+    if not isinstance(snapshot, Snapshot):
         return None
-    gpus = snapshot.reading(Gpus)
-    known = {pci_address(state.gpu.pci_bus_id or "") for state in (gpus.states if gpus else ())}
+    pcie, gpus = snapshot.reading(Pcie), snapshot.reading(Gpus)
+    if pcie is None:
+        return None
+    known = {pci_address(state.gpu.pci_bus_id) for state in (gpus.states if gpus else ())}
     return sum(
         device.kind == "gpu"
         and not device.is_passed_through
@@ -100,33 +84,28 @@ def _gpus_on_bus(snapshot: object) -> Value:
     )
 
 
-def _disks(snapshot: object) -> Value:
-    disks = snapshot.reading(Disks) if isinstance(snapshot, Snapshot) else None
-    return None if disks is None or disks.truncated else len(disks.disks)
+def _disks(disks: Disks) -> Value:
+    return None if disks.truncated else len(disks.disks)
 
 
-def _interfaces(snapshot: object) -> Value:
+def _interfaces(network: Network) -> Value:
     """Count the node's own interfaces; unknown where only those of a pod can be seen."""
-    network = snapshot.reading(Network) if isinstance(snapshot, Snapshot) else None
-    is_whole = network is not None and network.namespace == "host" and not network.truncated
-    return len(network.interfaces) if network is not None and is_whole else None
+    is_whole = network.namespace == "host" and not network.truncated
+    return len(network.interfaces) if is_whole else None
 
 
-def _up_gpus(snapshot: object) -> Value:
-    gpus = snapshot.reading(Gpus) if isinstance(snapshot, Snapshot) else None
-    if gpus is None or any(state.stale and state.up for state in gpus.states):
+def _up_gpus(gpus: Gpus) -> Value:
+    if any(state.stale and state.up for state in gpus.states):
         return None
     return sum(state.up for state in gpus.states)
 
 
 def _pressure(resource: str, kind: str, average: str) -> Getter:
-    def value_of(snapshot: object) -> Value:
-        pressures = snapshot.reading(Pressures) if isinstance(snapshot, Snapshot) else None
-        found = pressures.of(resource, kind) if pressures else None
-        share: float | None = getattr(found, average, None)
-        return share
+    def share(pressures: Pressures) -> Value:
+        found: float | None = getattr(pressures.of(resource, kind), average, None)
+        return found
 
-    return value_of
+    return _of(Pressures, share)
 
 
 _PRESSURES: Mapping[str, Getter] = {
@@ -139,22 +118,22 @@ _PRESSURES: Mapping[str, Getter] = {
 _GETTERS: Mapping[str, Getter] = {
     **_PRESSURES,
     **{
-        f"{prefix}{name}": _read_later(kind, get)
+        f"{prefix}{name}": _of(kind, get)
         for prefix, kind in READINGS
         for name, get in getters_of(kind).items()
     },
-    "gpu_backend": _backend("backend"),
-    "gpu_backend_reason": _backend("reason"),
-    "gpu_nvml_up": _backend("nvml_up"),
-    "gpu_releases": _of_gpus("releases"),
-    "gpu_release_overdue": _of_gpus("release_overdue"),
-    "gpu_up_count": _up_gpus,
+    "gpu_backend": _of(Gpus, attrgetter("backend.backend")),
+    "gpu_backend_reason": _of(Gpus, attrgetter("backend.reason")),
+    "gpu_nvml_up": _of(Gpus, attrgetter("backend.nvml_up")),
+    "gpu_releases": _of(Gpus, attrgetter("releases")),
+    "gpu_release_overdue": _of(Gpus, attrgetter("release_overdue")),
+    "gpu_up_count": _of(Gpus, _up_gpus),
     "gpu_pci_count": _gpus_on_bus,
     "gpu_passthrough_count": _on_bus("gpu", passed_through=True),
-    "network_pci_count": _on_bus("network"),
-    "nvme_pci_count": _on_bus("nvme"),
-    "disk_count": _disks,
-    "interface_count": _interfaces,
+    "network_pci_count": _on_bus("network", passed_through=False),
+    "nvme_pci_count": _on_bus("nvme", passed_through=False),
+    "disk_count": _of(Disks, _disks),
+    "interface_count": _of(Network, _interfaces),
 }
 
 _NAMES: Mapping[str, FieldType] = {

@@ -50,7 +50,7 @@ class Repairs:
             uuid = state.gpu.uuid
             if state.reason == "reset_required":
                 self._refused.add(uuid)
-            if not state.up or state.stale or state.expired:
+            if not state.up or not state.is_fresh:
                 continue
             before = self._gpus.get(uuid)
             if uuid in self._refused or (before and _has_started_anew(before, state.gpu)):
@@ -99,7 +99,7 @@ def _came_up(
     found = {name: (address, is_up) for name, address, is_up in ports if address}
     states = {name: is_up for name, (_, is_up) in found.items() if is_up is not None}
     for name in _turned_good(known, states):
-        yield pci_address(found[name][0] or "") or name
+        yield pci_address(found[name][0]) or name
 
 
 def _turned_good(known: dict[str, bool], now: Mapping[str, bool]) -> list[str]:

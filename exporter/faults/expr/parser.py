@@ -118,14 +118,12 @@ class _Reader:
         self._depth -= 1
         return result
 
-    def _wrong(self, node: ast.AST, sentence: str) -> ExpressionError:
-        position = getattr(node, "col_offset", 0) + 1
-        return ExpressionError(position, f"{self._text(node)[:40]} {sentence}")
+    def _wrong(self, node: ast.expr, sentence: str) -> ExpressionError:
+        return ExpressionError(node.col_offset + 1, f"{self._text(node)[:40]} {sentence}")
 
-    def _text(self, node: ast.AST) -> str:
+    def _text(self, node: ast.expr) -> str:
         """Return the part of an expression as it is written."""
-        start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0)
-        return self._source[start:end]
+        return self._source[node.col_offset : node.end_col_offset]
 
     def junction(self, node: ast.BoolOp) -> Node:
         word = "and" if isinstance(node.op, ast.And) else "or"
@@ -142,7 +140,8 @@ class _Reader:
     def compare(self, node: ast.Compare) -> Node:
         right = node.comparators[0]
         between = self._source[node.left.end_col_offset : right.col_offset]
-        position = (node.left.end_col_offset or 0) + len(re.split("[<>=!]", between)[0]) + 1
+        before = len(re.split("[<>=!]", between)[0]) - len(between)
+        position = right.col_offset + before + 1
         if len(node.ops) > 1:
             raise ExpressionError(
                 node.comparators[1].col_offset + 1, "comparisons cannot be chained; use and"

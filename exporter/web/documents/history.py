@@ -109,7 +109,7 @@ def _values(snapshot: Snapshot) -> Iterator[tuple[Key, float | None]]:
     if memory is not None:
         yield ("node", "memory"), memory.usage_percent
     for state in gpus.states if gpus is not None else ():
-        if state.up and not state.stale and not state.expired:
+        if state.up and state.is_fresh:
             yield from _gpu_values(state)
 
 

@@ -142,7 +142,7 @@ def _gpu_state(state: GpuState) -> str:
         return "suspended"
     if not state.up:
         return "lost"
-    return "stale" if state.stale or state.expired else "ok"
+    return "ok" if state.is_fresh else "stale"
 
 
 def _read_at(snapshot: Snapshot, state: GpuState) -> float | None:

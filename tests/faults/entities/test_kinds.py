@@ -1,10 +1,8 @@
 """From readings to entities: fields by the names of families, stale is unknown, who uses what."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from exporter.faults.entities.kinds import VOCABULARY, scene_of
-from exporter.faults.values import Entity, Scene, Value
+from exporter.faults.entities.kinds import VOCABULARY
 from exporter.model.disk import Disk, Disks
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
@@ -12,9 +10,9 @@ from exporter.model.network import Interface, Network
 from exporter.model.node import Memory
 from exporter.model.pcie import Pcie, PcieDevice
 from exporter.model.pressure import Pressure, Pressures
-from exporter.model.snapshot import Outcome, Snapshot, SourceReport
-from exporter.model.verdict import Key
+from exporter.model.snapshot import Outcome, SourceReport
 from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads, WorkloadUse
+from tests.faults.entities.looks import entity, fields, seen
 
 CARD = Gpu(
     index=3,
@@ -25,24 +23,6 @@ CARD = Gpu(
     ecc_errors_total=(("corrected", "volatile", 2), ("uncorrected", "volatile", 5)),
     nvlink_up=(("all", 0), ("7", 0)),
 )
-
-
-def seen(*readings: object, reports: tuple[SourceReport, ...] = ()) -> Scene:
-    """The scene of a snapshot with these readings."""
-    by_type = {type(each): each for each in readings}
-    snapshot = Snapshot("n", 1, 5e8, 1000.0, 0.1, readings=by_type, reports=reports)
-    return scene_of(snapshot, (), frozenset())
-
-
-def entity(scene: Scene, key: Key) -> Entity:
-    """The entity with this key."""
-    return next(each for each in scene.entities if each.key == key)
-
-
-def fields(scene: Scene, key: Key, *names: str) -> Mapping[str, Value]:
-    """These fields of one entity."""
-    found = entity(scene, key)
-    return {name: found.fields.get(name) for name in names}
 
 
 def gpus(state: GpuState) -> Gpus:

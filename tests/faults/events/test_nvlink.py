@@ -1,9 +1,12 @@
 """Decoding of Xid 144 to 150 and of the registers of Xid 74."""
 
+from dataclasses import replace
+
 import pytest
 
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.events.nvlink import Nvlink5Meaning, decode_nvlink5, register_kinds
+from exporter.model.catalogue import Bits
 
 RULES = shipped_catalogue().nvlink5
 
@@ -68,3 +71,49 @@ def test_registers_of_xid_74_are_read_bit_by_bit() -> None:
     assert kinds == {"unknown", "ecc_or_parity", "sympathetic"}
     assert register_kinds([0, 0, 1 << 4, 0, 0, 0, 0]) == {"unknown"}
     assert not register_kinds([0] * 7)
+
+
+# By register of Xid 74 the bits of each kind, as a mask.
+MASKS = {
+    1: {
+        "ignore": 0x4080_0001,
+        "sympathetic": 0x0010_0002,
+        "ecc_or_parity": 0x0000_0030,
+        "mechanics": 0x1103_1300,
+        "weak": 0x0060_0000,
+        "repeated": 0x2800_0000,
+    },
+    3: {
+        "ecc_or_parity": 0x0000_0047,
+        "report": 0x0000_2000,
+        "repeated": 0x0006_0000,
+        "diagnostic": 0x0009_0000,
+    },
+    4: {"sympathetic": 0x0007_0000},
+    5: {"ecc_or_parity": 0x1B6C_0000, "corrected": 0x2490_0000},
+}
+
+
+@pytest.mark.parametrize("register", range(1, 8))
+def test_every_bit_of_a_register_has_its_kind(register: int) -> None:
+    """One by one, those of registers that mean nothing included."""
+    masks = MASKS.get(register, {})
+    for bit in range(32):
+        words = [0] * (register - 1) + [1 << bit]
+        kinds = {kind for kind, mask in masks.items() if mask >> bit & 1}
+        assert register_kinds(words) == (kinds or {"unknown"}), bit
+
+
+def test_a_rule_is_taken_for_its_own_code_only() -> None:
+    """The same unit and numbers under another code are undecoded."""
+    assert decode(145, "RLW_REMAP", "Fatal", (0x00000004, 8)).rule is not None
+    assert decode(144, "RLW_REMAP", "Fatal", (0x00000004, 8)).rule is None
+
+
+def test_a_promoted_error_without_its_own_action_follows_the_driver() -> None:
+    """What the table does not say the driver does."""
+    rule = replace(RULES[0], promoted_v1=Bits(0xFF, 0x86), promoted_action=None)
+    found = decode_nvlink5(
+        [rule], xid=rule.xid, unit=rule.units[0], word="Fatal", info=0x86, status=1
+    )
+    assert (found.fatal, found.action) == (True, "follow_driver")

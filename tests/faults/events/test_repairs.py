@@ -89,6 +89,14 @@ def test_old_values_tell_of_nothing() -> None:
     """What is served from the cache is no look at the GPU."""
     after = replace(CARD, energy_joules_total=10.0)
     assert told(gpus(), gpus(after, stale=True)) == []
+    assert told(gpus(), gpus(after, expired=True)) == []
+
+
+def test_half_of_the_energy_is_no_reset_yet() -> None:
+    """Less than half is; counters of two readings may differ by what was rounded."""
+    half = replace(CARD, energy_joules_total=2.5e9)
+    assert told(gpus(), gpus(half)) == []
+    assert told(gpus(), gpus(replace(CARD, energy_joules_total=2.4e9))) == [("gpu_reset", "GPU-a")]
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["down", "vanished"])
@@ -98,6 +106,29 @@ def test_a_port_that_is_up_again(gone: bool) -> None:  # noqa: FBT001 - one of t
     down = Network("host", () if gone else (replace(up.interfaces[0], up=False),))
     assert told(up, down, up) == [("link_up", "0000:5c:00.0")]
     assert told(up, up) == []
+    assert told(up, down, down) == []
+
+
+def test_a_port_at_no_address_of_pci_is_called_by_its_name() -> None:
+    """What its driver says in its place is shown as it is; a virtual one is no port."""
+    odd = Network("host", (Interface("eth0", up=True, pci_bus_id="usb-1"),))
+    down = Network("host", (replace(odd.interfaces[0], up=False),))
+    assert told(odd, down, odd) == [("link_up", "eth0")]
+    virtual = Network("host", (Interface("veth0", up=True),))
+    assert told(Network("host", (Interface("veth0", up=False),)), virtual) == []
+
+
+def test_components_are_remembered_up_to_a_bound() -> None:
+    """Of one more than there is room for the one first seen is forgotten."""
+
+    def mounted(count: int, *, readonly: bool) -> Filesystems:
+        places = (f"/{number}" for number in range(count))
+        return Filesystems(tuple(Filesystem("a", p, "ext4", readonly=readonly) for p in places))
+
+    full = [mounted(2000, readonly=True)]
+    assert len(told(*full, mounted(2000, readonly=False))) == 2000
+    found = told(*full, mounted(2001, readonly=True), mounted(2001, readonly=False))
+    assert found == [("mounted", f"/{number}") for number in range(1, 2001)]
 
 
 def test_an_infiniband_port_that_is_active_again() -> None:

@@ -68,6 +68,7 @@ def test_events_of_the_library_and_of_probes_are_taken_once() -> None:
     first, second = numbered(0, 0), numbered(0, 0, 0)
     assert len(feed.new_events(snapshot(ExternalProbes((), first, event_count=2)))) == 2
     assert len(feed.new_events(snapshot(ExternalProbes((), second, event_count=3)))) == 1
+    assert len(feed.new_events(snapshot(ExternalProbes((), second, event_count=3)))) == 0
     assert len(feed.new_events(snapshot(ExternalProbes((), second, event_count=300)))) == 3
 
 

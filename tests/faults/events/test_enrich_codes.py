@@ -1,0 +1,130 @@
+"""What an event is given beside what it says: by its kind, its code, and for its kind only."""
+
+import pytest
+
+from exporter.faults.catalogue import shipped_catalogue
+from exporter.faults.events.enrich import MAX_REMEMBERED, GpuJobs, enrich
+from exporter.model.event import Event
+from exporter.model.snapshot import Snapshot
+from exporter.model.workload import GpuClient, Workloads
+from tests.faults.scenes import event
+
+NETIR = {"unit": "NETIR_LINK_DOWN", "severity": "Fatal", "info": "0x00400011", "status": "0x0"}
+
+
+def added(kind: str, **fields: str) -> dict[str, str]:
+    """The fields that an event of this kind has afterwards and had not before."""
+    told = event(kind, 1.0, ("gpu", "u0"), "kernel_log", **fields)
+    found = enrich(told, shipped_catalogue()).fields
+    return {name: value for name, value in found.items() if name not in fields}
+
+
+def registers(*words: int) -> str:
+    """Seven registers as a line of Xid 74 prints them."""
+    return ", ".join(f"0x{word:x}" for word in (*words, 0, 0, 0, 0, 0)[:7])
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "expected"),
+    [
+        ("hung_task", {"code": "79"}, {}),
+        ("gpu_recovery_action", {"action": "none"}, {"ended": "yes"}),
+        ("gpu_recovery_action", {"action": "reset"}, {}),
+        ("hung_task", {"action": "none"}, {}),
+        ("segfault", {"library": "libcudart.so.12"}, {"gpu_library": "yes"}),
+        ("process_trap", {"library": "libnccl.so.2.21"}, {"gpu_library": "yes"}),
+        ("segfault", {"library": "libc.so.6"}, {"gpu_library": "no"}),
+        ("segfault", {}, {"gpu_library": "no"}),
+    ],
+)
+def test_only_its_own_kind_is_given_a_field(
+    kind: str, fields: dict[str, str], expected: dict[str, str]
+) -> None:
+    """A recovery action that is over, a crash in a library of CUDA; others stay as they are."""
+    assert added(kind, **fields) == expected
+
+
+def test_an_xid_has_meaning_severity_origin_and_advice() -> None:
+    """As the table says them; numbers of links mean something for the codes of links only."""
+    lost = {
+        "meaning": "GPU no longer answers on PCIe",
+        "severity_class": "critical",
+        "origin": "bus",
+        "advice": "reboot_node",
+    }
+    assert added("xid", code="79") == lost
+    assert added("xid", code="79", info="0x1") == lost
+
+
+def test_an_xid_of_a_link_is_decoded_where_it_has_its_numbers() -> None:
+    """The advice is that of its parts; without them that of the table."""
+    assert added("xid", code="149", **NETIR) == {
+        **added("xid", code="149"),
+        "fatal": "yes",
+        "advice": "reset_gpu",
+    }
+    assert added("xid", code="149")["advice"] == "decode_nvlink"
+
+
+@pytest.mark.parametrize(
+    ("words", "fatal"),
+    [
+        ((0, 0, 0, 0, 0), "yes"),  # it says nothing: better believed
+        ((1 << 0 | 1 << 20, 0, 0, 0, 1 << 20), "no"),
+        ((1 << 0, 0, 1 << 13), "yes"),
+        ((0x10, 0), "yes"),
+        ((0x100000, 0), "no"),
+    ],
+)
+def test_registers_tell_whether_a_link_is_broken(words: tuple[int, ...], fatal: str) -> None:
+    """Unless all their bits say that something else went wrong, or was corrected."""
+    assert added("xid", code="74", registers=registers(*words))["fatal"] == fatal
+
+
+@pytest.mark.parametrize(
+    ("fields", "fatal", "fatality", "meaning"),
+    [
+        ({"code": "12022"}, "yes", "fatal_port", "port egress: uncorrectable ECC error"),
+        ({"code": "12022", "severity": "Non-fatal"}, "no", "fatal_port", "port egress"),
+        ({"code": "12023"}, "no", "corrected", "port egress: corrected ECC errors"),
+        ({"code": "10003", "severity": "FATAL"}, "yes", "fatal_fabric", "switch host"),
+        ({"code": "99999", "text": "new words"}, "no", "unknown", "new words"),
+        ({"code": "99999"}, "no", "unknown", "unknown"),
+    ],
+)
+def test_a_switch_error_is_as_fatal_as_its_line_says(
+    fields: dict[str, str], fatal: str, fatality: str, meaning: str
+) -> None:
+    """Where the line has no word the table decides; what no table has is told in its own words."""
+    found = added("sxid", **fields)
+    assert (found["fatal"], found["fatality"]) == (fatal, fatality)
+    assert found["meaning"].startswith(meaning)
+
+
+def jobs(*pids: int) -> GpuJobs:
+    """What is remembered of these processes, seen one after the other."""
+    known = GpuJobs()
+    for number, pid in enumerate(pids):
+        seen = Workloads("ok", clients=(GpuClient(pid, (), name=f"job{pid}"),))
+        known.see(Snapshot("n", number, 1e9, 0.0, 0.0, readings={Workloads: seen}))
+    return known
+
+
+def job_of(known: GpuJobs, pid: int) -> str | None:
+    """The job of an Xid that names this process."""
+    return known.named(event("xid", 1.0, code="31", pid=str(pid))).fields.get("job")
+
+
+def test_jobs_are_remembered_up_to_a_bound() -> None:
+    """The one seen first is forgotten first."""
+    known = jobs(*range(5000))
+    assert (MAX_REMEMBERED, job_of(known, 0)) == (5000, "job0")
+    seen = Workloads("ok", clients=(GpuClient(5000, (), name="job5000"),))
+    known.see(Snapshot("n", 1, 1e9, 0.0, 0.0, readings={Workloads: seen}))
+    assert (job_of(known, 0), job_of(known, 1), job_of(known, 5000)) == (None, "job1", "job5000")
+
+
+def test_other_events_have_no_job() -> None:
+    """They stay as they are, also where they name a process on a GPU."""
+    other: Event = event("hung_task", 1.0, pid="7")
+    assert jobs(7).named(other) is other
