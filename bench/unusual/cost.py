@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bench.figures import Figure
 from bench.unusual.jobs import HOUR, jobs
 from bench.unusual.node import Node
+from bench.unusual.visits import visits
 from exporter.faults.anomaly.detectors import STEPS, Detectors
 from exporter.faults.anomaly.itself import REFIT_SECS, AnomalyDetector
 from exporter.faults.anomaly.siblings import SiblingDetector
@@ -21,7 +22,9 @@ def figures() -> Iterator[Figure]:
     anomaly = AnomalyDetector()
     detectors = Detectors(SiblingDetector(), anomaly)
     seen, parts = [], []
-    for snapshot in Node(SEED, jobs(SEED, DAYS), ()).snapshots(DAYS):
+    planned = jobs(SEED, DAYS)
+    node = Node(SEED, planned, (), visits(SEED, DAYS, planned))
+    for snapshot in node.snapshots(DAYS):
         began = time.thread_time()
         detectors.see(snapshot, None)
         seen.append(time.thread_time() - began)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from bench.unusual.incidents import Incident
 from bench.unusual.jobs import DAY, GPUS, HOUR, Job
+from bench.unusual.visits import Visit
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import Workload, Workloads, WorkloadUse
@@ -19,6 +20,7 @@ IDLE_WATTS = 72.0
 FULL_HERTZ = 1.98e9
 IDLE_HERTZ = 345e6
 MEMORY_BYTES = 80 * 2**30
+NEIGHBOUR = "noisy_neighbour"
 BOOTED_AT = 1_700_000_000.0
 
 
@@ -34,11 +36,16 @@ class Board:
 
 @dataclass(slots=True)
 class Work:
-    """What one GPU has to do now, as shares of full work, and what it does of it."""
+    """What one GPU has to do now, as shares of full work, and what it does of it.
+
+    `taken` is the share of its time that guests of its job take, `guests_hold` of its memory.
+    """
 
     load: float = 0.0
     job: Job | None = None
     unequal: float = 1.0
+    taken: float = 0.0
+    guests_hold: float = 0.0
     clock: float = 1.0
     speed: float = 1.0
     busy: float = 1.0
@@ -48,10 +55,18 @@ class Work:
 class Node:
     """Moves its jobs on, one reading after the other."""
 
-    def __init__(self, seed: int, planned: Sequence[Job], broken: Sequence[Incident]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        planned: Sequence[Job],
+        broken: Sequence[Incident],
+        visits: Sequence[Visit] = (),
+    ) -> None:
         self._chance = Random(seed * 65_537 + 2)  # noqa: S311 - the same in every run
         self._jobs = sorted(planned, key=lambda job: job.begins)
         self._broken = broken
+        self._visits = sorted(visits, key=lambda visit: visit.begins)
+        self._sampling = Random(seed * 179_424_673 + 4)  # noqa: S311 - the same in every run
         self._boards = [self._board(place) for place in range(GPUS)]
         self._heat = [30.0] * GPUS
         self._tasks = [(0.0, 0.0)] * GPUS  # load and end of the task of each GPU
@@ -77,11 +92,17 @@ class Node:
         self._jobs = [job for job in self._jobs if job.ends > now]
         running = [job for job in self._jobs if job.begins <= now]
         wrong = {each.gpu: each for each in self._broken if each.begins <= now < each.ends}
+        self._visits = [visit for visit in self._visits if visit.ends > now]
+        guests = [visit for visit in self._visits if visit.begins <= now]
+        guests += [_neighbour(each, now) for each in wrong.values() if each.kind == NEIGHBOUR]
         works = [Work() for _ in range(GPUS)]
+        for guest in guests:
+            works[guest.gpu].taken += guest.load
+            works[guest.gpu].guests_hold += guest.memory
         for job in running:
             self._load(job, works, now)
         for place, work in enumerate(works):
-            self._slow(work, self._boards[place], wrong.get(place), now)
+            self._slow(work, self._boards[place], wrong.get(place))
         for job in running:
             _wait_for_each_other(job, works)
         self._air = max(-1.5, min(1.5, self._air + self._chance.gauss(0, 0.02)))
@@ -90,7 +111,7 @@ class Node:
         )
         readings: Mapping[type, object] = {
             Gpus: Gpus(GpuBackend("nvml", "ok"), states),
-            Workloads: Workloads("ok", 1.0, tuple(_uses(running, wrong))),
+            Workloads: Workloads("ok", 1.0, tuple(self._uses(running, guests, works))),
         }
         return Snapshot(
             "n", number, BOOTED_AT + now, now, 0.1, readings=MappingProxyType({**readings})
@@ -121,22 +142,20 @@ class Node:
             self._tasks[place] = (load, now + self._chance.expovariate(1 / mean))
         return load
 
-    def _slow(self, work: Work, board: Board, wrong: Incident | None, now: float) -> None:
+    def _slow(self, work: Work, board: Board, wrong: Incident | None) -> None:
         """Work out clock, power and speed of one GPU, as if it waited for nobody."""
-        limit, taken, clock = LIMIT_WATTS, 0.0, board.clock
+        limit, clock = LIMIT_WATTS, board.clock
         if wrong is not None and wrong.kind == "slow_sibling":
             clock *= 1 - wrong.size
         elif wrong is not None and wrong.kind == "power_cap":
             limit *= wrong.size
-        elif wrong is not None and wrong.kind == "noisy_neighbour":
-            taken = wrong.size * (0.7 + 0.3 * math.sin(now / 200))
         power = work.job.power * work.unequal if work.job else 0.6
-        used = min(1.0, work.load + taken)
+        used = min(1.0, work.load + work.taken)
         wanted = IDLE_WATTS + used * power * board.power * 628 * clock**2
         if wanted > limit:
             clock *= max(0.4, (limit / wanted) ** 0.5)
         work.clock, work.watts = clock, min(limit, wanted)
-        work.speed = clock * (1 - taken * work.load)
+        work.speed = clock * (1 - min(1.0, work.taken) * work.load)
 
     def _state(self, place: int, work: Work, wrong: Incident | None, now: float) -> GpuState:
         gauss = self._chance.gauss
@@ -146,10 +165,9 @@ class Node:
         heat = self._warm(place, board, watts, wrong, now)
         active = work.load * work.busy * (job.activity if job else 0.0) * work.unequal
         done = work.load * work.speed * work.busy
-        neighbour = wrong is not None and wrong.kind == "noisy_neighbour"
-        memory = (job.memory if job else 0.0) + (0.08 if neighbour else 0.0)
+        memory = (job.memory if job else 0.0) + work.guests_hold
         limit = LIMIT_WATTS * (wrong.size if wrong and wrong.kind == "power_cap" else 1.0)
-        clock = FULL_HERTZ * work.clock if work.load > 0.02 or neighbour else IDLE_HERTZ
+        clock = FULL_HERTZ * work.clock if work.load + work.taken > 0.02 else IDLE_HERTZ
         gpu = Gpu(
             index=place,
             uuid=f"GPU-{place}",
@@ -175,6 +193,24 @@ class Node:
     def _traffic(self, full: float, done: float, first: bool) -> float:  # noqa: FBT001 - a rank
         """Return traffic; the first rank also writes logs and checkpoints."""
         return max(0.0, full * done * (1.4 if first else 1.0) * (1 + self._chance.gauss(0, 0.05)))
+
+    def _uses(
+        self, running: Sequence[Job], guests: Sequence[Visit], works: Sequence[Work]
+    ) -> Iterator[WorkloadUse]:
+        """Yield who is on which GPU, with the SM time that the driver has sampled of each."""
+        for job in running:
+            for place in job.gpus:
+                busy = min(1.0, 1.5 * works[place].load) * (1 - min(1.0, works[place].taken))
+                yield self._use(place, Workload("ml", job.name, "main"), busy)
+        for guest in guests:
+            yield self._use(guest.gpu, Workload("other", guest.name, "main"), guest.load)
+
+    def _use(self, place: int, workload: Workload, busy: float) -> WorkloadUse:
+        """Return one use: now and then no sample of a process is there, and it reads as zero."""
+        chance = self._sampling
+        percent = 100 * (busy + chance.gauss(0, 0.04)) if chance.random() < 0.9 else 0.0
+        percent = float(round(max(0.0, min(100.0, percent))))
+        return WorkloadUse(f"GPU-{place}", workload, 1, sm_utilization_percent=percent)
 
     def _warm(
         self, place: int, board: Board, watts: float, wrong: Incident | None, now: float
@@ -215,10 +251,7 @@ def _wait_for_each_other(job: Job, works: Sequence[Work]) -> None:
         works[place].busy = slowest / works[place].speed
 
 
-def _uses(running: Sequence[Job], wrong: Mapping[int, Incident]) -> Iterator[WorkloadUse]:
-    for job in running:
-        for place in job.gpus:
-            yield WorkloadUse(f"GPU-{place}", Workload("ml", job.name, "main"), 1)
-    for place, incident in wrong.items():
-        if incident.kind == "noisy_neighbour":
-            yield WorkloadUse(f"GPU-{place}", Workload("other", "noise", "main"), 1)
+def _neighbour(incident: Incident, now: float) -> Visit:
+    """Return the workload that takes its share of a GPU now, more and less by turns."""
+    load = incident.size * (0.7 + 0.3 * math.sin(now / 200))
+    return Visit("noise", incident.gpu, incident.begins, incident.ends, load, 0.08)

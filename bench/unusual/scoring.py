@@ -10,6 +10,7 @@ from bench.figures import Figure
 from bench.unusual.incidents import KINDS, Incident, incidents
 from bench.unusual.jobs import DAY, GPUS, HOUR, jobs
 from bench.unusual.node import BOOTED_AT, Node
+from bench.unusual.visits import visits
 from exporter.faults.anomaly.detectors import OWN_RULES, Detectors
 from exporter.faults.anomaly.itself import AnomalyDetector
 from exporter.faults.anomaly.siblings import SiblingDetector
@@ -75,7 +76,8 @@ def judged(seed: int, days: float = DAYS) -> Outcome:
     detectors = Detectors(SiblingDetector(), AnomalyDetector())
     engine = RuleEngine(RuleBook(rules), time.perf_counter, "", detect=detectors.see)
     known: set[tuple[str, str]] = set()
-    for snapshot in Node(seed, planned, labels).snapshots(days):
+    node = Node(seed, planned, labels, visits(seed, days, planned))
+    for snapshot in node.snapshots(days):
         conclusions = engine.conclude(snapshot)
         for _ in range(SLICES):
             if not detectors.advance():

@@ -52,8 +52,8 @@ FAMILIES = (
         Row(
             "sibling_deviation",
             "Robust z-score among GPUs of the same model that run the same workload"
-            " (temperature: any workload), smoothed over two minutes, -10 to 10; only with"
-            " detectors.siblings.",
+            " (temperature, power_limit, other_workloads: any workload or none), smoothed over two"
+            " minutes, -10 to 10; only with detectors.siblings.",
             "by_signal",
             labels=("signal",),
         ),

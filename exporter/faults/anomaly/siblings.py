@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.faults.anomaly.signals import COOLING, SIGNALS, GpuNow, Signal, median
+from exporter.faults.anomaly.signals import NODE_SIGNALS, SIGNALS, GpuNow, Signal, median
 from exporter.model.reading import Labeled
 from exporter.model.unusual import SiblingDeviation
 from exporter.model.workload import Workload
@@ -61,7 +61,7 @@ class _Away:
         for signal, at in [*self.compared.items()]:
             if now - at >= KEPT_SECS:
                 del self.compared[signal], self.smoothed[signal]
-        if self.compared.keys() <= {COOLING.name}:
+        if self.compared.keys().isdisjoint(signal.name for signal in SIGNALS):
             self.is_synchronous = False  # no workload is compared any more
 
 
@@ -92,7 +92,8 @@ class SiblingDetector:
             if _is_busy(group):
                 self._compare_all(group, faulty, is_collective=workload in collective)
         for group in _of_one_model(readings):
-            self._compare(COOLING, group, faulty)
+            for signal in NODE_SIGNALS:
+                self._compare(signal, group, faulty)
         for now in readings:
             self._away[now.gpu.uuid].end_of_reading(now.at)
         return tuple(

@@ -1,13 +1,15 @@
 """What the detectors look at: a few numbers of each GPU, and which workloads it has."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from exporter.model.gpu import Gpu, Gpus, GpuState
 from exporter.model.reading import Labeled
 from exporter.model.snapshot import Snapshot
-from exporter.model.workload import Workload, Workloads
+from exporter.model.workload import Workload, Workloads, WorkloadUse
 
 WARMS_SECS = 90.0
 """For about so long the temperature of a GPU follows its power draw."""
@@ -16,16 +18,24 @@ AIR_CELSIUS = 25.0
 LEAST_POWER = 0.3
 """Below this share of its power limit a GPU tells little of its cooling."""
 
+_Users: TypeAlias = tuple[frozenset[Workload] | None, float | None]
+"""The workloads of one GPU, and what others than the largest have of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class GpuNow:
-    """One GPU as it was read just now; `workloads` is None where they are not known."""
+    """One GPU as it was read just now; `workloads` is None where they are not known.
+
+    `other_workloads` is the share of SM time of all workloads but the one that has most; None
+    where a GPU is given to several on purpose (time slices, MPS).
+    """
 
     gpu: Gpu
     at: float
     workloads: frozenset[Workload] | None
     nvlink_bytes_per_second: float | None = None
     power_watts: float | None = None  # as the temperature follows it: smoothed
+    other_workloads: float | None = None
 
 
 @dataclass(slots=True)
@@ -50,7 +60,7 @@ class NewReadings:
         """Return what was read of each GPU since the last call."""
         gpus = snapshot.reading(Gpus)
         fresh = [state for state in (gpus.states if gpus else ()) if _is_fresh(state)]
-        workloads = _workloads(snapshot.reading(Workloads))
+        users = _users(snapshot.reading(Workloads))
         found = []
         for state in fresh:
             gpu, at = state.gpu, state.read_boottime
@@ -59,8 +69,9 @@ class NewReadings:
                 continue
             now = _Before(at, _nvlink_total(gpu), _smoothed_power(gpu, at, before))
             self._before[gpu.uuid] = now
-            own = None if workloads is None else workloads.get(gpu.uuid, frozenset())
-            found.append(GpuNow(gpu, at, own, _nvlink_rate(gpu, now, before), now.power_watts))
+            own, others = users[gpu.uuid]
+            rate = _nvlink_rate(gpu, now, before)
+            found.append(GpuNow(gpu, at, own, rate, now.power_watts, others))
         return found
 
     def forget(self, gone: Iterable[str]) -> None:
@@ -73,15 +84,35 @@ def _is_fresh(state: GpuState) -> bool:
     return state.up and state.is_fresh and not state.gpu.mig_enabled
 
 
-def _workloads(reading: Workloads | None) -> Mapping[str, frozenset[Workload]] | None:
+def _users(reading: Workloads | None) -> defaultdict[str, _Users]:
     """Return who runs on each GPU; who has it allocated and runs nothing does not count."""
     if reading is None:
-        return None
-    found: dict[str, set[Workload]] = {}
+        return defaultdict(lambda: (None, None))
+    uses: dict[str, list[WorkloadUse]] = {}
     for use in reading.uses:
         if use.processes:
-            found.setdefault(use.gpu_uuid, set()).add(use.workload)
-    return {uuid: frozenset(workloads) for uuid, workloads in found.items()}
+            uses.setdefault(use.gpu_uuid, []).append(use)
+    shared = {share.gpu_uuid for share in reading.shares}
+    found: defaultdict[str, _Users] = defaultdict(lambda: (frozenset(), 0.0))
+    for uuid, here in uses.items():
+        others = None if uuid in shared else _other_workloads(here)
+        found[uuid] = frozenset(use.workload for use in here), others
+    return found
+
+
+def _other_workloads(uses: Sequence[WorkloadUse]) -> float | None:
+    """Return the share of SM time of all but the largest; None where one's is not known.
+
+    The containers of a pod belong together.
+    """
+    percents: dict[Workload, float] = {}
+    for use in uses:
+        who, percent = use.workload, use.sm_utilization_percent
+        if percent is None and len(uses) > 1:
+            return None
+        who = replace(who, container="") if who.pod else who
+        percents[who] = percents.get(who, 0.0) + (percent or 0.0)
+    return (sum(percents.values()) - max(percents.values())) / 100
 
 
 def _smoothed_power(gpu: Gpu, at: float, before: _Before | None) -> float | None:
@@ -152,15 +183,18 @@ class Signal:
 SIGNALS = (
     Signal("sm_clock", lambda now: _of_label(now.gpu.clock_hertz, "sm"), share=0.02, least=15e6),
     Signal("power", lambda now: now.gpu.power_draw_watts, share=0.05, least=5.0),
-    Signal("power_limit", lambda now: now.gpu.power_limit_watts, share=0.03),
     Signal("sm_activity", lambda now: _of_label(now.gpu.activity_ratio, "sm"), least=0.06),
     Signal("pcie", _pcie, least=50e6, doublings=0.5),
     Signal("nvlink", lambda now: now.nvlink_bytes_per_second, least=50e6, doublings=0.25),
 )
 
 
-COOLING = Signal("temperature", _heat, share=0.075, least=0.001)
-"""Compared among all GPUs of a model at work, whichever work: what heats them is in it."""
+NODE_SIGNALS = (
+    Signal("temperature", _heat, share=0.075, least=0.001),
+    Signal("power_limit", lambda now: now.gpu.power_limit_watts, share=0.03),
+    Signal("other_workloads", lambda now: now.other_workloads, least=0.02),
+)
+"""Compared among all GPUs of a model, whichever work they do, or none."""
 
 
 def load_of(now: GpuNow) -> tuple[float, float, float] | None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
-from exporter.model.workload import Workload, Workloads, WorkloadUse
+from exporter.model.traced import TracedCalls
+from exporter.model.workload import GpuClient, GpuShare, Workload, Workloads, WorkloadUse
 
 WALL = 1_700_000_000.0
 STEP_SECS = 15.0
@@ -48,9 +49,18 @@ def uuid(place: int) -> str:
     return f"GPU-{place}"
 
 
+def workload(name: str) -> Workload:
+    """The workload with this name."""
+    pod, _, container = name.partition("/")
+    return Workload("ml", pod, container or "main")
+
+
 @dataclass(slots=True)
 class NodeOfGpus:
-    """A node whose clock moves on with each reading; `fields` are those of each GPU."""
+    """A node whose clock moves on with each reading; `fields` are those of each GPU.
+
+    A name in `workloads` may be that of a pod and a container: `pod/container`.
+    """
 
     fields: list[dict[str, Any]]
     workloads: list[tuple[str, ...]]
@@ -58,6 +68,10 @@ class NodeOfGpus:
     name: str = "H100"
     known_workloads: bool = True
     states: dict[int, dict[str, Any]] = field(default_factory=dict)
+    sm_percents: dict[str, float] = field(default_factory=dict)
+    shares: tuple[GpuShare, ...] = ()
+    clients: tuple[GpuClient, ...] = ()
+    traced: TracedCalls | None = None
 
     def set(self, place: int, **fields: Any) -> None:
         """Change what one GPU says from now on."""
@@ -74,13 +88,19 @@ class NodeOfGpus:
             for place, said in enumerate(self.fields)
         )
         uses = tuple(
-            WorkloadUse(uuid(place), Workload("ml", who, "main"), 1)
+            WorkloadUse(
+                uuid(place), workload(who), 1, sm_utilization_percent=self.sm_percents.get(who)
+            )
             for place, names in enumerate(self.workloads)
             for who in names
         )
         readings: dict[type, object] = {Gpus: Gpus(GpuBackend("nvml", "ok"), states)}
         if self.known_workloads:
-            readings[Workloads] = Workloads("ok", 1.0, uses)
+            readings[Workloads] = Workloads(
+                "ok", 1.0, uses, clients=self.clients, shares=self.shares
+            )
+        if self.traced:
+            readings[TracedCalls] = self.traced
         return Snapshot("n", 1, WALL + self.now, self.now, 0.1, MappingProxyType(readings))
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,12 +15,15 @@ from exporter.faults.anomaly.itself import REFIT_SECS, AnomalyDetector
 from exporter.faults.anomaly.learned import VERSION, Kept, decode, to_text
 from exporter.faults.anomaly.siblings import SiblingDetector
 from exporter.faults.engine import RuleEngine, rule_book
+from exporter.model.collectives import Communicator
 from exporter.model.snapshot import Snapshot
+from exporter.model.traced import TracedCalls
 from exporter.model.unusual import GpuAnomaly, SiblingDeviation, Unusual
 from exporter.model.verdict import Conclusions, Fault, FaultState, Subject
+from exporter.model.workload import GpuClient, ProcessUse
 from exporter.rule_runner import RuleRunner
 from exporter.state import MISFITS, parse
-from tests.faults.anomaly.readings import IDLE, NodeOfGpus, node, uuid
+from tests.faults.anomaly.readings import IDLE, TRAINER, NodeOfGpus, node, uuid, workload
 
 T = TypeVar("T")
 MINUTE = 4
@@ -128,6 +131,28 @@ def test_corrected_errors_explain_it() -> None:
         concluded = engine.conclude(gpus.snapshot())
     (fault,) = of(concluded, "gpu_unlike_siblings")
     assert fault.causes[-1].rule == "gpu_ecc_corrected_rate"
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [({}, "gpu_unlike_siblings"), ({"throttle_active": THROTTLED}, "gpu_thermal_throttle")],
+    ids=["nothing else is known", "throttled"],
+)
+def test_it_explains_a_rank_that_is_late(fields: dict[str, Any], cause: str) -> None:
+    """The others wait for the rank on the unlike GPU, where nothing known holds that back."""
+    engine, gpus = detecting(), node()
+    gpus.clients = (GpuClient(44, (ProcessUse(uuid(3), "compute"),)),)
+    gpus.set(3, clock_hertz=(("sm", 1.6e9),), **fields)
+    late = Communicator(
+        *("c", workload(TRAINER), 8, 8, (44, 45)),
+        late="rank 3 (pid 44)",
+        late_pid=44,
+        late_secs=0.2,
+        late_ratio=0.3,
+    )
+    gpus.traced = TracedCalls(communicators=(late,))
+    (fault,) = of(after(engine, gpus, 25 * MINUTE), "nccl_straggler")
+    assert fault.causes[-1].rule == cause
 
 
 def test_gpus_with_a_fault_are_not_learned_from() -> None:

@@ -7,8 +7,8 @@ import pytest
 from exporter.faults.anomaly.siblings import MAX_DEVIATION, MAX_USUAL, SiblingDetector
 from exporter.faults.anomaly.signals import NewReadings
 from exporter.model.unusual import SiblingDeviation
-from exporter.model.workload import Workload
-from tests.faults.anomaly.readings import IDLE, NodeOfGpus, node, uuid
+from exporter.model.workload import GpuShare, Workload
+from tests.faults.anomaly.readings import IDLE, TRAINER, NodeOfGpus, node, uuid
 
 MINUTE = 4
 
@@ -73,7 +73,7 @@ def test_a_deviation_is_bounded() -> None:
 
 
 def test_few_siblings_say_nothing() -> None:
-    """Three GPUs are not compared; those of other workloads by nothing but their cooling."""
+    """Three GPUs are not compared; those of other workloads not by what these ask of them."""
     assert Watch(node(3)).see(MINUTE) == {}
     apart = node()
     apart.workloads = [(f"job-{place // 3}",) for place in range(8)]
@@ -81,7 +81,8 @@ def test_few_siblings_say_nothing() -> None:
     unknown.known_workloads = False
     for gpus in (apart, node(workload=""), unknown):
         found = Watch(gpus).see(MINUTE)
-        assert {name for row in found.values() for name, _ in row.by_signal} == {"temperature"}
+        names = {name for row in found.values() for name, _ in row.by_signal}
+        assert names - {"other_workloads"} == {"temperature"}
         assert not any(row.is_synchronous for row in found.values())
 
 
@@ -99,17 +100,70 @@ def test_cooling_is_compared_whatever_gpus_do() -> None:
     assert away(watch.see(15 * MINUTE), 2)["temperature"] > 4
 
 
-def test_another_power_limit_is_seen_before_it_binds() -> None:
-    """Siblings have one limit; it counts as the board has it, not as it is used."""
-    gpus = node()
+@pytest.mark.parametrize("workload", [TRAINER, ""], ids=["at work", "at rest"])
+def test_another_power_limit_is_seen_before_it_binds(workload: str) -> None:
+    """It counts as the board has it, not as it is used, nor by whom."""
+    gpus = node(workload=workload)
     for place in range(8):
         gpus.set(place, power_limit_watts=700.0, power_draw_watts=300.0)
     gpus.set(5, power_limit_watts=500.0)
     assert away(Watch(gpus).see(15 * MINUTE), 5)["power_limit"] < -4
 
 
+def with_neighbour(*names: str, percent: float | None = 30.0) -> NodeOfGpus:
+    """GPUs that work alone; others with these names come to the third."""
+    gpus = node()
+    gpus.workloads = [(f"job-{place}/main",) for place in range(8)]
+    gpus.workloads[2] += names
+    gpus.sm_percents = {f"job-{place}/main": 60.0 for place in range(8)}
+    if percent is not None:
+        gpus.sm_percents |= dict.fromkeys(names, percent)
+    return gpus
+
+
+def test_another_workload_on_the_gpu_is_seen_by_its_time() -> None:
+    """On a node whose GPUs each have one workload, a second that computes is unusual."""
+    found = Watch(with_neighbour("noise")).see(15 * MINUTE)
+    assert away(found, 2)["other_workloads"] > 4
+    assert found[uuid(2)].furthest[0] == "other_workloads"
+    assert away(found, 3)["other_workloads"] == 0
+
+
+@pytest.mark.parametrize(
+    "gpus",
+    [
+        with_neighbour("notebook", percent=2.0),
+        with_neighbour("job-2/metrics"),
+    ],
+    ids=["it only holds memory", "a container of the same pod"],
+)
+def test_not_every_neighbour_is_unusual(gpus: NodeOfGpus) -> None:
+    """What takes no time, or belongs to the same pod, takes nothing from anybody."""
+    assert abs(away(Watch(gpus).see(15 * MINUTE), 2)["other_workloads"]) < 1.5
+
+
+def test_who_shares_a_gpu_on_purpose_is_not_compared() -> None:
+    """Nor where the driver does not say how much time a workload has."""
+    shared = with_neighbour("noise")
+    shared.shares = (GpuShare(uuid(2), "time_slicing", 2),)
+    for gpus in (shared, with_neighbour("noise", percent=None)):
+        found = away(Watch(gpus).see(15 * MINUTE), 2)
+        assert "temperature" in found
+        assert "other_workloads" not in found
+
+
+def test_where_every_gpu_is_shared_nobody_is_unlike() -> None:
+    """Neighbours that come and go everywhere are how this node is used."""
+    gpus = with_neighbour()
+    for place in range(8):
+        gpus.workloads[place] += (f"second-{place}",)
+        gpus.sm_percents[f"second-{place}"] = 5.0 * place
+    found = Watch(gpus).see(15 * MINUTE)
+    assert max(abs(away(found, place)["other_workloads"]) for place in range(8)) < 2
+
+
 def test_a_common_pause_is_no_comparison() -> None:
-    """While all wait for data nothing is compared; after some minutes nothing is shown."""
+    """While all wait for data no work is compared; after some minutes none of it is shown."""
     gpus = node()
     watch = Watch(gpus)
     assert watch.see(MINUTE)
@@ -117,7 +171,7 @@ def test_a_common_pause_is_no_comparison() -> None:
         gpus.set(place, **IDLE)
     gpus.set(2, clock_hertz=(("sm", 1.98e9),))
     assert max(map(abs, away(watch.see(2), 2).values())) < 0.5
-    assert watch.see(10 * MINUTE) == {}
+    assert {*away(watch.see(10 * MINUTE), 2)} == {"other_workloads"}
 
 
 def test_what_is_always_so_is_not_unusual() -> None:
