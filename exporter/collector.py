@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from exporter.blocking import wait_for_any
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from exporter.model.verdict import Conclusions
-from exporter.sources.interface import AnySource, Follower, SourceAbsent, SourceFailed
+from exporter.sources.interface import AnySource, Follower, Source, SourceAbsent, SourceFailed
 
 EARLY_PUBLISH_SECS = 0.2
 """Events that come in a burst are published together: at most five snapshots a second."""
@@ -18,6 +19,7 @@ EARLY_PUBLISH_SECS = 0.2
 log = logging.getLogger("exporter.collector")
 
 Conclude = Callable[[Snapshot], Awaitable[Conclusions]]
+Read = Callable[[], Awaitable[Reading[object]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,14 @@ class Collector:
         conclude: Conclude | None = None,
     ) -> None:
         self._node = node
-        self._sources = {source.name: source for source in sources}
+        # Told apart once: to ask for a protocol takes longer than to read most files.
+        self._sources: dict[str, Source] = {}
+        self._followers: dict[str, Follower] = {}
+        for source in sources:
+            if isinstance(source, Follower):
+                self._followers[source.name] = source
+            else:
+                self._sources[source.name] = source
         self._interval_secs = interval_secs
         self._clocks = clocks
         self._publish = publish
@@ -92,7 +101,8 @@ class Collector:
         """Let all sources go of what they hold."""
         for task in self._running.values():
             task.cancel()
-        closing = [asyncio.ensure_future(source.close()) for source in self._sources.values()]
+        everything: list[AnySource] = [*self._sources.values(), *self._followers.values()]
+        closing = [asyncio.ensure_future(source.close()) for source in everything]
         if closing:
             await asyncio.wait(closing, timeout=1.0)
 
@@ -112,23 +122,24 @@ class Collector:
             duration_secs=0.0,
             skipped_ticks=self._skipped,
         )
-        snapshot = await self._read(self._sources.keys(), snapshot)
+        snapshot = await self._read(self._names(), snapshot)
         return await self._judge_and_publish(replace(snapshot, duration_secs=loop.time() - started))
 
     async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with what these sources see now, and what follows from it."""
-        named = [self._sources[name] for name in self._sources if name in names]
-        first = [source for source in named if not isinstance(source, Follower)]
-        attempts = await asyncio.gather(*(self._attempt(source, snapshot) for source in first))
-        snapshot = self._joined(snapshot, attempts)
+        first = [source for name, source in self._sources.items() if name in names]
+        attempts = await asyncio.gather(*(self._attempt(each, each.read) for each in first))
+        seen = self._joined(snapshot, attempts)
         renewed = {self._types.get(source.name) for source in first}
         following = [
             source
-            for source in self._sources.values()
-            if isinstance(source, Follower) and (source.name in names or source.follows in renewed)
+            for name, source in self._followers.items()
+            if name in names or source.follows in renewed
         ]
-        attempts = await asyncio.gather(*(self._attempt(source, snapshot) for source in following))
-        return self._joined(snapshot, attempts)
+        attempts = await asyncio.gather(
+            *(self._attempt(each, partial(each.read_after, seen)) for each in following)
+        )
+        return self._joined(seen, attempts)
 
     def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
         """Return the snapshot with these attempts in place of those before."""
@@ -162,7 +173,7 @@ class Collector:
 
         Its age stays what it was.
         """
-        woken = self._woken & self._sources.keys()
+        woken = self._woken & self._names()
         self._woken.clear()
         self._wake_up.clear()
         return await self._judge_and_publish(await self._read(woken, snapshot))
@@ -176,15 +187,17 @@ class Collector:
         self._publish(snapshot)
         return snapshot
 
-    async def _attempt(self, source: AnySource, seen: Snapshot) -> _Attempt:
+    def _names(self) -> set[str]:
+        return {*self._sources, *self._followers}
+
+    async def _attempt(self, source: AnySource, read: Read) -> _Attempt:
         """One call of a source under its deadline; never raises."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         task = self._running.get(source.name)
         if task is not None and not task.done():
             return self._ended(source, Outcome.STUCK, 0.0, "its last call has not ended yet")
-        reading = source.read_after(seen) if isinstance(source, Follower) else source.read()
-        task = self._running[source.name] = asyncio.ensure_future(_contained(reading))
+        task = self._running[source.name] = asyncio.ensure_future(_contained(read()))
         task.add_done_callback(_look_at_error)  # a late failure was reported as stuck already
         await wait_for_any({task}, source.deadline_secs)
         duration = loop.time() - started
