@@ -243,7 +243,7 @@ def two_cards_ill_of_different_things(node: Story) -> None:
     node.wait(120)
 
 
-@incident("gpu_count_low@node|gpu_lost@*", may=GPU_AFTER, unfit=True)
+@incident("gpu_count_low@node|gpu_lost@*", may=(*GPU_AFTER, "nvml_unavailable"), unfit=True)
 def by_nvidia_smi_only_a_card_is_missing_from_the_start(node: Story) -> None:
     """nvidia-smi is the only way and lists three of the four cards that the bus shows."""
     node.put("Gpus", backend={"backend": "nvidia-smi", "reason": "no_library", "nvml_up": False})

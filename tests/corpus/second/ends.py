@@ -64,7 +64,7 @@ def uncontained_error_and_nobody_resets(node: Story) -> None:
     node.wait(LONG, 300)
 
 
-@incident(UNCONTAINED, may=GPU_AFTER, is_over=True)
+@incident(UNCONTAINED, may=(*GPU_AFTER, "gpu_reset_required"), is_over=True)
 def uncontained_error_and_a_reset(node: Story) -> None:
     """Xid 95; the card is reset: the driver asks for nothing, volatile counters begin anew."""
     node.gpu("3b", ecc_errors_total={"uncorrected": {"volatile": 1, "aggregate": 1}})
