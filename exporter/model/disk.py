@@ -8,9 +8,15 @@ _PARTITION = re.compile(
 )
 
 
+_PATH = re.compile(r"(nvme\d+)c\d+(n\d+(?:p\d+)?)")
+
+
 def whole_disk(device: str) -> str:
-    """Return the whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2."""
-    name = device.removeprefix("/dev/")
+    """Return the whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2.
+
+    nvme1c0n1 is one of the paths to nvme1n1.
+    """
+    name = _PATH.sub(r"\1\2", device.removeprefix("/dev/"))
     match = _PARTITION.fullmatch(name)
     return match["disk"] if match else name
 

@@ -100,6 +100,8 @@ _NETWORK = {
     "nic_hang": "The transmit unit of a network adapter hangs.",
     "nic_lost": "A network adapter no longer answers on PCIe.",
     "nic_firmware_error": "The firmware of a network adapter does not answer.",
+    "nic_probe_failed": "The driver of a network adapter could not start it.",
+    "nic_recovered": "The driver of a network adapter has recovered it; no fault.",
     "nic_module_hot": "A network module or adapter is too hot.",
     "nic_cable": "A network cable or module was unplugged or is faulty.",
     "nic_slot_power": "The slot of a network adapter provides less power than the adapter needs.",

@@ -64,6 +64,11 @@ class Memory:
     swap_free_bytes: int | None = None
 
     @property
+    def ordinary_bytes(self) -> int:
+        """Bytes that are not set aside as huge pages."""
+        return max(1, self.total_bytes - (self.hugepages_total_bytes or 0))
+
+    @property
     def swap_used_bytes(self) -> int | None:
         """Bytes in swap space."""
         if self.swap_total_bytes is None or self.swap_free_bytes is None:

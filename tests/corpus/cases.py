@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tests.corpus import (
+    classes,
     healthy_gpus,
     healthy_nodes,
     incidents_gpu_bus,
@@ -90,6 +91,7 @@ SEEN = (
     *incidents_storage_network.CASES,
     *healthy_gpus.CASES,
     *healthy_nodes.CASES,
+    *classes.CASES,
 )
 SECOND = (
     *verdict.CASES,

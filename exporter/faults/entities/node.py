@@ -19,6 +19,7 @@ from exporter.model.clock import Clock
 from exporter.model.disk import Disks
 from exporter.model.gpu import Gpus
 from exporter.model.kernel_log import KernelLog
+from exporter.model.memory_errors import MemoryErrors
 from exporter.model.network import Network, NetworkStack
 from exporter.model.node import Cpu, CpuHealth, Host, Memory, Paging
 from exporter.model.our_processes import OurProcesses
@@ -133,6 +134,7 @@ _GETTERS: Mapping[str, Getter] = {
     "network_pci_count": _on_bus("network", passed_through=False),
     "nvme_pci_count": _on_bus("nvme", passed_through=False),
     "disk_count": _of(Disks, _disks),
+    "memory_controllers": _of(MemoryErrors, lambda errors: len(errors.controllers)),
     "interface_count": _of(Network, _interfaces),
 }
 
@@ -154,6 +156,7 @@ _NAMES: Mapping[str, FieldType] = {
     "network_pci_count": FieldType(Type.NUMBER),
     "nvme_pci_count": FieldType(Type.NUMBER),
     "disk_count": FieldType(Type.NUMBER),
+    "memory_controllers": FieldType(Type.NUMBER),
     "interface_count": FieldType(Type.NUMBER),
 }
 

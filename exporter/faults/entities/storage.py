@@ -15,6 +15,7 @@ from exporter.model.verdict import Edge
 _DISK_GETTERS = getters_of(Disk)
 _FILESYSTEM_GETTERS = getters_of(Filesystem)
 _NVME = re.compile(r"(nvme\d+)n\d+")
+_MAPPER = "/dev/mapper/"
 
 
 class _DiskFields:
@@ -49,22 +50,31 @@ def _disks(snapshot: Snapshot) -> Iterable[Entity]:
 
 def _filesystems(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Filesystems)
+    kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():
-        mountpoint = filesystem.mountpoint
+        mountpoint, device = filesystem.mountpoint, filesystem.device
         addresses: tuple[Address, ...] = (
             ("logical_disk", mountpoint),
-            ("logical_disk", filesystem.device.removeprefix("/dev/")),
+            ("logical_disk", kernel_names.get(device, device.removeprefix("/dev/"))),
         )
         fields = FieldsOf(filesystem, _FILESYSTEM_GETTERS)
         yield Entity(("filesystem", mountpoint), mountpoint, fields, addresses)
+
+
+def _kernel_names(snapshot: Snapshot) -> Mapping[str, str]:
+    """Return what the kernel log calls the devices of the device mapper: dm-0, by their paths."""
+    disks = snapshot.reading(Disks)
+    mapped = (disk for disk in disks.disks if disk.transport == "dm") if disks else ()
+    return {f"{_MAPPER}{disk.model}": disk.device for disk in mapped}
 
 
 def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
     disks = snapshot.reading(Disks)
     known = {disk.device for disk in disks.disks} if disks else set()
     reading = snapshot.reading(Filesystems)
+    kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():
-        disk = whole_disk(filesystem.device)
+        disk = whole_disk(kernel_names.get(filesystem.device, filesystem.device))
         if disk in known:
             yield Edge("part_of", ("filesystem", filesystem.mountpoint), ("disk", disk))
 

@@ -14,8 +14,8 @@ SIZES = "total-vm:68157440kB, anon-rss:66060288kB, file-rss:4096kB, shmem-rss:0k
 
 
 @incident(
-    "memory_corrected_rate@*",
-    may=("memory_corrected_rate", "machine_check_corrected_rate", "firmware_hardware_error"),
+    "memory_corrected_rate@mc1/*",
+    may=("machine_check_corrected_rate", "firmware_hardware_error"),
     unfit=False,
     node=processors_only,
 )

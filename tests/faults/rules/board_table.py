@@ -18,7 +18,7 @@ POD_OOM = (
     "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:100kB oom_score_adj:0"
 )
 PLAIN_OOM = POD_OOM.replace(GROUP, "/system.slice/batch.service")
-MEMORY: Given = {"memory_total_bytes": 100e9, "memory_usage_percent": 96.0}
+MEMORY: Given = {"memory_ordinary_bytes": 100e9, "memory_usage_percent": 96.0}
 SYNCED: Given = {"clock_offset_seconds": 0.0, "clock_error_seconds": 16.0}
 FAN: Given = {"value": Goes(5400.0, 0.0)}
 INLET: Given = {"sensor": "Inlet Temp", "high_degraded": 40.0}

@@ -110,6 +110,12 @@ _MEMORY = (
         GPU,
     ),
     LinePattern(
+        "gpu_ras_uncorrected",
+        "poison ",
+        rx(_DEVICE + r"(?:RAS poison consumption, |poison is consumed by client )"),
+        GPU,
+    ),
+    LinePattern(
         "gpu_bad_page_threshold",
         "exceed threshold:",
         rx(_DEVICE + r"RAS records:(?P<count>\d{1,10}) exceed threshold:(?P<threshold>\d{1,10})"),
@@ -117,11 +123,23 @@ _MEMORY = (
     ),
     LinePattern(
         "gpu_bad_page_threshold",
-        " reaches threshold value ",
+        " reaches threshold value",
         rx(
-            _DEVICE
-            + r"Saved bad pages (?P<count>\d{1,10}) reaches threshold value (?P<threshold>\d{1,10})"
+            _DEVICE + r"Saved bad pages ?\(?(?P<count>\d{1,10})\)? reaches threshold value ?\(?"
+            r"(?P<threshold>\d{1,10})"
         ),
+        GPU,
+    ),
+    LinePattern(
+        "gpu_bad_page_threshold",
+        "BAD status",
+        rx(_DEVICE + r"This GPU is in BAD status"),
+        GPU,
+    ),
+    LinePattern(
+        "gpu_bad_page_threshold",
+        "bad_page_threshold parameter",
+        rx(_DEVICE + r"Exceeding the bad_page_threshold parameter"),
         GPU,
     ),
     LinePattern(
@@ -183,6 +201,14 @@ _START = (
         "failed to respond to msg=",
         rx(
             _DEVICE + r"(?P<firmware>MES)(?:\(\d\))? failed to respond to msg=(?P<message>\w{1,40})"
+        ),
+        GPU,
+    ),
+    LinePattern(
+        "gpu_firmware_timeout",
+        "unsuccessful queues preemption",
+        rx(
+            _DEVICE + r"The (?P<firmware>cp) might be in an unrecoverable state due to an unsuccess"
         ),
         GPU,
     ),

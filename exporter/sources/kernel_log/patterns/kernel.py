@@ -11,6 +11,7 @@ CPU = on("cpu", "cpu")
 _OOPS = (
     r"BUG: unable to handle |BUG: kernel NULL pointer dereference"
     r"|kernel BUG at [\w./+-]{1,200}:\d{1,6}!|Unable to handle kernel |Internal error: Oops"
+    r"|Internal error: [\w ,()-]{1,80}: [0-9a-f]{8,16} \[#\d"
 )
 _TRAP = (
     r"(?:Oops|divide error|general protection fault[\w ,-]{0,90}|invalid opcode|int3|stack segment"

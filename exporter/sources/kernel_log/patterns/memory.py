@@ -119,8 +119,8 @@ _FIRMWARE_RECORDS = (
     ),
     LinePattern(
         "cper",
-        "section_type:",
-        rx(_CPER + r"\s*section_type: (?P<section>[\w /-]{1,60})"),
+        "section",
+        rx(_CPER + r"\s*section[_ ]type: (?P<section>[\w /-]{1,60})"),
         _cper_subject,
         role=Role.CONTINUATION,
         same="record",

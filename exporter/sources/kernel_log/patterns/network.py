@@ -4,6 +4,9 @@ Layouts are those of drivers/net/ethernet/mellanox/mlx5/core (health.c, events.c
 net/sched/sch_generic.c from 4.15 to 6.16.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from exporter.sources.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
@@ -14,10 +17,16 @@ from exporter.sources.kernel_log.patterns.pattern import (
     rx,
 )
 
+Refine: TypeAlias = Callable[[dict[str, str]], dict[str, str]]
+
 _MLX5 = r"mlx5_core (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16})(?: \(\w{1,16}\))?)?: "
 _WHERE = r"(?:\w{1,64}:\d{1,5}:\(pid \d{1,10}\): )?"
 _NETDEV = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@) (?P<interface>[^\s:/]{1,16}): "
 
+_NETWORK_DRIVER = (
+    r"(?:mlx[45]_core|bnxt_en|ice|i40e|ixgbe|igb|igc|idpf"
+    r"|efa|ena|gve|mana|cxgb4|qede|sfc|ionic|hns3)"
+)
 _DEVICE = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16}))?: "
 
 
@@ -27,12 +36,22 @@ def _port(fields: Fields) -> Subject:
     return ("network", name) if name else NODE
 
 
+def _probed(fields: dict[str, str]) -> dict[str, str]:
+    """Return the driver and the address under one name each, whichever kernel said them."""
+    for name, other in (("driver", "old"), ("pci", "address")):
+        if other in fields:
+            fields[name] = fields.pop(other)
+    return fields
+
+
 def _chosen(pattern: str) -> tuple[Chosen, ...]:
     return (Chosen.INTERFACE,) if "<interface>" in pattern else ()
 
 
-def _kind(name: str, tag: str, pattern: str, role: Role = Role.WHOLE) -> LinePattern:
-    return LinePattern(name, tag, rx(pattern), _port, role, chosen=_chosen(pattern))
+def _kind(
+    name: str, tag: str, pattern: str, role: Role = Role.WHOLE, refine: Refine | None = None
+) -> LinePattern:
+    return LinePattern(name, tag, rx(pattern), _port, role, refine=refine, chosen=_chosen(pattern))
 
 
 _FATAL = (
@@ -62,6 +81,16 @@ _FATAL = (
         "mlx5_fatal",
         "recovery flow aborted",
         _MLX5 + _WHERE + r"(?P<text>health recovery flow aborted.{0,60})",
+    ),
+    _kind(
+        "mlx5_fatal",
+        "initializing state, aborting",
+        _MLX5 + _WHERE + r"(?P<text>Firmware over \d{1,20} MS in (?:pre-)?initializing state)",
+    ),
+    _kind(
+        "nic_recovered",
+        "health re",
+        _MLX5 + _WHERE + r"health (?:recovery|revovery) succee?ded",
     ),
     _kind(
         "mlx5_fatal",
@@ -105,6 +134,24 @@ _ADAPTERS = (
         "Firmware not responding",
         _DEVICE + r"Firmware not responding(?:, status: (?P<status>0x[0-9a-f]{1,8}))?",
     ),
+    _kind(
+        "nic_firmware_error",
+        "Firmware fatal reset",
+        _DEVICE + r"(?P<text>Firmware fatal reset event)\b",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "recovery mode detected",
+        _DEVICE + r"(?P<text>Firmware recovery mode detected)",
+    ),
+    _kind(
+        "nic_probe_failed",
+        " failed with error ",
+        rf"(?:(?P<old>{_NETWORK_DRIVER}): probe of (?P<pci>@PCI@)"
+        rf"|(?P<driver>{_NETWORK_DRIVER}) (?P<address>@PCI@): probe with driver [\w-]{{1,32}})"
+        r" failed with error (?P<error>-?\d{1,5})",
+        refine=_probed,
+    ),
 )
 
 _HEALTH = (
@@ -122,6 +169,11 @@ _MODULES = (
         "High",
         _MLX5 + _WHERE + r"(?:Port module event(?:\[error\])?: module (?P<module>\d{1,4}), "
         r".{0,40}?|synd 0x10: |Health issue observed, )?High [Tt]emperature(?P<text>.{0,80})",
+    ),
+    _kind(
+        "nic_module_hot",
+        "heated",
+        _DEVICE + r"(?P<text>(?:The )?[Nn]etwork adapter .{1,60} because it (?:has )?over ?heated)",
     ),
     _kind(
         "nic_cable",

@@ -29,7 +29,7 @@ _NFS = (
         "nfs_not_responding",
         "not responding",
         rx(
-            r"nfs: server (?P<server>\S{1,255}) not responding, "
+            r"(?:nfs|lockd): server (?P<server>\S{1,255}) not responding, "
             r"(?P<state>still trying|timed out)"
         ),
         _server,
@@ -37,8 +37,8 @@ _NFS = (
     ),
     LinePattern(
         "nfs_not_responding",
-        "nfs: server",
-        rx(r"nfs: server (?P<server>\S{1,255}) OK\s*$"),
+        ": server",
+        rx(r"(?:nfs|lockd): server (?P<server>\S{1,255}) OK\s*$"),
         _server,
         role=Role.ENDED,
         chosen=(Chosen.SERVER,),

@@ -80,6 +80,13 @@ _GPU_STATE = (
     ),
     LinePattern(
         "gpu_lost",
+        "fallen off the bus",
+        rx(r"NVRM: GPU at (?:PCI:)?(?P<pci>@PCI@) has (?P<form>fallen off the bus)"),
+        GPU,
+        role=Role.START,
+    ),
+    LinePattern(
+        "gpu_lost",
         "GPU serial number is",
         rx(r"NVRM: GPU (?P<pci>@PCI@): GPU serial number is (?P<serial>\w{1,32})"),
         GPU,

@@ -138,7 +138,7 @@ PCIE: tuple[LinePattern, ...] = (
         "Slot(",
         rx(
             r"(?:pcieport|pciehp) (?P<port>@PCI@)(?::pcie?\d+)?: (?:pciehp: )?"
-            r"Slot\((?P<slot>[\w-]{1,16})\): (?P<state>Link Down|Card not present)\s*$"
+            r"Slot\((?P<slot>[\w-]{1,16})\): (?P<state>Link Down|Card not present)(?: event)?\s*$"
         ),
         PORT,
     ),
@@ -147,7 +147,7 @@ PCIE: tuple[LinePattern, ...] = (
         "Slot(",
         rx(
             r"(?:pcieport|pciehp) (?P<port>@PCI@)(?::pcie?\d+)?: (?:pciehp: )?"
-            r"Slot\((?P<slot>[\w-]{1,16})\): (?P<state>Link Up|Card present)\s*$"
+            r"Slot\((?P<slot>[\w-]{1,16})\): (?P<state>Link Up|Card present)(?: event)?\s*$"
         ),
         PORT,
         role=Role.ENDED,
@@ -197,6 +197,15 @@ PCIE: tuple[LinePattern, ...] = (
         fields=("pci", "operation", "domain", "address", "flags", "reason", "text"),
     ),
     LinePattern(
+        "iommu_fault",
+        "arm-smmu-v3",
+        rx(
+            r"arm-smmu-v3 [\w.-]{1,40}: event: (?P<reason>F_\w{1,24}) client: (?P<pci>@PCI@) "
+            r"sid: 0x[0-9a-f]{1,8}(?: ssid: 0x[0-9a-f]{1,8})? iova: (?P<address>0x[0-9a-f]{1,16})"
+        ),
+        DEVICE,
+    ),
+    LinePattern(
         "pcie_bandwidth_limited",
         "PCIe bandwidth, limited",
         rx(
@@ -212,6 +221,15 @@ PCIE: tuple[LinePattern, ...] = (
         rx(
             r"[\w-]{1,40} (?P<pci>@PCI@): (?:Unable to|can't) change power state from "
             r"(?P<old>\w{2,10}) to \w{2,10},? \(?(?:device inaccessible|config space inaccessible)"
+        ),
+        DEVICE,
+    ),
+    LinePattern(
+        "pcie_inaccessible",
+        "; giving up",
+        rx(
+            r"[\w-]{1,40} (?P<pci>@PCI@): not ready \d{1,8}ms after "
+            r"(?P<after>[\w >-]{2,20}); giving up"
         ),
         DEVICE,
     ),

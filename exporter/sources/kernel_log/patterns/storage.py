@@ -1,7 +1,7 @@
-"""Lines about disks, their controllers, filesystems and arrays.
+"""Lines about disks, their controllers and arrays.
 
-Layouts are those of drivers/nvme/host, block/blk-core.c, drivers/ata, drivers/scsi, fs/buffer.c,
-fs/ext4, fs/xfs, fs/btrfs and drivers/md from 4.15 to 6.18.
+Layouts are those of drivers/nvme/host, block/blk-core.c, drivers/ata, drivers/scsi, fs/buffer.c
+and drivers/md from 4.15 to 6.18.
 """
 
 import re
@@ -20,7 +20,6 @@ from exporter.sources.kernel_log.patterns.pattern import (
     rx,
 )
 
-FILESYSTEM = on("logical_disk", "device")
 ARRAY = on("md_array", "array")
 
 _DEVICE = r"(?P<device>[\w!-]{1,32})"
@@ -37,13 +36,6 @@ def _disk(fields: Fields) -> Subject:
     return ("physical_disk", scsi) if scsi else NODE
 
 
-def _device_from_disk(fields: dict[str, str]) -> dict[str, str]:
-    """Return the device under its one name, whichever form of the line said it."""
-    if "disk" in fields:
-        fields["device"] = fields.pop("disk")
-    return fields
-
-
 def _removable(fields: dict[str, str]) -> dict[str, str]:
     """Return the device, and whether it is one that comes and goes.
 
@@ -51,14 +43,6 @@ def _removable(fields: dict[str, str]) -> dict[str, str]:
     """
     if _REMOVABLE.match(fields.get("device", "")):
         fields["removable"] = "yes"
-    return fields
-
-
-def _without_inode(fields: dict[str, str]) -> dict[str, str]:
-    """Return the device without the inode of its journal: `nvme1n1p1-8` is `nvme1n1p1`."""
-    device, dash, inode = fields["device"].rpartition("-")
-    if dash and inode.isdigit():
-        fields["device"] = device
     return fields
 
 
@@ -73,13 +57,23 @@ _NVME = (
         _disk,
     ),
     LinePattern(
+        "nvme_timeout",
+        ": timeout ",
+        rx(
+            _CONTROLLER
+            + r"queue (?P<queue>\d{1,6}): (?P<stage>timeout) (?:cid|request) 0x[0-9a-f]+"
+        ),
+        _disk,
+    ),
+    LinePattern(
         "nvme_reset_failed",
         "nvme",
         rx(
             _CONTROLLER + r"(?:controller is down; will reset: CSTS=(?P<status>0x[0-9a-f]{1,8})"
             r"|Device not ready; aborting (?:reset|initialisation)"
             r"|(?:Disabling device after reset|Removing after probe) failure(?: status)?: ?"
-            r"(?P<error>-?\d{1,4}))"
+            r"(?P<error>-?\d{1,4})"
+            r"|IO queues (?:lost|not created)|failed to mark controller |Failed reconnect attempt)"
         ),
         _disk,
     ),
@@ -156,11 +150,12 @@ _ATA = r"ata(?P<port>\d{1,5})(?:\.(?P<target>\d{1,2}))?: "
 _DISKS = (
     LinePattern(
         "disk_offline",
-        " offline",
+        "ffl",
         rx(
             r"sd (?P<scsi>\d{1,5}(?::\d{1,20}){3}): (?:\[(?P<device>sd[a-z]{1,4})\] )?"
             r"(?P<text>rejecting I/O to offline device"
-            r"|Device offlined - not ready after error recovery)"
+            r"|Device offlined - not ready after error recovery"
+            r"|Medium access timeout failure\. Offlining disk)"
         ),
         _disk,
     ),
@@ -193,12 +188,51 @@ _DISKS = (
         same="port",
     ),
     LinePattern(
+        "ata_error",
+        "COMRESET failed",
+        rx(_ATA + r"(?P<reset>COMRESET) failed \(errno=(?P<error>-?\d{1,4})\)"),
+        on_node,
+    ),
+    LinePattern(
+        "ata_error",
+        "giving up",
+        rx(_ATA + r"reset failed, (?P<state>giving up)"),
+        on_node,
+    ),
+    LinePattern(
         "storage_controller_fault",
         "FW in FAULT state",
         rx(
             r"(?:megaraid_sas (?P<pci>@PCI@)|megasas): (?:Found )?FW in FAULT state"
             r"(?: Fault code:(?P<code>0x[0-9a-f]{1,8}))?"
         ),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "FW detected to be",
+        rx(r"megaraid_sas(?: (?P<pci>@PCI@))?: (?P<text>FW detected to be in fault ?state)"),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "killing adapter",
+        rx(r"megaraid_sas (?P<pci>@PCI@): (?P<text>Reset (?:not supported|failed), killing adapt)"),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "smartpqi",
+        rx(
+            r"smartpqi (?P<pci>@PCI@): (?P<text>controller (?:is )?offline)"
+            r"(?:: status code (?P<code>0x[0-9a-f]{1,8}))?"
+        ),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "storage_controller_fault",
+        "hpsa",
+        rx(r"hpsa (?P<pci>@PCI@): (?P<text>Controller lockup detected: (?P<code>0x[0-9a-f]{1,8}))"),
         on("pcie", "pci"),
     ),
     LinePattern(
@@ -226,81 +260,7 @@ _DISKS = (
     ),
 )
 
-_FILESYSTEMS = (
-    LinePattern(
-        "fs_error",
-        "EXT4-fs",
-        rx(
-            rf"EXT4-fs (?:error \(device {_DEVICE}\)(?:: ?| in )(?P<function>[\w:]{{1,64}})?"
-            r"|\((?P<disk>[\w!-]{1,32})\): (?:I/O error while writing superblock"
-            r"|previous I/O error to superblock detected))"
-        ),
-        FILESYSTEM,
-        refine=_device_from_disk,
-        fields=("device", "function"),
-        chosen=(Chosen.COMM,),
-    ),
-    LinePattern(
-        "fs_readonly",
-        "emounting filesystem read-only",
-        rx(rf"EXT[234]-fs \({_DEVICE}\): [Rr]emounting filesystem read-only"),
-        FILESYSTEM,
-    ),
-    LinePattern(
-        "fs_readonly",
-        "forced readonly",
-        rx(
-            rf"BTRFS:? (?:info|warning|error|critical) \(device {_DEVICE}(?: state \w{{1,8}})?\):"
-            r" forced readonly"
-        ),
-        FILESYSTEM,
-    ),
-    LinePattern(
-        "fs_error",
-        "BTRFS",
-        rx(
-            rf"BTRFS(?:: | )(?:error|critical) \(device {_DEVICE}(?: state \w{{1,8}})?\)"
-            r"(?P<text>(?: in|:).{1,200})"
-        ),
-        FILESYSTEM,
-        chosen=(Chosen.FILE,),
-    ),
-    LinePattern(
-        "fs_error",
-        "borting journal",
-        rx(rf"Aborting journal on device {_DEVICE}\."),
-        FILESYSTEM,
-        refine=_without_inode,
-    ),
-    LinePattern(
-        "fs_error",
-        "JBD2: ",
-        rx(
-            r"JBD2: (?:Detected IO errors while flushing file data on|"
-            rf"(?:I/O )?[Ee]rror .{{0,40}}?journal superblock for) {_DEVICE}"
-        ),
-        FILESYSTEM,
-        refine=_without_inode,
-    ),
-    LinePattern(
-        "fs_shutdown",
-        "XFS (",
-        rx(
-            rf"XFS \({_DEVICE}\): (?:log I/O error (?P<error>-?\d+)"
-            r"|(?P<text>Filesystem has been shut down due to .{1,80}"
-            r"|[A-Z](?:[^\[]|\[xfs\]){0,200}[Ss]hutting down filesystem))"
-        ),
-        FILESYSTEM,
-    ),
-    LinePattern(
-        "fs_error",
-        "XFS (",
-        rx(
-            rf"XFS \({_DEVICE}\): "
-            r"(?P<text>[Mm]etadata (?:I/O error|[Cc]orruption detected|CRC error detected).{0,120})"
-        ),
-        FILESYSTEM,
-    ),
+_ARRAYS = (
     LinePattern(
         "md_disk_failure",
         "Disk failure on",
@@ -318,4 +278,4 @@ _FILESYSTEMS = (
     ),
 )
 
-STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_FILESYSTEMS)
+STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_ARRAYS)

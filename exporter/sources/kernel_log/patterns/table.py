@@ -8,6 +8,7 @@ from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
 from exporter.sources.kernel_log.patterns.amdgpu import AMDGPU
 from exporter.sources.kernel_log.patterns.ascend import ASCEND
+from exporter.sources.kernel_log.patterns.filesystem import FILESYSTEMS
 from exporter.sources.kernel_log.patterns.kernel import KERNEL
 from exporter.sources.kernel_log.patterns.memory import MEMORY
 from exporter.sources.kernel_log.patterns.network import NETWORK
@@ -27,6 +28,7 @@ LINE_PATTERNS: tuple[LinePattern, ...] = (
     *PCIE,
     *MEMORY,
     *STORAGE,
+    *FILESYSTEMS,
     *NETWORK_STORAGE,
     *NETWORK,
 )

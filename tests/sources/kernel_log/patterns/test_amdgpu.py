@@ -139,6 +139,37 @@ CASES: tuple[Case, ...] = (
         {"firmware": "MES", "message": "REMOVE_QUEUE"},
         (AT + "MES(1) failed to respond to msg=REMOVE_QUEUE",),
     ),
+    (
+        "gpu_bad_page_threshold",
+        GPU,
+        {"count": "256", "threshold": "256"},
+        AT + "Saved bad pages(256) reaches threshold value(256).",
+    ),
+    ("gpu_bad_page_threshold", GPU, {}, AT + "This GPU is in BAD status."),
+    (
+        "gpu_bad_page_threshold",
+        GPU,
+        {},
+        AT + "Exceeding the bad_page_threshold parameter, disabling the GPU.",
+    ),
+    (
+        "gpu_ras_uncorrected",
+        GPU,
+        {},
+        AT + "poison is consumed by client 18, kick off gpu reset flow",
+    ),
+    (
+        "gpu_ras_uncorrected",
+        GPU,
+        {},
+        AT + "RAS poison consumption, unmap queue flow succeeded: client id 18",
+    ),
+    (
+        "gpu_firmware_timeout",
+        GPU,
+        {"firmware": "cp"},
+        AT + "The cp might be in an unrecoverable state due to an unsuccessful queues preemption",
+    ),
 )
 
 

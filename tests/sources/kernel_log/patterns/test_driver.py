@@ -264,6 +264,12 @@ CASES: tuple[Case, ...] = (
             "Seconds: 7"
         ),
     ),
+    (
+        "gpu_lost",
+        GPU,
+        {"form": "fallen off the bus"},
+        "NVRM: GPU at 0000:3b:00.0 has fallen off the bus.",
+    ),
 )
 
 

@@ -112,6 +112,17 @@ CASES: tuple[Case, ...] = (
         {"pfn": "12f3456"},
         ("Soft offline: 0x12f3456: page already poisoned",),
     ),
+    (
+        "cper",
+        ("node", ""),
+        {"severity": "recoverable", "section": "unknown"},
+        (
+            "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 4",
+            "{1}[Hardware Error]: event severity: recoverable",
+            "{1}[Hardware Error]:  Error 0, type: recoverable",
+            "{1}[Hardware Error]:   section type: unknown, 6d5244f2-2712-11ec-bea7-cb3fdb95c786",
+        ),
+    ),
 )
 
 

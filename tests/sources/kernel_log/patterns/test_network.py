@@ -153,6 +153,68 @@ CASES: tuple[Case, ...] = (
         {"status": "0x8000", "driver": "bnxt_en"},
         "bnxt_en 0000:5c:00.0: Firmware not responding, status: 0x8000",
     ),
+    (
+        "mlx5_fatal",
+        NIC,
+        {},
+        MLX + "mlx5_function_setup:1034:(pid 6985): Firmware over 120000 MS in pre-initializing "
+        "state, aborting",
+    ),
+    (
+        "nic_recovered",
+        NIC,
+        {},
+        MLX + "mlx5_health_try_recover:335:(pid 55): health recovery succeeded",
+    ),
+    (
+        "nic_recovered",
+        NIC,
+        {},
+        MLX + "mlx5_health_try_recover:335:(pid 55): health revovery succeded",
+    ),
+    (
+        "nic_firmware_error",
+        ("network", "eth0"),
+        {},
+        (
+            "bnxt_en 0000:5c:00.0 eth0: Firmware fatal reset event, data1: 0x1, data2: 0x2, min "
+            "wait 6000 ms, max wait 12000 ms"
+        ),
+    ),
+    (
+        "nic_firmware_error",
+        NIC,
+        {},
+        "ice 0000:5c:00.0: Firmware recovery mode detected. Limiting functionality.",
+    ),
+    (
+        "nic_probe_failed",
+        NIC,
+        {"driver": "mlx5_core", "error": "-110"},
+        "mlx5_core: probe of 0000:5c:00.0 failed with error -110",
+    ),
+    (
+        "nic_probe_failed",
+        NIC,
+        {"driver": "mlx5_core", "error": "-110"},
+        MLX + "probe with driver mlx5_core failed with error -110",
+    ),
+    (
+        "nic_module_hot",
+        NIC,
+        {},
+        (
+            "ixgbe 0000:5c:00.0: Network adapter has been stopped because it has over heated. "
+            "Restart the computer. If the problem persists, power off the system and replace the "
+            "adapter"
+        ),
+    ),
+    (
+        "nic_module_hot",
+        ("network", "eno1"),
+        {},
+        "igb 0000:5c:00.0 eno1: The network adapter was stopped because it overheated",
+    ),
 )
 
 
@@ -176,6 +238,7 @@ def test_a_network_error_is_one_event(case: Case) -> None:
         "IPv6: ADDRCONF(NETDEV_CHANGE): eth0: link becomes ready",
         "bond0: (slave ens1f0np0): Enslaving as a backup interface with a down link",
         "mlx5_core 0000:5c:00.0: 252.048 Gb/s available PCIe bandwidth (16.0 GT/s PCIe x16 link)",
+        "bnxt_en 0000:5c:00.0 eth0: Firmware non-fatal reset event, data1: 0x1, data2: 0x2",
     ],
 )
 def test_other_words_of_the_network_are_no_event(line: str) -> None:

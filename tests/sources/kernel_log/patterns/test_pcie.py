@@ -210,6 +210,27 @@ CASES: tuple[Case, ...] = (
             "[fault reason 06] PTE Read access is not set"
         ),
     ),
+    (
+        "pcie_inaccessible",
+        ("pcie", "0000:3b:00.0"),
+        {"after": "bus reset"},
+        "nvidia 0000:3b:00.0: not ready 65535ms after bus reset; giving up",
+    ),
+    (
+        "pcie_link_down",
+        ("pcie", "0000:3a:00.0"),
+        {"slot": "3", "state": "Link Down"},
+        "pciehp 0000:3a:00.0:pcie004: Slot(3): Link Down event",
+    ),
+    (
+        "iommu_fault",
+        ("pcie", "0009:01:00.0"),
+        {"reason": "F_TRANSLATION", "address": "0xfffe0000"},
+        (
+            "arm-smmu-v3 arm-smmu-v3.5.auto: event: F_TRANSLATION client: 0009:01:00.0 sid: 0x100 "
+            "ssid: 0x0 iova: 0xfffe0000 ipa: 0x0"
+        ),
+    ),
 )
 
 
@@ -239,6 +260,8 @@ def test_a_message_of_the_pcie_core_is_one_event(case: Case) -> None:
         "pci 0000:3b:00.0: PME# supported from D0 D3hot D3cold",
         "pcieport 0000:3a:00.0: Refused to change power state from D0 to D3hot",
         "pci 0000:3b:00.0: [10de:2330] type 00 class 0x030200 PCIe Endpoint",
+        "nvidia 0000:3b:00.0: not ready 1023ms after bus reset; waiting",
+        "nvidia 0000:3b:00.0: ready 2047ms after bus reset",
     ],
 )
 def test_other_words_of_the_pcie_core_are_no_event(line: str) -> None:

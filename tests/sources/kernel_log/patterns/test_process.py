@@ -269,6 +269,12 @@ CASES: tuple[Case, ...] = (
         {"netns": "4026531840"},
         "nf_conntrack: nf_conntrack: table full in netns 4026531840, dropping packet",
     ),
+    (
+        "kernel_oops",
+        ("node", ""),
+        {},
+        "Internal error: synchronous external abort: 0000000096000410 [#1] SMP",
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""Lines about disks, filesystems, arrays and network filesystems."""
+"""Lines about disks, arrays and network filesystems."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from tests.sources.kernel_log.feeding import Case, events_of, expect_one_event, 
 
 DISK = ("physical_disk", "nvme1")
 NAMESPACE = ("physical_disk", "nvme1n1")
-FILESYSTEM = ("logical_disk", "nvme1n1p1")
 SERVER = ("nfs_mount", "192.0.2.10")
 
 CASES: tuple[Case, ...] = (
@@ -97,73 +96,6 @@ CASES: tuple[Case, ...] = (
         ("physical_disk", "sr0"),
         {"removable": "yes"},
         "I/O error, dev sr0, sector 0 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2",
-    ),
-    (
-        "fs_error",
-        FILESYSTEM,
-        {"function": "ext4_find_entry:1663:"},
-        (
-            "EXT4-fs error (device nvme1n1p1): ext4_find_entry:1663: "
-            "inode #2: comm trainer: reading "
-            "directory lblock 0"
-        ),
-    ),
-    (
-        "fs_error",
-        FILESYSTEM,
-        {},
-        "EXT4-fs error (device nvme1n1p1) in ext4_reserve_inode_write:5764: Journal has aborted",
-    ),
-    ("fs_error", FILESYSTEM, {}, "EXT4-fs (nvme1n1p1): I/O error while writing superblock"),
-    ("fs_readonly", FILESYSTEM, {}, "EXT4-fs (nvme1n1p1): Remounting filesystem read-only"),
-    (
-        "fs_readonly",
-        ("logical_disk", "dm-0"),
-        {},
-        "BTRFS info (device dm-0): forced readonly",
-    ),
-    (
-        "fs_readonly",
-        ("logical_disk", "dm-0"),
-        {},
-        "BTRFS info (device dm-0 state EA): forced readonly",
-    ),
-    (
-        "fs_error",
-        ("logical_disk", "dm-0"),
-        {},
-        "BTRFS: error (device dm-0) in btrfs_commit_transaction:2494: errno=-5 IO failure",
-    ),
-    ("fs_error", FILESYSTEM, {}, "Aborting journal on device nvme1n1p1-8."),
-    (
-        "fs_error",
-        FILESYSTEM,
-        {},
-        "JBD2: Detected IO errors while flushing file data on nvme1n1p1-8",
-    ),
-    (
-        "fs_shutdown",
-        ("logical_disk", "nvme2n1"),
-        {"error": "-5"},
-        "XFS (nvme2n1): log I/O error -5",
-    ),
-    (
-        "fs_shutdown",
-        ("logical_disk", "nvme2n1"),
-        {},
-        "XFS (nvme2n1): Filesystem has been shut down due to log error (0x2).",
-    ),
-    (
-        "fs_shutdown",
-        ("logical_disk", "nvme2n1"),
-        {},
-        "XFS (nvme2n1): I/O Error Detected. Shutting down filesystem",
-    ),
-    (
-        "fs_error",
-        ("logical_disk", "dm-3"),
-        {},
-        'XFS (dm-3): metadata I/O error in "xfs_buf_ioend" at daddr 0x10 len 8 error 5',
     ),
     (
         "md_disk_failure",
@@ -280,19 +212,67 @@ CASES: tuple[Case, ...] = (
         "megaraid_sas 0000:18:00.0: Reset successful for scsi0.",
     ),
     (
-        "fs_error",
-        ("logical_disk", "nvme2n1"),
-        {},
-        (
-            "XFS (nvme2n1): Metadata CRC error detected at xfs_agf_read_verify+0xd2/0x100 [xfs], "
-            "xfs_agf block 0x1"
-        ),
-    ),
-    (
         "md_member_kicked",
         ("physical_disk", "sdb"),
         {"member": "sdb1"},
         "md: kicking non-fresh sdb1 from array!",
+    ),
+    (
+        "nvme_timeout",
+        ("physical_disk", "nvme4"),
+        {"queue": "3", "stage": "timeout"},
+        "nvme nvme4: queue 3: timeout cid 0x6 type 4 opcode 0x1 (Write)",
+    ),
+    ("nvme_reset_failed", DISK, {}, "nvme nvme1: Failed reconnect attempt 3/60"),
+    ("nvme_reset_failed", DISK, {}, "nvme nvme1: IO queues lost"),
+    (
+        "disk_offline",
+        ("physical_disk", "sdc"),
+        {"scsi": "0:0:2:0"},
+        "sd 0:0:2:0: [sdc] Medium access timeout failure. Offlining disk!",
+    ),
+    (
+        "ata_error",
+        ("node", ""),
+        {"port": "1", "error": "-16"},
+        "ata1: COMRESET failed (errno=-16)",
+    ),
+    ("ata_error", ("node", ""), {"state": "giving up"}, "ata1: reset failed, giving up"),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:18:00.0"),
+        {},
+        "megaraid_sas 0000:18:00.0: Reset failed, killing adapter scsi0.",
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:18:00.0"),
+        {},
+        "megaraid_sas 0000:18:00.0: FW detected to be in faultstate, restarting it...",
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:23:00.0"),
+        {"code": "0x14803"},
+        "smartpqi 0000:23:00.0: controller is offline: status code 0x14803",
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:23:00.0"),
+        {"code": None},
+        "smartpqi 0000:23:00.0: controller offline",
+    ),
+    (
+        "storage_controller_fault",
+        ("pcie", "0000:23:00.0"),
+        {"code": "0x00130000"},
+        "hpsa 0000:23:00.0: Controller lockup detected: 0x00130000 after 30",
+    ),
+    (
+        "nfs_not_responding",
+        SERVER,
+        {"state": "still trying"},
+        "lockd: server 192.0.2.10 not responding, still trying",
     ),
 )
 
@@ -317,13 +297,6 @@ def test_a_storage_error_is_one_event(case: Case) -> None:
         "nvme nvme0: Shutdown timeout set to 10 seconds",
         "nvme nvme0: pci function 0000:01:00.0",
         "nvme nvme0: Abort status: 0x0",
-        "EXT4-fs (nvme0n1p1): mounted filesystem with ordered data mode. Quota mode: none.",
-        "EXT4-fs (sda1): re-mounted 6f0a ro. Quota mode: none.",
-        "EXT4-fs warning (device sda1): ext4_dirblock_csum_verify:405: No space for checksum",
-        "XFS (nvme2n1): Mounting V5 Filesystem",
-        "XFS (nvme2n1): Ending clean mount",
-        "XFS (nvme2n1): Unmounting Filesystem",
-        "BTRFS info (device dm-0): using crc32c (crc32c-intel) checksum algorithm",
         "md/raid1:md0: active with 2 out of 2 mirrors",
         "md/raid:md127: Operation continuing on 2 devices.",
         "operation not supported error, dev loop0, sector 0 op 0x9:(WRITE_ZEROES) flags 0x800",
@@ -333,19 +306,8 @@ def test_a_storage_error_is_one_event(case: Case) -> None:
     ],
 )
 def test_other_words_of_storage_are_no_event(line: str) -> None:
-    """Probing, mounting and successes say nothing."""
+    """Probing and successes say nothing."""
     assert events_of(line) == ()
-
-
-def test_a_shutdown_said_in_three_ways_is_one_event() -> None:
-    """The filesystem is shut down once."""
-    event = only_event(
-        "XFS (sdb1): log I/O error -5",
-        "XFS (sdb1): Log I/O Error (0x2) detected at xlog_ioend_work+0x6e/0x70 [xfs] "
-        "(fs/xfs/xfs_log.c:1378).  Shutting down filesystem.",
-        "XFS (sdb1): Filesystem has been shut down due to log error (0x2).",
-    )
-    assert (event.kind, event.entity_id) == ("fs_shutdown", "sdb1")
 
 
 def test_a_server_that_answers_again_ends_the_stall() -> None:
