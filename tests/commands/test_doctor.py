@@ -155,11 +155,11 @@ def _hiding(*commands: str) -> tuple[str, ...]:
     ("under", "found", "fix"),
     [
         (_hiding("mount --bind /dev/null /usr/bin/bpftrace"), "is not installed", "bpftrace"),
-        (AS_NOBODY, "bpftrace needs root", "PERFMON"),
+        (AS_NOBODY, "bpftrace needs root", "SYS_ADMIN"),
         (
             ("setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin"),
             "we lack CAP_PERFMON and CAP_BPF",
-            "PERFMON",
+            "SYS_ADMIN",
         ),
         (
             _hiding("mount -t tmpfs none /sys/bus/event_source/devices"),

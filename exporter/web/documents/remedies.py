@@ -133,13 +133,13 @@ EBPF_REASONS = {
     ),
     "bpftrace needs root": Remedy(
         "only user id 0 may attach to functions with bpftrace",
-        "run the exporter as root with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE",
-        "securityContext.runAsUser: 0 with capabilities.add: [BPF, PERFMON, SYS_PTRACE]",
+        "run the exporter as root with CAP_SYS_ADMIN and CAP_SYS_PTRACE",
+        "securityContext.runAsUser: 0 with capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
     ),
     "we lack": Remedy(
         "capabilities for bpftrace are missing",
-        "AmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE",
-        "securityContext.capabilities.add: [BPF, PERFMON, SYS_PTRACE]",
+        "AmbientCapabilities=CAP_SYS_ADMIN CAP_SYS_PTRACE",
+        "securityContext.capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
     ),
     "this kernel has no": Remedy(
         "the kernel was built without what bpftrace attaches to",
