@@ -1,0 +1,150 @@
+"""Processes, jobs and communicators: who uses what, who waits for whom, what ends with them."""
+
+from dataclasses import replace
+
+import pytest
+
+from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.model.collectives import Communicator
+from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.model.traced import TracedCalls
+from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads
+from tests.faults.entities.looks import edges, entity, fields, seen
+
+JOB = Workload("ml", "train-0", "main")
+RING = Communicator("c1", JOB, 3, 3, pids=(7, 8, 9), missing="rank 1, 2", missing_pids=(8, 9))
+CLIENTS = (
+    GpuClient(7, (ProcessUse("GPU-a", "compute"),), name="train"),
+    GpuClient(8, (ProcessUse("GPU-b", "compute"), ProcessUse("GPU-b", "graphics"))),
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "since", "secs"),
+    [
+        ("uninterruptible", 940.0, 60.0),
+        ("uninterruptible", 2000.0, 0.0),
+        ("running", None, 0.0),
+        (None, None, None),
+    ],
+)
+def test_a_process_sleeps_since_all_looks_found_it_asleep(
+    state: str | None, since: float | None, secs: float | None
+) -> None:
+    """Never for less than nothing; one that cannot be seen is unknown."""
+    client = replace(CLIENTS[0], state=state, waits_since_boottime=since)
+    scene = seen(Workloads("ok", clients=(client,)))
+    assert fields(scene, ("process", "7"), "waiting_secs") == {"waiting_secs": secs}
+
+
+def test_a_process_is_shown_by_name_and_pid() -> None:
+    """By its pid alone where its name cannot be seen; a GPU that it uses twice is one."""
+    scene = seen(Workloads("ok", clients=CLIENTS))
+    names = [entity(scene, ("process", pid)).name for pid in ("7", "8")]
+    assert names == ["train (7)", "8"]
+    found = [(e.source, e.target) for e in scene.edges if e.relation == "consumes"]
+    assert found == [(("process", "7"), ("gpu", "GPU-a")), (("process", "8"), ("gpu", "GPU-b"))]
+    assert edges(scene, "runs_in") == set()
+
+
+def test_a_communicator_waits_for_ranks_that_are_missing_and_for_their_gpus() -> None:
+    """Its users run in its job; who is late is waited for as well, each once."""
+    scene = seen(TracedCalls(communicators=(RING,)), Workloads("ok", clients=CLIENTS))
+    ring, job = ("communicator", "c1"), ("workload", "ml/train-0/main")
+    assert entity(scene, ring).name == "ml/train-0/main (c1)"
+    assert fields(scene, ring, "ranks", "missing") == {"ranks": 3, "missing": "rank 1, 2"}
+    assert edges(scene, "waits_on") == {
+        ("waits_on", ring, ("process", "8")),
+        ("waits_on", ring, ("process", "9")),
+        ("waits_on", ring, ("gpu", "GPU-b")),
+    }
+    assert edges(scene, "runs_in") == {("runs_in", ("process", n), job) for n in ("7", "8", "9")}
+    assert ("consumes", ("process", "9"), ring) in edges(scene, "consumes")
+    assert {e.evidence for e in scene.edges if e.relation == "waits_on"} == {
+        "rank 1, 2 is waited for"
+    }
+
+
+def test_a_communicator_waits_for_the_rank_that_is_late() -> None:
+    """Also where nobody knows which GPUs there are, and which job it is."""
+    late = Communicator("c2", Workload("", "", ""), None, 1, pids=(7,), late="rank 0", late_pid=7)
+    scene = seen(TracedCalls(communicators=(late,)))
+    assert entity(scene, ("communicator", "c2")).name == "job (c2)"
+    assert [(e.target, e.evidence) for e in scene.edges if e.relation == "waits_on"] == [
+        (("process", "7"), "rank 0 is waited for")
+    ]
+
+
+def test_what_ends_takes_its_faults_along() -> None:
+    """Processes, jobs, communicators and mounts end; hardware that is gone is missing."""
+    assert TRAITS.ending == {"process", "workload", "communicator", "filesystem"}
+
+
+def test_what_rules_can_speak_of_beside_the_component() -> None:
+    """Each kind has its node, but the node itself; some have what they are part of."""
+    assert VOCABULARY.related["node"] == {}
+    assert {words.get("node") for kind, words in VOCABULARY.related.items() if kind != "node"} == {
+        "node",
+        None,
+    }
+    assert VOCABULARY.related["filesystem"] == {"node": "node", "disk": "disk"}
+    assert "gpu_uuid" not in VOCABULARY.names["workload"]
+    assert {"rdma_events", "up"} <= VOCABULARY.names["ib_port"].keys()
+    assert "events" not in VOCABULARY.names["ib_port"]
+    assert VOCABULARY.names["pcie"]["errors_by_severity"].is_labeled
+    assert VOCABULARY.names["gpu"]["probe_value"].is_labeled
+
+
+CARDS = tuple(
+    Gpu(number, f"GPU-{number}", "H100", pci_bus_id=f"00000000:3{number}:00.0")
+    for number in range(3)
+)
+DOWN = (("all", 0), ("0", 1), ("7", 0))
+
+
+def look(*states: GpuState) -> Gpus:
+    """GPUs read by NVML."""
+    return Gpus(GpuBackend("nvml", "ok"), states)
+
+
+def test_links_that_are_down_are_part_of_their_gpu() -> None:
+    """Only those, of GPUs that were read lately and sit at an address; all linked are peers."""
+    linked = [GpuState(replace(card, nvlink_up=DOWN), 1000.0) for card in CARDS]
+    nowhere = replace(linked[2], gpu=replace(linked[2].gpu, pci_bus_id=None))
+    scene = seen(look(linked[0], replace(linked[1], stale=True), nowhere))
+    link = entity(scene, ("nvlink", "0000:30:00.0/7"))
+    assert [each.key for each in scene.entities if each.kind == "nvlink"] == [link.key]
+    assert (link.fields.get("up"), link.addresses) == (False, (link.key,))
+    assert edges(scene, "part_of") == {("part_of", link.key, ("gpu", "GPU-0"))}
+    peers = [(e.source[1], e.target[1]) for e in scene.edges if e.relation == "peer"]
+    assert peers == [("GPU-0", "GPU-1"), ("GPU-0", "GPU-2"), ("GPU-1", "GPU-2")]
+    expired = seen(look(replace(linked[0], expired=True)))
+    assert [each.key for each in expired.entities if each.kind == "nvlink"] == []
+    alone = seen(look(linked[0], GpuState(CARDS[1], 1000.0)))
+    assert edges(alone, "peer") == set()
+
+
+@pytest.mark.parametrize(
+    ("state", "up", "reason", "is_fresh"),
+    [
+        ({}, True, "", True),
+        ({"reason": "throttled"}, True, "throttled", True),
+        ({"up": False, "reason": "gpu_lost"}, False, "gpu_lost", True),
+        ({"up": False}, False, "", True),
+        ({"stale": True, "up": False, "reason": "gpu_lost"}, False, "gpu_lost", False),
+        ({"stale": True, "up": False}, None, None, False),
+        ({"stale": True, "reason": "stuck"}, None, "stuck", False),
+        ({"expired": True}, None, None, False),
+    ],
+)
+def test_a_gpu_is_up_down_or_was_not_asked(
+    state: dict[str, object], *, up: bool | None, reason: str | None, is_fresh: bool
+) -> None:
+    """An old value says neither, unless the GPU refused to answer."""
+    known = replace(GpuState(CARDS[0], 1000.0), **state)  # type: ignore[arg-type]  # fields by name
+    scene = seen(look(known))
+    found = fields(scene, ("gpu", "GPU-0"), "up", "reason")
+    assert (found["up"], found["reason"]) == (up, reason)
+    assert entity(scene, ("gpu", "GPU-0")).is_fresh is is_fresh
+    without = replace(known, gpu=replace(CARDS[0], pci_bus_id=None))
+    assert entity(seen(look(without)), ("gpu", "GPU-0")).addresses == (("gpu", "GPU-0"),)
