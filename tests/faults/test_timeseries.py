@@ -87,3 +87,51 @@ def test_what_is_unknown_is_no_sample() -> None:
     errors = history.series(KEY, "errors", 60.0)
     assert errors is not None
     assert not errors.is_of(45.0)
+
+
+def test_samples_of_one_step_are_one() -> None:
+    """A thirtieth of the window: a look back that is shorter sees the whole step."""
+    assert series((0.0, 9.0), (9.9, 1.0), window=300.0).over("max_over", 5.0, 9.9) == 9.0
+    assert series((0.0, 9.0), (10.0, 1.0), window=300.0).over("max_over", 5.0, 10.0) == 1.0
+    apart = series((0.0, 9.0), (60.0, 1.0))
+    assert apart.over("max_over", 60.0, 60.0) == 9.0
+    assert apart.over("max_over", 59.0, 60.0) == 1.0
+
+
+def test_the_highest_of_a_step_is_kept_and_its_last_counts() -> None:
+    """A peak between two looks of one step is seen; what rose within it is counted."""
+    made = series((0.0, 1.0), (3.0, 7.0), (6.0, 2.0), (20.0, 3.0), window=300.0)
+    assert made.over("max_over", 300.0, 20.0) == 7.0
+    assert made.over("changes", 300.0, 20.0) == 3.0
+    assert made.over("increase", 300.0, 20.0) == 7.0
+    assert made.over("increase", 14.0, 20.0) == 1.0
+    assert made.over("changes", 14.0, 20.0) == 1.0
+    assert made.over("rate", 300.0, 20.0) == pytest.approx(7 / 20)
+
+
+def test_steps_before_the_window_are_dropped() -> None:
+    """Thirty-two are kept: those of the window, one before it and the one that is filled."""
+    samples = [(0.0, 99.0), *((10.0 * n, 1.0) for n in range(1, 32))]
+    assert series(*samples, window=300.0).over("max_over", 1e6, 310.0) == 99.0
+    assert series(*samples, (320.0, 1.0), window=300.0).over("max_over", 1e6, 320.0) == 1.0
+
+
+def test_a_series_without_samples_says_nothing() -> None:
+    """Neither is it of any moment."""
+    assert not Series(60.0).is_of(0.0)
+    assert Series(60.0).over("max_over", 60.0, 0.0) is None
+
+
+def test_what_stays_is_remembered_with_its_samples() -> None:
+    """Also when others go."""
+    other = ("gpu", "u1")
+    history = History()
+    for key in (KEY, other):
+        history.take(key, "errors", 60.0, 0.0, 5.0)
+    history.keep_only({KEY})
+    assert history.series(other, "errors", 60.0) is None
+    kept = history.series(KEY, "errors", 60.0)
+    assert kept is not None
+    history.take(other, "errors", 60.0, 15.0, 5.0)
+    history.keep_only({KEY})
+    assert history.series(KEY, "errors", 60.0) is kept

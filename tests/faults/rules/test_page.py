@@ -1,10 +1,15 @@
 """docs/RULES.md: every rule and every name is on it, in tables that do not break."""
 
 import re
+from pathlib import Path
+
+import pytest
 
 from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import VOCABULARY
 from exporter.faults.rules.page import rules_page
+from tests.faults.scenes import VOCABULARY as SMALL
+from tests.faults.scenes import book, rule
 
 PAGE = rules_page(rule_book().rules, VOCABULARY)
 
@@ -23,3 +28,64 @@ def test_every_name_is_there() -> None:
         assert all(f"`{name}" in row for name in names if not name.startswith("probe_"))
     assert "`probe_value[]` and `probe_metric[]`" in PAGE
     assert "`nfs_not_responding`" in PAGE
+
+
+def rows(folder: Path, *rules: str) -> list[str]:
+    """The rows of the tables about these rules."""
+    written = rules_page(book(folder, "".join(rules)).rules, SMALL)
+    return [line for line in written.splitlines() if line.startswith(("| [", "| one", "| two"))]
+
+
+def test_a_row_says_when_a_rule_begins_and_ends(tmp_path: Path) -> None:
+    """With its gate, what it may become, and each cause once."""
+    causes = [{"rule": "two", "via": via} for via in ("same", "node")]
+    one = rule(
+        "one",
+        "gpu",
+        "heat > 85\\n  or up",
+        escalate="up",
+        only_if="known(heat)",
+        explained_by=causes,
+        **{"for": "90s", "clear": "heat < 80", "clear_for": "5m"},
+    )
+    two = rule("two", "gpu", "state != '|'", runbook="other")
+    first = "| [one](runbooks/rules.md#one) | gpu | warning, or critical | `heat > 85 or up`; "
+    second = "| [two](runbooks/rules.md#other) | gpu | warning | `state != '\\|'` | 0s | "
+    assert rows(tmp_path, one, two) == [
+        f"{first}only if `known(heat)` | 90s | `heat < 80`, 5m | two | none |",
+        f"{second}the condition is false, 0s |  | none |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("when", "more", "row"),
+    [
+        ("events(xid, within=5m) > 0", {"clear": "up"}, "`xid` | kernel_log or nvml | `up`"),
+        (
+            "events(io_error, ended=no, within=5m) > 0",
+            {},
+            "`io_error` | a probe | the line that reports the end",
+        ),
+        (
+            "events(hung_task, within=5m) > 0",
+            {"ends_by_time": "nobody says it"},
+            "`hung_task` | kernel_log | time: nobody says it",
+        ),
+        (
+            "events(hung_task, within=5m) + events(xid, within=5m) > 0",
+            {"until": ["gpu_lost", "xid"]},
+            "`hung_task`, `xid` | kernel_log or nvml | `gpu_lost`, `xid`",
+        ),
+        (
+            "events(xid, within=5m) > 0",
+            {"until": ["gpu_lost"], "clear": "state == '|'"},
+            "`xid` | kernel_log or nvml | `gpu_lost`; `state == '\\|'`",
+        ),
+        ("events(xid, within=5m) > 0", {}, "`xid` | kernel_log or nvml | the end of its condition"),
+    ],
+)
+def test_what_ends_a_fault_from_events_is_said(
+    tmp_path: Path, when: str, more: dict[str, object], row: str
+) -> None:
+    """Its own condition, what repairs it, the line that ends it, or time and why."""
+    assert f"| one | {row} |" in rows(tmp_path, rule("one", "gpu", when, **more))
