@@ -166,7 +166,7 @@ class Collector:
             if not self._wake_up.is_set():
                 return
             snapshot = await self._refresh(snapshot)
-            await asyncio.sleep(min(EARLY_PUBLISH_SECS, max(0.0, due - loop.time())))
+            await asyncio.sleep(min(EARLY_PUBLISH_SECS, due - loop.time()))
 
     async def _refresh(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the woken sources read again, published.

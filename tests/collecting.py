@@ -1,0 +1,101 @@
+"""Collectors of scripted sources, in virtual time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from exporter.collector import Clocks, Collector
+from exporter.model.reading import Reading
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions
+from exporter.sources.interface import AnySource
+
+
+@dataclass(frozen=True)
+class Apples:
+    """What the source `apples` reads."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Pears:
+    """What the source `pears` reads."""
+
+    count: int
+
+
+class Scripted:
+    """A source that does what its script says, call by call; the last line is repeated."""
+
+    deadline_secs = 2.0
+
+    def __init__(self, name: str, *script: Callable[[], Awaitable[object]]) -> None:
+        self.name = name
+        self.calls: list[float] = []
+        self.is_closed = False
+        self._script = script
+
+    async def read(self) -> Reading[object]:
+        self.calls.append(asyncio.get_running_loop().time())
+        step = self._script[min(len(self.calls), len(self._script)) - 1]
+        value = await step()
+        return value if isinstance(value, Reading) else Reading(value)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+def gives(value: object, after_secs: float = 0.0) -> Callable[[], Awaitable[object]]:
+    """A step that gives a value."""
+
+    async def step() -> object:
+        await asyncio.sleep(after_secs)
+        return value
+
+    return step
+
+
+def raises(error: BaseException) -> Callable[[], Awaitable[object]]:
+    """A step that raises."""
+
+    async def step() -> object:
+        raise error
+
+    return step
+
+
+def hangs() -> Callable[[], Awaitable[object]]:
+    """A step that never ends."""
+    return gives(None, after_secs=10**9)
+
+
+class Run:
+    """One collector with its published snapshots."""
+
+    def __init__(
+        self,
+        sources: Iterable[AnySource],
+        interval_secs: float = 15.0,
+        conclude: Callable[[Snapshot], Awaitable[Conclusions]] | None = None,
+    ) -> None:
+        self.published: list[tuple[float, Snapshot]] = []
+        loop = asyncio.get_running_loop()
+        self.collector = Collector(
+            "node-1",
+            sources,
+            interval_secs=interval_secs,
+            clocks=Clocks(lambda: 1_000_000.0 + loop.time(), lambda: 500.0 + loop.time()),
+            publish=lambda snapshot: self.published.append((loop.time(), snapshot)),
+            conclude=conclude,
+        )
+
+    async def until(self, secs: float) -> None:
+        """Let the collector run for so many virtual seconds in all, then stop it."""
+        task = asyncio.ensure_future(self.collector.run())
+        await asyncio.sleep(secs)
+        task.cancel()
+
+    @property
+    def last(self) -> Snapshot:
+        return self.published[-1][1]
