@@ -328,6 +328,24 @@ def test_a_follower_sees_what_was_read_in_the_same_collection() -> None:
     assert run_virtually(scenario()) == [(1, 2), (2, 4), (None, None)]
 
 
+def test_a_follower_says_itself_why_it_has_nothing() -> None:
+    """Also where what it follows was never there, and when it is woken by its own name."""
+
+    async def scenario() -> tuple[Snapshot, int]:
+        juicer = Juicer()
+        run = Run([Scripted("apples", raises(SourceAbsent("none"))), juicer])
+        asyncio.get_running_loop().call_later(2, run.collector.wake, "juice")
+        await run.until(5)
+        return run.last, len(juicer.seen)
+
+    snapshot, calls = run_virtually(scenario())
+    assert [(report.source, report.reason) for report in snapshot.reports] == [
+        ("apples", "none"),
+        ("juice", "no apples"),
+    ]
+    assert calls == 2
+
+
 def test_a_follower_is_read_again_with_what_it_follows() -> None:
     """When its source wakes the collector so does it; when another does it keeps its reading."""
 

@@ -12,29 +12,47 @@ from tests.collecting import Apples, Pears, Run, Scripted, gives, hangs, raises
 from tests.fakes.virtual_time import run_virtually
 
 
-def test_a_collection_as_long_as_the_interval_skips_nothing() -> None:
-    """The next one is due when it ends."""
+@pytest.mark.parametrize(
+    ("takes", "calls", "skipped"), [(0.5, [0.0, 0.5, 1.0, 1.5], 0), (0.75, [0.0, 1.0], 1)]
+)
+def test_a_collection_is_due_when_one_has_ended(
+    takes: float, calls: list[float], skipped: int
+) -> None:
+    """As long as the interval it skips nothing; a little longer and one is skipped."""
 
     async def scenario() -> tuple[list[float], int]:
-        source = Scripted("apples", gives(Apples(1), after_secs=0.5))
+        source = Scripted("apples", gives(Apples(1), after_secs=takes))
         run = Run([source], interval_secs=0.5)
-        await run.until(1.9)
+        await run.until(1.99)
         return source.calls, run.last.skipped_ticks
 
-    assert run_virtually(scenario()) == ([0.0, 0.5, 1.0, 1.5], 0)
+    assert run_virtually(scenario()) == (calls, skipped)
 
 
 def test_a_snapshot_says_how_long_it_took_and_which_it_is() -> None:
     """The time of the slowest source; the moment it began is known while it runs."""
 
-    async def scenario() -> tuple[list[tuple[int, float]], float | None]:
+    async def scenario() -> tuple[list[tuple[int, float, float]], float | None]:
         run = Run([Scripted("apples", gives(Apples(1), after_secs=0.75))])
-        await run.until(15.5)
-        return [(each.sequence, each.duration_secs) for _, each in run.published], (
-            run.collector.last_tick
-        )
+        await run.until(30.5)
+        said = [
+            (each.sequence, each.duration_secs, each.reports[0].duration_secs)
+            for _, each in run.published
+        ]
+        return said, run.collector.last_tick
 
-    assert run_virtually(scenario()) == ([(1, 0.75)], 15.0)
+    assert run_virtually(scenario()) == ([(1, 0.75, 0.75), (2, 0.75, 0.75)], 30.0)
+
+
+def test_a_stuck_source_takes_no_time_of_the_collections_after() -> None:
+    """The first waited for its deadline, and says so."""
+
+    async def scenario() -> list[float]:
+        run = Run([Scripted("apples", hangs())])
+        await run.until(31)
+        return [snapshot.reports[0].duration_secs for _, snapshot in run.published]
+
+    assert run_virtually(scenario()) == [2.0, 0.0, 0.0]
 
 
 def test_a_wake_up_before_a_collection_is_answered_by_it() -> None:
@@ -47,6 +65,40 @@ def test_a_wake_up_before_a_collection_is_answered_by_it() -> None:
         return [at for at, _ in run.published]
 
     assert run_virtually(scenario()) == [0.0]
+
+
+def test_each_wake_up_is_about_its_own_source() -> None:
+    """One that was answered, by a collection or in between, is over."""
+
+    async def scenario() -> tuple[list[float], list[float]]:
+        apples = Scripted("apples", gives(Apples(1)))
+        pears = Scripted("pears", gives(Pears(1)))
+        run = Run([apples, pears])
+        run.collector.wake("apples")
+        loop = asyncio.get_running_loop()
+        for moment, source in ((2, "pears"), (4, "apples"), (6, "pears")):
+            loop.call_later(moment, run.collector.wake, source)
+        await run.until(10)
+        return apples.calls, pears.calls
+
+    assert run_virtually(scenario()) == ([0.0, 4.0], [0.0, 2.0, 6.0])
+
+
+def test_waiting_leaves_nothing_behind() -> None:
+    """After a hundred collections there are as many tasks as after one."""
+
+    async def scenario() -> list[int]:
+        run = Run([Scripted("apples", gives(Apples(1)))])
+        collecting = asyncio.ensure_future(run.collector.run())
+        counts = []
+        for secs in (5, 1500):
+            await asyncio.sleep(secs)
+            counts.append(len(asyncio.all_tasks()))
+        collecting.cancel()
+        return counts
+
+    once, often = run_virtually(scenario())
+    assert once == often
 
 
 def test_a_wake_up_during_a_collection_is_answered_after_it() -> None:
@@ -113,15 +165,16 @@ def test_closing_gives_up_on_calls_that_hang() -> None:
             await asyncio.sleep(10**9)
         finally:
             ended.append("given up")
+        return None
 
     async def scenario() -> None:
         run = Run([Scripted("apples", hang)])
         await run.until(5)
         assert not ended
         await run.collector.close()
+        assert ended == ["given up"]
 
     run_virtually(scenario())
-    assert ended == ["given up"]
 
 
 def test_a_late_failure_of_a_stuck_source_disturbs_nobody() -> None:
@@ -151,11 +204,13 @@ def test_a_change_of_a_source_is_logged_once(caplog: pytest.LogCaptureFixture) -
         failing = raises(SourceFailed("no tree"))
         apples = Scripted("apples", gives(Apples(1)), failing, failing, gives(Apples(1)))
         pears = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("gone")), hangs())
-        await Run([apples, pears]).until(61)
+        never = Scripted("plums", raises(SourceFailed("no right")))
+        await Run([apples, pears, never]).until(61)
 
     with caplog.at_level("INFO"):
         run_virtually(scenario())
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
+        ("WARNING", "source plums is failed: no right"),
         ("WARNING", "source apples is failed: no tree"),
         ("INFO", "source pears is absent: gone"),
         ("WARNING", "source pears is stuck: no answer within 2 s"),
