@@ -18,7 +18,7 @@ MARK = "@"
 def call_and_place(crumb: str) -> tuple[str, int | None]:
     """Take a breadcrumb apart: `nvmlDeviceGetName@3` is a call on the GPU of index 3."""
     call, _, place = crumb.partition(MARK)
-    return call, int(place) if place.isascii() and place.isdigit() else None
+    return call, int(place) if place.isdecimal() else None
 
 
 class DisabledCalls:
@@ -40,14 +40,11 @@ class DisabledCalls:
         self._crashes[crumb] += 1
         if self._crashes[crumb] < CRASHES_OF_ONE_CALL:
             return None
-        self._crashes[crumb] = (
-            CRASHES_OF_ONE_CALL - 1
-        )  # tried again, once is enough; untested: more are as good
-        call, place = call_and_place(crumb)
+        call, _ = call_and_place(crumb)
         until = self._now() + RETRY_SECS
         self._until[crumb] = until
         elsewhere = [other for other in self.crumbs if call_and_place(other)[0] == call]
-        if place is None or len(elsewhere) < GPUS_OF_ONE_CALL:
+        if len(elsewhere) < GPUS_OF_ONE_CALL:
             return crumb
         self._until[call] = until
         return call

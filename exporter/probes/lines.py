@@ -139,10 +139,10 @@ def _histogram(name: str, message: dict[str, Any]) -> Histogram:
 
 
 def _bound(name: str, text: str) -> float:
-    bound = math.inf if text == "+Inf" else -1.0
-    if _NUMBER.fullmatch(text):
-        bound = float(text) + 0.0  # -0 is 0
-    if bound < 0 or (bound == math.inf and text != "+Inf"):
+    if text == "+Inf":
+        return math.inf
+    bound = float(text) + 0.0 if _NUMBER.fullmatch(text) else math.nan  # -0 is 0
+    if not 0 <= bound < math.inf:
         raise BadLine(f"{name}: the bound of a bucket must be a number from 0, or +Inf")
     return bound
 

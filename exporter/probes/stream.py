@@ -61,8 +61,8 @@ class StreamProbe:
         self._boottime = boottime
         self._on_event = on_event
         self._shown = KeptSeries()
-        self._run = KeptSeries()  # what the run that goes on has reported
-        self._has_run_spoken = False
+        self._run: KeptSeries  # what the run that goes on has reported
+        self._has_run_spoken: bool
         self._lines: Counter[str] = Counter()
         self._restarts = 0
         self._spoke_at: float | None = None
@@ -118,7 +118,7 @@ class StreamProbe:
         except asyncio.CancelledError:
             child.kill()
             raise
-        if not child.exited.done() and not await self._children.end(child):
+        if not await self._children.end(child):
             await child.exited  # nothing is started beside one that does not die
         return child.exited.result() == 0
 

@@ -14,8 +14,6 @@ from exporter.probes.call_failures import DisabledCalls, call_and_place
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
 
-BETWEEN_CALLS = "between calls"
-
 log = logging.getLogger("exporter.probes")
 
 
@@ -56,11 +54,11 @@ class RequestProbe:
         self._on_event = on_event
         self._child: Child | None = None
         self._stuck_child: Child | None = None
-        self._answer: asyncio.Future[dict[str, Any]] | None = None
+        self._answer: asyncio.Future[dict[str, Any]]  # of the latest request
         self._request_id = 0
         self._backoff = Backoff(first_secs=0.0)
         self._not_before = 0.0
-        self._last_failure = ("crashed", "not started yet")
+        self._last_failure: tuple[str, str]  # what the pause before the next start is for
         self._last_words = ""
 
     @property
@@ -89,9 +87,7 @@ class RequestProbe:
         off = {"switched_off": disabled} if disabled else {}
         line = encode_line({"id": self._request_id, **off, **request})
         if not child.write(line):
-            self._child = None
-            child.kill()
-            raise self._failure("crashed", f"probe {self.name} takes no request")
+            child.kill()  # its pipe is full or closed: it ends, or is stuck
         ends: set[asyncio.Future[Any]] = {self._answer, child.exited}
         await wait_for_any(ends, deadline_secs)
         if self._answer.done():
@@ -106,11 +102,11 @@ class RequestProbe:
 
     def allow_start(self) -> None:
         """Let the next request start the probe at once: what failed is left out of it."""
-        self._not_before = 0.0  # untested: any moment that is over will do
+        self._not_before = 0.0
 
     async def close(self) -> None:
         """End the probe; a later request starts it again at once, with every call allowed."""
-        self._not_before = 0.0
+        self.allow_start()
         self._backoff.reset()
         self._disabled.clear()
         await self.end_child()
@@ -167,18 +163,19 @@ class RequestProbe:
         code = child.exited.result()
         sentence = f"probe {self.name} ended with {code}{self._where()}{self._ending()}"
         failure = self._failure("crashed", sentence)
-        if call not in (BETWEEN_CALLS, "") and self._disabled.note_crash(call) is not None:
+        if call and self._disabled.note_crash(call) is not None:
             log.warning("%s, for the third time: this call is not made for a while", sentence)
-            self._not_before = 0.0
+            self.allow_start()
             self._backoff.reset()
         return failure
 
     def _call(self) -> str:
-        return "" if self._breadcrumb is None else self._breadcrumb.read() or BETWEEN_CALLS
+        """Return the call that the child is or was in; empty between calls."""
+        return "" if self._breadcrumb is None else self._breadcrumb.read()
 
     def _where(self) -> str:
         call, place = call_and_place(self._call())
-        if not call or call == BETWEEN_CALLS:
+        if not call:
             return ""
         return f" in {call}" if place is None else f" in {call} on GPU {place}"
 
@@ -201,7 +198,7 @@ class RequestProbe:
     def _deliver(self, message: dict[str, Any]) -> None:
         if message.get("id") is None:
             self._on_event(message)
-        elif message["id"] == self._request_id and self._answer and not self._answer.done():
+        elif message["id"] == self._request_id and not self._answer.done():
             self._answer.set_result(message)
 
     def _on_errors(self, chunk: bytes) -> None:

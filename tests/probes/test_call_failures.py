@@ -46,6 +46,7 @@ def test_a_call_is_tried_again_after_a_while() -> None:
     assert calls.note_crash("power@3") == "power@3"
     calls.clear()
     assert calls.crumbs == ()
+    assert calls.note_crash("power@3") is None  # it is counted anew
 
 
 def test_the_pause_before_a_start_doubles_up_to_a_minute() -> None:

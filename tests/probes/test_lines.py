@@ -62,6 +62,31 @@ def test_a_text_becomes_an_event() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "pid", "fields"),
+    [
+        ({"pid": 42, "job_id": "train-7"}, 42, {"job": "train-7"}),
+        ({"pid": True, "job_id": ""}, None, {}),
+        ({"pid": "42", "job_id": 7}, None, {}),
+        ({"pid": None, "job_id": None}, None, {}),
+    ],
+)
+def test_an_event_names_its_process_and_its_job(
+    said: dict[str, Any], pid: int | None, fields: dict[str, str]
+) -> None:
+    """Where the line has them, and they can be a pid and the name of a job."""
+    event = _reader().parse(_record(event_type="error.hw", value="lane lost", **said))
+    assert isinstance(event, Event)
+    assert (event.pid, event.fields) == (pid, fields)
+
+
+def test_the_kind_of_an_event_is_short() -> None:
+    """Rules and pages show the first 64 characters of a text; all of it is evidence."""
+    event = _reader().parse(_record(event_type="error.hw", value="x" * 100))
+    assert isinstance(event, Event)
+    assert (event.kind, event.raw) == ("x" * 64, "x" * 100)
+
+
 def test_a_named_metric_keeps_its_name() -> None:
     """The rich form carries name, type, help and labels."""
     said = _reader().parse(
@@ -84,6 +109,10 @@ def test_a_named_metric_keeps_its_name() -> None:
         ({"0.001": 3, "10": 7, "+Inf": 9}, ((0.001, 3), (10.0, 7), (math.inf, 9))),
         ({"+Inf": 9, "1e1": 7, "0": 0}, ((0.0, 0), (10.0, 7), (math.inf, 9))),
         ({"+Inf": 9}, ((math.inf, 9),)),
+        (
+            {str(n): n for n in range(63)} | {"+Inf": 63},
+            (*((float(n), n) for n in range(63)), (math.inf, 63)),
+        ),
     ],
 )
 def test_a_histogram_has_cumulative_buckets(
@@ -93,8 +122,27 @@ def test_a_histogram_has_cumulative_buckets(
     reported = _reader().parse(_histogram(buckets=buckets))
     assert isinstance(reported, ProbeMetric)
     assert (reported.kind, reported.value) == ("histogram", Histogram(read, 12.5))
-    assert reported.numbers == (("hw_npu_call_seconds_count", 9), ("hw_npu_call_seconds_sum", 12.5))
+    assert reported.numbers == (
+        ("hw_npu_call_seconds_count", read[-1][1]),
+        ("hw_npu_call_seconds_sum", 12.5),
+    )
     assert reported.series == len(buckets) + 2
+
+
+def test_a_bucket_of_minus_zero_is_one_of_zero() -> None:
+    """The page never shows a bound with a sign."""
+    reported = _reader().parse(_histogram(buckets={"-0": 1, "+Inf": 9}))
+    assert isinstance(reported, ProbeMetric)
+    assert isinstance(reported.value, Histogram)
+    assert str(reported.value.buckets[0][0]) == "0.0"
+
+
+def test_a_metric_has_up_to_ten_labels() -> None:
+    """Ten are kept."""
+    labels = {f"l{n}": "x" for n in range(10)}
+    reported = _reader().parse({"metric": "hw_npu", "value": 1, "labels": labels})
+    assert isinstance(reported, ProbeMetric)
+    assert reported.labels == tuple(labels.items())
 
 
 NOTHING_YET: dict[str, Any] = {"buckets": {"0.001": 0, "+Inf": 0}, "sum": 0}
@@ -162,6 +210,7 @@ def test_no_name_on_the_page_may_be_ours(kind: str) -> None:
         _histogram(buckets={"1": 1, "1.0": 1, "+Inf": 1}),
         _histogram(buckets={"-1": 1, "+Inf": 1}),
         _histogram(buckets={"1e999": 1, "+Inf": 1}),
+        _histogram(buckets={"1e999": 1}),
         _histogram(buckets={"inf": 1, "+Inf": 1}),
         _histogram(buckets={"NaN": 1, "+Inf": 1}),
         _histogram(buckets={"one": 1, "+Inf": 1}),
@@ -181,6 +230,8 @@ def test_no_name_on_the_page_may_be_ours(kind: str) -> None:
         {"metric": "hw_npu", "value": "1"},
         {"metric": "hw_npu", "value": True},
         {"metric": "hw_npu", "value": 10**400},
+        {"metric": "hw_npu", "value": math.inf},
+        {"metric": "hw_npu", "value": math.nan},
         {"metric": "hw_npu"},
         {"metric": "hw_npu", "value": 1, "labels": []},
         {"metric": "hw_npu", "value": 1, "labels": {"node": "x"}},

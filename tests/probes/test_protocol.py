@@ -35,6 +35,20 @@ def test_a_bad_line_is_refused_with_a_reason(line: bytes) -> None:
         decode_line(line)
 
 
+def test_what_is_no_json_is_not_written() -> None:
+    """A request with NaN would be refused by whoever reads it."""
+    with pytest.raises(ValueError, match="JSON"):
+        encode_line({"left": float("nan")})
+
+
+def test_a_line_has_four_mebibytes_at_most() -> None:
+    """An answer about sixteen GPUs with thousands of processes fits; more is no answer."""
+    splitter = LineSplitter()
+    splitter.feed(b"x" * 4 * 2**20)
+    with pytest.raises(BadLine):
+        splitter.feed(b"x")
+
+
 def test_lines_are_put_together_from_chunks() -> None:
     """However the bytes arrive, whole lines come out; empty ones do not."""
     splitter = LineSplitter()

@@ -236,6 +236,17 @@ def test_a_child_that_takes_no_request_is_replaced() -> None:
     play(story)
 
 
+def test_a_child_that_takes_no_request_and_does_not_die_is_stuck() -> None:
+    """It is not replaced either before it has died."""
+
+    async def story(scene: Scene) -> None:
+        scene.takes_requests, scene.is_undying = False, True
+        assert await scene.reasons(2) == ["stuck"] * 2
+        assert len(scene.children.started) == 1
+
+    play(story)
+
+
 def test_a_child_that_fails_each_time_is_started_ever_more_seldom() -> None:
     """However often it is asked; meanwhile the reason of its last failure is given at once."""
 

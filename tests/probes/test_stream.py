@@ -12,7 +12,7 @@ from exporter.model.event import Event
 from exporter.probes.child import Command
 from exporter.probes.lines import LineReader
 from exporter.probes.pace import MAX_LINES, MAX_READ_BYTES
-from exporter.probes.stream import MAX_LINE_BYTES, Schedule, StreamProbe
+from exporter.probes.stream import Schedule, StreamProbe
 from tests.fakes.virtual_time import run_virtually
 from tests.probes.scripted_children import ScriptedChild, ScriptedChildren
 
@@ -196,7 +196,10 @@ def test_closing_ends_the_child(schedule: Schedule) -> None:
     play(story, schedule)
 
 
-def test_a_program_that_cannot_be_started_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("schedule", [FOREVER, EVERY_20])
+def test_a_program_that_cannot_be_started_is_tried_again(
+    caplog: pytest.LogCaptureFixture, schedule: Schedule
+) -> None:
     """With the pauses of any failure; the reason is logged once."""
 
     def missing(_: ScriptedChild) -> None:
@@ -207,7 +210,7 @@ def test_a_program_that_cannot_be_started_is_tried_again(caplog: pytest.LogCaptu
         assert scene.children.starts == [0, 1, 3]
         assert (scene.probe.state().up, scene.probe.state().restarts) == (False, 3)
 
-    play(story, prepare=missing)
+    play(story, schedule, missing)
     warnings = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert warnings == ["probe npu: cannot be started: no such file"]
 
@@ -324,7 +327,7 @@ def test_a_line_without_end_ends_the_child() -> None:
     """More than 64 KiB cannot be a line; so much can."""
 
     async def story(scene: Scene) -> None:
-        scene.child.says(b" " * MAX_LINE_BYTES)
+        scene.child.says(b" " * 64 * 1024)
         assert not scene.child.is_killed
         scene.child.says(b" ")
         assert scene.child.is_killed
