@@ -50,6 +50,7 @@ def build(wheel: Path, target: Path, version: str) -> Path:
     shutil.rmtree(tree, ignore_errors=True)
     _environment(tree / HOME, wheel)
     _install(ROOT / "deploy/systemd/hw-exporter.service", tree / "usr/lib/systemd/system")
+    _install(ROOT / "deploy/systemd/ebpf.conf", tree / "usr/share/doc/hw-exporter")
     _install(ROOT / "config/default.toml", tree / "usr/share/doc/hw-exporter")
     _install(ROOT / "LICENSE", tree / "usr/share/doc/hw-exporter", "copyright")
     settings = tree / "etc/hw-exporter/config.toml"

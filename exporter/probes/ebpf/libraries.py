@@ -60,9 +60,28 @@ class LibraryFinder:
         self._proc = proc_root
         self._names = names
         self._seen: dict[int, _Seen] = {}
+        self._closed: frozenset[str] = frozenset()
+        self._noted: set[str] = set()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why libraries cannot be opened, by layer, as of the look before."""
+        return tuple(
+            f"a library of {layer} cannot be opened: permission denied (CAP_DAC_READ_SEARCH)"
+            for layer in sorted(self._closed)
+        )
+
+    def open(self, pid: int, found: Found) -> "OpenLibrary | None":
+        """Open a library of a process, as `open_library`; note one that we may not open."""
+        try:
+            return open_library(self._proc, pid, found)
+        except PermissionError:
+            self._noted.add(found.layer)
+            return None
 
     def look(self, now: float) -> dict[int, User]:
         """Return the processes that map a library; `now` in seconds."""
+        self._closed, self._noted = frozenset(self._noted), set()
         pids = {int(name) for name in os.listdir(self._proc) if name.isdecimal()}  # noqa: PTH208 - 10,000 names
         for gone in self._seen.keys() - pids:
             del self._seen[gone]
@@ -129,11 +148,16 @@ class OpenLibrary:
 
 
 def open_library(proc_root: Path, pid: int, found: Found) -> OpenLibrary | None:
-    """Open a library of a process; None when the path now leads to something else."""
+    """Open a library of a process; None when the path now leads to something else.
+
+    Raises PermissionError for one in a folder that is closed to us.
+    """
     try:
         descriptor = os.open(
             f"{proc_root}/{pid}/root{found.path}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
         )
+    except PermissionError:
+        raise
     except (OSError, ValueError):
         return None
     status = os.fstat(descriptor)

@@ -17,7 +17,6 @@ from exporter.probes.ebpf.libraries import (
     LibraryFinder,
     OpenLibrary,
     User,
-    open_library,
 )
 from exporter.probes.ebpf.totals import CallTotals
 from exporter.sources.context import SourceContext
@@ -70,7 +69,8 @@ class TracedCallsSource:
             require_tracing(self._ctx, needs_pids=True)
             self._loop.start()
         self._loop.check()
-        calls, problems = self._totals.calls(), self._attachments.problems
+        calls = self._totals.calls()
+        problems = (*self._attachments.problems, *self._finder.problems)
         if problems and not calls and not self._attachments.count:
             raise SourceFailed(problems[0])
         missing = tuple(Missing("calls", problem) for problem in problems)
@@ -108,7 +108,7 @@ class TracedCallsSource:
             for found in user.libraries:
                 mapped = (found.layer, found.file)
                 if mapped not in known and mapped not in opened:
-                    library = open_library(self._ctx.proc, pid, found)
+                    library = self._finder.open(pid, found)
                     if library is not None:
                         opened[mapped] = library
         return _Look(users, opened)

@@ -15,7 +15,7 @@ from exporter.probes.backoff import Backoff
 from exporter.probes.ebpf.elf import BadLibrary
 from exporter.probes.ebpf.function_totals import FunctionTotals
 from exporter.probes.ebpf.functions import FILES, count_functions, functions, probes_of
-from exporter.probes.ebpf.libraries import Found, Identity, LibraryFinder, open_library
+from exporter.probes.ebpf.libraries import Found, Identity, LibraryFinder
 from exporter.probes.ebpf.program import MAX_KEYS
 from exporter.probes.ebpf.tracer import Script, Tracer, command_of
 from exporter.sources.context import SourceContext
@@ -86,7 +86,8 @@ class TracedFunctionsSource:
         self._loop.check()
         if self._problems and self._tracer is None:
             raise SourceFailed(self._problems[0])
-        missing = tuple(Missing("functions", problem) for problem in self._problems)
+        problems = (*self._problems, *self._finder.problems)
+        missing = tuple(Missing("functions", problem) for problem in problems)
         is_attached = self._running is not None and self._running.is_attached
         files = len(self._attached) if is_attached else 0
         return Reading(TracedFunctions(self._totals.functions(), files), missing)
@@ -111,7 +112,7 @@ class TracedFunctionsSource:
                 mapped = (file.layer, file.file)
                 identity = known.get(mapped) or self._identities.get(mapped)
                 if identity is None:
-                    library = open_library(self._ctx.proc, pid, file)
+                    library = self._finder.open(pid, file)
                     if library is None:
                         continue
                     identity = library.identity
@@ -149,7 +150,7 @@ class TracedFunctionsSource:
         """Open the files and write their probes; blocks while it does."""
         prepared = _Prepared()
         for identity, (pid, file) in places.items():
-            library = open_library(self._ctx.proc, pid, file)
+            library = self._finder.open(pid, file)
             if library is None:
                 continue
             prepared.descriptors.append(library.descriptor)

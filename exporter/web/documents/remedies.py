@@ -133,12 +133,14 @@ EBPF_REASONS = {
     ),
     "bpftrace needs root": Remedy(
         "only user id 0 may attach to functions with bpftrace",
-        "run the exporter as root with CAP_SYS_ADMIN and CAP_SYS_PTRACE",
+        "add deploy/systemd/ebpf.conf to the service (docs/systemd.md), or run as root with"
+        " CAP_SYS_ADMIN and CAP_SYS_PTRACE",
         "securityContext.runAsUser: 0 with capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
     ),
     "we lack": Remedy(
         "capabilities for bpftrace are missing",
-        "AmbientCapabilities=CAP_SYS_ADMIN CAP_SYS_PTRACE",
+        "add deploy/systemd/ebpf.conf to the service (docs/systemd.md), or CAP_SYS_ADMIN and"
+        " CAP_SYS_PTRACE to AmbientCapabilities and CapabilityBoundingSet",
         "securityContext.capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
     ),
     "this kernel has no": Remedy(

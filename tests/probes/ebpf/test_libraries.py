@@ -140,6 +140,27 @@ def test_what_is_not_the_mapped_file_is_not_opened(tree: Tree, tmp_path: Path) -
     assert open_library(tree.root, 1, Found("cuda", "/a\0b", ("fe:00", "1"))) is None
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_closed_folder_is_said(tree: Tree, tmp_path: Path) -> None:
+    """Without the right to pass it the layer is named, until a look finds nothing closed."""
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o700)
+    file = folder / "libcudart.so.12"
+    file.touch()
+    library = in_root(tree, file)
+    finder = tree.finder()
+    os.seteuid(65534)
+    try:
+        assert finder.open(1, library) is None
+    finally:
+        os.seteuid(0)
+    finder.look(0.0)
+    (said,) = finder.problems
+    assert said == "a library of cuda cannot be opened: permission denied (CAP_DAC_READ_SEARCH)"
+    finder.look(1.0)
+    assert not finder.problems
+
+
 def test_containers_of_one_image_share_a_file(tree: Tree, tmp_path: Path) -> None:
     """Through layers the device is another for each container: it does not count there."""
     file = tmp_path / "file"
