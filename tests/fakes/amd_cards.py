@@ -10,7 +10,7 @@ MI100: dict[str, str] = {
     "device": "0x738c\n",
     "class": "0x038000\n",
     "numa_node": "1\n",
-    "unique_id": "79ccd55167a2124a\n",
+    "unique_id": "a3b0000000000001\n",
     "product_name": "Arcturus GL-XL [Instinct MI100]\n",
     "product_number": "D3431401\n",
     "serial_number": "692124000001\n",

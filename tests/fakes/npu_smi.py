@@ -7,6 +7,7 @@ from pathlib import Path
 WIDTH = 98
 BORDER = f"+{'=' * 27}+{'=' * 15}+{'=' * 52}+"
 LINE = f"+{'-' * (WIDTH - 2)}+"
+HEAD_LINE = BORDER.replace("=", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Chip:
 
     def rows(self) -> str:
         """Both rows of the chip."""
-        third = f"{self.cores:<12}{self.memory:<14}{self.hbm or ''}"
+        third = f"{self.cores:<12}{self.memory:<18}{self.hbm or ''}"
         return _row(
             f"{self.card:<6}{self.name}", self.health, f"{self.power:<12}{self.celsius:<18}0    / 0"
         ) + _row(f"{self.numbers}", self.bus, third)
@@ -65,7 +66,7 @@ def tables(chips: Sequence[Chip], processes: Sequence[tuple[int, int, int, str, 
     """Both tables; a process is card, chip, pid, name and memory in MiB."""
     has_hbm = any(chip.hbm for chip in chips)
     third = "AICore(%)   Memory-Usage(MB)" + ("  HBM-Usage(MB)" if has_hbm else "")
-    text = f"{LINE}\n|{' npu-smi 25.2.1':<34}{'Version: 25.2.1':<{WIDTH - 36}}|\n{LINE}\n"
+    text = f"{LINE}\n|{' npu-smi 25.2.1':<34}{'Version: 25.2.1':<{WIDTH - 36}}|\n{HEAD_LINE}\n"
     text += _row("NPU   Name", "Health", "Power(W)    Temp(C)           Hugepages-Usage(page)")
     text += _row("Chip  Phy-ID", "Bus-Id", third) + f"{BORDER}\n"
     text += f"{LINE}\n".join(chip.rows() for chip in chips) + f"{BORDER}\n"

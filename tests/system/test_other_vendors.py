@@ -23,7 +23,7 @@ def amd(tmp_path: Path) -> AmdNode:
     """A node with two cards of AMD."""
     node = AmdNode(tmp_path / "sys")
     node.card(FIRST)
-    node.card(SECOND, {"unique_id": "4edfb117a17a07d\n"})
+    node.card(SECOND, {"unique_id": "a3b000000000002\n"})
     return node
 
 

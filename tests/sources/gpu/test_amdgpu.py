@@ -19,7 +19,7 @@ from tests.sources.gpu.vendor_node import VendorNode, look, only, threads
 
 FIRST, SECOND = "0000:83:00.0", "0000:a3:00.0"
 MI100_SAYS = {
-    "uuid": "GPU-79ccd55167a2124a",
+    "uuid": "GPU-a3b0000000000001",
     "name": "Arcturus GL-XL [Instinct MI100]",
     "vendor": "amd",
     "pci_bus_id": FIRST,
@@ -172,7 +172,7 @@ def test_a_card_whose_registers_are_all_ones_is_lost(node: AmdNode) -> None:
 
 def test_a_card_that_is_gone_is_not_listed(node: AmdNode) -> None:
     """Its driver no longer has it: it is down until it is back; the other is as before."""
-    node.card(SECOND, {"unique_id": "4edfb117a17a07d\n"})
+    node.card(SECOND, {"unique_id": "a3b000000000002\n"})
     gpus = look(node.sys, lambda: node.unbind(FIRST))
     assert [(state.gpu.pci_bus_id, state.up) for state in gpus.states] == [
         (FIRST, False),
@@ -190,7 +190,7 @@ def test_a_driver_that_is_unloaded_is_forgotten(node: AmdNode) -> None:
 
 def test_numbers_follow_the_bus(node: AmdNode) -> None:
     """GPUs of NVIDIA come first, also those without a driver; then AMD's by address."""
-    node.card("0000:03:00.0", {"unique_id": "4edfb117a17a07d\n"})
+    node.card("0000:03:00.0", {"unique_id": "a3b000000000002\n"})
     node.other_device("0000:c1:00.0", "0x10de", "0x030200")
     node.other_device("0000:c1:00.1", "0x10de", "0x040300")
     node.other_device("0000:00:02.0", "0x8086", "0x030000")
@@ -221,7 +221,7 @@ def test_boards_with_one_unique_id_are_two_cards(node: AmdNode) -> None:
     """The second is named by its place, and no series is there twice."""
     node.card(SECOND)
     uuids = [state.gpu.uuid for state in look(node.sys).states]
-    assert uuids == ["GPU-79ccd55167a2124a", f"PCI-{SECOND}"]
+    assert uuids == ["GPU-a3b0000000000001", f"PCI-{SECOND}"]
 
 
 def test_a_hostile_name_stays_inside_its_label(node: AmdNode) -> None:
@@ -236,7 +236,7 @@ def test_a_hostile_name_stays_inside_its_label(node: AmdNode) -> None:
 
 def test_processes_are_those_of_the_compute_driver(node: AmdNode) -> None:
     """A process counts for the card whose memory it holds, partitions of a card in sum."""
-    node.card(SECOND, {"unique_id": "4edfb117a17a07d\n"})
+    node.card(SECOND, {"unique_id": "a3b000000000002\n"})
     node.compute_node(1, 101, FIRST)
     node.compute_node(2, 102, SECOND)
     node.process(4711, {101: 2**30, 102: 0})
@@ -313,7 +313,7 @@ def test_a_cut_or_unknown_table_says_nothing() -> None:
 
 def test_a_file_that_hangs_costs_its_card(node: AmdNode) -> None:
     """The card is hung and not read again; the other stays fresh; it is back when it answers."""
-    node.card(SECOND, {"unique_id": "4edfb117a17a07d\n"})
+    node.card(SECOND, {"unique_id": "a3b000000000002\n"})
 
     async def scenario() -> tuple[Gpus, Gpus, Gpus]:
         call = threads()

@@ -7,13 +7,7 @@ import pytest
 
 from exporter.model.infiniband import InfinibandPort
 from exporter.model.reading import Reading
-from exporter.sources.host.infiniband import (
-    ERRORS,
-    EVENTS,
-    InfinibandReader,
-    parse_rate,
-    parse_state,
-)
+from exporter.sources.host.infiniband import InfinibandReader, parse_rate, parse_state
 from exporter.sources.interface import SourceAbsent
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import gpu_node
@@ -137,40 +131,42 @@ def test_the_card_of_a_port_is_known_by_its_address(tmp_path: Path) -> None:
     assert ports[0].pci_bus_id == "0000:19:00.0"
 
 
-H100_CARDS = ("mlx5_0", "mlx5_1", *(f"mlx5_{number}" for number in range(4, 10)), "mlx5_bond_0")
-"""As a node of eight H100 names them: two functions for storage are bonded to one."""
-OTHER_COUNTERS = (
-    *("multicast_rcv_packets", "multicast_xmit_packets", "port_rcv_packets", "port_xmit_packets"),
-    *("unicast_rcv_packets", "unicast_xmit_packets"),
-)
-OTHER_EVENTS = (
-    *("lifespan", "req_cqe_error", "req_cqe_flush_error", "req_remote_access_errors"),
-    *("req_remote_invalid_request", "resp_cqe_error", "resp_cqe_flush_error"),
-    *("resp_local_length_error", "resp_remote_access_errors", "rx_atomic_requests"),
-    *("rx_dct_connect", "rx_read_requests", "rx_write_requests"),
-)
+RECORDED = Path(__file__).resolve().parents[2] / "captures/infiniband/hgx_h100.ini"
+UNSHOWN_PACKETS = 6
+"""Counters of packets, which are no trouble."""
+
+
+def recorded_cards() -> dict[str, dict[str, str]]:
+    """The files of each device; those after the first say only what they have else."""
+    cards: dict[str, dict[str, str]] = {}
+    for section in RECORDED.read_text("utf-8").split("[")[1:]:
+        device, _, body = section.partition("]\n")
+        files = dict(line.split(" = ") for line in body.splitlines())
+        cards[device] = {**next(iter(cards.values()), {}), **files}
+    return cards
 
 
 def test_a_node_of_eight_h100_is_read(node: SmallNode) -> None:
-    """All files of ConnectX-7 cards: what is a sign of trouble is shown, the rest is left out."""
-    moved = ("port_rcv_data", "port_xmit_data", "port_xmit_wait")
-    counters = {f"counters/{name}": n for n, name in enumerate((*ERRORS, *moved, *OTHER_COUNTERS))}
-    said = sorted(set(EVENTS.values()))
-    events = {f"hw_counters/{name}": n for n, name in enumerate((*said, *OTHER_EVENTS))}
-    for device in H100_CARDS:
-        port(
-            node, device, **{name.replace("/", "__"): n for name, n in (counters | events).items()}
-        )
-    node.write(f"{IB}/mlx5_bond_0/ports/1/rate", "100 Gb/sec (4X EDR)\n")
-    node.write(f"{IB}/mlx5_bond_0/ports/1/link_layer", "Ethernet\n")
+    """Six ConnectX-7 and a bond: what is a sign of trouble is shown, the rest is left out."""
+    cards = recorded_cards()
+    for device, files in cards.items():
+        node.write_all(f"{IB}/{device}", files)
     ports = InfinibandReader(node.sys, 16).read().value.ports
-    assert [found.device for found in ports] == sorted(H100_CARDS)
+    assert [found.device for found in ports] == sorted(cards)
     assert all(found.up for found in ports)
     assert [found.peers_up for found in ports] == [7] * 8 + [0]
-    assert ports[-1].rate_bytes_per_second == 12.5e9
-    assert [name for name, _ in ports[0].errors] == list(ERRORS)
-    assert sorted(name for name, _ in ports[0].events) == said
-    assert ports[0].receive_bytes == 4 * counters["counters/port_rcv_data"]
+    assert {found.rate_bytes_per_second for found in ports[:-1]} == {50e9}
+    assert ports[-1].rate_bytes_per_second == 25e9
+    assert ports[0].receive_bytes == 4 * 230539874932483
+    assert dict(ports[1].errors)["link_downed"] == 255
+    for found in ports:
+        counters = [name for name in cards[found.device] if "/counters/" in name]
+        moved = (found.receive_bytes, found.transmit_bytes, found.wait)
+        assert None not in moved
+        assert len(found.errors) == len(counters) - len(moved) - UNSHOWN_PACKETS
+        assert dict(found.errors)["excessive_buffer_overrun_errors"] == 15
+        assert dict(found.events)["roce_adp_retrans"] == 3
+        assert "lifespan" not in dict(found.events)
 
 
 def test_a_port_that_was_active_is_told_from_one_that_never_was(node: SmallNode) -> None:
