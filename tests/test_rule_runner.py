@@ -14,6 +14,7 @@ from exporter.config import Config, Faults, Sources, State
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
 from exporter.rule_runner import RuleRunner
+from tests.fakes.virtual_time import run_virtually
 from tests.faults.scenes import event
 
 T = TypeVar("T")
@@ -185,3 +186,108 @@ async def test_mistakes_in_rules_are_logged_and_the_rest_counts(
     assert said.rules_loaded > 60
     assert dict(said.rules_skipped)["invalid"] == 1
     assert any("bad.toml" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize(("wanted", "files"), [((), []), (("siblings",), ["detectors.json"])])
+async def test_what_detectors_have_learned_is_kept_where_they_are_on(
+    tmp_path: Path, wanted: tuple[str, ...], files: list[str]
+) -> None:
+    """In a file of its own, beside that of the faults, which is written when there is one."""
+    on = replace(Config().detectors, **dict.fromkeys(wanted, True))
+    judge = judging(config(tmp_path, detectors=on))
+    await judge.conclude(snapshot(100.0))
+    await judge.close()
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == files
+    await judge.conclude(snapshot(101.0, 90.0))
+    await judge.close()
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == [*files, "faults.json"]
+
+
+async def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
+    """Neither faults nor what was learned: a judgement is the only call that is made."""
+    calls = 0
+
+    async def counted(function: Callable[[], T]) -> T:
+        nonlocal calls
+        calls += 1
+        return function()
+
+    on = replace(Config().detectors, siblings=True)
+    made = replace(config(tmp_path, detectors=on), state=State())
+    judge = RuleRunner(made, counted, stopwatch=lambda: 0.0)
+    assert (await judge.conclude(snapshot(100.0, 90.0))).active
+    await judge.close()
+    assert calls == 2  # the judgement, and a look whether there is anything to fit
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), asyncio.CancelledError()])
+async def test_a_judgement_that_fails_writes_nothing(tmp_path: Path, error: BaseException) -> None:
+    """Whoever waits for it is told, and nobody else; the next one is as any other."""
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
+    errors = [error]
+
+    async def fails_once(function: Callable[[], T]) -> T:
+        if errors:
+            raise errors.pop()
+        return function()
+
+    judge = RuleRunner(config(tmp_path), fails_once, stopwatch=lambda: 0.0)
+    with pytest.raises(type(error)):
+        await judge.conclude(snapshot(100.0, 90.0))
+    await judge.close()
+    assert list((tmp_path / "state").iterdir()) == []
+    await judge.conclude(snapshot(101.0, 90.0))
+    await judge.close()
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["faults.json"]
+    assert complaints == []
+
+
+@pytest.mark.parametrize(("opens_after", "is_written"), [(0.25, True), (1000.0, False)])
+def test_the_end_waits_a_moment_for_a_disk(
+    tmp_path: Path,
+    opens_after: float,
+    is_written: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """What it takes in a third of a second is kept; a dead one keeps nobody."""
+
+    async def scenario() -> float:
+        loop = asyncio.get_running_loop()
+        slow_write = Gate(2)
+        judge = RuleRunner(config(tmp_path), slow_write, stopwatch=lambda: 0.0)
+        await judge.conclude(snapshot(100.0, 90.0))
+        loop.call_later(opens_after, slow_write.opened.set)
+        await judge.close()
+        return loop.time()
+
+    assert run_virtually(scenario()) == (0.25 if is_written else 0.3)
+    assert (tmp_path / "state/faults.json").exists() is is_written
+
+
+@pytest.mark.parametrize(("steps", "done"), [(2, 3), (1000, 5)])
+async def test_a_fit_is_done_in_a_few_slices_after_each_collection(
+    tmp_path: Path, steps: int, done: int
+) -> None:
+    """Until there is nothing to do, and never so many that they show."""
+    left = [True] * steps
+    calls = 0
+
+    def advance() -> bool:
+        nonlocal calls
+        calls += 1
+        return bool(left and left.pop())
+
+    await judging(config(tmp_path))._fit(advance)
+    assert calls == done
+
+
+async def test_a_fit_that_breaks_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its error is in the log, and nobody waits for it."""
+
+    def advance() -> bool:
+        raise ZeroDivisionError
+
+    await judging(config(tmp_path))._fit(advance)
+    assert [record.exc_info is not None for record in caplog.records] == [True]
