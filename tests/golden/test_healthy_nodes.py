@@ -1,4 +1,4 @@
-"""Recorded nodes that are well: an hour of them makes no fault that somebody must look at."""
+"""Described nodes that are well: an hour of them makes no fault that somebody must look at."""
 
 import time
 from dataclasses import replace
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.system
 
 STEP_SECS = 30
 HOUR_SECS = 3600
-RECORDED_DEFECTS = {
+DESCRIBED_DEFECTS = {
     "a100_mig": {"gpu_row_remap_pending"},
     "t4": {"gpu_pages_retired", "gpu_pcie_link_degraded"},  # on half of its lanes
 }
-"""What was not well with some of the recorded cards."""
+"""What was not well with some of the described cards."""
 
 
 def found_in_an_hour(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -56,7 +56,7 @@ async def test_a_healthy_node_is_silent(
     snapshot = node.snapshot()
     await node.close()
     found = found_in_an_hour(snapshot)
-    assert {rule for rule, severity, _ in found if severity != "info"} == RECORDED_DEFECTS.get(
+    assert {rule for rule, severity, _ in found if severity != "info"} == DESCRIBED_DEFECTS.get(
         capture, set()
     )
 
