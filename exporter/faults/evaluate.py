@@ -149,7 +149,7 @@ class Evaluator:
             if not holds or self._is_full(key, round_):
                 self._note_unknown(key, round_, is_unknown=holds is None)
                 return
-            onset = first_moment(rule, ctx, round_.view, after=self.ended.get(key, -1.0))
+            onset = first_moment(rule, ctx, round_.view, after=self.ended.get(key, -math.inf))
             alert = self.alerts[key] = Alert(onset, round_.view.now)
         round_.touched.add(key)
         clear = self._take_verdict(rule, alert, ctx, round_.view, holds=holds)
@@ -177,9 +177,7 @@ class Evaluator:
 
     def _note_unknown(self, key: AlertKey, round_: _Round, *, is_unknown: bool) -> None:
         if is_unknown:
-            rules = round_.unknown.setdefault(key.key, [])
-            if not rules or rules[-1] != key.rule:
-                rules.append(key.rule)
+            round_.unknown.setdefault(key.key, []).append(key.rule)
 
     def _is_full(self, key: AlertKey, round_: _Round) -> bool:
         """Whether no more can be remembered of this rule, or of all."""

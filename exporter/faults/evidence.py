@@ -31,7 +31,7 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     matched = _matched(judged, ctx)
     moment = max((events[-1].boottime for events in matched), default=view.now)
     mark = (moment, sum(map(len, matched)))
-    if alert.summary and rule.needed is not None and mark == alert.described:
+    if rule.needed is not None and mark == alert.described:
         return  # nothing has happened since
     alert.described = mark
     last = _last_event(rule, ctx)

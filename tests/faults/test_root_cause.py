@@ -371,3 +371,50 @@ def test_two_that_wait_for_each_other_have_one_root(tmp_path: Path) -> None:
     told = [*hung("7", 8, owner="b", owner_pid="8"), *hung("8", 9, owner="a", owner_pid="7")]
     said = judge(tmp_path, text).evaluate(scene(10, events=told))
     assert [each.subject.hw_id for each in said.active if each.is_root] == ["7"]
+
+
+def test_of_a_circle_the_strongest_may_follow_from_something_else(tmp_path: Path) -> None:
+    """What stands outside explains it, the strongest of all that do."""
+    outside = [{"rule": name, "via": "same"} for name in ("b", "late", "early")]
+    text = (
+        rule("early", "gpu", "events(io_error, within=1h) > 0")
+        + rule("late", "gpu", "events(gpu_lost, within=1h) > 0")
+        + explained("a", "gpu", "heat > 1", *outside, layer="thermal")
+        + explained("b", "gpu", "errors > 1", {"rule": "a", "via": "same"}, layer="driver")
+    )
+    told = [event("io_error", 1.0), event("gpu_lost", 2.0)]
+    said = judge(tmp_path, text).evaluate(scene(10, gpu(heat=2.0, errors=2.0), events=told))
+    assert path(said, "b") == [("a", "u0", "same"), ("early", "u0", "same")]
+
+
+def test_nothing_explains_itself(tmp_path: Path) -> None:
+    """A rule that may explain itself on another component is a root on its own."""
+    because = {"rule": "hot", "via": "same"}
+    said = judge(tmp_path, explained("hot", "gpu", "heat > 85", because)).evaluate(
+        scene(0, gpu(heat=90.0))
+    )
+    assert fault(said, "hot").is_root
+
+
+def test_what_is_told_may_explain_what_was_measured_before(tmp_path: Path) -> None:
+    """Two seconds are for two lines; what is measured may have been seen two minutes early."""
+    text = rule("told", "gpu", "events(xid, within=1h) > 0") + explained(
+        "bad", "gpu", "errors > 0", {"rule": "told", "via": "same"}
+    )
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(errors=1.0)))
+    said = judging.evaluate(scene(60, gpu(errors=1.0), events=[xid(48, 60)]))
+    assert path(said, "bad") == [("told", "u0", "same")]
+
+
+def test_a_cause_is_kept_when_nothing_shows_the_relation_any_more(tmp_path: Path) -> None:
+    """Both still hold; where the card sat is forgotten by then."""
+    text = rule("link", "pcie", "errors > 0") + explained(
+        "lost", "gpu", "not up", {"rule": "link", "via": "upstream_of"}
+    )
+    judging = judge(tmp_path, text)
+    things = (gpu(up=False), thing("pcie", "card", errors=1.0))
+    judging.evaluate(scene(0, *things, edges=[edge("part_of", ("gpu", "u0"), ("pcie", "card"))]))
+    for now in (15, 700, 1400):
+        said = judging.evaluate(scene(now, *things))
+    assert path(said, "lost") == [("link", "card", "upstream_of")]

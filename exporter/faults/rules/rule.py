@@ -216,10 +216,8 @@ def needed_events(node: Node) -> tuple[Events, ...] | None:
     None when it needs none.
     """
     if isinstance(node, Compare):
-        is_counted = isinstance(node.left, Events) and isinstance(node.right, Literal)
-        if is_counted and node.operator in (">", ">=") and _is_one(node):
-            return (node.left,) if isinstance(node.left, Events) else None
-        return None
+        counted = node.left
+        return (counted,) if isinstance(counted, Events) and _needs_one(node) else None
     if isinstance(node, Junction):
         parts = [needed_events(part) for part in node.parts]
         if node.word == "and":
@@ -228,7 +226,9 @@ def needed_events(node: Node) -> tuple[Events, ...] | None:
     return None
 
 
-def _is_one(node: Compare) -> bool:
+def _needs_one(node: Compare) -> bool:
     """Whether no event at all makes the comparison false."""
-    value = node.right.value if isinstance(node.right, Literal) else None
-    return isinstance(value, (int, float)) and (value > 0 or (node.operator == ">" and value == 0))
+    least = node.right.value if isinstance(node.right, Literal) else None
+    if not isinstance(least, float):
+        return False
+    return (node.operator == ">" and least >= 0) or (node.operator == ">=" and least > 0)

@@ -149,16 +149,16 @@ class RuleReader:
             raise WrongValue(f"is {kind[:40]!r}, which is no kind of component; {hint}")
         return kind
 
-    def _condition(self, found: Any) -> Condition | None:
+    def _condition(self, found: Any) -> Condition:
         source = _text(found)
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
         return Condition(source, tree, compile_expr(tree))
 
-    def _beginning(self, found: Any) -> Condition | None:
+    def _beginning(self, found: Any) -> Condition:
         """Read a condition that counts nothing from before what ends the fault."""
         condition = self._condition(found)
-        if condition is None or not self._until:
+        if not self._until:
             return condition
         tree = counted_until(condition.tree, self._until)
         return Condition(condition.source, tree, compile_expr(tree))

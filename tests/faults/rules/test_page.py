@@ -27,7 +27,17 @@ def test_every_name_is_there() -> None:
         (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {kind} |")]
         assert all(f"`{name}" in row for name in names if not name.startswith("probe_"))
     assert "`probe_value[]` and `probe_metric[]`" in PAGE
-    assert "`nfs_not_responding`" in PAGE
+    assert re.search(r"^Events: .*`nfs_not_responding`.*\.$", PAGE, re.MULTILINE)
+    assert "| kind | fields |\n|---|---|\n" in PAGE
+    assert re.search(r"^\| cpu \| [a-z ]*events[a-z ]* \|$", PAGE, re.MULTILINE)
+
+
+def test_tables_are_apart() -> None:
+    """A heading begins behind an empty line: a table would swallow it."""
+    lines = PAGE.splitlines()
+    headings = [place for place, line in enumerate(lines) if line.startswith("## ")]
+    assert len(headings) > 3
+    assert {lines[place - 1] for place in headings} == {""}
 
 
 def rows(folder: Path, *rules: str) -> list[str]:

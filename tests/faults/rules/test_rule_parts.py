@@ -204,6 +204,14 @@ def test_one_file_can_be_named_instead_of_its_folder(tmp_path: Path) -> None:
     path.write_text("rule = 5\n")
     (found,) = load_rules([path], VOCABULARY).mistakes
     assert found.sentence == "rules must be written as [[rule]]"
+    path.write_text("rule = [5]\n")
+    (found,) = load_rules([path], VOCABULARY).mistakes
+    assert found.sentence == "rules must be written as [[rule]]"
+    path.write_text("[[rule]]\nentity = 'gpu'\n")
+    assert (
+        str(load_rules([path], VOCABULARY).mistakes[0])
+        == f"{path}: rule without id: id: is missing"
+    )
     assert load_rules([], VOCABULARY).rules == ()
 
 

@@ -1,0 +1,162 @@
+"""What the evaluator keeps over a restart, how much of it, and where a rule is silent."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from exporter.faults.alert_state import Alert, AlertKey, AlertState
+from exporter.faults.evaluate import MAX_ALERTS
+from tests.faults.scenes import (
+    TRAITS,
+    WALL,
+    active,
+    event,
+    fault,
+    gpu,
+    judge,
+    rule,
+    scene,
+    thing,
+    xid,
+)
+
+HOT = rule("hot", "gpu", "heat > 85", clear="heat < 80")
+LOST = rule("lost", "gpu", "events(xid, within=1h) > 0", clear="up")
+
+
+def key(number: int, name: str = "hot") -> AlertKey:
+    """The fault of a GPU by number."""
+    return AlertKey(name, ("gpu", f"u{number}"))
+
+
+def held() -> Alert:
+    """A fault that was active before a restart."""
+    return Alert(10.0, 20.0, AlertState.ACTIVE, summary="hot")
+
+
+def test_only_faults_from_events_are_kept(tmp_path: Path) -> None:
+    """What is measured is found again."""
+    judging = judge(tmp_path, HOT + LOST)
+    judging.evaluate(scene(100, gpu(heat=90.0, up=False), events=[xid(79, 99.0)]))
+    assert [each.rule for each in judging.alerts] == ["hot", "lost"]
+    assert [each.rule for each in judging.kept()] == ["lost"]
+
+
+def test_faults_of_rules_that_are_gone_are_not_taken_over(tmp_path: Path) -> None:
+    """Nothing would ever end them."""
+    judging = judge(tmp_path, HOT)
+    judging.recall({key(0): held(), key(0, "gone"): held()}, {key(1): 5.0, key(1, "gone"): 5.0})
+    assert (list(judging.alerts), judging.ended) == ([key(0)], {key(1): 5.0})
+
+
+def test_all_faults_together_have_a_bound(tmp_path: Path) -> None:
+    """Of five thousand one more is not begun, whatever rule it is of."""
+    judging = judge(tmp_path, HOT + rule("bad", "gpu", "errors > 1"))
+    judging.recall({key(number): held() for number in range(1, MAX_ALERTS)})
+    cards = [gpu(number, errors=5.0, heat=90.0) for number in (7000, 7001)]
+    judging.evaluate(scene(100, *cards))
+    assert MAX_ALERTS == 5000
+    assert [each for each in judging.alerts if each.rule == "bad"] == [key(7000, "bad")]
+
+
+def test_ends_are_remembered_up_to_a_bound(tmp_path: Path) -> None:
+    """The one that was noted first goes; one that ends again is noted anew."""
+    judging = judge(tmp_path, HOT)
+    judging.recall({}, {key(number): 5.0 for number in range(1, MAX_ALERTS + 1)})
+
+    def end(number: int, now: float) -> None:
+        judging.evaluate(scene(now, gpu(number, heat=90.0)))
+        judging.evaluate(scene(now + 15, gpu(number, heat=20.0)))
+
+    end(1, 100.0)
+    assert (len(judging.ended), judging.ended[key(1)]) == (MAX_ALERTS, 115.0)
+    end(9000, 200.0)
+    assert len(judging.ended) == MAX_ALERTS
+    assert (key(2) in judging.ended, key(1) in judging.ended) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "silent"),
+    [({}, {"gpu": ("hot",), "process": ()}), ({"heat": 20.0, "share": 5.0}, {})],
+)
+def test_a_rule_without_its_field_is_silent(
+    tmp_path: Path, more: dict[str, float], silent: dict[str, tuple[str, ...]]
+) -> None:
+    """Of hardware; a process that does not say something is no matter."""
+    text = rule("hot", "gpu", "known(heat) and heat > 85") + rule(
+        "slow", "process", "known(share) and share < 1"
+    )
+    said = judge(tmp_path, text).evaluate(scene(0, gpu(**more), thing("process", "7", **more)))
+    found = {subject.kind: names for subject, names in said.silent.items()}
+    assert found == {kind: names for kind, names in silent.items() if names}
+
+
+def test_a_rule_about_the_node_sees_the_events_of_all(tmp_path: Path) -> None:
+    """One that names no component and one of a GPU, though they have other addresses."""
+    judging = judge(tmp_path, rule("any", "node", "events(error.hw, within=1h) > 0"))
+    assert active(judging.evaluate(scene(100, gpu(), events=[xid(13, 99.0)]))) == ["any"]
+
+
+def test_each_rule_that_cannot_be_judged_is_named(tmp_path: Path) -> None:
+    """By component, in the order of the rules, once."""
+    judging = judge(tmp_path, HOT + rule("bad", "gpu", "errors > 1"))
+    said = judging.evaluate(scene(0, gpu(), gpu(1, heat=20.0)))
+    unknown = {subject.hw_id: names for subject, names in said.unknown.items()}
+    assert unknown == {"u0": ("hot", "bad"), "u1": ("bad",)}
+
+
+def test_what_had_ended_dates_what_begins_anew(tmp_path: Path) -> None:
+    """Events up to the end belong to the fault before, also one of the same moment."""
+    judging = judge(tmp_path, LOST)
+    judging.recall({}, {key(0, "lost"): 50.0})
+    told = [xid(79, 50.0), xid(79, 60.0)]
+    said = judging.evaluate(scene(100, gpu(up=False), events=told))
+    assert fault(said, "lost").since == WALL + 60
+    fresh = judge(tmp_path, LOST).evaluate(scene(100, gpu(up=False), events=[xid(79, 0.0)]))
+    assert fault(fresh, "lost").since == WALL
+
+
+def test_a_repair_needs_no_time_to_clear(tmp_path: Path) -> None:
+    """`clear_for` is for conditions; an event that ends a fault ends it at once."""
+    text = rule(
+        "dead",
+        "gpu",
+        "events(xid, within=1h) > 0",
+        until=["gpu_lost"],
+        clear="up",
+        clear_for="10m",
+    )
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(up=False), events=[xid(119, 0)]))
+    assert active(judging.evaluate(scene(15, gpu(up=True)))) == ["dead"]
+    assert active(judging.evaluate(scene(30, gpu(up=False), events=[event("gpu_lost", 30)]))) == []
+
+
+def test_a_fault_of_what_has_another_name_now_ends(tmp_path: Path) -> None:
+    """The card is known by its UUID: what was found under its address goes on there."""
+    judging = judge(tmp_path, rule("lost", "gpu", "events(gpu_lost, within=1h) > 0"))
+    about = ("gpu", "0000:00:00.0")
+    judging.evaluate(scene(10, events=[event("gpu_lost", 9, about)]))
+    said = judging.evaluate(scene(20, gpu()))
+    assert [each.subject.hw_id for each in said.active] == ["u0"]
+    assert ("lost", "cleared", 1) in said.transitions
+
+
+def test_a_missing_component_is_doubted_and_not_well(tmp_path: Path) -> None:
+    """A GPU that is in no reading any more keeps its fault until nobody can say it for long."""
+    judging = judge(tmp_path, HOT)
+    judging.evaluate(scene(0, gpu(heat=90.0)))
+    assert active(judging.evaluate(scene(15))) == ["hot"]
+    assert active(judging.evaluate(scene(315))) == ["hot"]
+    assert active(judging.evaluate(scene(316))) == []
+
+
+def test_kinds_that_end_are_those_of_the_traits(tmp_path: Path) -> None:
+    """A process that is gone ends its fault only where processes were read."""
+    assert TRAITS.ending == {"process"}
+    judging = judge(tmp_path, rule("slow", "process", "share < 5"))
+    judging.evaluate(scene(0, thing("process", "1", share=1.0)))
+    gone = replace(scene(15), read_kinds=frozenset({"gpu"}))
+    assert active(judging.evaluate(gone)) == ["slow"]
+    assert active(judging.evaluate(scene(30))) == []

@@ -1,0 +1,195 @@
+"""What is remembered of scenes: events told twice, names of what is gone, who used what."""
+
+from dataclasses import replace
+
+import pytest
+
+from exporter.faults.entities.aliases import AliasIndex
+from exporter.faults.events.query import Events
+from exporter.faults.observation import Observer, View
+from exporter.faults.values import Entity
+from exporter.model.event import Event
+from exporter.model.verdict import Edge, Key
+from tests.faults.scenes import TRAITS, VOCABULARY, edge, event, gpu, scene, thing, xid
+
+XIDS = Events("xid", (), 3600.0, 0)
+AT_ADDRESS = ("gpu", "0000:00:00.0")
+GPU, CARD, USER = ("gpu", "u0"), ("pcie", "card"), ("process", "7")
+
+
+def observer() -> Observer:
+    """One that knows the kinds of scenes built by hand."""
+    kinds = {kind: kind for kind in TRAITS.hw_types} | {"physical_disk": "disk", "nvlink": "nvlink"}
+    return Observer((), VOCABULARY.related, AliasIndex(kinds))
+
+
+def seen(*events: Event, now: float = 1000.0, log: bool = True) -> View:
+    """One look at a GPU with these events."""
+    sources = frozenset({"kernel_log", "nvml"} if log else {"nvml"})
+    return observer().observe(scene(now, gpu(), events=events, event_sources=sources))
+
+
+def count(view: View) -> int:
+    """How many Xids of the GPU there are."""
+    return len(view.matching_events(view.entities[GPU], XIDS, -1.0) or ())
+
+
+@pytest.mark.parametrize(("apart", "number"), [(0.0, 1), (5.0, 1), (5.1, 2)])
+def test_one_xid_of_two_sources_is_one_within_five_seconds(apart: float, number: int) -> None:
+    """Whichever tells it first; another code or the same source is another one."""
+    told = [xid(13, 900.0, AT_ADDRESS), xid(13, 900.0 + apart, source="nvml")]
+    assert count(seen(*told)) == number
+    other = [xid(13, 900.0, AT_ADDRESS), xid(31, 900.0 + apart, source="nvml")]
+    assert count(seen(*other)) == 2
+    same = [xid(13, 900.0), xid(13, 900.0 + apart)]
+    assert count(seen(*same)) == 2
+
+
+def test_what_the_log_says_more_of_replaces_what_nvml_said() -> None:
+    """Once: the source stays that of the first; a line that says nothing more does not."""
+    bare = replace(xid(13, 900.0, source="nvml"), raw="")
+    line = event("xid", 900.1, AT_ADDRESS, code="13", pid="7")
+    view = seen(bare, line)
+    assert [(e.source, e.fields.get("pid")) for e in view.memory.all()] == [("nvml", "7")]
+    view = seen(bare, replace(line, raw=""))
+    assert [e.fields.get("pid") for e in view.memory.all()] == [None]
+
+
+@pytest.mark.parametrize(("code", "log", "number"), [(74, True, 0), (74, False, 1), (79, True, 1)])
+def test_errors_of_links_are_left_to_the_log(code: int, number: int, *, log: bool) -> None:
+    """It names the link as well; where nobody reads it NVML is believed."""
+    assert count(seen(xid(code, 900.0, source="nvml"), log=log)) == number
+    assert count(seen(xid(code, 900.0), log=log)) == 1
+
+
+def test_an_event_may_be_five_seconds_ahead() -> None:
+    """One that is further ahead is dated so; the clock of all that follows is never behind it."""
+    view = seen(xid(13, 1005.0), xid(31, 5000.0))
+    assert {e.boottime for e in view.memory.all()} == {1005.0}
+    assert view.now == 1005.0
+    assert seen(xid(13, 900.0)).now == 1000.0
+
+
+@pytest.mark.parametrize(
+    ("about", "name"),
+    [
+        (("nvlink", "0000:00:00.0/7"), "GPU 0 link 7"),
+        (("nvlink", "0000:99:00.0/7"), "0000:99:00.0/7"),
+        (("pcie", "0000:00:00.0"), "0000:00:00.0"),
+        (("process", "7"), "7"),
+    ],
+)
+def test_what_only_events_know_has_a_name(about: Key, name: str) -> None:
+    """A link is called after its GPU where that is known, all else by its id."""
+    view = seen(event("error", 900.0, about))
+    assert view.entities[about].name == name
+    assert about in view.entities[about].addresses
+
+
+def test_links_and_members_known_by_events_are_part_of_something() -> None:
+    """A link of the GPU at its address, a disk of the array that lost it."""
+    array = Entity(("md_array", "md0"), "md0", addresses=(("md_array", "md0"),))
+    told = [
+        event("error", 900.0, ("nvlink", "0000:00:00.0/7")),
+        event("error", 900.0, ("nvlink", "0000:99:00.0/1")),
+        event("md_disk_failure", 900.0, ("md_array", "md0"), member="sda1"),
+    ]
+    view = observer().observe(scene(1000.0, gpu(), array, events=told))
+    parts = {(e.source, e.target) for e in view.scene.edges if e.relation == "part_of"}
+    assert parts == {
+        (("nvlink", "0000:00:00.0/7"), GPU),
+        (("disk", "sda"), ("md_array", "md0")),
+    }
+
+
+def test_an_edge_that_is_known_already_is_there_once() -> None:
+    """Also where names say it a second time."""
+    said = Edge("part_of", GPU, ("pcie", "0000:00:00.0"))
+    bus = thing("pcie", "0000:00:00.0")
+    view = observer().observe(scene(1000.0, gpu(), bus, edges=[said]))
+    assert list(view.scene.edges) == [said]
+    assert list(observer().observe(scene(1000.0, gpu(), bus)).scene.edges) == [said]
+
+
+@pytest.mark.parametrize(
+    ("relation", "source", "target", "secs"),
+    [("consumes", USER, GPU, 3600.0), ("part_of", GPU, CARD, 600.0)],
+)
+def test_what_is_gone_is_remembered_for_its_time(
+    relation: str, source: Key, target: Key, secs: float
+) -> None:
+    """Who used a GPU for an hour, where it sat for ten minutes; the present does not show it."""
+    known = observer()
+    things = (gpu(), thing("process", "7"), thing("pcie", "card"))
+    known.observe(scene(0.0, *things, edges=[edge(relation, source, target)]))
+    left = [each for each in things if each.key != source]
+    for now, is_known in ((100.0, True), (100.0 + secs, True), (100.1 + secs, False)):
+        view = known.observe(scene(now, *left))
+        assert (view.past_graph.count(relation), view.graph.count(relation)) == (int(is_known), 0)
+    assert known.observe(scene(100.0, *things)).past_graph.count(relation) == 0
+
+
+def test_uses_that_are_remembered_have_a_bound() -> None:
+    """Five thousand: the latest."""
+    known = observer()
+    many = [thing("process", str(number)) for number in range(5001)]
+    uses = [edge("consumes", each.key, GPU) for each in many]
+    known.observe(scene(0.0, gpu(), *many, edges=uses))
+    view = known.observe(scene(15.0, gpu()))
+    assert view.past_graph.count("consumes") == 5000
+    assert (many[0].key in view.past_graph.users(GPU), many[1].key) == (
+        False,
+        view.past_graph.users(GPU)[0],
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "ended"),
+    [(GPU, 900.0), (CARD, 900.0), (("node", ""), 900.0), (("gpu", "u1"), None), (USER, None)],
+)
+def test_what_repairs_the_whole_repairs_its_parts(about: Key, ended: float | None) -> None:
+    """An event about the component, what it is part of, or the node; not about who uses it."""
+    known = observer()
+    things = (gpu(), gpu(1), thing("pcie", "card"), thing("process", "7"))
+    edges = [edge("part_of", GPU, CARD), edge("consumes", USER, GPU)]
+    told = [event("gpu_lost", 900.0, about)]
+    view = known.observe(scene(1000.0, *things, edges=edges, events=told))
+    assert view.ended_at(view.entities[GPU], ["gpu_lost"]) == (ended or float("-inf"))
+    assert view.ended_at(view.entities[GPU], ["gpu_reset"]) == float("-inf")
+
+
+def test_the_node_has_the_events_of_all() -> None:
+    """What was found once is found again until the oldest of it leaves the window."""
+    known = observer()
+    wanted = replace(XIDS, within_secs=60.0)
+    known.observe(scene(100.0, gpu(), gpu(1), events=[xid(13, 90.0), xid(31, 95.0, ("gpu", "u1"))]))
+    for now, number in ((149.0, 2), (150.0, 2), (151.0, 1), (156.0, 0)):
+        view = known.observe(scene(now, gpu(), gpu(1)))
+        for _ in range(2):
+            found = view.matching_events(view.entities["node", "n"], wanted, float("-inf"))
+            assert len(found or ()) == number, now
+
+
+@pytest.mark.parametrize(
+    ("what", "sources", "found"),
+    [
+        ("xid", {"nvml"}, []),
+        ("xid", set(), None),
+        ("hung_task", {"nvml"}, None),
+        ("hung_task", {"kernel_log"}, []),
+        ("probe", set(), []),
+    ],
+)
+def test_no_event_is_unknown_where_nobody_would_tell_of_it(
+    what: str, sources: set[str], found: list[Event] | None
+) -> None:
+    """What only probes tell may be told or not: none is none."""
+    sources_now = frozenset(sources)
+    view = observer().observe(scene(1000.0, gpu(), event_sources=sources_now))
+    wanted = replace(XIDS, what=what)
+    assert view.matching_events(view.entities[GPU], wanted, -1.0) == found
+    told = (
+        [xid(13, 990.0)] if what == "xid" else [event(what, 990.0, GPU, "probe:npu", probe="npu")]
+    )
+    view = observer().observe(scene(1000.0, gpu(), events=told, event_sources=sources_now))
+    assert len(view.matching_events(view.entities[GPU], wanted, -1.0) or ()) == 1
