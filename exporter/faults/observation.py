@@ -34,7 +34,7 @@ AHEAD_SECS = 5.0
 """Events of the moment may be dated a little after it; more is a clock that was misjudged."""
 
 
-LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS, 0)
+LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
 
 NODE_ADDRESS: Address = ("node", "")
 
@@ -175,7 +175,7 @@ class Observer:
     def _duplicates_of(self, event: Event) -> list[Event]:
         """Return the same Xid from another source just before: log and NVML both report it."""
         others = self.aliases.addresses_of((event.entity_type, event.entity_id))
-        wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS, 0)
+        wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS)
         nearby = self.events.matching(others, wanted, event.boottime)
         duplicates = [other for other in nearby if other.source != event.source]
         return duplicates if 2 * len(duplicates) > len(nearby) else []

@@ -7,10 +7,12 @@ import pytest
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.faults.evaluate import MAX_ALERTS
+from exporter.model.verdict import FaultState
 from tests.faults.scenes import (
     TRAITS,
     WALL,
     active,
+    edge,
     event,
     fault,
     gpu,
@@ -160,3 +162,51 @@ def test_kinds_that_end_are_those_of_the_traits(tmp_path: Path) -> None:
     gone = replace(scene(15), read_kinds=frozenset({"gpu"}))
     assert active(judging.evaluate(gone)) == ["slow"]
     assert active(judging.evaluate(scene(30))) == []
+
+
+def test_the_end_of_one_fault_hides_no_event_of_another_component(tmp_path: Path) -> None:
+    """What ended on one GPU counts from then; its neighbour has all its events."""
+    judging = judge(tmp_path, LOST)
+    judging.recall({}, {key(0, "lost"): 50.0})
+    told = [xid(79, 60.0), xid(79, 40.0, ("gpu", "u1"))]
+    said = judging.evaluate(scene(100, gpu(up=False), gpu(1, up=False), events=told))
+    assert [each.subject.hw_id for each in said.active] == ["u1", "u0"]
+
+
+def test_what_was_unknown_begins_when_it_is_seen(tmp_path: Path) -> None:
+    """Not when nobody could say."""
+    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85"))
+    judging.evaluate(scene(0, gpu()))
+    assert fault(judging.evaluate(scene(15, gpu(heat=90.0))), "hot").since == WALL + 15
+
+
+def test_what_waits_is_forgotten_with_its_component(tmp_path: Path) -> None:
+    """Nothing is remembered of a process that ends before its fault is shown."""
+    judging = judge(tmp_path, rule("slow", "process", "share < 5", **{"for": "60s"}))
+    judging.evaluate(scene(0, thing("process", "7", share=1.0)))
+    assert len(judging.alerts) == 1
+    judging.evaluate(scene(15))
+    assert judging.alerts == {}
+
+
+def test_an_old_value_can_begin_a_fault_and_cannot_end_one(tmp_path: Path) -> None:
+    """It speaks of trouble, not of health; for five minutes it is doubted, then not shown."""
+    judging = judge(tmp_path, HOT)
+    old = [replace(gpu(**fields), is_fresh=False) for fields in ({"heat": 90.0}, {"heat": 20.0})]
+    assert active(judging.evaluate(scene(0, old[1]))) == []
+    assert active(judging.evaluate(scene(15, old[0]))) == ["hot"]
+    assert active(judging.evaluate(scene(30, old[1]))) == ["hot"]
+    silent = replace(gpu(), is_fresh=False)
+    assert active(judging.evaluate(scene(330, silent))) == ["hot"]
+    assert judging.evaluate(scene(331, silent)).faults[0].state is FaultState.UNJUDGED
+
+
+def test_a_window_may_look_back_on_a_related_component(tmp_path: Path) -> None:
+    """Its history is kept for that kind, and for no other."""
+    judging = judge(tmp_path, rule("link", "gpu", "increase(pcie.errors, 5m) > 0"))
+    edges = [edge("part_of", ("gpu", "u0"), ("pcie", "card"))]
+    for now, errors in ((0, 1.0), (15, 2.0)):
+        card = thing("pcie", "card", errors=errors)
+        said = judging.evaluate(scene(now, gpu(errors=9.0), card, edges=edges))
+    assert active(said) == ["link"]
+    assert judging.observer.history.series(("gpu", "u0"), "errors", 300.0) is None

@@ -26,10 +26,7 @@ class AliasIndex:
 
     def add(self, address: Address, key: Key) -> None:
         """Remember that events about the address are about this entity."""
-        known = self._addresses.setdefault(key, {})
-        if address in known:
-            return
-        known[address] = None
+        self._addresses.setdefault(key, {})[address] = None
         self._keys.setdefault(address, key)
         if len(self._keys) > MAX_NAMES:
             oldest, owner = next(iter(self._keys.items()))

@@ -100,7 +100,7 @@ def about_component(event: Event, names: Names) -> Event:
 
 def probe_edges(events: EventStore, aliases: AliasIndex, now: float) -> Iterator[Edge]:
     """Link the process and the job that an event of a probe names with its component."""
-    for event in events.matching(None, Events(PROBE, (), LINKED_SECS, 0), now):
+    for event in events.matching(None, Events(PROBE, (), LINKED_SECS), now):
         component = aliases.key_of((event.entity_type, event.entity_id))
         job, received = event.fields.get("job", ""), f"the probe {event.fields['probe']} says so"
         user = ("workload", job)

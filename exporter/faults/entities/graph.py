@@ -94,17 +94,10 @@ class Graph:
 
     def above(self, key: Key) -> Iterator[Key]:
         """Every port between the root and the device, the device's own function included."""
-        level: list[Key] = [part for part in self.same(key) if part[0] == "pcie"]
-        seen = set(level)
+        level = [part for part in self.same(key) if part[0] == "pcie"]
         for _ in range(MAX_DEPTH):
             yield from level
-            level = [
-                port
-                for part in level
-                for port in self.neighbours("below", part)
-                if port not in seen
-            ]
-            seen.update(level)
+            level = [port for part in level for port in self.neighbours("below", part)]
 
     def beside(self, key: Key) -> Iterator[Key]:
         """Yield the devices under the same port."""

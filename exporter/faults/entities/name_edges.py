@@ -20,7 +20,7 @@ def name_edges(
     InfiniBand is part of the adapter at its address.
     """
     for part, whole in _named(by_kind):
-        if whole in entities and whole != part.key:
+        if whole in entities:
             yield Edge("part_of", part.key, whole)
 
 

@@ -20,15 +20,15 @@ DISK_FIELDS = ("reads_completed", "writes_completed", "queue_time_seconds")
 
 TROUBLE: Mapping[str, tuple[Events, ...]] = {
     "disk": tuple(
-        Events(what, (), TROUBLE_WITHIN_SECS, 0)
+        Events(what, (), TROUBLE_WITHIN_SECS)
         for what in ("block_io_error", "nvme_timeout", "nvme_reset_failed", "nvme_no_path")
     ),
-    "nfs_mount": (Events("nfs_not_responding", (("ended", ("no",)),), 86_400.0, 0),),
+    "nfs_mount": (Events("nfs_not_responding", (("ended", ("no",)),), 86_400.0),),
 }
 """What the kernel says of things that make others wait."""
 
-HUNG = Events("hung_task", (), HUNG_WITHIN_SECS, 0)
-HELD = Events("hung_task_owner", (), HUNG_WITHIN_SECS, 0)
+HUNG = Events("hung_task", (), HUNG_WITHIN_SECS)
+HELD = Events("hung_task_owner", (), HUNG_WITHIN_SECS)
 
 
 def lock_owners(events: EventStore, now: float) -> dict[Key, Entity]:

@@ -18,7 +18,7 @@ class Events:
     what: str
     filters: tuple[tuple[str, tuple[str, ...]], ...]
     within_secs: float
-    position: int
+    position: int = 0
     alike: tuple[str, ...] = ()
     differ: tuple[str, ...] = ()
     until: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """External probes: what they say of a component is for the rules about it."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -145,3 +146,28 @@ def test_what_can_never_hold_is_refused(tmp_path: Path, when: str, words: str) -
     (mistake,) = book(tmp_path, rule("never", "external", when)).mistakes
     assert words in str(mistake)
     assert not book(tmp_path, rule("off", "external", "false")).mistakes
+
+
+def test_a_probe_that_has_metrics_only_is_taken(tmp_path: Path) -> None:
+    """Values and metrics are not needed both; without a label the probe itself is meant."""
+    bare = ProbeMetric("hw_npu_celsius", "gauge", "", (), 95.0)
+    rules = book(tmp_path, rule("hot", "external", "probe_metric[hw_npu_celsius] > 90"))
+    probe = ProbeState("npu", up=True, metrics=(bare,))
+    assert found(concluded(rules, probe=probe)) == {("hot", "npu")}
+    value = ProbeState("npu", up=True, values=(ProbeValue("heat", "npu-1", 95.0),))
+    rules = book(tmp_path, rule("hot", "external", "probe_value[heat] > 90"))
+    assert found(concluded(rules, probe=value)) == {("hot", "npu-1")}
+
+
+def test_who_is_not_named_is_not_affected(tmp_path: Path) -> None:
+    """An event without a process and a job links nobody, and events of others stay theirs."""
+    rules = book(
+        tmp_path,
+        rule("flaps", "nic", "events(probe, within=5m) > 0"),
+        rule("lost", "gpu", "events(gpu_lost, within=5m) > 0"),
+    )
+    lost = replace(event("eth0", "gpu_lost"), entity_type="gpu", entity_id="GPU-a")
+    said = concluded(rules, event("eth0", "flap"), lost)
+    assert found(said) == {("flaps", "eth0"), ("lost", "GPU-a")}
+    assert [fault.affected for fault in said.active] == [(), ()]
+    assert dict(said.edges)["consumes"] == 0

@@ -41,8 +41,8 @@ def test_links_of_siblings_are_those_of_the_best_of_them() -> None:
     """Of the same name, answering, and said; its own links do not count."""
     own = card(0, **links(0, 0))
     others = (
-        card(1, **links(1, 0, 0)),
-        card(2, **links(1, 0)),
+        card(1, **links(1, 1, 0, 0)),
+        card(2, **links(1, 1, 1, 0)),
         card(3),
         card(4, name="T4", **links(1, 1)),
         replace(card(5, **links(1, 1)), up=False),
