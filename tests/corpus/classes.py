@@ -101,7 +101,7 @@ def card_is_hotter_than_it_may_be(node: Story) -> None:
 
 
 @healthy(node=processors_only)
-def interrupt_of_a_disk_is_lost(node: Story) -> None:
+def interrupts_of_a_disk_are_lost(node: Story) -> None:
     """A command was answered, only nobody was told: the driver finds the answer by looking."""
     node.wait(60)
     node.log("nvme nvme1: I/O tag 24 (5018) opcode 0x2 (I/O Cmd) QID 3 timeout, completion polled")
@@ -212,7 +212,7 @@ CASES = (
     memory_is_set_aside_as_huge_pages,
     card_is_hot_and_may_be,
     card_is_hotter_than_it_may_be,
-    interrupt_of_a_disk_is_lost,
+    interrupts_of_a_disk_are_lost,
     adapter_recovers_by_itself,
     adapter_does_not_start,
     adapter_of_disks_goes_offline,
