@@ -291,3 +291,28 @@ async def test_a_fit_that_breaks_is_given_up(
 
     await judging(config(tmp_path))._fit(advance)
     assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
+async def test_one_fit_at_a_time(tmp_path: Path) -> None:
+    """While one goes on judgements begin no other; the next one after it does."""
+    calls, is_quick = 0, asyncio.Event()
+
+    async def second_is_slow(function: Callable[[], T]) -> T:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            await is_quick.wait()
+        return function()
+
+    on = replace(Config().detectors, siblings=True)
+    made = replace(config(tmp_path, detectors=on), state=State())
+    judge = RuleRunner(made, second_is_slow, stopwatch=lambda: 0.0)
+    for number in range(3):
+        await judge.conclude(snapshot(100.0 + number))
+        await asyncio.sleep(0)
+    assert calls == 4  # three judgements, and the fit after the first
+    is_quick.set()
+    await asyncio.sleep(0.01)
+    await judge.conclude(snapshot(104.0))
+    await asyncio.sleep(0.01)
+    assert calls == 6
