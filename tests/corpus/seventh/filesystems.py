@@ -59,7 +59,8 @@ def checksums_of_btrfs_do_not_match(node: Story) -> None:
 
 @incident(
     "filesystem_readonly@/srv/b",
-    may=(*STARVED, "filesystem_error"),
+    root="filesystem_error@/srv/b",
+    may=STARVED,
     unfit=True,
     gone=("filesystem_readonly",),
     fit_at_end=True,
@@ -169,7 +170,8 @@ def metadata_server_of_ceph_hangs(node: Story) -> None:
 
 @incident(
     "io_stall@node",
-    may=(*STARVED, "disk_slow"),
+    root="disk_slow@vda",
+    may=STARVED,
     unfit=False,
     gone=("io_stall",),
     fit_at_end=True,
