@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -114,6 +115,7 @@ class Observer:
     _cache: MatchCache = field(default_factory=dict)
     _last_edges: tuple[Edge, ...] = ()
     _gone: dict[Edge, float] = field(default_factory=dict)
+    _gpus: set[Key] = field(default_factory=set)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -143,7 +145,7 @@ class Observer:
         by_kind: dict[str, list[Entity]] = {}
         for entity in entities.values():
             by_kind.setdefault(entity.kind, []).append(entity)
-        self.history.keep_only(entities.keys())
+        self._keep_histories(scene, entities.keys())
         self._look_at_fields(by_kind)
         waiting = wait_edges(by_kind, self.history, self.events, self.now)
         links = (*self._links_by_events(by_kind), *name_edges(entities, by_kind))
@@ -153,6 +155,16 @@ class Observer:
         gone = self._edges_of_gone(scene)
         past = Graph(entities, [*scene.edges, *gone]) if gone else graph
         return View(scene, self.now, entities, by_kind, graph, past, self.events, self._cache)
+
+    def _keep_histories(self, scene: Scene, present: AbstractSet[Key]) -> None:
+        """Forget what the fields of those were that are gone.
+
+        While a driver is unloaded none of its GPUs is read: what they were counts when they are
+        back.
+        """
+        gpus = {entity.key for entity in scene.entities if entity.kind == "gpu"}
+        self._gpus = gpus or self._gpus
+        self.history.keep_only(present if gpus else present | self._gpus)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
         self._tracked.setdefault(kind, set()).add((name, secs))

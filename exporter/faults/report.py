@@ -163,9 +163,10 @@ class ReportBuilder:
     ) -> list[tuple[Cause, ...]]:
         """Find the way from each fault to its root; what was known once is not forgotten."""
         standings = [self._standing(*place, alert) for place, alert in chosen.items()]
-        steps = list(find_causes(standings, view.past_graph))
         index_of = {place: index for index, place in enumerate(chosen)}
-        keep_steps(steps, [self._known_cause(alert, index_of) for alert in chosen.values()])
+        known = [self._known_cause(alert, index_of) for alert in chosen.values()]
+        steps = list(find_causes(standings, view.past_graph, known))
+        keep_steps(steps, known)
         places = list(chosen.items())
         named = [
             Cause(rule, self._subject(key), "", alert.summary, _wall(alert.active_since, view))

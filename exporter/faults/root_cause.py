@@ -39,16 +39,23 @@ class Step:
     via: str
 
 
-def find_causes(standings: Sequence[Standing], graph: Graph) -> tuple[Step | None, ...]:
+def find_causes(
+    standings: Sequence[Standing], graph: Graph, known: Sequence[Step | None] = ()
+) -> tuple[Step | None, ...]:
     """For each fault the strongest of those that explain it; None for a root.
 
     Following the steps ends at a root always: where faults explain each other in a circle, the
-    strongest of them is not explained from within it.
+    strongest of them is not explained from within it. What followed from a fault by the `known`
+    steps does not explain that it comes back.
     """
     by_rule: dict[str, list[int]] = {}
     for index, standing in enumerate(standings):
         by_rule.setdefault(standing.rule.id, []).append(index)
-    choices = [_choices(index, standings, by_rule, graph) for index in range(len(standings))]
+    choices = [
+        [step for step in found if not _has_followed(step.cause, index, known)]
+        for index in range(len(standings))
+        for found in [_choices(index, standings, by_rule, graph)]
+    ]
     steps: list[Step | None] = [row[0] if row else None for row in choices]
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
         circle = _circle(index, steps)
@@ -70,6 +77,14 @@ def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
             steps[index] = step
             if _circle(index, steps):
                 steps[index] = None
+
+
+def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool:
+    """Tell whether the one was known to follow from the other."""
+    step = known[effect] if known else None
+    while step is not None and step.cause != cause:
+        step = known[step.cause]
+    return step is not None
 
 
 def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:

@@ -495,3 +495,14 @@ def test_what_the_log_adds_to_an_xid_of_nvml_is_kept(tmp_path: Path) -> None:
     assert active(said) == ["made", "made", "told"]
     (piece,) = fault(said, "told").evidence
     assert piece.value == 2
+
+
+def test_what_gpus_were_counts_when_their_driver_is_back(tmp_path: Path) -> None:
+    """While none of the GPUs is read their fields are remembered; one that is missing is not."""
+    text = rule("quiet", "gpu", "errors == 0 and max_over(errors, 24h) > 0")
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(0, errors=1.0), gpu(1, errors=1.0)))
+    judging.evaluate(scene(15))
+    judging.evaluate(scene(30, gpu(0, errors=0.0)))
+    said = judging.evaluate(scene(45, gpu(0, errors=0.0), gpu(1, errors=0.0)))
+    assert [each.subject.hw_id for each in said.active] == ["u0"]

@@ -116,6 +116,21 @@ def test_in_a_circle_the_earlier_wins(tmp_path: Path) -> None:
     assert [name for name in "abc" if fault(said, name).is_root] == ["a"]
 
 
+def test_what_followed_from_a_fault_does_not_explain_its_return(tmp_path: Path) -> None:
+    """A link goes down and counts errors for an hour: the second time it is the root as well."""
+    judging = judge(
+        tmp_path,
+        explained("down", "gpu", "not up", {"rule": "errors", "via": "same"})
+        + explained("errors", "gpu", "errors > 0", {"rule": "down", "via": "same"}),
+    )
+    judging.evaluate(scene(0, gpu(up=False, errors=0.0)))
+    judging.evaluate(scene(15, gpu(up=False, errors=1.0)))
+    judging.evaluate(scene(30, gpu(up=True, errors=1.0)))
+    said = judging.evaluate(scene(900, gpu(up=False, errors=2.0)))
+    assert fault(said, "down").is_root
+    assert path(said, "errors") == [("down", "u0", "same")]
+
+
 def test_an_event_is_a_stronger_cause_than_a_threshold(tmp_path: Path) -> None:
     """Where both explain, what was told beats what was measured, although it came later."""
     causes = ({"rule": "hot", "via": "same"}, {"rule": "told", "via": "same"})

@@ -20,6 +20,7 @@ DERIVED = (
     "links_up_of_siblings",
     "power_brake_on_all",
     "fans_stopped",
+    "fabric_completed",
     "process_count",
     "clock_ratio_to_siblings",
     "orphan_memory_bytes",
@@ -69,6 +70,9 @@ def derived(
         "links_up_of_siblings": _fewest_links_up(state, states),
         "power_brake_on_all": _power_brake_on_all(states),
         "fans_stopped": _fans_stopped(gpu),
+        "fabric_completed": None
+        if gpu.fabric_state is None
+        else float(gpu.fabric_state == "completed"),
         "process_count": None if gpu.processes is None else len(gpu.processes),
         "clock_ratio_to_siblings": _clock_ratio(state, states),
         **_of_workloads(gpu.uuid, workloads),

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from exporter.faults.events.event_kinds import LOOKS
 from exporter.model.event import Event, EventType
-from exporter.model.filesystem import Filesystems
+from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.gpu import Gpu, Gpus
 from exporter.model.infiniband import Infiniband
 from exporter.model.network import Network
@@ -73,8 +73,14 @@ class Repairs:
         reading = snapshot.reading(Filesystems)
         if reading is None:
             return
-        mounts = {each.mountpoint: not each.readonly for each in reading.filesystems}
+        mounts = {each.mountpoint: _is_writable(each) for each in reading.filesystems}
         yield from _turned_good(self._writable, mounts)
+
+
+def _is_writable(filesystem: Filesystem) -> bool:
+    """Whether it can be written; a suspended pool of ZFS stays mounted and does not answer."""
+    is_suspended = filesystem.fstype == "zfs" and filesystem.unreachable
+    return not filesystem.readonly and not is_suspended
 
 
 def _has_started_anew(before: Gpu, now: Gpu) -> bool:

@@ -131,6 +131,14 @@ def test_components_are_remembered_up_to_a_bound() -> None:
     assert found == [("mounted", f"/{number}") for number in range(1, 2001)]
 
 
+def test_a_pool_of_zfs_that_answers_again() -> None:
+    """A suspended pool stays mounted; of other filesystems a late answer says nothing."""
+    pool = Filesystem("tank", "/tank", "zfs", readonly=False)
+    share = Filesystem("filer:/home", "/home", "nfs4", readonly=False)
+    silent = Filesystems((replace(pool, unreachable=True), replace(share, unreachable=True)))
+    assert told(silent, Filesystems((pool, share))) == [("mounted", "/tank")]
+
+
 def test_an_infiniband_port_that_is_active_again() -> None:
     """The same for a port without an interface."""
     up = Infiniband((InfinibandPort("mlx5_0", "1", state="active", pci_bus_id="0000:ca:00.0"),))

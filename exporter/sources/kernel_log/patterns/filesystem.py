@@ -1,6 +1,6 @@
 """Lines about filesystems on disks.
 
-Layouts are those of fs/ext4, fs/jbd2, fs/xfs and fs/btrfs from 4.15 to 6.18.
+Layouts are those of fs/ext4, fs/jbd2, fs/xfs and fs/btrfs from 4.15 to 6.18, and of OpenZFS 2.
 """
 
 from exporter.sources.kernel_log.patterns.pattern import Chosen, LinePattern, on, rx
@@ -89,6 +89,15 @@ FILESYSTEMS: tuple[LinePattern, ...] = (
             rf"XFS \({_DEVICE}\): (?:log I/O error (?P<error>-?\d+)"
             r"|(?P<text>Filesystem has been shut down due to .{1,80}"
             r"|[A-Z](?:[^\[]|\[xfs\]){0,200}[Ss]hutting down filesystem))"
+        ),
+        FILESYSTEM,
+    ),
+    LinePattern(
+        "fs_shutdown",
+        "WARNING: Pool '",
+        rx(
+            r"WARNING: Pool '(?P<device>[\w.:-]{1,64})' has encountered an uncorrectable I/O "
+            r"failure and has been suspended"
         ),
         FILESYSTEM,
     ),

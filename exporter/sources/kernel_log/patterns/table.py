@@ -9,6 +9,7 @@ from exporter.model.pci import pci_address
 from exporter.sources.kernel_log.patterns.amdgpu import AMDGPU
 from exporter.sources.kernel_log.patterns.ascend import ASCEND
 from exporter.sources.kernel_log.patterns.filesystem import FILESYSTEMS
+from exporter.sources.kernel_log.patterns.intel import INTEL
 from exporter.sources.kernel_log.patterns.kernel import KERNEL
 from exporter.sources.kernel_log.patterns.memory import MEMORY
 from exporter.sources.kernel_log.patterns.network import NETWORK
@@ -22,6 +23,7 @@ from exporter.sources.kernel_log.patterns.storage import STORAGE
 LINE_PATTERNS: tuple[LinePattern, ...] = (
     *NVIDIA,
     *AMDGPU,
+    *INTEL,
     *ASCEND,
     *PROCESS,
     *KERNEL,

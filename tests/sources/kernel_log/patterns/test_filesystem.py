@@ -99,6 +99,12 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     (
+        "fs_shutdown",
+        ("logical_disk", "tank"),
+        {},
+        "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended.",
+    ),
+    (
         "fs_error",
         FILESYSTEM,
         {},
