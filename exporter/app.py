@@ -196,7 +196,7 @@ class App:
         self._stop.set()
 
     def _on_hangup(self) -> None:
-        log.info("SIGHUP: reading certificates and tokens again; other keys need a restart")
+        log.info("SIGHUP: reloading certificates and tokens; other keys need a restart")
         self._reloading = asyncio.ensure_future(self._security.refresh())
 
     async def _end(self) -> None:
@@ -319,7 +319,7 @@ class App:
         try:
             status = NodeStatus(settings, node, self._call)
         except ValueError as error:
-            log.error("no conditions are written: %s", error)  # noqa: TRY400 - one sentence says it
+            log.error("node conditions are not written: %s", error)  # noqa: TRY400 - one sentence says it
             return
         await ConditionsLoop(
             settings, node, status, latest=self.snapshot, now=_rfc3339_now, elapsed=boottime_now
@@ -338,7 +338,7 @@ class App:
             )
             model = decode_line(finished.output).get("cpu_model")
         except (OSError, BadLine) as error:
-            log.debug("py-cpuinfo said nothing: %s", error)
+            log.debug("py-cpuinfo returned nothing: %s", error)
             return
         self._cpu_model = model if isinstance(model, str) else None
         self._collector.wake("host")
@@ -346,4 +346,4 @@ class App:
 
 def _say_why_it_ended(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.critical("the collecting loop has ended", exc_info=error)
+        log.critical("the collection loop has ended", exc_info=error)

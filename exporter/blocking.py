@@ -99,7 +99,7 @@ class DaemonThreads:
             if not is_thread_limit(error):
                 raise
             if not self._is_limited:
-                log.warning("files are read later: %s", NO_THREAD)
+                log.warning("no thread available, files are read later: %s", NO_THREAD)
             self._is_limited = True
         else:
             self._is_limited = False

@@ -183,7 +183,9 @@ class Collector:
             try:
                 snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))
             except Exception:  # noqa: BLE001 - a rule breaks: the page goes out without conclusions
-                self._say("conclusions", "failed", lambda: log.exception("judging failed"))
+                self._say(
+                    "conclusions", "failed", lambda: log.exception("evaluation of the rules failed")
+                )
         self._publish(snapshot)
         return snapshot
 
@@ -211,7 +213,7 @@ class Collector:
         except SourceFailed as failed:
             return self._ended(source, Outcome.FAILED, duration, str(failed))
         except BaseException as error:  # a source breaks: it costs its own reading only
-            log.debug("source %s broke", source.name, exc_info=error)
+            log.debug("source %s failed", source.name, exc_info=error)
             sentence = f"{type(error).__name__}: {error}"
             return self._ended(source, Outcome.FAILED, duration, sentence)
         return self._succeeded(source, result, duration)
@@ -221,7 +223,7 @@ class Collector:
     ) -> _Attempt:
         now = self._last_success[source.name] = self._clocks.wall()
         self._types[source.name] = type(reading.value)
-        self._say(source.name, "ok", lambda: log.info("source %s is read again", source.name))
+        self._say(source.name, "ok", lambda: log.info("source %s can be read again", source.name))
         report = SourceReport(
             source=source.name,
             outcome=Outcome.OK,

@@ -105,7 +105,7 @@ class RuleRunner:
                 if not await self._call(advance):
                     return
         except Exception:  # a fit breaks: scores go on by the model before
-            log.exception("a fit of the detectors broke and is given up")
+            log.exception("training of the detectors failed")
 
 
 def loaded_rules(config: Config) -> RuleBook:

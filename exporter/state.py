@@ -71,7 +71,7 @@ class StateFile:
         except OSError as error:
             log.warning("%s cannot be read: %s", self._path, error.strerror)
         except MISFITS as error:
-            log.warning("%s cannot be understood and is set aside: %s", self._path, error)
+            log.warning("%s cannot be parsed and was renamed: %s", self._path, error)
             self._set_aside()
         return None
 

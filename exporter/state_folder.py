@@ -67,7 +67,11 @@ class StateFolder:
 
     def _tell(self, problem: str) -> None:
         if problem and problem != self._problem:
-            log.warning("state.dir: %s %s; nothing is kept over a restart", self._name, problem)
+            log.warning(
+                "state.dir: %s %s; state will be lost at a restart",
+                self._name,
+                problem,
+            )
         elif self._problem and not problem:
-            log.info("state.dir: %s is there again", self._name)
+            log.info("state.dir: %s is available again", self._name)
         self._problem = problem

@@ -257,7 +257,9 @@ def test_a_broken_rule_costs_the_conclusions_only(caplog: pytest.LogCaptureFixtu
         return run.last
 
     snapshot = run_virtually(scenario())
-    assert ["judging failed" in record.message for record in caplog.records] == [True]
+    assert ["evaluation of the rules failed" in record.message for record in caplog.records] == [
+        True
+    ]
     assert snapshot.conclusions is None
     assert snapshot.reading(Apples) == Apples(3)
 

@@ -214,5 +214,5 @@ def test_a_change_of_a_source_is_logged_once(caplog: pytest.LogCaptureFixture) -
         ("WARNING", "source apples is failed: no tree"),
         ("INFO", "source pears is absent: gone"),
         ("WARNING", "source pears is stuck: no answer within 2 s"),
-        ("INFO", "source apples is read again"),
+        ("INFO", "source apples can be read again"),
     ]

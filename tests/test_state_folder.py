@@ -59,7 +59,7 @@ def test_what_is_no_directory_of_ours_is_one_sentence(
     make(tmp_path / "state")
     assert StateFolder(str(tmp_path / "state")).path is None
     assert [record.getMessage() for record in caplog.records] == [
-        f"state.dir: {tmp_path / 'state'} {sentence}; nothing is kept over a restart"
+        f"state.dir: {tmp_path / 'state'} {sentence}; state will be lost at a restart"
     ]
     assert not (tmp_path / "victim").exists()
 
@@ -95,7 +95,7 @@ def test_a_directory_that_goes_is_said_once(
     said = [record.getMessage().split(";")[0].split(str(path))[1] for record in caplog.records]
     assert said == [
         " is gone: No such file or directory",
-        " is there again",
+        " is available again",
         " was replaced by another directory",
     ]
 

@@ -1,4 +1,4 @@
-"""docs/kernel-log.md: the kinds of events of the kernel log, their fields, and a tenant's words."""
+"""docs/kernel-log.md: kinds of kernel log events, their fields, and text that tenants control."""
 
 from collections.abc import Iterator
 
@@ -7,19 +7,22 @@ from exporter.sources.kernel_log.patterns.pattern import LinePattern, Role
 from exporter.sources.kernel_log.patterns.table import LINE_PATTERNS
 
 _INTRODUCTION = """\
-# Events of the kernel log
+# Kernel log events
 
-Generated from `exporter/model/kernel_events.py` and `exporter/sources/kernel_log/patterns/`;
-do not edit.
+This page lists the kernel log messages that become events. It is generated from
+`exporter/model/kernel_events.py` and `exporter/sources/kernel_log/patterns/`.
 
-The exporter follows `/dev/kmsg`, and where that may not be opened it asks syslog(2) once a second.
-`hw_kernel_log_source_info{source,reason}` tells which way is open; both need the capability
-`CAP_SYSLOG` where `kernel.dmesg_restrict` is 1.
+The exporter follows `/dev/kmsg`. If it cannot open it, it polls syslog(2) once a second.
+`hw_kernel_log_source_info{source,reason}` shows which one is used. Both need the capability
+`CAP_SYSLOG` if `kernel.dmesg_restrict` is 1.
 
-Only records of the kernel itself are believed.
-Programs may write to `/dev/kmsg` too, but the kernel marks what they write: such records are only
-counted, in `hw_kernel_log_rejected_records_total{reason="user_record"}`.
-For a drill, as root, start the exporter with `kernel_log.accept_user_records` and write one line:
+Only records of the kernel itself are accepted.
+Programs can write to `/dev/kmsg` too, but the kernel marks these records. They are only counted,
+in `hw_kernel_log_rejected_records_total{reason="user_record"}`.
+
+## Test it with a simulated Xid
+
+As root, start the exporter with `kernel_log.accept_user_records` and write a line:
 
 ```sh
 APP__KERNEL_LOG__ACCEPT_USER_RECORDS=true hw-exporter &
@@ -27,43 +30,49 @@ echo '<3>NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.' > /
 curl -s localhost:8080/metrics | grep 'fault="gpu_lost"'
 ```
 
-What programs wrote there before, since boot, is believed then as well.
-Leave `state.dir` unset for a drill: its fault ends with the exporter then, else a day later.
+All records that programs have written since boot are then accepted too.
+Leave `state.dir` unset for this test: then the fault ends when the exporter exits, otherwise a day
+later.
 
-With `state.dir` set, a restart within the same boot continues all counters and neither loses nor
-repeats an event; without it the whole log is read again at each start.
-Records that were overwritten before they could be read are counted in
-`hw_kernel_log_overruns_total`, lines that the kernel itself left out in
-`hw_kernel_log_suppressed_lines_total`; where one of them rises, the other numbers are lower bounds.
+## Restarts and lost records
 
-`hw_kernel_log_events_total{kind}` counts these kinds; a kind has a series from its first event on.
-Lines that say that something is over (a link is up, a server answers, a processor is cool again)
-are events for the rules, and are not counted.
+With `state.dir` set, all counters continue after a restart within the same boot, and no event is
+lost or repeated. Without it, the whole log is read again at each start.
+`hw_kernel_log_overruns_total` counts records that were overwritten before they were read;
+`hw_kernel_log_suppressed_lines_total` counts lines that the kernel rate-limited. If one of them
+increases, the other counters are lower bounds.
+
+## Events
+
+`hw_kernel_log_events_total{kind}` counts these kinds; a kind has a series after its first event.
+Messages that report the end of a problem (a link is up, a server answers, a CPU has cooled down)
+are events for the rules, but are not counted.
 """
 
 
 _TENANTS = """
 ## What a tenant can write
 
-Some lines hold words that a tenant chooses: names of processes, files, control groups.
-A line is known by the words that the kernel itself prints around them, from the beginning of the
-record on, so that a name cannot make a line of another kind.
-A further line of a record is believed only where the driver prints its message in several lines:
-a line feed may come from the name of a file.
-With syslog(2) lines with one time stamp may be one record, and are judged by the first of them;
-what is left out so is counted in `hw_kernel_log_rejected_records_total` as `ambiguous`.
-What follows a message that another processor interrupted before the name of a control group is
-not believed for a second, and counted with the reason `fragment`.
+Some kernel messages contain text that a tenant controls: names of processes, files or cgroups.
+A message is matched by the kernel's own text around such a name, from the start of the record, so
+a name cannot produce a message of another kind.
+A further line of a record is accepted only if the driver prints that message in several lines,
+because a file name can contain a line feed.
+With syslog(2), lines with the same timestamp may be one record, and are matched by the first of
+them. Lines rejected for this reason are counted in `hw_kernel_log_rejected_records_total` as
+`ambiguous`.
+If a message is interrupted by another CPU before the name of a cgroup, its rest is ignored for a
+second and counted with the reason `fragment`.
 
-Lines without such words cannot be influenced.
-These hold some:
+A tenant cannot influence messages without such text.
+These messages contain some:
 
-| kind | what a tenant chooses | why that gains nothing |
+| kind | text that a tenant controls | why it is harmless |
 | --- | --- | --- |"""
 
 
 def kernel_log_page() -> str:
-    """Write docs/kernel-log.md as Markdown."""
+    """Return docs/kernel-log.md as Markdown."""
     return "\n".join((*_kinds(), *_tenants())) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The arguments of every command; its code is imported when it is called."""
+"""The command line arguments; the code of a command is imported when it is called."""
 
 import argparse
 from typing import Any, TypeAlias
@@ -13,8 +13,9 @@ def build_parser() -> argparse.ArgumentParser:
     """Build the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="hw-exporter",
-        description="Prometheus exporter for the hardware of mixed GPU/CPU nodes.",
-        epilog="Every key of the configuration can be set as APP__SECTION__KEY in the environment.",
+        description="Prometheus exporter for GPU and CPU nodes that tells you what is broken,"
+        " and why.",
+        epilog="Every configuration key can also be set in the environment as APP__SECTION__KEY.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"hw-exporter {read_version()}")
@@ -47,7 +48,7 @@ def _option(parser: argparse.ArgumentParser, name: str, *, is_top: bool, **setti
 
 
 def _add_config_option(parser: argparse.ArgumentParser, *, is_top: bool) -> None:
-    _option(parser, "--config", is_top=is_top, metavar="FILE", help="TOML file to read")
+    _option(parser, "--config", is_top=is_top, metavar="FILE", help="configuration file (TOML)")
 
 
 def _add_run_options(parser: argparse.ArgumentParser, *, is_top: bool) -> None:
@@ -59,21 +60,21 @@ def _add_run_options(parser: argparse.ArgumentParser, *, is_top: bool) -> None:
         "--log-level",
         is_top=is_top,
         choices=LOG_LEVELS,
-        help="least severe lines that are logged",
+        help="log level",
     )
     _option(
         parser,
         "--strict-rules",
         is_top=is_top,
         action="store_true",
-        help="refuse to start when a rule file has a mistake",
+        help="do not start if a rule file has an error",
     )
     _option(
         parser,
         "--check-config",
         is_top=is_top,
         action="store_true",
-        help="check the configuration and exit",
+        help="validate the configuration and exit",
     )
 
 
@@ -84,8 +85,8 @@ def _add_reading_options(parser: argparse.ArgumentParser, *, is_top: bool) -> No
         parser,
         "--url",
         is_top=is_top,
-        help="a running exporter, as HOST:PORT or http://…; without it the one on this machine,"
-        " and where none answers one reading of our own",
+        help="the exporter to query, as HOST:PORT or http://…; default: the one on this"
+        " machine, or a single collection if none is running",
     )
 
 
@@ -96,7 +97,7 @@ def _reading_command(
     parser = _command(commands, name, handler, help_)
     _add_reading_options(parser, is_top=False)
     if has_json:
-        parser.add_argument("--json", action="store_true", help="print what HTTP answers")
+        parser.add_argument("--json", action="store_true", help="print the HTTP response")
     return parser
 
 
@@ -107,28 +108,35 @@ def _add_run_commands(commands: Commands) -> None:
         commands, "demo", "run:demo", "run the exporter on a simulated GPU node with incidents"
     )
     _add_run_options(demo, is_top=False)
-    demo.add_argument("--gpus", type=int, help="simulated GPUs (8)")
-    demo.add_argument("--seed", type=int, help="the same seed shows the same node (1)")
-    demo.add_argument("--speed", type=float, help="seconds of the script in one second (1)")
-    demo.add_argument("--start", type=int, help="second of the script to begin at (834)")
-    demo.add_argument("--healthy", action="store_true", help="nothing goes wrong")
+    demo.add_argument("--gpus", type=int, help="number of simulated GPUs (default 8)")
+    demo.add_argument("--seed", type=int, help="random seed (default 1)")
+    demo.add_argument("--speed", type=float, help="script seconds per real second (default 1)")
+    demo.add_argument("--start", type=int, help="second of the script to start at (default 834)")
+    demo.add_argument("--healthy", action="store_true", help="no incidents")
     demo.add_argument(
-        "--whole-node", action="store_true", help="simulate the host around the GPUs as well"
+        "--whole-node",
+        action="store_true",
+        help="also simulate CPU, memory, disks, network and kernel log",
     )
 
 
 def _add_reading_commands(commands: Commands) -> None:
     _reading_command(
-        commands, "status", "status:status", "show the node on one screen: verdict, causes, GPUs"
+        commands,
+        "status",
+        "status:status",
+        "show the node on one screen: health, root causes, GPUs",
     )
     _reading_command(commands, "ps", "status:ps", "list the processes on GPUs")
-    _reading_command(commands, "top", "top:top", "show the status live", has_json=False)
+    _reading_command(
+        commands, "top", "top:top", "show the status, refreshed every two seconds", has_json=False
+    )
     _reading_command(
         commands,
         "doctor",
         "status:doctor",
-        "say what can be read here and what not, why, and the fix; exit code 0 all, 2 not all,"
-        " 3 unknown",
+        "list what can and cannot be read here, why, and the fix; exit code 0 everything, 2"
+        " not everything, 3 unknown",
     )
     _add_why_command(commands)
     faults = _reading_command(
@@ -141,48 +149,46 @@ def _add_reading_commands(commands: Commands) -> None:
     faults.add_argument(
         "--npd",
         action="store_true",
-        help="one line and the exit codes of node-problem-detector: 0 ok, 1 problem, 2 unknown",
+        help="print one line for node-problem-detector; exit code 0 ok, 1 problem, 2 unknown",
     )
     faults.add_argument(
         "--since",
         metavar="DURATION",
-        help="what began or ended in this time (90s, 15m, 2h) instead of what is active",
+        help="list faults that began or ended in this time (90s, 15m, 2h) instead of active ones",
     )
     _reading_command(
         commands,
         "metrics",
         "metrics:metrics",
-        "print one reading as the page /metrics, then end",
+        "print /metrics once",
         has_json=False,
     )
 
 
 def _add_why_command(commands: Commands) -> None:
     why = _reading_command(
-        commands, "why", "why:why", "say why a process, component or pod is slow or broken"
+        commands, "why", "why:why", "explain why a process, component or pod is slow or broken"
     )
-    why.add_argument(
-        "name", nargs="?", metavar="PID|COMPONENT|POD", help="without it the whole node"
-    )
-    why.add_argument("--all", action="store_true", help="name also what is well")
+    why.add_argument("name", nargs="?", metavar="PID|COMPONENT|POD", help="default: the whole node")
+    why.add_argument("--all", action="store_true", help="also list healthy components")
     why.add_argument(
         "--ask",
         metavar="URL",
-        help="hand the redacted JSON to this OpenAI-compatible endpoint and print its answer;"
-        " the key is OPENAI_API_KEY",
+        help="send the redacted JSON to this OpenAI-compatible endpoint and print the answer;"
+        " the API key is in OPENAI_API_KEY",
     )
-    why.add_argument("--model", default="default", help="the model that --ask names")
-    why.add_argument(
-        "--show-prompt", action="store_true", help="print what --ask would send, or sends"
-    )
+    why.add_argument("--model", default="default", help="model for --ask")
+    why.add_argument("--show-prompt", action="store_true", help="print what --ask sends")
 
 
 def _add_config_command(commands: Commands) -> None:
-    config = commands.add_parser("config", help="look at the configuration", allow_abbrev=False)
+    config = commands.add_parser(
+        "config", help="print or validate the configuration", allow_abbrev=False
+    )
     parts = config.add_subparsers(title="parts", metavar="PART", required=True)
     for name, help_ in (
-        ("show", "print every key as it is in force, secrets left out"),
-        ("check", "check files, environment and flags"),
+        ("show", "print the effective value of every key, without secrets"),
+        ("check", "validate files, environment and flags"),
     ):
         part = _command(parts, name, f"config:{name}", help_)
         _add_config_option(part, is_top=False)
@@ -191,27 +197,30 @@ def _add_config_command(commands: Commands) -> None:
 
 def _add_other_commands(commands: Commands) -> None:
     assets = _command(
-        commands, "assets", "assets:assets", "write out dashboards, alerts, runbooks, manifests"
+        commands,
+        "assets",
+        "assets:assets",
+        "write dashboards, alerts, runbooks and manifests to a directory",
     )
-    assets.add_argument("directory", metavar="DIR", help="a folder; nothing in it is overwritten")
-    completion = _command(
-        commands, "completion", "completion:completion", "print completions for a shell"
+    assets.add_argument(
+        "directory", metavar="DIR", help="target directory; existing files are not overwritten"
     )
+    completion = _command(commands, "completion", "completion:completion", "print shell completion")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def _add_rules_command(commands: Commands) -> None:
-    rules = commands.add_parser("rules", help="look at fault rules", allow_abbrev=False)
+    rules = commands.add_parser(
+        "rules", help="validate, list or test fault rules", allow_abbrev=False
+    )
     parts = rules.add_subparsers(title="parts", metavar="PART", required=True)
-    check = _command(parts, "check", "rules:check", "say everything that is wrong in rule files")
+    check = _command(parts, "check", "rules:check", "validate rule files")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
     check.add_argument("--json", action="store_true", help="print JSON")
     listing = _command(parts, "list", "rules:list_rules", "list the rules in use")
     listing.add_argument("paths", nargs="*", metavar="PATH", help="files or directories")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    replay = _command(
-        parts, "replay", "rules:replay", "say what would have been reported of a recording"
-    )
+    replay = _command(parts, "replay", "rules:replay", "show which faults a recording raises")
     replay.add_argument(
         "file", metavar="FILE", help="a recording: one JSON object per line (docs/faults.md)"
     )

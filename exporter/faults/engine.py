@@ -63,7 +63,7 @@ class RuleEngine:
         try:
             unusual = self._detect(snapshot, self._last)
         except Exception:  # a detector breaks: it costs itself only
-            log.exception("the detectors broke and are left out from now on")
+            log.exception("the detectors failed and are disabled")
             self._detect = None
             return self._judge(snapshot)
         readings = MappingProxyType({**snapshot.readings, Unusual: unusual})

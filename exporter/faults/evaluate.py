@@ -123,7 +123,7 @@ class Evaluator:
                 self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
                 ctx.after = -math.inf
         except Exception:  # a rule breaks: it costs itself only
-            log.exception("rule %s broke and is left out from now on", rule.id)
+            log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
 

@@ -164,7 +164,7 @@ class RequestProbe:
         sentence = f"probe {self.name} ended with {code}{self._where()}{self._ending()}"
         failure = self._failure("crashed", sentence)
         if call and self._disabled.note_crash(call) is not None:
-            log.warning("%s, for the third time: this call is not made for a while", sentence)
+            log.warning("%s, for the third time: this call is disabled for a while", sentence)
             self.allow_start()
             self._backoff.reset()
         return failure
@@ -191,7 +191,7 @@ class RequestProbe:
             for line in splitter.feed(chunk):
                 self._deliver(decode_line(line))
         except BadLine as error:
-            log.warning("probe %s wrote a bad line: %s", self.name, clean_text(str(error)))
+            log.warning("probe %s printed an invalid line: %s", self.name, clean_text(str(error)))
             if self._child is not None:
                 self._child.kill()
 

@@ -124,10 +124,10 @@ class Routes:
         if request.path in self._actions:
             return self._act(request)
         if endpoint is None:
-            return error_answer(404, "there is no such page; / lists all")
+            return error_answer(404, "not found; / lists all pages")
         if request.method not in ("GET", "HEAD"):
             allow = {"Allow": ALLOWED_METHODS}
-            return error_answer(405, "this page can only be read", allow)
+            return error_answer(405, "this page is read-only", allow)
         asked = _page_request(request)
         if self._renderer is None or asked.path not in LARGE_PATHS:
             return _answered(endpoint, asked)
@@ -151,9 +151,9 @@ class Routes:
         if refusal is not None:
             return error_answer(403, refusal)
         if request.version.minor == 0:
-            return error_answer(403, "this has to be asked for in HTTP/1.1")  # as no old proxy does
+            return error_answer(403, "this needs HTTP/1.1")  # as no old proxy does
         if request.method != "POST":
-            return error_answer(405, "this has to be posted", {"Allow": "POST"})
+            return error_answer(405, "this needs POST", {"Allow": "POST"})
         self._actions[request.path]()
         return json_answer({"status": "ok"})
 
@@ -216,7 +216,7 @@ def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
     except NoSuchSubject as absent:
         return error_answer(404, str(absent))
     except NothingRead:
-        return error_answer(503, "the first collection has not ended yet")
+        return error_answer(503, "the first collection is not complete yet")
 
 
 def _list_header(request: BaseRequest, name: str) -> str:
@@ -227,7 +227,7 @@ def _list_header(request: BaseRequest, name: str) -> str:
 def _mistake_in(request: BaseRequest) -> str | None:
     """Return in one sentence what the parser let pass and nobody in good faith sends."""
     if request.version.major != 1:
-        return "this is no HTTP/1 request"
+        return "this is not an HTTP/1 request"
     if request.version.minor == 0 and "Transfer-Encoding" in request.headers:
         return "HTTP/1.0 has no Transfer-Encoding"  # RFC 9112, section 6.1
     return None

@@ -332,7 +332,7 @@ def test_a_broken_rule_is_asked_once(tmp_path: Path, caplog: pytest.LogCaptureFi
     for now in (0, 15, 30):
         said = judging.evaluate(scene(now, gpu(heat="text")))
     assert [record.message for record in caplog.records if record.exc_info] == [
-        "rule a broke and is left out from now on"
+        "rule a failed and is disabled"
     ]
     assert dict(said.rules_skipped)["broken"] == 1
 

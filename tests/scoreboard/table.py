@@ -94,20 +94,22 @@ def _counted(word: str, names: Iterable[str]) -> str:
 
 
 def reliability_page() -> str:
-    """`docs/reliability.md`: each case, what it means for the operator's data, and its tests."""
+    """Return `docs/reliability.md`: each case, its effect on the data, and its tests."""
     found = topics()
     count = sum(len(topic.cases) for topic in found)
     lines = [
-        "# What the exporter survives",
+        "# Reliability tests",
         "",
-        "Generated from `tests/scoreboard/`; every case is proved by the tests named beside it.",
-        f"`make test` runs them all and ends with one line: how many of the {count} cases passed,",
-        "and which could not be tried on this machine.",
-        "`make soak` makes this trouble in full sizes for half an hour and prints what it cost.",
+        "This page lists every failure that is tested, its effect, and the tests that prove it.",
+        "It is generated from `tests/scoreboard/`.",
+        "",
+        f"`make test` runs all tests and ends with the number of the {count} cases that passed,",
+        "and the cases that could not be tested on this machine.",
+        "`make soak` runs these failures at full size for half an hour and prints their cost.",
     ]
     for topic in found:
         lines += ["", f"## {topic.title}", ""]
-        lines += ["| case | what happens to the data | promise | tests |", "|---|---|---|---|"]
+        lines += ["| case | effect on the data | guarantee | tests |", "|---|---|---|---|"]
         lines += [_row(case) for case in topic.cases]
     return "\n".join(lines) + "\n"
 

@@ -200,7 +200,7 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
         "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
         "   do: Check",
         "   runbook: /runbooks/process_waits",
-        "Not judged:",
+        "Not evaluated:",
         "   GPU 0: gpu_lost",
     ]
 
@@ -239,7 +239,7 @@ async def test_all_that_is_well_is_named_on_demand() -> None:
         "   which follows from disk_io_errors of physical_disk nvme0n1 since 2023-11-14T22:13:20Z",
         "   do: Check",
         "   runbook: /runbooks/process_waits",
-        "Not judged:",
+        "Not evaluated:",
         "   GPU 0: gpu_lost",
     ]
 

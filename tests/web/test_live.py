@@ -82,7 +82,7 @@ def test_an_old_reading_is_marked_and_a_missing_one_is_said() -> None:
     assert 'class="live old"' in _page(pages, broken_node(), 1000.0 + 46)
     assert 'class="live"' in _page(pages, broken_node(), 1000.0 + 44)
     assert "not read yet" in _page(pages, None)
-    assert "Nothing has been read yet, or not lately" in _page(pages, snapshot())
+    assert "Nothing was read yet, or not recently" in _page(pages, snapshot())
 
 
 async def test_the_form_is_negotiated() -> None:

@@ -36,7 +36,7 @@ async def test_pages_can_only_be_read(path: str, method: str) -> None:
         answer = await server.get(path, method)
     assert answer.status == 405
     assert answer.headers["allow"] == "GET, HEAD"
-    assert json.loads(answer.body) == {"error": "this page can only be read"}
+    assert json.loads(answer.body) == {"error": "this page is read-only"}
 
 
 async def test_the_header_of_metrics_is_exact() -> None:
@@ -60,14 +60,14 @@ async def test_gzip_is_the_same_page() -> None:
 
 async def test_before_the_first_snapshot() -> None:
     """Pages that need a snapshot say so with 503; liveness does not need one."""
-    async with serving(node=Node(reasons=["the first collection has not ended yet"])) as server:
+    async with serving(node=Node(reasons=["the first collection is not complete yet"])) as server:
         answers = {path: (await server.get(path)).status for path in PATHS}
         ready = await server.get("/ready")
     assert {path for path, status in answers.items() if status == 503} == {"/ready", *OF_SNAPSHOT}
     assert json.loads(ready.body) == {
         "status": "not ready",
         "version": "1.2.3",
-        "reasons": ["the first collection has not ended yet"],
+        "reasons": ["the first collection is not complete yet"],
     }
 
 

@@ -28,7 +28,7 @@ from tools.dashboards.parts import (
 )
 
 HEALTHY = ((1, "yes", "green"), (0, "NO", "red"))
-SPREAD = ((0.5, "median"), (0.95, "95 of 100 nodes are below"))
+SPREAD = ((0.5, "median"), (0.95, "95th percentile"))
 NO_GPU = "no GPU on this node"
 
 
@@ -57,7 +57,7 @@ CLUSTER = Dashboard(
                     "Missing nodes",
                     f"count({SILENT}) or vector(0)",
                     limits=BAD,
-                    help="Nodes that reported an hour ago and do not now.",
+                    help="Nodes that reported an hour ago but do not report now.",
                     width=6,
                 ),
                 count_of("critical", "red", "Critical faults", width=6),
@@ -87,7 +87,7 @@ CLUSTER = Dashboard(
                     "GPU utilization, mean of each model",
                     "percent",
                     ("gpu_name:hw_gpu_utilization_percent:avg", "{{gpu_name}}"),
-                    help="All nodes, whatever is selected above.",
+                    help="All nodes, regardless of the selection above.",
                     empty="no GPU",
                     most=100,
                 ),
@@ -101,7 +101,7 @@ CLUSTER = Dashboard(
                     "GPU power, sum of each model",
                     "watt",
                     ("gpu_name:hw_gpu_power_draw_watts:sum", "{{gpu_name}}"),
-                    help="All nodes, whatever is selected above.",
+                    help="All nodes, regardless of the selection above.",
                     empty="no GPU",
                     look="stack",
                 ),
@@ -135,7 +135,7 @@ CLUSTER = Dashboard(
                         ),
                         "{{node}} GPU {{gpu_index}}",
                     ),
-                    help="The ten that are hottest at the end of the time shown.",
+                    help="The ten hottest at the end of the time range.",
                     empty="no GPU",
                     limits=HOT,
                     least=None,

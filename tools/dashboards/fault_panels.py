@@ -81,8 +81,8 @@ def root_causes(
         f"max by ({EACH_FAULT}, hw_name) ({ranked})",
         f"({explained} - 1) and on ({EACH_FAULT}) hw_fault_active{{{selector}}} == 1",
         f"{_since(selector)} and on ({EACH_FAULT}) {explained}",
-        help="Active faults that no other fault explains, and how many faults follow from each."
-        " A click on a fault opens its runbook.",
+        help="Active root causes, and the number of faults that follow from each. Click a"
+        " fault to open its runbook.",
         empty="no active faults",
         sort="-Severity",
         width=width,
@@ -145,7 +145,7 @@ def faults_over_time(
         "state-timeline",
         width=width,
         height=height,
-        help="At most twelve of each severity.",
+        help="At most twelve per severity.",
         empty="no faults",
         words=OVER_TIME,
     )
@@ -208,8 +208,8 @@ def gpus_table(selector: str = G, *, where: Columns = WHERE, height: int = 9) ->
         f" and on (cluster, node, gpu_uuid) hw_gpu_up{{{selector}}})",
         *(f"max by ({EACH_GPU}) ({fresh(f'({value})')})" for value in values),
         f"max by ({EACH_GPU}) (hw_gpu_data_age_seconds{{{selector}}})",
-        help="State is the worst that active faults make of the GPU, stale while its values come"
-        " from the cache. A GPU that is lost or stale shows no values.",
+        help="State is the worst state from active faults, or stale while values come from"
+        " the cache. A lost or stale GPU shows no values.",
         empty="no GPU on this node",
         sort="-State",
         height=height,

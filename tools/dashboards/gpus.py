@@ -59,14 +59,14 @@ BROKEN = Row(
             f'count(count by (gpu_uuid) (hw_gpu_recovery_action{{{G},action!="none"}} == 1'
             f" or hw_gpu_row_remap_pending{{{G}}} == 1)) or vector(0)",
             limits=ODD,
-            help="The driver asks for a reset or reboot, or a row remapping is pending.",
+            help="The driver requests a reset or reboot, or row remapping is pending.",
             width=3,
         ),
         now(
             "Stale (cache)",
             f"sum(hw_gpu_data_stale{{{G}}})",
             limits=ODD,
-            help="GPUs that could not be read now; panels leave their old values out.",
+            help="GPUs that cannot be read at the moment; panels hide their old values.",
             empty=NO_GPU,
             width=3,
         ),
@@ -86,7 +86,7 @@ BROKEN = Row(
             "stat",
             width=6,
             height=STAT_HEIGHT,
-            help="Backend, and why not a better one; see docs/troubleshooting.md.",
+            help="Backend, and the reason if it is not NVML; see docs/troubleshooting.md.",
             empty=NO_GPU,
             look="name",
         ),
@@ -107,8 +107,8 @@ USE = Row(
             "GPM activity by unit, mean of the selected GPUs",
             "percentunit",
             (f"avg by (unit) ({fresh(ACTIVITY)})", "{{unit}}"),
-            help="Choose one GPU above for its own. Utilization only says that something ran;"
-            " this says which part of the chip worked.",
+            help="Select one GPU above to see only its values. Utilization shows that a"
+            " kernel ran; this shows which units of the GPU were active.",
             empty=UNSAID,
             most=1,
         ),
@@ -159,7 +159,7 @@ ERRORS = Row(
                 _grown("hw_gpu_ecc_errors_total", "error_type", f'{G},counter="volatile"'),
                 f"{NAME} {{{{error_type}}}}",
             ),
-            help="How many in each step. Corrected ones cost nothing; uncorrected ones end"
+            help="Number per step. Corrected errors have no effect; uncorrected errors end"
             " the process that used the memory.",
             empty="no ECC errors",
             look="bars",
@@ -176,7 +176,7 @@ ERRORS = Row(
             ),
             f"sum by ({EACH_GPU}, xid) (hw_gpu_xid_errors_total{{{G}}})",
             f"min by ({EACH_GPU}, xid) (time() - hw_gpu_xid_last_timestamp_seconds{{{G}}})",
-            help="Since boot or since the exporter was started; docs/xids.md explains each number.",
+            help="Since boot or since the start of the exporter; docs/xids.md explains each Xid.",
             empty="no XID errors",
             sort="Last seen",
             width=12,
@@ -228,17 +228,18 @@ UNUSUAL = Row(
                 f"max by (node, gpu_index, signal) ({SIBLINGS}) > 1.5",
                 f"{NAME} {{{{signal}}}}",
             ),
-            help="Deviations from the GPUs that run the same workload; a fault beyond 4, or"
-            " 2.5 where they wait for each other. With detectors.siblings.",
-            empty="detectors.siblings is off, or nothing is away",
+            help="Deviation from the GPUs with the same workload; above 4 it is a fault, or"
+            " above 2.5 if they wait for each other. Needs detectors.siblings.",
+            empty="detectors.siblings is off, or no deviation",
         ),
         _each(
             "Anomaly score",
             "none",
             f"hw_gpu_anomaly_score{{{G}}}",
-            help="How unlikely its readings are beside what its model did before; a fault beyond"
-            " 4 for an hour where it is a change. With detectors.anomaly.",
-            empty="detectors.anomaly is off, or still learns",
+            help="How unlikely its readings are compared with earlier readings of its model;"
+            " above 4 for an hour it is a fault if it is a change. Needs"
+            " detectors.anomaly.",
+            empty="detectors.anomaly is off or still learning",
         ),
     ),
     is_folded=True,

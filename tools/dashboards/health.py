@@ -58,13 +58,13 @@ FAULTS = Dashboard(
                 now(
                     "Unknown",
                     f"sum(hw_exporter_rules_unjudged{{{ON}}})",
-                    help="Components for which at least one rule could not be judged:"
-                    " their health is not known.",
+                    help="Components with at least one rule that could not be evaluated:"
+                    " their health is unknown.",
                 ),
                 now(
                     "Rules loaded",
                     f"min(hw_exporter_rules_loaded{{{ON}}})",
-                    help="Minimum over the nodes.",
+                    help="Minimum over all nodes.",
                 ),
             ),
         ),
@@ -100,7 +100,7 @@ FAULTS = Dashboard(
                         ),
                         "{{fault}}",
                     ),
-                    help="How many in each step. A fault that begins again and again flaps.",
+                    help="Number per step. A fault that begins repeatedly is flapping.",
                     empty="no new faults",
                     look="bars",
                 ),
@@ -111,7 +111,7 @@ FAULTS = Dashboard(
                         f"sum by (kind) {grown('hw_kernel_log_events_total', ON)}",
                         "{{kind}}",
                     ),
-                    help="How many in each step; docs/kernel-log.md explains each kind.",
+                    help="Number per step; docs/kernel-log.md explains each kind.",
                     empty="no events",
                     look="bars",
                 ),
@@ -122,7 +122,7 @@ FAULTS = Dashboard(
                         f"sum by (event_type) {grown('hw_events_total', ON)}",
                         "{{event_type}}",
                     ),
-                    help="How many in each step: kernel log, GPU events, external probes.",
+                    help="Number per step: kernel log, GPU events, external probes.",
                     empty="no events",
                     look="bars",
                 ),
@@ -181,13 +181,13 @@ NOW = Row(
             "Missing nodes",
             f"count({SILENT}) or vector(0)",
             limits=BAD,
-            help="Nodes that reported an hour ago and do not now.",
+            help="Nodes that reported an hour ago but do not report now.",
         ),
         now(
             "Failing sources",
             f"count({FAILING}) or vector(0)",
             limits=BAD,
-            help="Failed or stuck. Absent sources are not counted: the node does not have them.",
+            help="Failed or stuck. Absent sources do not count: the node does not have them.",
         ),
         now(
             "Oldest snapshot",
@@ -199,7 +199,7 @@ NOW = Row(
             "Abandoned children",
             f"sum(hw_exporter_abandoned_children{{{ON}}})",
             limits=BAD,
-            help="Killed and still in D state, mostly in a hung driver or disk.",
+            help="Killed but still in D state, usually because a driver or disk hangs.",
         ),
         now(
             "NVML down",
@@ -254,7 +254,7 @@ COST = Row(
                 ),
                 "{{node}}",
             ),
-            help="Of one CPU.",
+            help="Relative to one CPU.",
         ),
         lines(
             "Memory",
@@ -263,7 +263,8 @@ COST = Row(
                 highest(10, f"hw_exporter_process_resident_memory_bytes{{{ON}}}", "cluster, node"),
                 "{{node}}",
             ),
-            help="Resident memory of all its processes; what they share counts for each.",
+            help="Resident memory of all processes of the exporter; shared memory counts once"
+            " per process.",
         ),
         lines(
             "Series",
@@ -306,7 +307,7 @@ VERSIONS = Row(
             ),
             "count by (cluster, backend, reason, driver_version, cuda_version)"
             f" (hw_gpu_backend_info{{{ON}}})",
-            help="none with no_driver is a node without GPUs; docs/troubleshooting.md"
+            help="none with no_driver means a node without GPUs; docs/troubleshooting.md"
             " explains the other reasons.",
             width=12,
         ),
@@ -314,7 +315,7 @@ VERSIONS = Row(
             "Absent sources",
             (Column("source", "Source"), Column("Value", "Nodes", width=90)),
             f'count by (source) (hw_exporter_source_outcome{{{ON},outcome="absent"}})',
-            help="Not present on these nodes, or not permitted (docs/RIGHTS.md).",
+            help="Not present on these nodes, or no permission (docs/RIGHTS.md).",
             empty="none",
             sort="-Nodes",
         ),

@@ -99,8 +99,8 @@ NOW = Row(
             "Processes attributed",
             f"avg(hw_exporter_attribution_ratio{{{ON}}})",
             "percentunit",
-            help="Share of the processes on GPUs attributed to a workload;"
-            " docs/workloads.md says why not.",
+            help="Share of GPU processes attributed to a workload; docs/workloads.md lists"
+            " the reasons if not all are.",
         ),
     ),
 )
@@ -177,7 +177,7 @@ PLACES = Row(
             f"max by ({PLACE}) (hw_gpu_workload_memory_used_bytes{{{W}}}) and ({PART_OF_A_GPU})",
             f"max by ({PLACE}) (hw_gpu_workload_quota_memory_bytes{{{W}}})",
             f"max by ({PLACE}) (hw_gpu_workload_quota_sm_percent{{{W}}})",
-            help="Workloads with a part of a GPU: replicas, CUDA MPS, HAMi, MIG; docs/sharing.md.",
+            help="Workloads on shared GPUs: replicas, CUDA MPS, HAMi, MIG; docs/sharing.md.",
             empty="no GPU is shared",
         ),
         table(
@@ -188,7 +188,7 @@ PLACES = Row(
                 Column("Value", "Nodes", width=100),
             ),
             f"count by (cluster, reason) (hw_exporter_attribution_info{{{ON}}})",
-            help="ok: they could; docs/workloads.md explains the others.",
+            help="ok: all processes are attributed; docs/workloads.md explains the other reasons.",
             empty="no node with a GPU",
             height=5,
         ),

@@ -1,4 +1,4 @@
-"""docs/xids.md, written from the tables."""
+"""docs/xids.md, generated from the tables."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,13 +7,13 @@ from exporter.model.catalogue import Catalogue, Nvlink5Rule
 _INTRODUCTION = """\
 # Xid, SXid and NVLink5 codes
 
-Generated from the tables in `exporter/faults/catalogue/`; do not edit.
+This page is generated from the tables in `exporter/faults/catalogue/`.
 
 An Xid is an error number that the NVIDIA driver writes to the kernel log and reports through NVML;
 `hw_gpu_xid_errors_total{xid}` counts them.
-Severity, scope and action are this program's defaults; where public sources differ, the last
-column says who says what.
-A *sympathetic* code follows from another event and is never a cause.
+Severity, scope and action are the exporter's defaults. If public sources disagree, the last column
+lists their opinions.
+A *sympathetic* code follows from another event and is never a root cause.
 
 Sources: NVIDIA's Xid catalogue (172 codes, Ampere to GB200), the error-code header of the open GPU
 driver 595.45.04 (codes to 176), NVIDIA's fabric manager guide, and the public health checks named
@@ -22,7 +22,7 @@ in the tables.
 
 
 def xid_page(catalogue: Catalogue) -> str:
-    """Return the whole page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join(_lines(catalogue)) + "\n"
 
 
@@ -31,10 +31,10 @@ def _lines(catalogue: Catalogue) -> Iterator[str]:
     yield "## Xid\n"
     yield from _xids(catalogue)
     yield "\n## SXid (NVSwitch up to Hopper)\n"
-    yield "A word in the kernel line (Fatal, Non-fatal) is trusted before this table.\n"
+    yield "A severity in the kernel message (Fatal, Non-fatal) overrides this table.\n"
     yield from _sxids(catalogue)
     yield "\n## NVLink5 (Xid 144 to 150, Blackwell and newer)\n"
-    yield "A rule is chosen by the unit in the line and the first two numbers in parentheses.\n"
+    yield "The rule is selected by the unit and the first two numbers in parentheses.\n"
     yield from _nvlink5(catalogue.nvlink5)
 
 

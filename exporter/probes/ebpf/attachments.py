@@ -165,6 +165,6 @@ class Attachments:
         trouble = self._troubles.get(identity)
         if trouble is None:
             trouble = self._troubles[identity] = _Trouble(reason, self._clock())
-            log.warning("calls are not counted for now: %s", clean_text(reason))
+            log.warning("calls are not counted at the moment: %s", clean_text(reason))
         trouble.reason = reason
         trouble.not_before = self._clock() + trouble.backoff.next_secs()

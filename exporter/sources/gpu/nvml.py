@@ -139,7 +139,7 @@ class NvmlBackend:
         if self._first_bytes is None:
             self._first_bytes = held
         elif held > self._first_bytes + MAX_GROWTH_BYTES:
-            log.info("the NVML probe has grown to %d MiB and is replaced", held >> 20)
+            log.info("the NVML probe uses %d MiB of memory and is restarted", held >> 20)
             self._first_bytes = None
             await self._probe.recycle()
 

@@ -82,7 +82,7 @@ class Quarantine:
             await self._probe.ask(request, self._timeout_secs)
         except ProbeFailed as failed:
             if failed.reason in ("timeout", "stuck") and not self._is_hung[place]:
-                log.warning("GPU %d hangs, and is left out until it answers: %s", place, failed)
+                log.warning("GPU %d hangs and is not read until it answers: %s", place, failed)
                 self._is_hung[place] = True
                 self._on_change()
             if not self._probe.is_stuck:

@@ -109,7 +109,7 @@ class GpuSource:
 
     def release(self) -> None:
         """Let go of all GPUs: end the children now, and start none for a while."""
-        log.info("GPUs are let go of for %g s", self._driver.release_secs)
+        log.info("GPUs are released for %g s", self._driver.release_secs)
         self._releases += 1
         if not self._is_released():
             self._released_since = self._boottime()
@@ -159,7 +159,7 @@ class GpuSource:
         was_there = self._backend is not NO_DRIVER
         if is_there == was_there:
             return
-        log.info("a GPU driver appeared" if is_there else "the GPU driver is gone")
+        log.info("a GPU driver was loaded" if is_there else "the GPU driver was unloaded")
         self._backend = self._starting() if is_there else NO_DRIVER
         if not is_there:
             await self._forget()
@@ -212,7 +212,7 @@ class GpuSource:
             self._rejected.update(answer.rejected)
             self._rejected.update(self._cache.take(answer, asked_at))
         if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
-            log.info("GPUs are read by %s (%s)", self._backend.backend, self._backend.reason)
+            log.info("GPUs are read with %s (%s)", self._backend.backend, self._backend.reason)
         if not self._is_awaited:
             self._publish()
 

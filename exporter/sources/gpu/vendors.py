@@ -115,7 +115,7 @@ class VendorGpus:
         except BackendError as failed:
             self._fail(failed.reason, failed)
         except Exception as error:
-            log.debug("%s broke", self.vendor.name, exc_info=error)
+            log.debug("%s failed", self.vendor.name, exc_info=error)
             self._fail(BROKEN, error)
         else:
             self._reason = "ok"
@@ -124,7 +124,7 @@ class VendorGpus:
             self.rejected.update(answer.rejected)
             self.rejected.update(self._cache.take(answer, asked_at))
             if before != self._reason:
-                log.info("GPUs of %s are read by %s", self.vendor.vendor, self.vendor.name)
+                log.info("%s GPUs are read with %s", self.vendor.vendor, self.vendor.name)
         if not self._is_awaited:
             self._publish()
 

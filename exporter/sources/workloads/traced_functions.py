@@ -129,7 +129,9 @@ class TracedFunctionsSource:
             self._problems = (self._tracer.result(),)
             self._tracer, self._attached = None, frozenset()
             self._not_before = now + self._backoff.next_secs()
-            log.warning("functions are not counted for now: %s", clean_text(self._problems[0]))
+            log.warning(
+                "functions are not counted at the moment: %s", clean_text(self._problems[0])
+            )
         wanted = frozenset(places) - self._barren
         if wanted >= self._attached:
             self._all_used = now

@@ -27,7 +27,7 @@ COUNTED = {
     "ebpf_kernel": "Counted events",
     "ebpf_functions": "Counted functions",
 }
-UNKNOWN = Remedy("it is not said why", "look at the log with --log-level debug")
+UNKNOWN = Remedy("the reason is unknown", "check the log with --log-level debug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,7 @@ def checks(snapshot: Snapshot, here: Installation) -> list[Check]:
 
 def _driver(gpus: Gpus | None, snapshot: Snapshot, here: Installation) -> Iterator[Check]:
     if here.gpu_backend == "off":
-        yield Check(
-            "GPU driver", NOTE, 'not looked for: gpu.backend = "off"', 'gpu.backend = "auto"'
-        )
+        yield Check("GPU driver", NOTE, 'not read: gpu.backend = "off"', 'gpu.backend = "auto"')
     elif here.gpu_backend == "demo":
         yield Check("GPU driver", OK, 'simulated: gpu.backend = "demo"')
     elif gpus is not None and gpus.backend not in gpus.backends:
@@ -90,7 +88,7 @@ def _other_vendors(gpus: Gpus | None, here: Installation) -> Iterator[Check]:
         if backend.reason == "ok":
             yield Check(name, OK, f"loaded, version {version}" if version else "loaded")
         elif backend.reason == "pending":
-            yield Check(name, NOTE, "the first reading has not ended yet", "wait a moment")
+            yield Check(name, NOTE, "the first reading is not complete yet", "wait a moment")
         else:
             remedy = VENDOR_REASONS.get(backend.reason, UNKNOWN)
             fix = remedy.fix(in_container=here.in_container)
@@ -103,10 +101,10 @@ def _library(backend: GpuBackend, here: Installation) -> Check:
         return Check("GPU library", OK, f"read by {backend.backend}")
     if backend.reason == "disabled":
         found = f'read by {backend.backend}, as chosen: gpu.backend = "{here.gpu_backend}"'
-        fix = 'gpu.backend = "auto" uses NVML, which says more'
+        fix = 'gpu.backend = "auto" uses NVML, which provides more values'
         return Check("GPU library", NOTE, found, fix)
     if backend.reason == "pending":
-        return Check("GPU library", NOTE, "the first reading has not ended yet", "wait a moment")
+        return Check("GPU library", NOTE, "the first reading is not complete yet", "wait a moment")
     remedy = NODE_REASONS.get(backend.reason, UNKNOWN)
     used = f"; read by {backend.backend} instead" if backend.backend == "nvidia-smi" else ""
     found = f"{backend.reason}: {remedy.meaning}{used}"
@@ -145,7 +143,7 @@ def _kubelet(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
         return
     reasons = [gap.reason for gap in report.missing if gap.field == "allocations"]
     if not reasons:
-        yield Check("Kubelet files", OK, "say which container was given which GPU")
+        yield Check("Kubelet files", OK, "show which container has which GPU allocated")
         return
     fix = "let this user read /var/lib/kubelet/device-plugins"
     if here.in_container:
@@ -193,7 +191,7 @@ def _mounts(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
     network = snapshot.reading(Network)
     if network is not None and network.namespace == "pod":
         fix = "hostNetwork: true, or mount the host's /proc at /host/proc with hostPID: true"
-        yield Check("Network", NOTE, "only this container's own network can be seen", fix)
+        yield Check("Network", NOTE, "only this container's own network is visible", fix)
     if not here.in_container:
         yield Check("Mounts", OK, "runs on the host itself")
     elif here.unmounted:
@@ -220,7 +218,7 @@ def _sources(reports: Iterable[SourceReport]) -> Iterator[Check]:
 
 def _source_fix(report: SourceReport) -> str:
     if report.outcome is Outcome.STUCK:
-        return "a file system or driver hangs: dmesg -T, then look at processes in state D"
+        return "a filesystem or driver hangs: check dmesg -T and processes in D state"
     if "ermission" in (report.reason or ""):
         return f'run as root, or sources.disabled = ["{report.source}"]; rights: docs/RIGHTS.md'
     return f"docs/node.md has what {report.source} reads; sources.disabled leaves it out"

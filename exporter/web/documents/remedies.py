@@ -29,21 +29,21 @@ NODE_REASONS = {
         " /proc/driver at /host/proc/driver",
     ),
     "no_library": Remedy(
-        "the driver is loaded, libnvidia-ml.so.1 is not found",
+        "the driver is loaded, but libnvidia-ml.so.1 was not found",
         "install the library of the driver's version (package libnvidia-compute-VERSION)",
         _RUNTIME,
     ),
     "version_mismatch": Remedy(
-        "libnvidia-ml.so.1 is of another version than the loaded driver: it was upgraded without"
-        " a reload",
+        "libnvidia-ml.so.1 and the loaded driver have different versions: the driver was"
+        " upgraded without a reload",
         "load the new driver (stop GPU programs, rmmod nvidia_uvm nvidia, modprobe nvidia) or"
         " reboot",
     ),
     "driver_not_loaded": Remedy(
-        "the library is there and finds no driver", "modprobe nvidia, then look at dmesg"
+        "the library exists but finds no driver", "modprobe nvidia, then check dmesg"
     ),
     "no_permission": Remedy(
-        "the device files /dev/nvidia* may not be opened",
+        "the exporter may not open the device files /dev/nvidia*",
         "chmod 0666 /dev/nvidiactl /dev/nvidia[0-9]*, or run as a user of their group",
         f"{_RUNTIME}; the devices must be on the container's device list",
     ),
@@ -51,34 +51,39 @@ NODE_REASONS = {
         "the driver works, but this container may no longer use the devices (typically after"
         " systemctl daemon-reload)",
         "restart the exporter",
-        "restart the container, and create the device symlinks that the container toolkit asks for",
+        "restart the container, and create the device symlinks that the container toolkit"
+        " documents",
     ),
     "blocked_by_system": Remedy(
-        "the operating system refuses access to the GPUs",
-        "look for a security module (dmesg | grep -i denied), a sandbox or a hypervisor that holds"
-        " them",
+        "the operating system denies access to the GPUs",
+        "look for a security module (dmesg | grep -i denied), a sandbox or a hypervisor that"
+        " uses them",
     ),
     "timeout": Remedy(
         "a reading took longer than gpu.timeout_secs",
-        "turn persistence mode on (nvidia-smi -pm 1); if it lasts, look at dmesg for Xids",
+        "enable persistence mode (nvidia-smi -pm 1); if it persists, check dmesg for Xids",
     ),
-    "stuck": Remedy("a reading was ended and does not die: it sleeps in the kernel", _HANG),
+    "stuck": Remedy("a reading was killed but does not exit: it is in D state", _HANG),
     "crashed": Remedy(
-        "the library crashed the process that reads it", "update the driver; the log has the call"
+        "the library crashed the probe process", "update the driver; the log has the call"
     ),
     "crashes": Remedy("a call crashed three times", "update the driver; the log has the call"),
     "released": Remedy(
-        "GPUs were let go of on request",
+        "GPUs were released on request",
         "curl -X POST localhost:8080/-/resume, or wait for gpu.release_secs",
     ),
     "no_devices": Remedy("the driver has no GPU", "lspci -d 10de:, then dmesg -T | grep NVRM"),
     "no_program": Remedy(
         "nvidia-smi is at none of gpu.smi_paths",
-        "name its path in gpu.smi_paths, and see that only root may write it",
+        "set its path in gpu.smi_paths, and make sure that only root can write it",
     ),
-    "garbage": Remedy("the answer cannot be understood", "run nvidia-smi by hand and look"),
-    "flood": Remedy("nvidia-smi printed more than 4 MiB", "run nvidia-smi by hand and look"),
-    "insufficient_power": Remedy("a board's power cables are not connected", "connect them"),
+    "garbage": Remedy(
+        "the output could not be parsed", "run nvidia-smi manually and check its output"
+    ),
+    "flood": Remedy(
+        "nvidia-smi printed more than 4 MiB", "run nvidia-smi manually and check its output"
+    ),
+    "insufficient_power": Remedy("the power cables of a GPU are not connected", "connect them"),
     "irq_issue": Remedy(
         "the kernel does not deliver the GPU's interrupts", "dmesg; update the BIOS"
     ),
@@ -87,52 +92,58 @@ NODE_REASONS = {
 
 GPU_REASONS = {
     "gpu_lost": Remedy(
-        "it has fallen off the bus", "drain the node and reboot it; then the runbook"
+        "it has fallen off the bus", "drain and reboot the node, then follow the runbook"
     ),
-    "reset_required": Remedy("it asks to be reset", "drain it, then nvidia-smi --gpu-reset -i N"),
-    "not_listed": Remedy("the driver does not list it any more", "lspci -d 10de:, then dmesg"),
-    "not_found": Remedy("the driver counts it and cannot hand it out", "dmesg -T | grep NVRM"),
-    "unknown_error": Remedy("the driver failed without a reason", "dmesg -T | grep NVRM"),
-    "corrupted_inforom": Remedy("the board's own memory is damaged", "return the board"),
-    "in_use": Remedy("somebody else holds it exclusively", "wait until it is let go of"),
+    "reset_required": Remedy("it requires a reset", "drain it, then nvidia-smi --gpu-reset -i N"),
+    "not_listed": Remedy("the driver no longer lists it", "lspci -d 10de:, then dmesg"),
+    "not_found": Remedy("the driver counts it but cannot open it", "dmesg -T | grep NVRM"),
+    "unknown_error": Remedy("the driver reported an unknown error", "dmesg -T | grep NVRM"),
+    "corrupted_inforom": Remedy("its InfoROM is corrupted", "return the GPU (RMA)"),
+    "in_use": Remedy("another process uses it exclusively", "wait until that process ends"),
 }
 
 VENDOR_REASONS = {
     "unknown_error": Remedy(
-        "reading its GPUs broke", "report it with the output of hw-exporter doctor"
+        "reading its GPUs failed", "report a bug with the output of hw-exporter doctor"
     ),
     "timeout": Remedy(
-        "its files or its program took longer than gpu.timeout_secs",
+        "reading its files or running its program took longer than gpu.timeout_secs",
         "the driver hangs: dmesg -T, then drain and reboot the node",
     ),
     "stuck": Remedy(
-        "its program was killed and does not die: it sleeps in the kernel",
+        "its program was killed but does not exit: it is in D state",
         "the driver hangs: dmesg -T, then drain and reboot the node",
     ),
     "no_program": Remedy(
-        "npu-smi is in no directory of the PATH, or others than root may write it",
+        "npu-smi is in no directory of PATH, or users other than root can write it",
         "install the driver's tools",
-        "bring npu-smi and /usr/local/Ascend/driver into the container",
+        "mount npu-smi and /usr/local/Ascend/driver into the container",
     ),
     "driver_not_loaded": Remedy(
-        "npu-smi cannot talk to the driver",
-        "reboot after an upgrade of driver or firmware; run the exporter as a user who may open"
-        " /dev/davinci_manager",
-        "bring /dev/davinci_manager, /dev/devmm_svm and /dev/hisi_hdc into the container",
+        "npu-smi cannot communicate with the driver",
+        "reboot after an upgrade of driver or firmware; run the exporter as a user who can"
+        " open /dev/davinci_manager",
+        "add /dev/davinci_manager, /dev/devmm_svm and /dev/hisi_hdc to the container",
     ),
-    "no_devices": Remedy("npu-smi failed without a word", "run npu-smi info by hand and look"),
-    "garbage": Remedy("its answer cannot be understood", "run npu-smi info by hand and look"),
-    "flood": Remedy("npu-smi printed more than 1 MiB", "run npu-smi info by hand and look"),
+    "no_devices": Remedy(
+        "npu-smi failed without a message", "run npu-smi info manually and check its output"
+    ),
+    "garbage": Remedy(
+        "its output could not be parsed", "run npu-smi info manually and check its output"
+    ),
+    "flood": Remedy(
+        "npu-smi printed more than 1 MiB", "run npu-smi info manually and check its output"
+    ),
 }
 
 EBPF_REASONS = {
     "bpftrace is not installed": Remedy(
-        "calls and events are counted by bpftrace, which is not here",
+        "calls and events are counted with bpftrace, which is not installed",
         "apt-get install bpftrace (dnf install bpftrace), or ebpf.enabled = false",
         "use an image with bpftrace, or ebpf.enabled = false",
     ),
     "bpftrace needs root": Remedy(
-        "only user id 0 may attach to functions with bpftrace",
+        "bpftrace needs user ID 0 to attach to functions",
         "add deploy/systemd/ebpf.conf to the service (docs/systemd.md), or run as root with"
         " CAP_SYS_ADMIN and CAP_SYS_PTRACE",
         "securityContext.runAsUser: 0 with capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
@@ -144,45 +155,45 @@ EBPF_REASONS = {
         "securityContext.capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
     ),
     "this kernel has no": Remedy(
-        "the kernel was built without what bpftrace attaches to",
-        "boot a kernel of the distribution (CONFIG_UPROBE_EVENTS, CONFIG_BPF_EVENTS), or"
+        "the kernel lacks the features that bpftrace needs",
+        "boot a distribution kernel (CONFIG_UPROBE_EVENTS, CONFIG_BPF_EVENTS), or"
         " ebpf.enabled = false",
     ),
     "the processes of the node are not seen": Remedy(
-        "the kernel counts by pids of the node, which mean nothing in a pid namespace",
-        "run outside the pid namespace, or set sources.proc_root to the host's /proc",
+        "the kernel counts by PIDs of the node, which are not valid in a PID namespace",
+        "run outside the PID namespace, or set sources.proc_root to the host's /proc",
         "set hostPID: true (docker run --pid=host)",
     ),
     "tracefs is not mounted": Remedy(
-        "the kernel's trace events cannot be seen",
+        "the kernel's trace events are not visible",
         "mount -t tracefs nodev /sys/kernel/tracing",
-        "mount the host's /sys/kernel/tracing at the same place",
+        "mount the host's /sys/kernel/tracing at the same path",
     ),
 }
 """By how the reason of a source begins."""
 
 ATTRIBUTION_REASONS = {
     "no_host_pids": Remedy(
-        "this process is in a pid namespace of its own: the driver's pids mean nothing in it",
-        "run outside the pid namespace, or set sources.proc_root to the host's /proc",
+        "the exporter runs in its own PID namespace, where the driver's PIDs are not valid",
+        "run outside the PID namespace, or set sources.proc_root to the host's /proc",
         "set hostPID: true (docker run --pid=host)",
     ),
     "proc_hidden": Remedy(
-        "/proc shows no process but our own",
-        "mount /proc without hidepid, or run in the group named by its gid= option",
+        "/proc shows only the exporter's own processes",
+        "mount /proc without hidepid, or run in the group of its gid= option",
     ),
     "pids_not_found": Remedy(
-        "no process that the driver names exists here",
-        "run outside the pid namespace, or set sources.proc_root to the host's /proc",
+        "none of the processes that the driver lists exists here",
+        "run outside the PID namespace, or set sources.proc_root to the host's /proc",
         "set hostPID: true (docker run --pid=host)",
     ),
     "no_pod_names": Remedy(
-        "processes are in pods, and the kubelet's files cannot be read",
+        "processes run in pods, but the kubelet's files cannot be read",
         "let this user read /var/log/pods and /var/log/containers",
         "mount the host's /var/log/pods and /var/log/containers read-only below /host",
     ),
     "no_process_list": Remedy(
-        "the driver did not say which processes there are",
-        "see the line about the GPU library",
+        "the driver reported no process list",
+        'see the check "GPU library"',
     ),
 }

@@ -14,7 +14,7 @@ MAX_STEPS = 4
 """How far from the subject faults are looked for: a workload, its process, its GPU, its slot."""
 
 MAX_CAUSES = 50
-SHARED = ("the node is shared by all",)
+SHARED = ("both are on this node",)
 
 LED_BACK = {"consumes": "is used by", "runs_in": "runs", "part_of": "has the part"}
 """Relations that are also followed against their direction, from the subject only.

@@ -52,7 +52,7 @@ def _no_values(gpu: dict[str, Any], now: float) -> Html:
     sentence = {
         "lost": f"No values: {meaning or 'it does not answer'}.",
         "stale": "No current values: the driver does not answer.",
-        "suspended": "Asleep to save power; asking would wake it.",
+        "suspended": "Suspended to save power; a reading would wake it.",
     }[gpu["state"]]
     read = gpu["read_at"]
     last = tag("p", f"Last read {moment(read, now)}", class_="why") if read else None

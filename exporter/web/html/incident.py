@@ -35,7 +35,7 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
     fault = node.fault
     role = "root cause" if is_root and node.follows else ""
     since = f"since {moment(fault['since'], now)} ({duration(now - fault['since'])})"
-    when = since if fault["state"] == "active" else "ended before what follows from it"
+    when = since if fault["state"] == "active" else "ended before the faults that follow from it"
     box = tag(
         "div",
         tag("div", fault["summary"], class_="what"),

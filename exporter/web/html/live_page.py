@@ -41,7 +41,7 @@ def live_page(status: dict[str, Any]) -> Halves:
 
 def waiting_page(node: str, version: str) -> Halves:
     """Draw the page of a node that nothing has been read of yet, or not for too long."""
-    verdict = {"state": "unknown", "sentence": "Nothing has been read yet, or not lately"}
+    verdict = {"state": "unknown", "sentence": "Nothing was read yet, or not recently"}
     return _page(node, version, verdict, tag("main", _verdict(verdict, ""), id="main"))
 
 
@@ -104,7 +104,7 @@ def _sections(status: dict[str, Any]) -> Iterator[Html]:
     yield _pair(status)
     ended = [fault for fault in status["faults"] if fault["state"] != "active"]
     if ended:
-        yield _section("Ended lately", tag("div", ended_list(ended, now), class_="card"))
+        yield _section("Recently ended", tag("div", ended_list(ended, now), class_="card"))
     if status["unread"]:
         yield _section("What could not be read", unread_table(status["unread"]))
 
@@ -130,6 +130,7 @@ def _footer(version: str) -> Html:
         "footer",
         tag("nav", links, aria_label="all pages"),
         tag(
-            "p", f"hw-exporter {version}. Sparklines show the last 15 minutes; a dash is not known."
+            "p",
+            f"hw-exporter {version}. Sparklines show the last 15 minutes; a dash means unknown.",
         ),
     )

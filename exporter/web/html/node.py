@@ -62,7 +62,7 @@ def host_table(host: dict[str, Any], filesystems: Iterable[dict[str, Any]]) -> H
     history = host["history"]
     rows = (
         ("Processors", cpu + load, sparkline(history["cpu"], 100.0, "Processors in percent")),
-        ("Memory", used_of(used, total), meter(ratio, "Main memory", warns=True)),
+        ("Memory", used_of(used, total), meter(ratio, "Memory", warns=True)),
     )
     hidden = tag("caption", "Processors, memory, filesystems", class_="hidden")
     body = tag("tbody", [_host_row(*row) for row in rows], map(_filesystem_row, filesystems))
@@ -150,7 +150,7 @@ def unread_table(rows: Iterable[dict[str, Any]]) -> Html:
     """List what could not be read, why, and what helps."""
     return _table(
         "What could not be read",
-        ("What", "Why", "What helps"),
+        ("What", "Why", "Fix"),
         (
             tag(
                 "tr",

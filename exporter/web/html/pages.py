@@ -34,7 +34,7 @@ def faults_page(document: dict[str, Any], now: float) -> Answer:
     sections = [
         tag("section", head, class_=f"verdict {summary.state}"),
         tag("section", incident_cards(roots, now)) if roots else None,
-        _section("Ended lately", ended_list(ended, now)) if ended else None,
+        _section("Recently ended", ended_list(ended, now)) if ended else None,
         _unjudged(document["unjudged"]),
     ]
     node = document["node"]
@@ -48,7 +48,7 @@ def why_page(document: dict[str, Any]) -> Answer:
         f"Waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
     ]
     causes = [_cause(row) for row in document["causes"]]
-    nothing = "No active fault explains it: nothing that was evaluated is broken."
+    nothing = "No active fault explains it."
     well = sum(document["healthy_counts"].values())
     sections = [
         [tag("p", sentence) for sentence in waits],
@@ -68,7 +68,7 @@ def _cause(row: dict[str, Any]) -> Html:
     steps = tag("ol", [tag("li", step) for step in row["path"]], class_="steps")
     runbook = tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
     component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
-    facts = [tag("dt", "How it is connected"), tag("dd", steps)]
+    facts = [tag("dt", "Connection"), tag("dd", steps)]
     if fault["action"]:
         facts += [tag("dt", "What to do"), tag("dd", *inline(action_sentence(fault)), class_="do")]
     evidence = evidence_lines(fault)

@@ -156,7 +156,7 @@ class Authenticator:
         if client.path in OPEN_PATHS:
             return
         if self._needs_certificate and not client.has_certificate:
-            raise AuthError(403, "a client certificate is needed")
+            raise AuthError(403, "a client certificate is required")
         if self._passwords is None and not self._tokens().digests:
             return
         try:

@@ -50,7 +50,7 @@ def usable_users(users: Mapping[str, str]) -> Mapping[str, str]:
     for name, stored in users.items():
         where = f"server.auth.basic_users.{name}"
         if not name or ":" in name:
-            raise SecurityError(f"{where}: a name must not be empty and must not hold a colon")
+            raise SecurityError(f"{where}: a name must not be empty or contain a colon")
         match = _HASH.fullmatch(stored)
         if match is None:
             raise SecurityError(f"{where}: must be a bcrypt hash, $2b$COST$…, not a password")

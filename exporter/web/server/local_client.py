@@ -20,12 +20,12 @@ def refusal_of(remote: str, headers: Mapping[str, str], hosts: Iterable[str]) ->
     choose; `headers` may be in any case.
     """
     if remote.partition("%")[0] not in LOOPBACK:
-        return "this can be asked for on this machine only"
+        return "only programs on this machine can request this"
     if [_name_of(host) for host in hosts] not in [[name] for name in HOSTS]:
-        return "this can be asked for as localhost only"
+        return "this must be requested as localhost"
     for name in headers:
         if name.lower().startswith(OF_PROXIES_AND_BROWSERS):
-            return "this cannot be asked for through a proxy or by a page"
+            return "this cannot be requested through a proxy or from a web page"
     return None
 
 

@@ -83,11 +83,11 @@ class Security:
                 self._context, self._tokens = await self._call(lambda: self._load(contents))
         except SecurityError as error:
             if str(error) != self._error:
-                log.error("%s; what was read before stays in force", error)  # noqa: TRY400 - one sentence says it
+                log.error("%s; the previous ones stay in use", error)  # noqa: TRY400 - one sentence says it
             self._error = str(error)
             return
         if digest != self._digest or self._error:
-            log.info("certificates and tokens were read again")
+            log.info("certificates and tokens were reloaded")
         self._digest, self._error = digest, ""
 
     def _read(self) -> dict[str, bytes]:

@@ -21,5 +21,5 @@ def doctor_text(document: dict[str, Any]) -> str:
 
 def _summary(problems: int) -> str:
     if not problems:
-        return "everything that is here can be read"
+        return "everything can be read"
     return f"{problems} thing{'s' if problems > 1 else ''} cannot be read"

@@ -21,7 +21,7 @@ def faults_text(document: dict[str, Any]) -> str:
         lines += ["", *incident_lines(root)]
     ended = [fault for fault in document["faults"] if fault["state"] != "active"]
     if ended:
-        lines += ["", "Ended lately:", *(f"  {_ended(fault)}" for fault in ended)]
+        lines += ["", "Recently ended:", *(f"  {_ended(fault)}" for fault in ended)]
     return "\n".join(lines) + "\n"
 
 
@@ -37,7 +37,7 @@ def incident_lines(root: Node) -> Iterator[str]:
 
 def _details(node: Node, *, is_root: bool) -> Iterator[str]:
     fault = node.fault
-    since = "ended before what follows from it" if fault["state"] != "active" else ""
+    since = "ended before the faults that follow from it" if fault["state"] != "active" else ""
     since = since or f"since {clock(fault['since'])}"
     yield f"{fault['rule']} of {entity_name(fault['entity'])}, {since}"
     if is_root:

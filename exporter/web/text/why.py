@@ -26,10 +26,10 @@ def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
     lines += _counted(document["healthy_counts"])
     if everything:
         lines += _section("Healthy:", map(_all_named, document["healthy"]))
-        lines += _section("Not judged:", map(_all_named, unknown))
+        lines += _section("Not evaluated:", map(_all_named, unknown))
     else:
         some = [*map(_named, unknown[:MAX_LINES]), *_more(len(unknown) - MAX_LINES)]
-        lines += _section("Not judged:", some)
+        lines += _section("Not evaluated:", some)
     return "\n".join(lines) + "\n"
 
 

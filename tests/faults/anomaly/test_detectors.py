@@ -287,7 +287,7 @@ async def test_a_fit_that_breaks_costs_no_conclusions(
     assert concluded.unusual is not None
     assert concluded.unusual.siblings
     assert {record.message for record in caplog.records if record.levelname == "ERROR"} == {
-        "a fit of the detectors broke and is given up"
+        "training of the detectors failed"
     }
 
 

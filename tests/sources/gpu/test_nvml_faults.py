@@ -140,7 +140,7 @@ async def test_the_third_crash_of_a_call_switches_the_call_off(
     assert "nvmlDeviceGetPowerUsage" in way.probe.switched_off
     assert way.probe.restarts == 6
     await way.ask()
-    assert caplog.text.count("this call is not made for a while") == 2
+    assert caplog.text.count("this call is disabled for a while") == 2
 
 
 async def test_a_call_that_crashes_on_one_gpu_is_switched_off_there(

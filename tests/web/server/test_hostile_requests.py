@@ -7,7 +7,7 @@ import pytest
 from tests.web.serving import parse, serving, snapshot
 
 HEAD = b"GET /metrics HTTP/1.1\r\nHost: node\r\n"
-CONSTANT_BODY = b'{"error": "there is no such page; / lists all"}'
+CONSTANT_BODY = b'{"error": "not found; / lists all pages"}'
 
 MALFORMED = [
     b"\r\n\r\n\r\nGARBAGE\r\n\r\n",

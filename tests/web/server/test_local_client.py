@@ -19,7 +19,7 @@ def test_a_program_of_this_machine_is_one(remote: str, host: str) -> None:
 def test_another_address_is_refused(remote: str) -> None:
     """127.0.0.6 is what a service mesh passes the requests of others on from."""
     refusal = refusal_of(remote, {}, ["localhost"])
-    assert refusal == "this can be asked for on this machine only"
+    assert refusal == "only programs on this machine can request this"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_another_address_is_refused(remote: str) -> None:
 )
 def test_another_host_is_refused(hosts: list[str]) -> None:
     """A page in a browser that has its own name lead to 127.0.0.1 cannot hide that name."""
-    assert refusal_of("127.0.0.1", {}, hosts) == "this can be asked for as localhost only"
+    assert refusal_of("127.0.0.1", {}, hosts) == "this must be requested as localhost"
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_another_host_is_refused(hosts: list[str]) -> None:
 def test_what_a_proxy_or_a_browser_adds_is_refused(header: str) -> None:
     """Whatever its value."""
     refusal = refusal_of("127.0.0.1", {"Host": "localhost", header: ""}, ["localhost"])
-    assert refusal == "this cannot be asked for through a proxy or by a page"
+    assert refusal == "this cannot be requested through a proxy or from a web page"

@@ -18,37 +18,34 @@ PCI = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 """A PCI address in a pattern."""
 
 LINE_FEED = "\ufffd"
-"""What stands for a line feed in the text of a record that is one line to us."""
+"""The placeholder for a line feed in the text of a one-line record."""
 
 COMM = ".{1,15}"
-"""The name of a process in a pattern (TASK_COMM_LEN less the zero)."""
+"""The pattern of a process name (TASK_COMM_LEN without the terminating zero)."""
 
 
 class Chosen(Enum):
-    """Words of kernel lines that a tenant chooses, and why that gains nothing."""
+    """Text in kernel messages that a tenant controls, and why that is harmless."""
 
     COMM = (
         "the name of a process",
-        (
-            "15 bytes; it is shown as a name, and no rule compares it; the pid beside it is the "
-            "kernel's own"
-        ),
+        "at most 15 bytes, shown as a name only; no rule uses it, and the PID is the kernel's",
     )
-    FILE = ("the name of a file", "it is shown, and no rule compares it")
+    FILE = ("the name of a file", "it is only shown; no rule uses it")
     CGROUP = (
-        "the names of control groups below its own",
-        "a path that can be read in two ways names no pod",
+        "the names of cgroups below its own",
+        "an ambiguous path is not attributed to a pod",
     )
     SERVER = (
-        "the name of a server that is mounted for it",
-        "the event is about a server of that name, which only its own mounts use",
+        "the name of the server of one of its mounts",
+        "the event is about this server name, which only the tenant's mounts use",
     )
     INTERFACE = (
         "the name of an interface in its own network namespace",
         (
-            "15 bytes without blanks and colons; the driver prints such lines only about real "
-            "adapters, with their PCI address; a function that was given away can be named like "
-            "another one, and gains a warning about that name"
+            "at most 15 bytes without blanks and colons; the driver logs such messages only about "
+            "real adapters, with their PCI address; a tenant can name its own virtual function "
+            "like another interface, and so cause a warning about that name"
         ),
     )
 
