@@ -12,10 +12,8 @@ from exporter.config import Config
 from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.catalogue.page import xid_page
 from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import VOCABULARY
-from exporter.faults.rules.page import rules_page
 from tests.scoreboard.table import reliability_page
 from tools.alerting.documents import (
     alertmanager_config,
@@ -31,7 +29,9 @@ from tools.kernel_log_page import kernel_log_page
 from tools.promised import LIST as PROMISED
 from tools.promised import promised_list
 from tools.rights import rights_page
+from tools.rules_page import rules_page
 from tools.sizing import sizing_page
+from tools.xid_page import xid_page
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPONENTS = "deploy/kubernetes/components"

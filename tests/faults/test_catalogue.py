@@ -3,8 +3,8 @@
 import re
 
 from exporter.faults.catalogue import shipped_actions, shipped_catalogue
-from exporter.faults.catalogue.page import xid_page
 from exporter.faults.engine import rule_book
+from tools.xid_page import xid_page
 
 CATALOGUE = shipped_catalogue()
 

@@ -7,9 +7,9 @@ import pytest
 
 from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import VOCABULARY
-from exporter.faults.rules.page import rules_page
 from tests.faults.scenes import VOCABULARY as SMALL
 from tests.faults.scenes import book, rule
+from tools.rules_page import rules_page
 
 PAGE = rules_page(rule_book().rules, VOCABULARY)
 
