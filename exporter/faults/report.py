@@ -58,7 +58,7 @@ class ReportBuilder:
         for rule in rules.values():
             self._rules_of[rule.entity] = (*self._rules_of.get(rule.entity, ()), rule.id)
         self._kinds_seen = {"process", "workload"}
-        self.rule_seconds = 0.0
+        self.rule_seconds = 0.0  # untested: it is set before each conclusion
 
     def count_event(self, event: Event) -> None:
         """Count one event by its type; the kernel log counts its own, also those it drops."""
@@ -243,13 +243,12 @@ class ReportBuilder:
                 self._transition(fault, "active")
         for place, fault in self._reported.items():
             if place not in faults:
-                change = self._ended.get(place, Change.CLEARED)
+                change = self._ended.pop(place, Change.CLEARED)
                 state = FaultState.UNJUDGED if change is Change.UNJUDGED else FaultState.CLEARED
                 over = replace(fault, state=state, ended=view.scene.wall, causes=fault.causes)
                 self._recent[place] = (over, view.now)
                 self._transition(over, state.value)
         self._reported = dict(faults)
-        self._ended.clear()
         self._recent = {
             place: (fault, ended)
             for place, (fault, ended) in list(self._recent.items())[-MAX_RECENT:]

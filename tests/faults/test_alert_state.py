@@ -82,10 +82,6 @@ def test_an_end_is_seen_when_it_begins() -> None:
 def test_nothing_is_known_of_a_new_alert() -> None:
     """It waits, was described by nothing, and is no fault."""
     alert = Alert(5.0, 5.0)
-    assert (alert.state, alert.is_active, alert.described, alert.held_secs) == (
-        PENDING,
-        False,
-        (0.0, 0),
-        0.0,
-    )
-    assert not alert.is_escalated
+    assert (alert.state, alert.is_active, alert.is_escalated) == (PENDING, False, False)
+    assert (alert.described, alert.confidence) == ((0.0, 0), 1.0)
+    assert (alert.held_secs, alert.entered, alert.last_evidence) == (0.0, 0.0, 0.0)

@@ -193,3 +193,13 @@ def test_no_event_is_unknown_where_nobody_would_tell_of_it(
     )
     view = observer().observe(scene(1000.0, gpu(), events=told, event_sources=sources_now))
     assert len(view.matching_events(view.entities[GPU], wanted, -1.0) or ()) == 1
+
+
+def test_the_history_of_what_is_gone_is_forgotten() -> None:
+    """Also that of disks, which are watched for who waits for them."""
+    known = observer()
+    moving = {"reads_completed": 5.0, "writes_completed": 5.0, "queue_time_seconds": 1.0}
+    known.observe(scene(0.0, thing("disk", "sda", **moving)))
+    assert known.history.series(("disk", "sda"), "reads_completed", 60.0) is not None
+    known.observe(scene(15.0))
+    assert known.history.series(("disk", "sda"), "reads_completed", 60.0) is None

@@ -433,3 +433,14 @@ def test_a_cause_is_kept_when_nothing_shows_the_relation_any_more(tmp_path: Path
     for now in (15, 700, 1400):
         said = judging.evaluate(scene(now, *things))
     assert path(said, "lost") == [("link", "card", "upstream_of")]
+
+
+def test_what_is_missing_explains_what_happens_on_its_node(tmp_path: Path) -> None:
+    """A GPU that is in no reading any more keeps its fault, and stays the cause of others."""
+    text = rule("hot", "gpu", "heat > 85", clear="heat < 80") + explained(
+        "slow", "process", "share < 5", {"rule": "hot", "via": "node"}
+    )
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(heat=90.0)))
+    said = judging.evaluate(scene(15, thing("process", "7", share=1.0)))
+    assert path(said, "slow") == [("hot", "u0", "node")]
