@@ -1,4 +1,4 @@
-"""Puts everything together, runs it, and takes it apart within two seconds."""
+"""Constructs and connects all parts, runs them, and stops them within two seconds."""
 
 import asyncio
 import logging

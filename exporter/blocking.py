@@ -1,4 +1,4 @@
-"""Calling functions that may block for ever: in daemon threads that may be left behind.
+"""Calls of functions that may block forever, in daemon threads that may be abandoned.
 
 The event loop's own executor is of no use here: it joins its threads at the end, so that one
 read of a dead network filesystem would outlive SIGTERM.

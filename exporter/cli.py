@@ -1,4 +1,4 @@
-"""The command line: from arguments and environment to an exit code."""
+"""The command line: arguments and environment in, exit code out."""
 
 import importlib
 import io

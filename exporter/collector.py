@@ -1,4 +1,4 @@
-"""The only clockwork: read all sources, judge, publish one snapshot, wait."""
+"""The collection loop: read all sources, evaluate the rules, publish one snapshot, wait."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""From JSON or TOML to frozen dataclasses by their types: leniently, or strictly with the place."""
+"""Decodes JSON or TOML into frozen dataclasses, leniently, or strictly with error positions."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Lengths of time as they are written in rules and configuration: 500ms, 30s, 5m, 1h, 1d."""
+"""Durations in rules and configuration: 500ms, 30s, 5m, 1h, 1d."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Who we are, as the command line and the environment say it."""
+"""Version, node name, and the environment of child processes."""
 
 import socket
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Log lines: JSON where a program reads them, text on a terminal; logging never blocks.
+"""Logging: JSON lines, or text on a terminal; it never blocks.
 
 Lines are written by a thread of their own from a bounded queue: a blocked or closed standard
 error costs lines, which are counted, and nothing else. A line that repeats (asyncio's do, while no

@@ -1,4 +1,4 @@
-"""The directory for state files: ours alone, checked before it is used and while it is."""
+"""The directory for state files: owned by the exporter, and checked before and during use."""
 
 import fcntl
 import logging

@@ -1,4 +1,4 @@
-"""Notices from a thread of its own that the event loop hangs, and says where."""
+"""Detects from a separate thread that the event loop hangs, and logs where."""
 
 import asyncio
 import sys

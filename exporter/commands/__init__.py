@@ -1,1 +1,1 @@
-"""What the command line can do beside running the exporter."""
+"""The commands of the command line."""

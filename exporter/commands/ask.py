@@ -1,4 +1,4 @@
-"""`hw-exporter why --ask URL`: hands the redacted document to a language model of one's choice."""
+"""`hw-exporter why --ask URL`: sends the redacted document to a language model."""
 
 import json
 import re

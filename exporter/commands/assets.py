@@ -1,4 +1,4 @@
-"""`hw-exporter assets DIR`: writes out dashboards, alerts, runbooks and manifests."""
+"""`hw-exporter assets DIR`: writes dashboards, alerts, runbooks and manifests to a directory."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`hw-exporter completion bash|zsh|fish`: words for the shell, made from the parser itself."""
+"""`hw-exporter completion bash|zsh|fish`: shell completion, generated from the parser."""
 
 import argparse
 from collections.abc import Iterator

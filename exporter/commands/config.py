@@ -1,4 +1,4 @@
-"""`hw-exporter config show|check`: the configuration as it is in force."""
+"""`hw-exporter config show|check`: the effective configuration."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The settings of the command `demo`: a simulated node in a folder that lasts as long as it."""
+"""The settings of `hw-exporter demo`: a simulated node in a temporary directory."""
 
 import tempfile
 import time

@@ -1,4 +1,4 @@
-"""`hw-exporter faults`: what is broken, for people and for programs that want an exit code."""
+"""`hw-exporter faults`: active faults, as text and as an exit code."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Asks a running exporter over HTTP: bounded in time and size, and never through a proxy."""
+"""HTTP client for a running exporter: bounded in time and size, and never through a proxy."""
 
 import base64
 import http.client

@@ -1,4 +1,4 @@
-"""One run of the command line: its options and environment, the checked settings, exit codes."""
+"""One run of the command line: its options, environment, validated settings and exit codes."""
 
 import argparse
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Lines of a kernel log in a recording, read as the exporter reads the real one."""
+"""Kernel log lines of a recording, parsed like the real kernel log."""
 
 from collections.abc import Iterable
 

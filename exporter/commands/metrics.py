@@ -1,4 +1,4 @@
-"""`hw-exporter metrics`: one reading printed as the page of Prometheus."""
+"""`hw-exporter metrics`: prints `/metrics` once."""
 
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.readings import OK, connected

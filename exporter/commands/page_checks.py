@@ -1,4 +1,4 @@
-"""What a page of metrics must hold, looked at with prometheus_client's own parsers."""
+"""Checks of a metrics page, made with the parsers of prometheus_client."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Prints one page of an exporter: as JSON what HTTP answers, else drawn for this terminal."""
+"""Prints one page of an exporter: the HTTP response as JSON, or text for this terminal."""
 
 import shutil
 import sys

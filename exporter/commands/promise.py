@@ -1,4 +1,4 @@
-"""What `selfcheck` finds broken."""
+"""A failed check of `selfcheck`."""
 
 
 class Broken(Exception):

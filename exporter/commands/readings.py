@@ -1,4 +1,4 @@
-"""Where a command reads from: a running exporter, or one reading of its own."""
+"""The data source of a command: a running exporter, or a single collection."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""`hw-exporter rules check|list|replay`: rules looked at without a running exporter."""
+"""`hw-exporter rules check|list|replay`: fault rules without a running exporter."""
 
 import json
 import logging

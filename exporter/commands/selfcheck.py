@@ -1,4 +1,4 @@
-"""`hw-exporter selfcheck URL`: whether a running exporter keeps its promises, one line each."""
+"""`hw-exporter selfcheck URL`: checks a running exporter and prints one line per check."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""`hw-exporter top`: the status, live; plain escape sequences, so that it works over any ssh."""
+"""`hw-exporter top`: the live status, with plain escape sequences that work over any ssh."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`hw-exporter why`: the causal path for a process, a component, a pod, or the whole node."""
+"""`hw-exporter why`: the causes for a process, a component, a pod, or the whole node."""
 
 import re
 from typing import Any

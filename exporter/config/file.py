@@ -1,4 +1,4 @@
-"""From files, environment and flags to one checked Config, or one sentence of what is wrong."""
+"""Loads files, environment and flags into one validated Config, or reports one error."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Families of the GPUs: what every card says, and how truly it is known."""
+"""GPU families: values of each GPU, its state, and the age of its data."""
 
 from collections import Counter
 from collections.abc import Iterable

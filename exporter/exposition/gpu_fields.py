@@ -1,4 +1,4 @@
-"""Families that are one field of a GPU each."""
+"""GPU families that export one field each."""
 
 from exporter.exposition.gpu_labels import EACH_GPU
 from exporter.exposition.rows import Row, families

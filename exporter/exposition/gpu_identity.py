@@ -1,4 +1,4 @@
-"""Families of what a GPU is, and of its MIG instances."""
+"""Families for the identity of a GPU and its MIG instances."""
 
 from collections.abc import Iterable
 

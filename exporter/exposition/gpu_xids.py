@@ -1,4 +1,4 @@
-"""Families of Xids: what the kernel log and NVML both report is counted once."""
+"""Xid families: an Xid that both the kernel log and NVML report is counted once."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

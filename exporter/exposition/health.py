@@ -1,4 +1,4 @@
-"""Families of the exporter itself: its sources and what it uses."""
+"""Families of the exporter itself: its sources and its resource usage."""
 
 from collections.abc import Iterable
 

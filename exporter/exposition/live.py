@@ -1,4 +1,4 @@
-"""Families that depend on the moment of the scrape: ages, and what the server counts."""
+"""Families computed at the time of the scrape: ages and counters of the HTTP server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""One page of metrics: rendered once per snapshot, with the ages of the moment added."""
+"""The metrics page: rendered once per snapshot, with current ages added at each scrape."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""Families of external probes: their health, and what they measure under names of their own."""
+"""Families of external probes: their health and their own metrics."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""From families and a snapshot to the bytes of the exposition formats.
+"""Renders families and a snapshot to the bytes of the exposition formats.
 
 Our own few lines instead of prometheus_client's encoder: that one takes several times as long,
 always writes `_total` behind a counter's name (one name of ours must not have it), and lets one

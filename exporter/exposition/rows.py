@@ -1,4 +1,4 @@
-"""Families as rows of a table: a metric is a name, a HELP text and the field it shows."""
+"""Families as rows of a table: a metric is a name, a HELP text and the field it exports."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Families of what the kernel counted: calls, chosen functions, TCP retransmits, disks."""
+"""Families of eBPF counters: calls, functions, TCP retransmits, disk latency."""
 
 from exporter.exposition.family import MetricType
 from exporter.exposition.rows import Row, each, families, reading

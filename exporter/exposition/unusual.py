@@ -1,4 +1,4 @@
-"""Families of what is unusual, not yet broken; absent where the detectors are off."""
+"""Families of the detectors; absent if the detectors are off."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Families of the workloads: who uses which GPU, for what, and who only has it allocated."""
+"""Families of workloads: GPU usage and allocation per workload."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,1 +1,1 @@
-"""What the readings mean: rules, their evidence, and the tables of what is known."""
+"""Fault rules: their evaluation, evidence, root causes and catalogues."""

@@ -1,4 +1,4 @@
-"""The state of one rule about one component from judgement to judgement."""
+"""The state of one rule for one component between evaluations."""
 
 from dataclasses import dataclass, field
 from enum import Enum

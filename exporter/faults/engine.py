@@ -1,4 +1,4 @@
-"""From one snapshot after the other to conclusions: what the collector calls to judge."""
+"""The rule engine: evaluates each snapshot and returns conclusions."""
 
 import logging
 from collections.abc import Callable

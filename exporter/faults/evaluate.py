@@ -1,4 +1,4 @@
-"""The only thing that remembers between two collections: which faults hold, since when, and why."""
+"""Evaluates the rules, and keeps the active faults between two evaluations."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""From what a rule found to what is said of it: sentence, evidence, confidence."""
+"""Builds summary, evidence and confidence of a fault."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""What judgements remember of scenes: events, histories, and who is called how."""
+"""The history that evaluations need: events, time series and aliases."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

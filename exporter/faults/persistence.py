@@ -1,4 +1,4 @@
-"""What survives a restart within the same boot: faults whose evidence were events, and these."""
+"""Saves faults from events, and these events, over a restart within the same boot."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field

@@ -1,4 +1,4 @@
-"""From the alerts that hold to conclusions: causes, texts, counts, and what ended lately."""
+"""Builds conclusions from active alerts: causes, texts, counts, and recently ended faults."""
 
 import logging
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Which fault explains which: the root of each, whatever circles the rules allow."""
+"""Finds the root cause of each fault, also if rules explain each other in cycles."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

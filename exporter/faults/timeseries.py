@@ -1,4 +1,4 @@
-"""What fields were over the last minutes: bounded, and dropped with their entities."""
+"""Time series of fields for windows: bounded, and dropped with their entities."""
 
 from array import array
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,4 @@
-"""What everything in here speaks of: values with three truths, components, scenes, vocabulary."""
+"""Common values of the rule engine: three-valued truth, components, scenes, vocabulary."""
 
 import typing
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What the exporter tells Kubernetes about its own node, where it is asked to."""
+"""Optional conditions of the exporter's own Kubernetes node."""

@@ -1,4 +1,4 @@
-"""The one request that is made to Kubernetes: a patch of the status of our own node.
+"""The only request to Kubernetes: a patch of the status of the exporter's own node.
 
 https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#patch-partially-update-status-of-the-specified-node
 """

@@ -1,4 +1,4 @@
-"""From what was concluded to the conditions of a node, and to the patch that sets them.
+"""Converts conclusions to node conditions, and to the patch that sets them.
 
 https://kubernetes.io/docs/reference/node/node-status/#condition
 """

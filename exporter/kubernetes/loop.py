@@ -1,4 +1,4 @@
-"""Keeps the conditions of our own node as the snapshot says, or says what it would write."""
+"""Sets the conditions of the exporter's own node, or logs them in a dry run."""
 
 import asyncio
 import logging

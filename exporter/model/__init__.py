@@ -1,1 +1,1 @@
-"""What was seen and concluded: frozen values only, no behaviour that reads anything."""
+"""Frozen values: readings and conclusions."""

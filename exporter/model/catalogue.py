@@ -1,4 +1,4 @@
-"""What is known of NVIDIA's error codes: Xid, SXid, and the sub-rules of NVLink5."""
+"""Catalogue entries of NVIDIA's error codes: Xid, SXid and NVLink5 rules."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

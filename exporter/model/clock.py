@@ -1,4 +1,4 @@
-"""The node's clock, as the kernel judges it."""
+"""The node's clock, as reported by the kernel."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Communicators of NCCL on this node: who waits for whom."""
+"""NCCL communicators on this node, and which rank waits for which."""
 
 from dataclasses import dataclass
 

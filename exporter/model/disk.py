@@ -1,4 +1,4 @@
-"""Block devices: what they are and what passed through them."""
+"""Block devices and their I/O."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Something that happened at a moment: kernel-log lines, Xids, lines of external probes."""
+"""Events: kernel log lines, Xids, lines of external probes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Mounted filesystems and the room in them."""
+"""Mounted filesystems and their free space."""
 
 from dataclasses import dataclass
 

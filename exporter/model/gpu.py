@@ -1,4 +1,4 @@
-"""GPUs: what a card said, which way it was asked, and how old the answer is."""
+"""GPUs: their values, the backend that read them, and the age of the data."""
 
 from dataclasses import dataclass, field, fields, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a value of a GPU can be at all: beyond these bounds a driver is wrong."""
+"""Plausible bounds of GPU values."""
 
 _PERCENT = (0, 100)
 _BYTES = (0, 2**50)

@@ -1,4 +1,4 @@
-"""The kernel's own words: what was read of its log, what was lost, and the events in it."""
+"""The kernel log: records read and lost, and the events in it."""
 
 from dataclasses import dataclass
 

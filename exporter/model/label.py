@@ -1,4 +1,4 @@
-"""Text from hardware and kernel made fit for labels, logs and JSON."""
+"""Cleans text from hardware and kernel for labels, logs and JSON."""
 
 MAX_LABEL_CHARS = 256
 

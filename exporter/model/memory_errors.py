@@ -1,4 +1,4 @@
-"""Errors that memory controllers found, by module."""
+"""Errors reported by memory controllers, by module."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The node's network: its interfaces, and what the network stack counted."""
+"""The node's network interfaces, and counters of the network stack."""
 
 from dataclasses import dataclass
 

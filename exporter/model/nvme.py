@@ -1,4 +1,4 @@
-"""NVMe controllers: their state, and what they say of their own health."""
+"""NVMe controllers: state and SMART health."""
 
 from dataclasses import dataclass
 

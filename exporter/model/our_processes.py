@@ -1,4 +1,4 @@
-"""What the exporter itself uses, all its processes together."""
+"""Resource usage of all processes of the exporter."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a source is: one place that readings come from."""
+"""The interface of a source."""
 
 from typing import Protocol, TypeAlias, runtime_checkable
 

@@ -1,4 +1,4 @@
-"""What our own processes use, by psutil (https://psutil.readthedocs.io/#process-class)."""
+"""Resource usage of the exporter, from psutil (https://psutil.readthedocs.io/#process-class)."""
 
 import psutil
 

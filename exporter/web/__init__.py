@@ -1,1 +1,1 @@
-"""The pages: metrics, health, inventory; none of them ever waits for a collection."""
+"""The HTTP endpoints; none of them waits for a collection."""

@@ -1,4 +1,4 @@
-"""What an endpoint is asked for and what it answers."""
+"""Request and response values of endpoints."""
 
 import json
 import math

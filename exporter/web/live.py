@@ -1,4 +1,4 @@
-"""Answers `/`, `/status` and `/doctor`: drawn once per snapshot, ages added at each request."""
+"""Serves `/`, `/status` and `/doctor`: rendered once per snapshot, ages added at each request."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a client wants: media types and encodings with their weights (RFC 9110, section 12.5)."""
+"""Content negotiation: media types and encodings with weights (RFC 9110, section 12.5)."""
 
 import re
 from collections.abc import Iterator, Mapping

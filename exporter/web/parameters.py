@@ -1,4 +1,4 @@
-"""The parameters of a query, checked: known names, each once, with a bounded value."""
+"""Validates query parameters: known names, each once, with a bounded value."""
 
 from collections.abc import Collection, Sequence
 

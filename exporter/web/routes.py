@@ -1,4 +1,4 @@
-"""The endpoints: from a request to a response, without waiting for anything."""
+"""The endpoints: each answers a request without waiting."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Numbers as people read them; what is not known is a dash."""
+"""Formats numbers for people; an unknown value is a dash."""
 
 import math
 import time

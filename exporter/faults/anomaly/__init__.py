@@ -1,1 +1,1 @@
-"""What is unusual, not yet broken: GPUs beside their siblings, and beside what they did before."""
+"""Detectors of unusual GPUs: compared with their siblings and with their past."""

@@ -1,4 +1,4 @@
-"""The detectors that are on: what a snapshot says to them, and what they learn from it."""
+"""The enabled detectors: their input from a snapshot, and what they learn from it."""
 
 from collections.abc import Set as AbstractSet
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GPUs beside what GPUs of their model did before: a mixture over memory, power and temperature.
+"""Compares a GPU with the past of its model: a mixture over memory, power and temperature.
 
 The window is a bounded random sample of the last week: each reading has the same chance, older
 ones give way. Until half a day was seen nothing is said. A reading is scored by how far its

@@ -1,4 +1,4 @@
-"""Traced calls beside how long the same calls took before: how many are in the far tail.
+"""Compares the duration of traced calls with the past: the share of calls in the far tail.
 
 Latencies have long tails, so no distance counts but a probability. The buckets of a histogram,
 on a logarithmic scale, are the weighted points of a mixture in one dimension; a call is slow

@@ -1,4 +1,4 @@
-"""What the detectors have learned, as a file that is good for one boot."""
+"""The file with the learned state of the detectors, valid for one boot."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

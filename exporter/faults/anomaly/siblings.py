@@ -1,4 +1,4 @@
-"""GPUs that run the same workload should look alike: which one stays away from the others.
+"""Compares GPUs of the same workload, and finds the one that differs from the others.
 
 Of each signal the distance from the median of the siblings counts, in units of what means
 nothing or of the usual distance (MAD), whichever is more. What is always so is not unusual: one

@@ -1,4 +1,4 @@
-"""What the detectors look at: a few numbers of each GPU, and which workloads it has."""
+"""The input of the detectors: a few values of each GPU, and its workloads."""
 
 import math
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The tables of codes that ship with the program, loaded once."""
+"""The built-in tables of error codes, loaded once."""
 
 import sys
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Components that rules speak about, their fields, and how they depend on each other."""
+"""The components of rules: their fields and relations."""

@@ -1,4 +1,4 @@
-"""By which names events call what is known: PCI addresses, controllers, pod uids."""
+"""Aliases of components in events: PCI addresses, controllers, pod UIDs."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""PCI Express devices and the ports above them, InfiniBand ports, and what they are part of."""
+"""PCIe devices, the ports above them, and InfiniBand ports as entities."""
 
 from collections.abc import Iterable
 

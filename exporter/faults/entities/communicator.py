@@ -1,4 +1,4 @@
-"""Communicators of NCCL as entities: who waits for whom, and on which GPUs those are."""
+"""NCCL communicators as entities: which rank waits for which, and their GPUs."""
 
 from collections.abc import Iterable, Iterator
 

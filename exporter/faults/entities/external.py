@@ -1,4 +1,4 @@
-"""What external probes say, given to the components that they name."""
+"""Values of external probes, assigned to the components that they name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

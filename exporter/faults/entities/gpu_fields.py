@@ -1,4 +1,4 @@
-"""Fields of a GPU that follow from others: its links, fans, siblings and users."""
+"""Derived fields of a GPU: its links, fans, siblings and users."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""How the entities of one scene hang together, and who is related to whom; rebuilt each time."""
+"""The graph of entities and their relations; rebuilt for each evaluation."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 

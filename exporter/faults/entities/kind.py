@@ -1,4 +1,4 @@
-"""What a row in the list of kinds says: how entities of one sort are found in a snapshot."""
+"""A kind of entity: how entities of this kind are found in a snapshot."""
 
 import dataclasses
 import operator

@@ -1,4 +1,4 @@
-"""The one list of kinds of entities, and what follows from it: words, label types, scenes."""
+"""The list of all kinds of entities, and what is derived from it: names, label types, scenes."""
 
 from collections.abc import Iterable
 from itertools import chain

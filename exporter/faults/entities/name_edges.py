@@ -1,4 +1,4 @@
-"""What belongs together by name alone: for what no reading tells of, only events."""
+"""Relations by name, for components that are known only from events."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

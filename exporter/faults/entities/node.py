@@ -1,4 +1,4 @@
-"""The node as an entity: all readings that are about it as a whole, by their families' names."""
+"""The node as an entity: all readings about the whole node, by the names of their families."""
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter

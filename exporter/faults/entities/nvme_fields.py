@@ -1,4 +1,4 @@
-"""Fields of a disk that its NVMe controller says: state, heat, wear, warnings."""
+"""Fields of a disk from its NVMe controller: state, temperature, wear, warnings."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Disks and filesystems as entities; a filesystem is part of the disk it lies on."""
+"""Disks and filesystems as entities; a filesystem belongs to its disk."""
 
 import re
 from collections.abc import Iterable, Mapping

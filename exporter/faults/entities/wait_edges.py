@@ -1,4 +1,4 @@
-"""What processes in uninterruptible sleep wait for: what is slow, or who holds their lock."""
+"""What processes in D state wait for: slow storage, or the process that holds their lock."""
 
 from collections.abc import Iterator, Mapping
 

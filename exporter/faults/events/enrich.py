@@ -1,4 +1,4 @@
-"""What the tables know of its code, and whose process it names, added to an event."""
+"""Adds the catalogue entry and the workload of its process to an event."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The kinds of events that rules can ask for, and which source tells of them."""
+"""The kinds of events that rules can use, and the sources that report them."""
 
 from exporter.model.event import EventType
 from exporter.model.kernel_events import KERNEL_KINDS

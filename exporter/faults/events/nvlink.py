@@ -1,4 +1,4 @@
-"""What the numbers in Xid 74 (Hopper and older) and 144 to 150 (Blackwell) say of an NVLink."""
+"""Decodes the numbers in Xid 74 (Hopper and older) and 144 to 150 (Blackwell)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

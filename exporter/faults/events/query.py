@@ -1,4 +1,4 @@
-"""Which events a rule asks for."""
+"""The events that a rule queries."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Repairs that nobody prints: events made of what two looks at a component differ in."""
+"""Repair events that no log reports, derived by comparing two readings of a component."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

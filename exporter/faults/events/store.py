@@ -1,4 +1,4 @@
-"""The events of the last day by what they are about: bounded, whatever is flooded."""
+"""The events of the last day by component, with a bounded size."""
 
 import math
 from collections import deque

@@ -1,4 +1,4 @@
-"""Which events of a snapshot are new, and which sources of events work."""
+"""Finds the new events of a snapshot, and the event sources that work."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

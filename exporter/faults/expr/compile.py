@@ -1,4 +1,4 @@
-"""From the tree of an expression to a function of a component: three-valued, never an exception.
+"""Compiles an expression tree to a three-valued function that never raises.
 
 A tree is compiled once, when the rules are loaded; a judgement only calls the functions.
 """

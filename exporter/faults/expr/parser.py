@@ -1,4 +1,4 @@
-"""From the text of an expression to its tree: Python's parser, and a list of what is let through.
+"""Parses an expression with Python's parser and a list of allowed nodes.
 
 Nothing is ever executed: the tree of Python is read, and what a rule may not say is refused.
 """

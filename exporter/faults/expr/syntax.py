@@ -1,4 +1,4 @@
-"""What an expression of a rule is: a tree of a few kinds of nodes, and its limits."""
+"""The syntax tree of expressions, and its limits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

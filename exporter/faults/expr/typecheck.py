@@ -1,4 +1,4 @@
-"""Whether an expression makes sense: the names exist, and like is set beside like."""
+"""Type check of expressions: names exist, and only comparable values are compared."""
 
 from exporter.faults.events.event_kinds import PROBE, PROBE_EVENT_FIELDS
 from exporter.faults.events.query import Events

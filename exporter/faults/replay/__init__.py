@@ -1,1 +1,1 @@
-"""Recordings that rules are replayed on."""
+"""Recordings to replay rules on."""

@@ -1,1 +1,1 @@
-"""Rules: what they are, their schema, how they are loaded and documented."""
+"""Rules: their data model, schema, loader and documentation."""

@@ -1,4 +1,4 @@
-"""Finds and reads rule files: those that ship, then those of the operator, later ones winning."""
+"""Loads rule files: built-in ones, then the operator's; later ones replace earlier ones."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What a rule is: when a component is broken, when it is well again, and what may explain it."""
+"""A rule: when a component is broken, when it has recovered, and what may explain the fault."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""From one table of a rule file to a rule, with everything that is wrong in it."""
+"""Converts a table of a rule file to a rule, and reports every error in it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

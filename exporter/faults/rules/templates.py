@@ -1,4 +1,4 @@
-"""The sentences of rules: text with fields of the entity in braces."""
+"""Summary templates of rules: text with fields of the entity in braces."""
 
 import re
 from collections.abc import Callable

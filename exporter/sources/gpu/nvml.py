@@ -1,4 +1,4 @@
-"""GPUs by NVML: asks the NVML probe and takes its answer apart."""
+"""GPUs read with NVML: queries the NVML probe and parses its answer."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""GPUs of other vendors beside those of NVIDIA: each read apart, all shown as one reading."""
+"""GPUs of other vendors: each read separately, all combined in one reading."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""GPUs that the NVML probe hung on: left out of its passes, and asked in a probe of their own."""
+"""GPUs on which the NVML probe hung: skipped, and queried by a separate probe."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""From what nvidia-smi printed to GPUs, the processes on them, and what is wrong with the rest."""
+"""Parses the output of nvidia-smi: GPUs, their processes, and errors."""
 
 import re
 from collections import Counter

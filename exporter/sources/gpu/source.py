@@ -1,4 +1,4 @@
-"""GPUs in the order of truth: driver marker, NVML, nvidia-smi, cache, absent."""
+"""The GPU source: driver marker, then NVML, nvidia-smi, cache, absent."""
 
 import asyncio
 import logging

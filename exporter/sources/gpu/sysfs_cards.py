@@ -1,4 +1,4 @@
-"""Cards that their kernel driver describes in sysfs: each is read in a call of its own.
+"""GPUs read from sysfs: each in a separate call.
 
 A file of one card that blocks for ever costs that card: it is hung, and is not read again before
 its call has ended.

@@ -1,4 +1,4 @@
-"""Drops implausible values of a GPU: outside of its bounds, all-ones, a freezing hot chip."""
+"""Drops implausible GPU values: out of bounds, all bits set, or a sudden 0 °C."""
 
 import dataclasses
 from collections.abc import Iterable

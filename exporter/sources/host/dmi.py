@@ -1,4 +1,4 @@
-"""What the board says of itself, from /sys/class/dmi/id (DMI, SMBIOS).
+"""Vendor, product and board, from /sys/class/dmi/id (DMI, SMBIOS).
 
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-firmware-dmi-tables
 Serial numbers are not read: only root may.

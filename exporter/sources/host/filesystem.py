@@ -1,4 +1,4 @@
-"""Room in the mounted filesystems: the mounts of process 1, and statvfs under a deadline.
+"""Space in mounted filesystems: the mounts of process 1, and statvfs with a deadline.
 
 https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo-information-about-mounts
 https://man7.org/linux/man-pages/man3/statvfs.3.html

@@ -1,4 +1,4 @@
-"""Where the node's own files are: under /host where a container has them mounted there."""
+"""The roots of the node's files: under /host if they are mounted there in a container."""
 
 import os
 from collections.abc import Callable

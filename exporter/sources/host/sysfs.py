@@ -1,4 +1,4 @@
-"""Files of the kernel that hold single values: reading them, and what could not be read and why.
+"""Reads kernel files with single values, and records which could not be read and why.
 
 Numbers that are not written as kernels write them are None, never zero.
 """

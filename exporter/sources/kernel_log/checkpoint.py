@@ -1,4 +1,4 @@
-"""The small file that lets a restart neither lose nor repeat what the log said in this boot."""
+"""The state file of the kernel log, so that a restart neither loses nor repeats events."""
 
 import math
 from collections import Counter

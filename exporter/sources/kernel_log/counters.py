@@ -1,4 +1,4 @@
-"""What is counted of the kernel log as long as this boot lasts, and the latest events."""
+"""Counters of the kernel log since boot, and the latest events."""
 
 from collections import Counter, deque
 from collections.abc import Hashable

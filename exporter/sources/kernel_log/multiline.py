@@ -1,4 +1,4 @@
-"""From lines to events: messages of several lines become one, repeated messages are dropped."""
+"""Assembles multi-line messages to events, and drops repeated messages."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Records in, events and counters out: trust, matching, joining, history."""
+"""The pipeline from records to events and counters: trust, matching, assembly, history."""
 
 from collections import deque
 from collections.abc import Callable, Iterable

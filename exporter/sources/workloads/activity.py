@@ -1,4 +1,4 @@
-"""Whether processes do something: compute, read or write."""
+"""Whether processes are active: compute, read or write."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which workload a process belongs to: a pure function of what was seen on the node."""
+"""Attribution of a process to its workload: a pure function of readings."""
 
 import re
 from collections.abc import Iterable, Mapping

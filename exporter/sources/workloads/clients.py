@@ -1,4 +1,4 @@
-"""The processes that the driver names on the GPUs, joined with what the kernel says of them."""
+"""GPU processes from the driver, joined with their data from the kernel."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What the kernel says about one process: its name, state, start and cgroup.
+"""Data of one process from /proc: name, state, start time and cgroup.
 
 /proc/PID/stat, cgroup and, where wanted, status and wchan (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html);
 all but wchan are readable by everybody. Command lines and environments are never read.

@@ -1,4 +1,4 @@
-"""Hides names that are nobody's business behind hashes that still tell them apart."""
+"""Replaces configured names by hashes."""
 
 import hmac
 import secrets

@@ -1,4 +1,4 @@
-"""Schedulers that share GPUs: looks for what they leave on the node, and asks those that answer."""
+"""GPU sharing schedulers: finds their files on the node, and queries those that answer."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping

@@ -1,4 +1,4 @@
-"""How GPUs are shared, and who may use how much: joins what schedulers say with who is there."""
+"""How GPUs are shared, and the quota of each workload."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The workloads on the GPUs: looks closer at the processes that the GPU source has just seen."""
+"""The workload source: reads the processes that the GPU source has just reported."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What sources that count in the kernel have in common: what they need, and a loop of their own."""
+"""Common parts of the eBPF sources: their requirements and their loop."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What workloads use over time: energy, idle holding, and memory that nobody frees."""
+"""Usage of workloads over time: energy, idle allocation and orphan memory."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

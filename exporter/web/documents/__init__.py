@@ -1,1 +1,1 @@
-"""The documents as JSON has them: what the pages say, as values, before any form."""
+"""The JSON documents behind all pages."""

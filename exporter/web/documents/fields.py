@@ -1,4 +1,4 @@
-"""What has the same name in the model and in JSON."""
+"""Fields with the same name in the model and in JSON."""
 
 from typing import Any
 

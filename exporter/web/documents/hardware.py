@@ -1,4 +1,4 @@
-"""What `/node` says of the hardware around the GPUs; unknown is null, nothing of a kind is []."""
+"""The hardware inventory of `/node`; unknown is null, an empty list is []."""
 
 from typing import Any
 

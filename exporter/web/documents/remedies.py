@@ -1,4 +1,4 @@
-"""What helps against each reason why GPUs or processes cannot be read; docs/troubleshooting.md."""
+"""The fix for each reason why GPUs or processes cannot be read; docs/troubleshooting.md."""
 
 from typing import NamedTuple
 

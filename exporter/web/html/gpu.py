@@ -1,4 +1,4 @@
-"""GPUs as tiles: use, memory, temperature, power, and whose they are."""
+"""GPUs as tiles: utilization, memory, temperature, power and workloads."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

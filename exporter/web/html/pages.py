@@ -1,4 +1,4 @@
-"""`/faults`, `/why` and `/runbooks/` as pages for a browser; they stay as they are."""
+"""`/faults`, `/why` and `/runbooks/` as static HTML pages."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,1 +1,1 @@
-"""The server: accepts, encrypts, authenticates and limits clients; knows none of the pages."""
+"""The HTTP server: accepts, encrypts, authenticates and limits clients."""

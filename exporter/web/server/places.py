@@ -1,4 +1,4 @@
-"""The places of a server: how many connections it serves at once, and who gets them."""
+"""Connection slots: how many connections are served at once, and which clients get them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Who may speak to the server and how: certificates, passwords and tokens from their files.
+"""TLS and authentication: certificates, passwords and tokens from their files.
 
 The files are read again every few seconds, so that certificates and tokens can be rotated without
 a restart; while one of them is unusable, what was read before stays in force.

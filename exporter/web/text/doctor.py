@@ -1,4 +1,4 @@
-"""`/doctor` in lines for people: what was looked at, what was found, and the fix."""
+"""`/doctor` as text: each check, its result and the fix."""
 
 from typing import Any
 

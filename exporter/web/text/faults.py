@@ -1,4 +1,4 @@
-"""`/faults` in sentences for people."""
+"""`/faults` as text."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`/why` in sentences for people: first what is broken and why, then in one line what is well."""
+"""`/why` as text: first what is broken and why, then one line about what is healthy."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What one row of the tables of kernel-log lines says: how a line is known and what it is about."""
+"""A pattern of a kernel log line: how it is matched and which component it is about."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The one table of all kinds of lines, and finding the row that a line matches."""
+"""The table of all patterns, and the search for the one that a line matches."""
 
 import re
 from collections.abc import Iterable, Iterator

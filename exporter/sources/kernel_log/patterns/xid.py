@@ -1,4 +1,4 @@
-"""What the free text of an Xid line says, for the layouts that are known.
+"""Parses the text of an Xid line, for the known layouts.
 
 The texts come from closed firmware and differ by driver; a text in no known layout says nothing
 more than the code.
