@@ -18,7 +18,7 @@ from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.rules.loader import RuleBook
 
 TUNED_ON = (1, 2, 3, 4)
-JUDGED_ON = (203, 204, 205, 206)
+JUDGED_ON = (301, 302, 303, 304)
 DAYS = 15.0
 MONTH = 30 * DAY
 SLICES = 5
