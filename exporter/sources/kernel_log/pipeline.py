@@ -95,7 +95,8 @@ class Pipeline:
 
     def take(self, record: Record) -> None:
         """Read one record of the log."""
-        if self._history_until is not None and not self._is_history(record):
+        until = self._history_until
+        if until is not None and not until.covers(record.sequence, record.stamp):
             self.end_history()
         if self._history_until is None:
             if self._next_is_new:
@@ -152,10 +153,6 @@ class Pipeline:
             return True
         is_soon = abs(record.stamp - self._cut_at) < FRAGMENT_SECS
         return is_soon and record.is_continuation
-
-    def _is_history(self, record: Record) -> bool:
-        until = self._history_until
-        return until is not None and until.covers(record.sequence, record.stamp)
 
     def _note_position(self, record: Record) -> None:
         before = self.position

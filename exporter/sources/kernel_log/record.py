@@ -6,7 +6,7 @@ printable are written `\xNN`. syslog(2) gives lines `<prefix>[seconds.micros] te
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
@@ -49,16 +49,6 @@ def parse_kmsg(data: bytes) -> Record | None:
         return None
     prefix, sequence, micros, flags, body = match.groups()
     return Record(int(prefix), int(sequence), int(micros) / 1e6, body, b"c" in flags)
-
-
-def properties(data: bytes) -> Mapping[str, str]:
-    """Return the ` KEY=value` lines of a /dev/kmsg record: `SUBSYSTEM`, `DEVICE`."""
-    found = {}
-    for line in data.split(b"\n")[1:]:
-        key, equals, value = line.partition(b"=")
-        if equals and key.startswith(b" "):
-            found[key[1:].decode("ascii", "replace")] = value.decode("utf-8", "replace")
-    return found
 
 
 def split_kmsg(data: bytes) -> tuple[list[bytes], bytes]:

@@ -73,7 +73,7 @@ class KernelLogSource:
         self._file: StateFile | None = None
         self._pipeline: Pipeline | None = None
         self._watcher: _Watcher | None = None
-        self._woke_at = 0
+        self._woke_at: int  # the number of the latest event that was published
         self._saving: asyncio.TimerHandle | None = None
         self._postponed = 0
 

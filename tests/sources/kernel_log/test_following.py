@@ -14,7 +14,7 @@ from exporter.sources.kernel_log.kmsg import TURN_RECORDS, KmsgFollower
 from exporter.sources.kernel_log.pipeline import Pipeline
 from exporter.sources.kernel_log.syslog import MAX_RING_BYTES, READ_ALL, SyslogPoller, klogctl
 from tests.fakes.virtual_time import be_busy, run_virtually
-from tests.sources.kernel_log.feeding import kmsg, pipeline
+from tests.sources.kernel_log.feeding import BOOTTIME, kmsg, pipeline
 
 T = TypeVar("T")
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
@@ -128,6 +128,20 @@ def test_a_device_that_works_again_has_no_error_any_more() -> None:
     follow(story)
 
 
+def test_what_appears_while_we_look_tells_the_time() -> None:
+    """Once the log has been read to its end a record is of now, whatever its stamp."""
+
+    async def story(device: Device) -> None:
+        device.follower.watch()
+        await asyncio.sleep(0.01)
+        device.records = [kmsg(XID, stamp=100.0)]
+        await asyncio.sleep(0.1)
+        (event,) = device.pipeline.counters.ring.events()
+        assert event.boottime == BOOTTIME
+
+    follow(story)
+
+
 def test_an_interrupted_read_is_no_error() -> None:
     """A signal or an overwritten ring: reading goes on in the same turn."""
 
@@ -203,6 +217,17 @@ def test_nothing_happens_after_the_end(holding: bool) -> None:  # noqa: FBT001 -
         assert device.is_closed
         await asyncio.sleep(60)
         assert len(device.turns) == turns
+
+    follow(story)
+
+
+def test_a_device_that_is_closed_while_it_is_watched_is_watched_no_more() -> None:
+    """Its number may be another file's at once."""
+
+    async def story(device: Device) -> None:
+        device.follower.watch()
+        device.follower.close()
+        assert not asyncio.get_running_loop().remove_reader(device._reading)
 
     follow(story)
 

@@ -84,6 +84,14 @@ def test_records_without_line_feeds_are_records() -> None:
     assert taker.counters.kinds == {"xid": 2}
 
 
+@pytest.mark.parametrize("end", [[], [b""]])
+def test_the_last_record_of_a_stream_needs_no_line_feed(end: list[bytes]) -> None:
+    """It is taken when nothing follows, or when the stream ends."""
+    reader, taker = reading([kmsg(XID).strip(), *end])
+    reader.pump(limit=10)
+    assert taker.counters.kinds == {"xid": 1}
+
+
 def test_an_endless_line_is_dropped() -> None:
     """A stream without line feeds costs bounded memory."""
     reader, taker = reading([b"x" * 10_000] * 4)

@@ -143,7 +143,8 @@ def test_an_xid_is_no_repetition_but_makes_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields"), [("xid", {"pci": "a", "code": "31"}), ("oom_kill", {}), ("segfault", {})]
+    ("kind", "fields"),
+    [("xid", {"pci": "a", "code": "31"}), ("oom_kill", {}), ("x", {"code": "79"})],
 )
 def test_other_messages_never_repeat_each_other(kind: str, fields: dict[str, str]) -> None:
     """Each of them happened."""

@@ -137,6 +137,16 @@ def test_after_a_suspension_new_records_have_the_right_time() -> None:
     assert second.boottime == BOOTTIME
 
 
+def test_a_clock_that_was_set_right_is_left_alone_until_it_is_off_again() -> None:
+    """Half a second more than was learned is the time that reading takes."""
+    taker = pipeline()
+    for behind in (10.0, 10.5, 20.0):
+        taker.caught_up()
+        taker.take(record(XID, stamp=BOOTTIME - behind))
+    moments = [event.boottime for event in taker.counters.ring.events()]
+    assert moments == [BOOTTIME, BOOTTIME - 0.5, BOOTTIME]
+
+
 def saved_after(*sequences: int) -> Saved:
     """What a process leaves that had read an Xid in each of these records."""
     taker = pipeline()
@@ -161,6 +171,16 @@ def test_a_restart_neither_loses_nor_repeats() -> None:
     assert (log.kinds, log.records, log.lost) == ((("xid", 5),), 5, 0)
     assert [event.number for event in log.events] == [1, 2, 3, 4, 5]
     assert log.first_new_number == 4
+
+
+def test_what_the_kernel_left_out_is_not_counted_again() -> None:
+    """Neither is what is no record, nor what a program wrote."""
+    taker = restarted(saved_after(1, 2, 3))
+    taker.take(record("net_ratelimit: 25 callbacks suppressed", sequence=2, stamp=20.0))
+    taker.take(record(XID, sequence=3, stamp=30.0, prefix=12))
+    assert (taker.counters.suppressed, dict(taker.counters.rejected)) == (0, {})
+    taker.take(record("net_ratelimit: 25 callbacks suppressed", sequence=4, stamp=40.0))
+    assert taker.counters.suppressed == 25
 
 
 def test_events_of_history_are_never_numbered_as_new() -> None:

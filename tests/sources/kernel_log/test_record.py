@@ -6,7 +6,6 @@ from exporter.sources.kernel_log.record import (
     join_lines,
     parse_kmsg,
     parse_syslog,
-    properties,
     split_kmsg,
 )
 from tests.sources.kernel_log.feeding import record
@@ -62,11 +61,9 @@ def test_the_flag_of_a_continuation_is_read() -> None:
     assert [one.is_continuation for one in flags if one is not None] == [True, False, True]
 
 
-def test_properties_are_the_lines_that_follow() -> None:
-    """` KEY=value` lines name subsystem and device."""
-    data = b"3,1,2,-;text\n SUBSYSTEM=pci\n DEVICE=+pci:0000:3b:00.0\n"
-    assert properties(data) == {"SUBSYSTEM": "pci", "DEVICE": "+pci:0000:3b:00.0"}
-    parsed = parse_kmsg(data)
+def test_properties_are_no_text() -> None:
+    """` KEY=value` lines that name subsystem and device follow the text."""
+    parsed = parse_kmsg(b"3,1,2,-;text\n SUBSYSTEM=pci\n DEVICE=+pci:0000:3b:00.0\n")
     assert parsed is not None
     assert parsed.text() == "text"
 

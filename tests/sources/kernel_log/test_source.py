@@ -114,6 +114,9 @@ def test_what_is_there_is_read_and_what_comes_wakes_the_collector(tmp_path: Path
         node.print(XID, 3)
         await asyncio.sleep(0.5)
         assert node.wakes == 1
+        node.print("nothing", 4)
+        await asyncio.sleep(0.5)
+        assert node.wakes == 1  # it is asked for once
         log = await reading_of(source)
         assert (log.kinds, log.source, log.reason) == ((("xid", 2),), "kmsg", "ok")
         await source.close()
@@ -172,6 +175,8 @@ def test_a_crash_loses_and_repeats_nothing_either(tmp_path: Path) -> None:
         await asyncio.sleep(0.2)  # published, not saved yet
         assert (await reading_of(first)).kinds == (("xid", 2),)
         text = (tmp_path / "kernel_log.json").read_text()
+        await asyncio.sleep(1)
+        assert json.loads((tmp_path / "kernel_log.json").read_text())["kinds"] == {"xid": 2}
         await first.close()
         (tmp_path / "kernel_log.json").write_text(text)
         for sequence in (1, 2):
@@ -179,6 +184,20 @@ def test_a_crash_loses_and_repeats_nothing_either(tmp_path: Path) -> None:
         second = node.source(state_dir=tmp_path)
         assert (await reading_of(second)).kinds == (("xid", 2),)
         await second.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_where_the_boot_cannot_be_told_nothing_is_kept(tmp_path: Path) -> None:
+    """What was kept might be of any boot: the log is read anew each time."""
+
+    async def scenario(node: Node) -> None:
+        (tmp_path / "boot_id").write_text("")
+        source = node.source(state_dir=tmp_path)
+        node.print(XID, 1)
+        assert (await reading_of(source)).kinds == (("xid", 1),)
+        await source.close()
+        assert not (tmp_path / "kernel_log.json").exists()
 
     on_node(tmp_path, scenario)
 
@@ -315,7 +334,7 @@ def test_a_log_that_never_rests_is_saved_all_the_same(tmp_path: Path) -> None:
 WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("records", (-1, 1.5, True, "7", None, [])),
     ("sequence", (-1, "7", {})),
-    ("stamp", (-1.0, "now", None, True)),
+    ("stamp", (-1.0, "now", "7.5", None, True)),
     ("kinds", ({"xid": -1}, {"xid": "1"}, [1], 7)),
     ("xids", ([["a", 79, -1, 0.0]], [["a", 79]], {"a": 1}, [7])),
     ("gpu_uuids", ({"a": 1},)),

@@ -100,6 +100,16 @@ def test_users_are_told_apart_here_too() -> None:
     assert (taker.counters.rejected["user_record"], taker.counters.kinds["xid"]) == (1, 1)
 
 
+def test_lines_of_one_moment_that_say_nothing_are_not_counted() -> None:
+    """Only lines that could have been two things are ambiguous."""
+    kernel = Kernel()
+    taker = pipeline()
+    kernel.print(1.0, "NVRM: nothing of note")
+    kernel.print(1.0, "NVRM: nor this")
+    feed(SyslogRing(kernel.call).look(), taker)
+    assert (dict(taker.counters.rejected), taker.counters.records) == ({}, 1)
+
+
 def test_an_error_is_an_error() -> None:
     """What syslog(2) refuses is passed on."""
 
