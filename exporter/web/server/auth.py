@@ -106,7 +106,7 @@ class PasswordVerifier:
 
     async def _check(self, user: str, password: str, digest: bytes) -> bool:
         clock = asyncio.get_running_loop().time
-        await asyncio.sleep(max(0.0, self._paused_until - clock()))
+        await asyncio.sleep(self._paused_until - clock())
         began = clock()
         # An unknown user takes as long as a known one: names cannot be found out by the clock.
         stored = self._users.get(user) or next(iter(self._users.values()))

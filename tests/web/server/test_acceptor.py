@@ -1,8 +1,12 @@
 """Who may wait before his first request is complete, and who is closed meanwhile."""
 
 import asyncio
+import errno
 import socket
+import struct
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -11,8 +15,10 @@ from exporter.web.server.acceptor import (
     Acceptor,
     Bounds,
     _is_http_head,
+    _is_tls_record,
     network_of,
 )
+from tests.fakes.virtual_time import run_virtually
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 PATIENCE_SECS = 10.0
@@ -94,6 +100,72 @@ async def test_as_many_wait_as_there_is_room_for() -> None:
     scene.close()
 
 
+class _Crowded(socket.socket):
+    """A listening socket for which there is no descriptor, so many times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refusals = 0
+        self.asked: list[float] = []
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        self.asked.append(asyncio.get_running_loop().time())
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError(errno.EMFILE, "too many open files")
+        return super().accept()
+
+
+@pytest.mark.parametrize(("waiting", "asked"), [(0, [0.0, 0.1, 0.2, 0.3]), (1, [0.0])])
+def test_without_a_descriptor_who_waits_goes_or_all_are_waited_for(
+    waiting: int, asked: list[float]
+) -> None:
+    """Where nobody waits there is a pause before the next try: it is no busy loop."""
+
+    async def scenario() -> tuple[list[float], list[bool], int]:
+        listening, server = _Crowded(), _Server()
+        listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
+        listening.bind(("127.0.0.1", 0))
+        acceptor = Acceptor([listening], Bounds(9, 60.0), server)
+        acceptor.start()
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(waiting)]
+        await asyncio.sleep(0.01)
+        before = asyncio.get_running_loop().time()
+        listening.asked, listening.refusals = [], 1 if waiting else 3
+        clients.append(socket.create_connection(listening.getsockname()))
+        await asyncio.sleep(1)
+        found = [round(at - before, 3) for at in listening.asked]
+        counts = sorted(set(found)), list(server.closed), len(acceptor)
+        acceptor.close()
+        for client in clients:
+            client.close()
+        return counts
+
+    assert run_virtually(scenario()) == (asked, [True] * waiting, 1)
+
+
+def _are_closed(scene: _Scene, count: int) -> bool:
+    return len(scene.server.closed) == count
+
+
+async def test_a_client_that_breaks_off_costs_itself() -> None:
+    """Before it was accepted, or while it waits."""
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
+    scene = _Scene(Bounds(5, 60.0))
+    for count in (1, 2):
+        client = await scene.client()
+        if count > 1:
+            await _until(lambda: len(scene.acceptor) == 1)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()  # by a reset
+        await _until(partial(_are_closed, scene, count))
+    await scene.client(HEAD)
+    await _until(lambda: scene.server.taken == [HEAD])
+    assert complaints == []
+    scene.close()
+
+
 async def test_who_waits_when_it_ends_is_closed() -> None:
     """No socket is left, and nobody more is accepted."""
     scene = _Scene(Bounds(5, 60.0))
@@ -149,6 +221,24 @@ async def test_a_whole_head_is_handed_over_with_all_that_came() -> None:
 def test_a_head_is_whole_or_cannot_become_one(data: bytes, before: int, *, is_here: bool) -> None:
     """The end of the head, a byte that begins no method, or more than is waited for."""
     assert _is_http_head(data, before) is is_here
+
+
+@pytest.mark.parametrize(
+    ("length", "come", "is_here"),
+    [
+        (0x0200, 5 + 0x0200, True),
+        (0x0200, 4 + 0x0200, False),
+        (0x0200, 4, False),
+        (0, 5, True),
+        (0xFFFF, MAX_FIRST_BYTES, True),
+        (0xFFFF, MAX_FIRST_BYTES - 1, False),
+    ],
+)
+def test_a_handshake_begins_with_a_whole_record(length: int, come: int, *, is_here: bool) -> None:
+    """As long as its head says, and no longer than is waited for."""
+    record = (b"\x16\x03\x01" + length.to_bytes(2, "big")).ljust(0x20000, b"x")
+    assert _is_tls_record(record[:come], 0) is is_here
+    assert _is_tls_record(b"GET", 0)  # no handshake at all
 
 
 @pytest.mark.parametrize(

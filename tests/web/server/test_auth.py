@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable
+from types import ModuleType
 from typing import TypeVar
 
 import bcrypt
@@ -17,7 +18,8 @@ from exporter.web.server.auth import (
     Client,
     PasswordVerifier,
 )
-from exporter.web.server.credentials import Tokens
+from exporter.web.server.credentials import SecurityError, Tokens
+from tests.fakes.virtual_time import run_virtually
 
 T = TypeVar("T")
 
@@ -138,6 +140,42 @@ async def test_a_certificate_is_needed_where_authorities_are_named() -> None:
     assert await _status(authenticator, token) == 403
     assert await _status(authenticator, token, certificate=True) == 200
     assert await _status(authenticator, certificate=True) == 401
+
+
+async def test_a_password_is_of_no_use_where_none_are_configured() -> None:
+    """Only tokens are: a login by name is refused like any other."""
+    authenticator = Authenticator(None, _tokens)
+    assert await _status(authenticator, _basic("prometheus", "secret:word")) == 401
+
+
+async def test_passwords_need_their_package() -> None:
+    """Where it is not installed the program says how to get it, and does not start."""
+
+    def missing(name: str) -> ModuleType:
+        raise ImportError(name)
+
+    with pytest.raises(SecurityError, match="pip install"):
+        PasswordVerifier({"prometheus": HASH}, _at_once, missing)
+
+
+def test_guessing_costs_a_fifth_of_a_processor() -> None:
+    """A check of a tenth of a second that fails is followed by a pause of four; others wait."""
+
+    async def scenario() -> list[float]:
+        loop = asyncio.get_running_loop()
+
+        async def slow(function: Callable[[], T]) -> T:
+            await asyncio.sleep(0.1)
+            return function()
+
+        passwords = PasswordVerifier({"prometheus": HASH}, slow)
+        ended = []
+        for password in ("a", "b", "secret:word", "c"):
+            await passwords.verify("prometheus", password)
+            ended.append(round(loop.time(), 3))
+        return ended
+
+    assert run_virtually(scenario()) == [0.1, 0.6, 1.1, 1.2]
 
 
 async def test_what_is_known_costs_nothing() -> None:

@@ -208,6 +208,54 @@ def test_an_answer_has_so_long_to_be_taken() -> None:
     play(story)
 
 
+def test_who_has_taken_his_answer_is_idle() -> None:
+    """He makes room for a new client, and that costs nobody an answer."""
+
+    async def story(scene: Scene) -> None:
+        scene.size = 3_000_000
+        slow = await scene.asking()
+        while slow.take():
+            await rest()
+        assert len(slow.received) > 3_000_000
+        scene.size = 10
+        assert (await scene.asking()).status == 200
+        slow.take()
+        assert slow.is_closed
+        assert scene.server.places.refused == 0
+
+    play(story, replace(LIMITS, max_connections=1))
+
+
+def test_who_left_before_his_answer_takes_no_place() -> None:
+    """Nor is he one whose place could be given away."""
+
+    async def story(scene: Scene) -> None:
+        scene.is_open.clear()
+        gone = await scene.asking()
+        gone.close()
+        await rest()
+        scene.is_open.set()
+        await rest()
+        assert scene.server.open_connections() == 0
+        scene.is_open.clear()
+        for _ in range(4):
+            await scene.asking()
+        assert (scene.server.open_connections(), scene.server.places.refused) == (3, 1)
+        scene.is_open.set()
+
+    play(story)
+
+
+def test_a_body_is_never_unpacked() -> None:
+    """What would be a bomb is not even looked at."""
+
+    async def story(scene: Scene) -> None:
+        head = b"POST / HTTP/1.1\r\nHost: n\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n"
+        assert (await scene.client(head + b"hello")).status == 200
+
+    play(story)
+
+
 def test_who_finds_all_places_served_is_turned_away() -> None:
     """And counted; who comes when one is free again is served."""
 
@@ -296,7 +344,10 @@ def test_bytes_that_arrive_are_counted_until_their_request_is_whole() -> None:
     play(story)
 
 
-@pytest.mark.parametrize(("own", "all_together", "is_ended"), [(101, 201, True), (100, 300, False)])
+@pytest.mark.parametrize(
+    ("own", "all_together", "is_ended"),
+    [(101, 201, True), (100, 300, False), (150, 150, False), (200, 200, False)],
+)
 def test_who_sends_more_than_is_fair_when_all_is_full_is_ended(
     own: int,
     all_together: int,

@@ -38,6 +38,16 @@ def test_as_many_are_ended_as_hold_too_much() -> None:
     assert [connection.has_ended for connection in slow] == [True, True, False, False]
 
 
+def test_as_much_as_the_bound_may_be_unsent() -> None:
+    """To the byte: nobody is ended for it."""
+    places: Places[_Connection] = Places(10, max_unsent_bytes=100)
+    slow = [_admitted(places) for _ in range(2)]
+    for connection in slow:
+        connection.unsent_bytes = 50
+        places.became_slow(connection)
+    assert not any(connection.has_ended for connection in slow)
+
+
 @pytest.mark.parametrize("order", [("idle", "arriving", "slow"), ("arriving", "slow"), ("slow",)])
 def test_the_idle_go_first_then_the_unfinished_then_the_deaf(order: tuple[str, ...]) -> None:
     """Who is being served keeps his place."""
@@ -86,6 +96,18 @@ def test_regular_clients_go_last_and_are_a_few() -> None:
         places.is_regular(str(number))
     places.became_idle(_admitted(places, "0"))
     assert [connection.has_ended for connection in clients] == [True, False, True]
+
+
+def test_a_scraper_that_comes_again_is_the_latest() -> None:
+    """Other addresses do not push it out of the few that are known."""
+    places: Places[_Connection] = Places(2, 100)
+    for peer in ("scraper", *map(str, range(MAX_REGULARS - 1)), "scraper", "one more"):
+        places.is_regular(peer)
+    scraper, other = _admitted(places, "scraper"), _admitted(places, "0")
+    places.became_idle(scraper)
+    places.became_idle(other)
+    _admitted(places, "x")
+    assert [scraper.has_ended, other.has_ended] == [False, True]
 
 
 def test_a_client_changes_its_group_whole() -> None:
