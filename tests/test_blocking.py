@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from exporter.blocking import NO_THREAD, SLOW_SECS, DaemonThreads
+from exporter.blocking import NO_THREAD, SLOW_SECS, DaemonThreads, wait_for_any
+from tests.fakes.virtual_time import run_virtually
 
 
 @contextmanager
@@ -22,6 +23,25 @@ def _blocker() -> Iterator[threading.Event]:
 
 def _our_threads() -> int:
     return sum(thread.name == "blocking-calls" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize(
+    ("done_at", "deadline", "returns_at"),
+    [(9.0, 0.6, 0.6), (0.3, 0.6, 0.3), (9.0, 0.25, 0.25), (0.6, 0.6, 0.6), (9.0, 0.0, 0.0)],
+)
+def test_a_wait_ends_with_the_first_that_is_done_or_at_its_deadline(
+    done_at: float, deadline: float, returns_at: float
+) -> None:
+    """Whichever comes first; nothing of it is given up by that."""
+
+    async def scenario() -> tuple[float, bool]:
+        loop = asyncio.get_running_loop()
+        never, other = loop.create_future(), loop.create_future()
+        loop.call_later(done_at, other.set_result, None)
+        await wait_for_any([never, other], deadline)
+        return round(loop.time(), 6), never.cancelled() or other.cancelled()
+
+    assert run_virtually(scenario()) == (returns_at, False)
 
 
 async def test_results_and_errors_come_back() -> None:

@@ -93,3 +93,31 @@ def test_a_boot_id_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
     assert read_boot_id(tmp_path / "id") == ""
     (tmp_path / "id").write_bytes(b"abc\n")
     assert read_boot_id(tmp_path / "id") == "abc"
+
+
+def test_a_file_as_large_as_the_limit_is_read(tmp_path: Path) -> None:
+    """To the byte; one more is too large."""
+    text = dump({"numbers": [1, 2, 3]}, "boot", 1)
+    (tmp_path / "a.json").write_text(text)
+    assert StateFile(tmp_path / "a.json", "boot", 1, max_bytes=len(text)).load(numbers) == [1, 2, 3]
+    assert StateFile(tmp_path / "a.json", "boot", 1, max_bytes=len(text) - 1).load(numbers) is None
+
+
+def test_a_file_is_for_us_alone(tmp_path: Path) -> None:
+    """Serials and pods are in it."""
+    StateFile(tmp_path / "a.json", "boot", 1).save(dump({"numbers": []}, "boot", 1))
+    assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_trouble_that_comes_again_is_logged_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once each time it begins; a save that worked ended the one before."""
+    file = StateFile(tmp_path / "a.json", "boot", 1)
+    for _ in range(2):
+        (tmp_path / ".a.json.new").mkdir()
+        file.save("x")
+        file.save("x")
+        (tmp_path / ".a.json.new").rmdir()
+        file.save("x")
+    assert sum("cannot be saved" in record.message for record in caplog.records) == 2

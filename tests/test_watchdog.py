@@ -79,6 +79,21 @@ def test_a_hang_is_a_loop_that_misses_three_ticks_in_a_row(ticks: str, hangs: in
     assert len(found) == hangs
 
 
+def test_a_loop_hangs_when_it_has_not_answered_for_half_a_minute() -> None:
+    """Six ticks of five seconds, unless it is asked for otherwise."""
+    loop = asyncio.new_event_loop()
+    waited: list[float] = []
+    found: list[float] = []
+
+    def wait(secs: float) -> bool:
+        waited.append(secs)
+        return len(waited) > 100
+
+    Watchdog(loop, lambda _: found.append(sum(waited)), wait=wait)._watch()
+    loop.close()
+    assert (found, set(waited)) == ([30.0], {5.0})
+
+
 async def test_nothing_is_watched_after_stop() -> None:
     """The thread ends, although the loop does not answer any more."""
     before = set(threading.enumerate())

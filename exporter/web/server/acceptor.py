@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
-from exporter.web.server.listening import BACKLOG
-
 ACCEPTED_AT_ONCE = 256
 """So many clients are accepted before everybody else gets a turn."""
 
@@ -92,7 +90,6 @@ class Acceptor:
     def start(self) -> None:
         """Begin to accept."""
         for sock in self._sockets:
-            sock.listen(BACKLOG)
             self._loop.add_reader(sock, self._accept, sock)
 
     def close(self) -> None:

@@ -363,5 +363,5 @@ def test_a_state_file_of_wrong_types_is_set_aside(
 
     on_node(tmp_path, scenario)
     assert (tmp_path / "kernel_log.json.bad").exists()
-    said = [record for record in caplog.records if "is set aside" in record.message]
+    said = [record for record in caplog.records if "was renamed" in record.message]
     assert len(said) == 1

@@ -126,6 +126,7 @@ def test_without_a_descriptor_who_waits_goes_or_all_are_waited_for(
         listening, server = _Crowded(), _Server()
         listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
         listening.bind(("127.0.0.1", 0))
+        listening.listen()
         acceptor = Acceptor([listening], Bounds(9, 60.0), server)
         acceptor.start()
         clients = [socket.create_connection(listening.getsockname()) for _ in range(waiting)]

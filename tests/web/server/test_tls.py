@@ -89,6 +89,7 @@ async def test_pages_are_encrypted(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     async with _running(_server(authority.sign("server"))) as running:
         assert await running.get("/", _trusting(authority)) == 200
+        assert running.server.failed_handshakes == 0
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await running.get("/", _trusting(Authority(tmp_path, "another")))
 
