@@ -123,7 +123,9 @@ class Collector:
             skipped_ticks=self._skipped,
         )
         snapshot = await self._read(self._names(), snapshot)
-        return await self._judge_and_publish(replace(snapshot, duration_secs=loop.time() - started))
+        return await self._evaluate_and_publish(
+            replace(snapshot, duration_secs=loop.time() - started)
+        )
 
     async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with what these sources see now, and what follows from it."""
@@ -176,9 +178,9 @@ class Collector:
         woken = self._woken & self._names()
         self._woken.clear()
         self._wake_up.clear()
-        return await self._judge_and_publish(await self._read(woken, snapshot))
+        return await self._evaluate_and_publish(await self._read(woken, snapshot))
 
-    async def _judge_and_publish(self, snapshot: Snapshot) -> Snapshot:
+    async def _evaluate_and_publish(self, snapshot: Snapshot) -> Snapshot:
         if self._conclude is not None:
             try:
                 snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))

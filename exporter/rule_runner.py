@@ -55,7 +55,7 @@ class RuleRunner:
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
-        self._evaluating = asyncio.ensure_future(self._call(lambda: self._judge(snapshot)))
+        self._evaluating = asyncio.ensure_future(self._call(lambda: self._evaluate(snapshot)))
         self._evaluating.add_done_callback(self._take)
         # Shielded: what is being judged when we are stopped is still to be written.
         conclusions, _ = await asyncio.shield(self._evaluating)
@@ -68,7 +68,7 @@ class RuleRunner:
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
 
-    def _judge(self, snapshot: Snapshot) -> Judged:
+    def _evaluate(self, snapshot: Snapshot) -> Judged:
         conclusions, news = self._engine.conclude(snapshot), {}
         if self._file is not None and (text := self._engine.pending_state()):
             news[self._file] = text

@@ -59,19 +59,19 @@ class RuleEngine:
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
         if self._detect is None:
-            return self._judge(snapshot)
+            return self._evaluate(snapshot)
         try:
             unusual = self._detect(snapshot, self._last)
         except Exception:  # a detector breaks: it costs itself only
             log.exception("the detectors failed and are disabled")
             self._detect = None
-            return self._judge(snapshot)
+            return self._evaluate(snapshot)
         readings = MappingProxyType({**snapshot.readings, Unusual: unusual})
-        judged = self._judge(replace(snapshot, readings=readings))
+        judged = self._evaluate(replace(snapshot, readings=readings))
         self._last = replace(judged, unusual=unusual)
         return self._last
 
-    def _judge(self, snapshot: Snapshot) -> Conclusions:
+    def _evaluate(self, snapshot: Snapshot) -> Conclusions:
         catalogue = shipped_catalogue()
         self._jobs.see(snapshot)
         received = self._stream.new_events(snapshot)

@@ -1,4 +1,4 @@
-"""The words of the glossary are used, and what it gave up is not said any more."""
+"""The terms of the glossary are used, and the words that it refuses are not."""
 
 import ast
 import json
@@ -21,7 +21,9 @@ REFUSED = {
 }
 """Everything in the last column."""
 
-PHRASES = {phrase for phrase in REFUSED if " " in phrase} | {"greeting", "greetings", "knob"}
+PHRASES = {phrase for phrase in REFUSED if " " in phrase} | {
+    *("greeting", "greetings", "judge", "knob", "mended"),
+}
 NAMES = {word for word in REFUSED if " " not in word}
 ROWS: tuple[Family, ...] = (*FAMILIES, *LIVE_FAMILIES)
 

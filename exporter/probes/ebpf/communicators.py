@@ -77,7 +77,7 @@ class Communicators:
         """The processes that are ranks."""
         return frozenset(rank.pid for rank in self._ranks.values())
 
-    def judge(self, now_ns: int, processes: Processes) -> tuple[Communicator, ...]:
+    def evaluate(self, now_ns: int, processes: Processes) -> tuple[Communicator, ...]:
         """Say of each communicator who waits for whom; forget those whose ranks have all ended."""
         groups: dict[Group, list[Rank]] = {}
         for rank in self._ranks.values():

@@ -97,7 +97,7 @@ class TracedCallsSource:
         self._totals.take(batch)
         self._communicators.take(batch, now_ns)
         before = {_noticed(one) for one in self._judged}
-        self._judged = self._communicators.judge(now_ns, self._processes.known)
+        self._judged = self._communicators.evaluate(now_ns, self._processes.known)
         if before != {_noticed(one) for one in self._judged}:
             self._ctx.wake(self.name)
 

@@ -65,7 +65,7 @@ class Job:
         """What is said of the only communicator."""
         alive = dict.fromkeys(self.pids, 1)
         workloads = dict.fromkeys(range(100, 100 + self.ranks), JOB)
-        found = self.seen.judge(self.now, Processes(workloads, alive, self.states, self.busy))
+        found = self.seen.evaluate(self.now, Processes(workloads, alive, self.states, self.busy))
         assert len(found) <= 1
         return found[0] if found else None
 
@@ -279,6 +279,6 @@ def test_ranks_are_bounded() -> None:
     seen = Communicators()
     made = {f"7,{comm}": [comm, 1, 0, 5] for comm in range(MAX_RANKS + 500)}
     seen.take(batch(made=made), 10)
-    assert len(seen.judge(10, Processes({}, {7: 1}))) == MAX_RANKS
+    assert len(seen.evaluate(10, Processes({}, {7: 1}))) == MAX_RANKS
     seen.take(batch(met={"7,7,99999999,0": 3}), 10)
-    assert len(seen.judge(10, Processes({}, {7: 1}))) == MAX_RANKS
+    assert len(seen.evaluate(10, Processes({}, {7: 1}))) == MAX_RANKS
