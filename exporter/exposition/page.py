@@ -87,14 +87,14 @@ class Pages:
         fixed = self._fixed_part(form).body
         packed, checksum = self._pack(form, fixed)
         live = self._live_part(form, moment)
-        packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
+        packer = zlib.compressobj(wbits=RAW_DEFLATE)
         tail = packer.compress(live) + packer.flush()
         size = (len(fixed) + len(live)) & 0xFFFFFFFF
         return GZIP_HEADER + packed + tail + struct.pack("<II", zlib.crc32(live, checksum), size)
 
     def _pack(self, form: Format, fixed: bytes) -> tuple[bytes, int]:
         if form not in self._packed:
-            packer = zlib.compressobj(6, zlib.DEFLATED, RAW_DEFLATE)
+            packer = zlib.compressobj(wbits=RAW_DEFLATE)
             packed = packer.compress(fixed) + packer.flush(zlib.Z_FULL_FLUSH)
             self._packed[form] = (packed, zlib.crc32(fixed))
         return self._packed[form]

@@ -61,7 +61,7 @@ def wait_edges(
         else:
             sleepers.append((process, asleep))
     if not sleepers:
-        return
+        return  # untested: nobody would wait for what is slow
     slow = [
         *_slow_disks(by_kind, history, now),
         *_silent_filesystems(by_kind),

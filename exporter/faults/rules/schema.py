@@ -96,6 +96,7 @@ class RuleReader:
         return Rule(
             id=self._get("id", _identifier, ""),
             entity=self._kind,
+            # untested: a rule without a condition is a mistake, and this is never asked
             when=when or Condition("", parse_expression("false"), lambda _: False),
             severity=self._get("severity", _one_of(SEVERITIES), "info"),
             summary=self._get("summary", self._template, nothing),
