@@ -2,7 +2,7 @@
 
 from tests.corpus.eighth.nodes import HOURS, REBUILDS, cloud_volumes, kubelet_node
 from tests.corpus.labels import incident
-from tests.corpus.parts import filesystem
+from tests.corpus.parts import filesystem, nvme_health
 from tests.corpus.seventh.disks import FILES
 from tests.corpus.seventh.nodes import disk_shelf, epyc, hgx
 from tests.corpus.sixth.nodes import h200s, rack_server, raid_server
@@ -53,6 +53,7 @@ def scratch_disk_of_a_trainer_disappears(node: Story) -> None:
 )
 def blocks_of_an_nvme_disk_are_lost(node: Story) -> None:
     """Reads of a few blocks fail again and again, and the health log counts media errors."""
+    node.put("NvmeHealths", "controllers", nvme2=nvme_health(2))
     node.wait(60)
     for number in range(4):
         sector = 2_811_904 + 8 * number
