@@ -2,15 +2,16 @@
 
 import json
 import re
+from http import HTTPStatus
 from typing import Any
 
 from exporter.commands.http_client import Address, Unreachable, get, parse_address
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
+from exporter.web.units import printable
 
 TIMEOUT_SECS = 120.0
 PATH = "/chat/completions"
-OK = 200
 MAX_ANSWER_CHARS = 20_000
 PRIVATE = (
     (re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "uuid"),
@@ -99,7 +100,7 @@ def _answer(invocation: Invocation, prompt: str) -> str:
         address = Address(address.url, {**headers, **address.headers})
         data = json.dumps(question).encode()
         response = get(address, path, method="POST", data=data, timeout_secs=TIMEOUT_SECS)
-        if response.status != OK:
+        if response.status != HTTPStatus.OK:
             raise CommandError(f"--ask: {address.url} answers {response.status}", EXIT_FAILED)
         content = response.document()["choices"][0]["message"]["content"]
     except Unreachable as error:
@@ -107,7 +108,4 @@ def _answer(invocation: Invocation, prompt: str) -> str:
     except (LookupError, TypeError) as error:
         sentence = f"--ask: {options.ask} does not answer as an OpenAI-compatible endpoint does"
         raise CommandError(sentence, EXIT_FAILED) from error
-    printable = "".join(
-        char if char.isprintable() or char == "\n" else "?" for char in f"{content}"
-    )
-    return printable[:MAX_ANSWER_CHARS]
+    return "\n".join(map(printable, f"{content}".split("\n")))[:MAX_ANSWER_CHARS]

@@ -1,7 +1,9 @@
 """`hw-exporter metrics`: prints `/metrics` once."""
 
+from http import HTTPStatus
+
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.commands.readings import OK, connected
+from exporter.commands.readings import connected
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 
 
@@ -9,7 +11,7 @@ def metrics(invocation: Invocation) -> int:
     """Print the page /metrics; the exit code."""
     with connected(invocation) as readings:
         response = readings.get("/metrics", accept="text/plain")
-    if response.status != OK:
+    if response.status != HTTPStatus.OK:
         sentence = f"{readings.origin}/metrics answers {response.status}"
         raise CommandError(sentence, EXIT_UNKNOWN)
     print(response.text, end="")

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from exporter.commands.http_client import Address, Response, Unreachable, get, p
 from exporter.commands.invocation import CommandError, Invocation, Settings
 from exporter.config import Config, State
 from exporter.exit_codes import EXIT_UNKNOWN
+from exporter.web.units import printable
 
 T = TypeVar("T")
 
@@ -22,7 +24,6 @@ BETWEEN_READINGS_SECS = 1.0
 
 PENDING_PATIENCE_SECS = 2.0
 MAX_TOKEN_BYTES = 4096
-OK, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
 
 Query = Mapping[str, str]
 
@@ -60,7 +61,7 @@ class RunningExporter:
             response = get(self._address, path + question, headers)
         except Unreachable as unreachable:
             raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
-        if response.status in (UNAUTHORIZED, FORBIDDEN):
+        if response.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             sentence = f"{self.origin} wants a login: give it as --url http://USER:PASSWORD@HOST"
             raise CommandError(sentence, EXIT_UNKNOWN)
         return response
@@ -207,7 +208,7 @@ def document_in(readings: Readings, path: str, response: Response) -> dict[str, 
         document = response.document()
     except Unreachable as error:
         raise CommandError(f"{readings.origin}{path}: {error}", EXIT_UNKNOWN) from error
-    if response.status != OK:
+    if response.status != HTTPStatus.OK:
         sentence = document.get("error") or f"{path} answers {response.status}"
         raise CommandError(_printable(str(sentence)), EXIT_UNKNOWN)
     return cast("dict[str, Any]", _printable(document))
@@ -216,7 +217,7 @@ def document_in(readings: Readings, path: str, response: Response) -> dict[str, 
 def _printable(value: Any) -> Any:
     """Replace what a terminal would obey: who answers may be anybody."""
     if isinstance(value, str):
-        return "".join(char if char.isprintable() else "?" for char in value)
+        return printable(value)
     if isinstance(value, dict):
         return {_printable(key): _printable(each) for key, each in value.items()}
     return [_printable(each) for each in value] if isinstance(value, list) else value

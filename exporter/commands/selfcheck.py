@@ -1,6 +1,7 @@
 """`hw-exporter selfcheck URL`: checks a running exporter and prints one line per check."""
 
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
 from exporter.commands.invocation import Invocation
@@ -51,7 +52,7 @@ def _page_checks() -> Iterator[Check]:
 
 def _page(base: Address, content_type: str) -> Response:
     answer = get(base, "/metrics", {"Accept": content_type.partition(";")[0]})
-    expect(answer.status == 200, f"/metrics answers {answer.status}")  # noqa: PLR2004 - HTTP
+    expect(answer.status == HTTPStatus.OK, f"/metrics answers {answer.status}")
     expect(answer.content_type == content_type, f"the type is {answer.content_type!r}")
     return answer
 
@@ -59,7 +60,7 @@ def _page(base: Address, content_type: str) -> Response:
 def _health(base: Address) -> None:
     for path in ("/health", "/healthz"):
         answer = get(base, path)
-        expect(answer.status == 200, f"{path} answers {answer.status}")  # noqa: PLR2004 - HTTP
+        expect(answer.status == HTTPStatus.OK, f"{path} answers {answer.status}")
         document = answer.document()
         expect(document.get("status") == "healthy", f"{path} says {document.get('status')!r}")
         expect(bool(document.get("version")), f"{path} names no version")
@@ -68,7 +69,7 @@ def _health(base: Address) -> None:
 def _ready(base: Address) -> None:
     answer = get(base, "/ready")
     reasons = answer.document().get("reasons")
-    expect(answer.status == 200, f"not ready: {reasons}")  # noqa: PLR2004 - HTTP
+    expect(answer.status == HTTPStatus.OK, f"not ready: {reasons}")
 
 
 def _inventory(base: Address) -> None:
@@ -97,17 +98,18 @@ def _gzip(base: Address) -> None:
 def _head(base: Address) -> None:
     for path in ("/metrics", "/health", "/node"):
         answer = get(base, path, method="HEAD")
-        expect(answer.status == 200, f"HEAD {path} answers {answer.status}")  # noqa: PLR2004 - HTTP
+        expect(answer.status == HTTPStatus.OK, f"HEAD {path} answers {answer.status}")
         expect(not answer.body, f"HEAD {path} has a body")
         expect(answer.content_length > 0, f"HEAD {path} does not tell the length")
 
 
 def _errors(base: Address) -> None:
     missing = get(base, NO_SUCH_PAGE)
-    expect(missing.status == 404, f"an unknown page answers {missing.status}")  # noqa: PLR2004 - HTTP
+    expect(missing.status == HTTPStatus.NOT_FOUND, f"an unknown page answers {missing.status}")
     expect("error" in missing.document(), "404 carries no error sentence")
     written = get(base, "/metrics", method="POST")
-    expect(written.status == 405, f"POST /metrics answers {written.status}")  # noqa: PLR2004 - HTTP
+    is_refused = written.status == HTTPStatus.METHOD_NOT_ALLOWED
+    expect(is_refused, f"POST /metrics answers {written.status}")
 
 
 HTTP_CHECKS: tuple[Check, ...] = (

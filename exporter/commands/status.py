@@ -5,6 +5,7 @@ from typing import Any
 from exporter.commands.invocation import Invocation
 from exporter.commands.printing import print_page
 from exporter.exit_codes import EXIT_OK
+from exporter.model.workload import Workload
 from exporter.web.text.doctor import doctor_text
 from exporter.web.text.status import Screen, status_text
 from exporter.web.units import UNKNOWN, duration, number, ranges, size
@@ -61,8 +62,7 @@ def _line(cells: list[str], heads: list[str], widths: list[int], screen: Screen)
 
 
 def _process(row: dict[str, Any]) -> tuple[str, ...]:
-    owner = (row["namespace"], row["pod"], row["container"])
-    workload = "/".join(part for part in owner if part)
+    workload = Workload(row["namespace"], row["pod"], row["container"]).name
     state = row["state"] or ""
     if row["waits_secs"]:
         where = f" in {row['waits_in']}" if row["waits_in"] else ""

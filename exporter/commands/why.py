@@ -1,15 +1,15 @@
 """`hw-exporter why`: the causes for a process, a component, a pod, or the whole node."""
 
 import re
-from typing import Any
+from http import HTTPStatus
 
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import Query, print_from
-from exporter.commands.readings import OK, Readings, connected, document_in
+from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
+from exporter.model.workload import Workload
 from exporter.web.text.why import why_text
 
-NOT_FOUND = 404
 GPU_NUMBER = re.compile(r"gpu[ -]?(\d{1,3})", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ def _query(readings: Readings, name: str | None) -> Query:
         return {"pid": name}
     gpu = GPU_NUMBER.fullmatch(name)
     query = {"hw_id": f"GPU {gpu[1]}" if gpu else name}
-    if readings.get("/why", query).status != NOT_FOUND:
+    if readings.get("/why", query).status != HTTPStatus.NOT_FOUND:
         return query
     workloads = _workloads(readings, name)
     if not workloads:
@@ -55,14 +55,10 @@ def _query(readings: Readings, name: str | None) -> Query:
 def _workloads(readings: Readings, name: str) -> set[str]:
     """Return the ids of the workloads whose pod, or namespace and pod, has this name."""
     response = readings.get("/processes")
-    if response.status != OK:
+    if response.status != HTTPStatus.OK:
         return set()
     return {
-        "/".join(part for part in _owner(row) if part)
+        Workload(row["namespace"], row["pod"], row["container"]).name
         for row in document_in(readings, "/processes", response)["processes"]
         if name in (row["pod"], f"{row['namespace']}/{row['pod']}", row["container"])
     }
-
-
-def _owner(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["namespace"], row["pod"], row["container"]

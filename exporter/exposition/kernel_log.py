@@ -8,19 +8,17 @@ from exporter.model.kernel_log import KernelLog
 from exporter.model.label import clean_text
 from exporter.model.snapshot import Outcome, Snapshot
 
-SOURCE = "kernel_log"
-
 
 def _source(snapshot: Snapshot) -> Iterable[Sample]:
     """Yield which interface is open, or none with the first word of the reason."""
     log = snapshot.reading(KernelLog)
     if log is not None:
         return one(1, log.source, log.reason)
-    for report in snapshot.reports:
-        if report.source == SOURCE and report.outcome is not Outcome.OK:
-            word = (report.reason or report.outcome.value).partition(":")[0]
-            return one(1, "none", clean_text(word))
-    return ()
+    report = snapshot.report("kernel_log")
+    if report is None or report.outcome is Outcome.OK:
+        return ()
+    word = (report.reason or report.outcome.value).partition(":")[0]
+    return one(1, "none", clean_text(word))
 
 
 FAMILIES = (

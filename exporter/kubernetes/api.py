@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import ssl
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -19,7 +20,6 @@ REQUEST_SECS = 10.0
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 MAX_REFUSAL_BYTES = 4096
 MAX_REFUSAL_CHARS = 300
-HTTP_OK = 200
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 MAX_FILE_BYTES = 1024 * 1024
 TOKEN = re.compile(r"[!-~]+")
@@ -54,7 +54,7 @@ class NodeStatus:
                     self._url, json=body, headers=headers, allow_redirects=False
                 ) as answer,
             ):
-                if answer.status != HTTP_OK:
+                if answer.status != HTTPStatus.OK:
                     raise PatchRefused(await _refusal(answer))
                 if (answer.content_length or 0) > MAX_ANSWER_BYTES:
                     raise PatchRefused("the API answered with too much")

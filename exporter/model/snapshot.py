@@ -76,6 +76,10 @@ class Snapshot:
         """Return the reading of this type; None when it was not said."""
         return cast("T | None", self.readings.get(kind))
 
+    def report(self, source: str) -> SourceReport | None:
+        """Return the report of this source; None where it does not run."""
+        return next((report for report in self.reports if report.source == source), None)
+
     def at(self, boottime: float) -> "Snapshot":
         """Return the snapshot as it may be shown at this boot time: without what has expired."""
         if boottime < self.next_expiry():

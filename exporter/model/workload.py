@@ -32,6 +32,11 @@ class Workload:
     pod: str
     container: str
 
+    @property
+    def name(self) -> str:
+        """Write it as namespace/pod/container, or as the name it has outside pods."""
+        return "/".join(part for part in (self.namespace, self.pod, self.container) if part)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadUse:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Protocol
 
@@ -113,7 +114,7 @@ class Routes:
         if answer.headers:
             headers.update(answer.headers)
         response = Response(body=answer.body, status=answer.status, headers=headers)
-        if answer.status == 400:  # noqa: PLR2004 - HTTP
+        if answer.status == HTTPStatus.BAD_REQUEST:
             response.force_close()
         return response
 

@@ -59,6 +59,11 @@ def duration(secs: float | None) -> str:
     return f"{max(0.0, secs):.0f} s"
 
 
+def printable(text: str) -> str:
+    """Replace what a terminal would obey or cannot show."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 def ranges(numbers: list[int]) -> str:
     """Write numbers shortly: 0–3, 5."""
     runs: list[list[int]] = []

@@ -22,7 +22,7 @@ _USE_GETTERS = getters_of(WorkloadUse)
 @lru_cache(maxsize=REMEMBERED)
 def workload_id(workload: Workload) -> str:
     """Return the stable id of a workload: namespace, pod and container, or what stands for them."""
-    return "/".join(part for part in (workload.namespace, workload.pod, workload.container) if part)
+    return workload.name
 
 
 class _ProcessFields(FieldsOf):

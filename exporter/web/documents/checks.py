@@ -1,7 +1,7 @@
 """What can be read here and what not, why, and the fix: the checks of `/doctor` and of the page."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from exporter.model.gpu import GpuBackend, Gpus
@@ -88,11 +88,9 @@ def _other_vendors(gpus: Gpus | None, here: Installation) -> Iterator[Check]:
         if backend.reason == "ok":
             yield Check(name, OK, f"loaded, version {version}" if version else "loaded")
         elif backend.reason == "pending":
-            yield Check(name, NOTE, "the first reading is not complete yet", "wait a moment")
+            yield _pending(name)
         else:
-            remedy = VENDOR_REASONS.get(backend.reason, UNKNOWN)
-            fix = remedy.fix(in_container=here.in_container)
-            yield Check(name, PROBLEM, f"{backend.reason}: {remedy.meaning}", fix)
+            yield _problem(name, backend.reason, VENDOR_REASONS, here)
 
 
 def _library(backend: GpuBackend, here: Installation) -> Check:
@@ -104,22 +102,30 @@ def _library(backend: GpuBackend, here: Installation) -> Check:
         fix = 'gpu.backend = "auto" uses NVML, which provides more values'
         return Check("GPU library", NOTE, found, fix)
     if backend.reason == "pending":
-        return Check("GPU library", NOTE, "the first reading is not complete yet", "wait a moment")
-    remedy = NODE_REASONS.get(backend.reason, UNKNOWN)
-    used = f"; read by {backend.backend} instead" if backend.backend == "nvidia-smi" else ""
-    found = f"{backend.reason}: {remedy.meaning}{used}"
-    return Check("GPU library", PROBLEM, found, remedy.fix(in_container=here.in_container))
+        return _pending("GPU library")
+    check = _problem("GPU library", backend.reason, NODE_REASONS, here)
+    if backend.backend == "nvidia-smi":
+        return replace(check, found=f"{check.found}; read by nvidia-smi instead")
+    return check
+
+
+def _pending(name: str) -> Check:
+    return Check(name, NOTE, "the first reading is not complete yet", "wait a moment")
+
+
+def _problem(name: str, reason: str, remedies: Mapping[str, Remedy], here: Installation) -> Check:
+    """Say what the reason means and what helps."""
+    remedy = remedies.get(reason, UNKNOWN)
+    found = f"{reason}: {remedy.meaning}"
+    return Check(name, PROBLEM, found, remedy.fix(in_container=here.in_container))
 
 
 def _gpus(gpus: Gpus | None, here: Installation) -> Iterator[Check]:
     for state in gpus.states if gpus else ():
         if not state.up:
-            remedy = GPU_REASONS.get(state.reason or "", UNKNOWN)
-            fix = remedy.fix(in_container=here.in_container).replace(
-                "-i N", f"-i {state.gpu.index}"
-            )
-            found = f"{state.reason or 'not up'}: {remedy.meaning}"
-            yield Check(f"GPU {state.gpu.index}", PROBLEM, found, fix)
+            index = state.gpu.index
+            check = _problem(f"GPU {index}", state.reason or "not up", GPU_REASONS, here)
+            yield replace(check, fix=check.fix.replace("-i N", f"-i {index}"))
 
 
 def _processes(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
@@ -127,18 +133,16 @@ def _processes(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
     gpus = snapshot.reading(Gpus)
     if workloads is None or gpus is None or not gpus.states:
         return
-    remedy = ATTRIBUTION_REASONS.get(workloads.reason)
-    if remedy is None:
-        yield Check("Processes on GPUs", OK, "attributed to containers, jobs and users")
+    if workloads.reason in ATTRIBUTION_REASONS:
+        yield _problem("Processes on GPUs", workloads.reason, ATTRIBUTION_REASONS, here)
     else:
-        found = f"{workloads.reason}: {remedy.meaning}"
-        yield Check("Processes on GPUs", PROBLEM, found, remedy.fix(in_container=here.in_container))
+        yield Check("Processes on GPUs", OK, "attributed to containers, jobs and users")
 
 
 def _kubelet(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
     """Say whether the kubelet tells which container was given which GPU."""
     gpus = snapshot.reading(Gpus)
-    report = next((each for each in snapshot.reports if each.source == "workloads"), None)
+    report = snapshot.report("workloads")
     if gpus is None or not gpus.states or report is None or report.outcome is not Outcome.OK:
         return
     reasons = [gap.reason for gap in report.missing if gap.field == "allocations"]
@@ -160,7 +164,7 @@ def _kernel_log(snapshot: Snapshot, here: Installation) -> Check:
     log = snapshot.reading(KernelLog)
     if log is not None:
         return Check("Kernel log", OK, f"read through {log.source}")
-    report = next((each for each in snapshot.reports if each.source == "kernel_log"), None)
+    report = snapshot.report("kernel_log")
     found = (report.reason if report else None) or "not read"
     if found.startswith("no_permission"):
         fix = "run as root, or AmbientCapabilities=CAP_SYSLOG, or sysctl kernel.dmesg_restrict=0"

@@ -70,10 +70,3 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "summary": cause.summary,
         "since": None if cause.since is None else round(cause.since, 3),
     }
-
-
-def name_of(subject: Subject) -> str:
-    """Return a component as people write it: its type and its name."""
-    if subject.hw_name.lower().startswith(subject.hw_type):
-        return subject.hw_name
-    return f"{subject.hw_type} {subject.hw_name}"

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from exporter.model.verdict import SEVERITIES
+
 Document: TypeAlias = "dict[str, Any]"
 Place: TypeAlias = "tuple[str, str, str]"
 
-SEVERITIES = ("critical", "warning", "info")
 STATE_OF = {"critical": "critical", "warning": "warning", "info": "healthy"}
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 

@@ -130,7 +130,7 @@ def _gpus(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
             "power_draw_watts": gpu.power_draw_watts if is_current else None,
             "power_limit_watts": gpu.power_limit_watts,
             "throttled": _throttled(state) if is_current else None,
-            "workloads": [workload_name(each) for each in dict.fromkeys(owners.get(gpu.uuid, ()))],
+            "workloads": [each.name for each in dict.fromkeys(owners.get(gpu.uuid, ()))],
             "shared": [it.kind for it in shares if it.gpu_uuid == gpu.uuid],
             "history": {name: history.points(gpu.uuid, name) for name in GPU_SERIES},
         }
@@ -160,11 +160,6 @@ def _throttled(state: GpuState) -> list[str] | None:
     return [name for name in active if not any(word in name for word in HARMLESS_LIMITS)]
 
 
-def workload_name(workload: Workload) -> str:
-    """Write a workload as namespace/pod/container, or as the name it has outside of pods."""
-    return "/".join(part for part in (workload.namespace, workload.pod, workload.container) if part)
-
-
 def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     """Give each workload once with all its GPUs, those with most memory first."""
     workloads, gpus = snapshot.reading(Workloads), snapshot.reading(Gpus)
@@ -177,7 +172,7 @@ def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         row = rows.setdefault(
             use.workload,
             {
-                "workload": workload_name(use.workload),
+                "workload": use.workload.name,
                 "gpus": [],
                 "processes": 0,
                 "memory_used_bytes": 0,

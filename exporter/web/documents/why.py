@@ -8,7 +8,8 @@ from typing import Any
 
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, Conclusions, Edge, Fault, Key, Subject
-from exporter.web.documents.faults import fault_document, name_of, subject_document
+from exporter.web.documents.faults import fault_document, subject_document
+from exporter.web.documents.incidents import entity_name
 
 MAX_STEPS = 4
 """How far from the subject faults are looked for: a workload, its process, its GPU, its slot."""
@@ -133,7 +134,7 @@ def _beyond(
         if other is not None:
             word = LED_BACK[edge.relation] if is_back else edge.relation
             evidence = f" ({edge.evidence})" if edge.evidence else ""
-            step = f"{name_of(place.subject)} {word} {name_of(other)}{evidence}"
+            step = f"{_name(place.subject)} {word} {_name(other)}{evidence}"
             yield _Place(other, (*place.path, step))
 
 
@@ -150,7 +151,7 @@ def _causes(
     for faults in by_subject.values():
         for fault in faults:
             if subject in fault.affected:
-                yield fault, _Place(fault.subject, (f"{name_of(subject)} is affected by it",))
+                yield fault, _Place(fault.subject, (f"{_name(subject)} is affected by it",))
 
 
 def _rank(
@@ -168,10 +169,10 @@ def _rank(
 
 
 def _cause_document(fault: Fault, place: _Place) -> dict[str, Any]:
-    path = [*place.path, f"{name_of(fault.subject)} has {fault.rule} since {_when(fault.since)}"]
+    path = [*place.path, f"{_name(fault.subject)} has {fault.rule} since {_when(fault.since)}"]
     for cause in fault.causes:
         since = "" if cause.since is None else f" since {_when(cause.since)}"
-        path.append(f"which follows from {cause.rule} of {name_of(cause.subject)}{since}")
+        path.append(f"which follows from {cause.rule} of {_name(cause.subject)}{since}")
     root = fault.root
     return {
         "fault": fault_document(fault),
@@ -182,6 +183,10 @@ def _cause_document(fault: Fault, place: _Place) -> dict[str, Any]:
         },
         "path": path,
     }
+
+
+def _name(subject: Subject) -> str:
+    return entity_name(subject_document(subject))
 
 
 def _when(wall: float) -> str:

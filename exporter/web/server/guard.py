@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any, cast
 
 # Not aiohttp.web: that brings files, routes and websockets, a megabyte that nobody uses here.
@@ -89,7 +90,7 @@ class GuardedServer(Server):
                     writer.send_headers()  # joined to the body they cost a copy of it
         finally:
             connection.answered()
-        if request.path in REGULAR_PATHS and response.status < 400:  # noqa: PLR2004 - HTTP
+        if request.path in REGULAR_PATHS and response.status < HTTPStatus.BAD_REQUEST:
             self.places.is_regular(connection.peer)
         return response
 
@@ -258,10 +259,11 @@ class _GuardedConnection(RequestHandler):
         message: str | None = None,  # noqa: ARG002 - aiohttp's signature
     ) -> StreamResponse:
         """One short answer that repeats nothing of what was sent."""
-        sentence = "malformed request" if status < 500 else "internal error"  # noqa: PLR2004 - HTTP
+        is_our_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        sentence = "internal error" if is_our_fault else "malformed request"
         response = json_response({"error": sentence}, status=status, headers=SERVER_HEADERS)
         response.force_close()
-        if status >= 500:  # noqa: PLR2004 - HTTP
+        if is_our_fault:
             self.logger.error("a request failed: %s", type(exc).__name__, exc_info=exc)
         return response
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.web.documents.incidents import Node, action_sentence, incidents
-from exporter.web.units import duration, number, ranges, size, used_of
+from exporter.web.units import duration, number, printable, ranges, size, used_of
 
 COLUMNS = 80
 FEWEST_COLUMNS = 40
@@ -32,7 +32,7 @@ class Screen:
     def cut(self, text: str, columns: int | None = None) -> str:
         """Shorten text to the columns there are; one character is one column."""
         limit = max(1, self.columns if columns is None else columns)
-        clean = "".join(char if char.isprintable() else "?" for char in text)
+        clean = printable(text)
         return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
 
     def finish(self, lines: Iterable[str]) -> list[str]:
@@ -153,5 +153,4 @@ def wrap(text: str, columns: int) -> list[str]:
     """Break text at spaces into lines of at most so many columns; long words are cut."""
     from textwrap import wrap as break_lines  # noqa: PLC0415 - only text needs it
 
-    clean = "".join(char if char.isprintable() else "?" for char in text)
-    return break_lines(clean, max(FEWEST_COLUMNS // 2, columns))
+    return break_lines(printable(text), max(FEWEST_COLUMNS // 2, columns))

@@ -4,14 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from exporter.web.documents.incidents import action_sentence, entity_name
-from exporter.web.text.faults import affected_line, evidence_line
+from exporter.web.text.faults import MAX_EVIDENCE, MAX_NAMES, affected_line, evidence_line
 from exporter.web.units import counted
 
 MAX_LINES = 5
-MAX_NAMES = 4
 """What is named of what could not be judged, unless everything is asked for."""
-
-MAX_EVIDENCE = 3
 
 
 def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
