@@ -240,7 +240,9 @@ class Ring:
         self.cost_secs = 0.0
         self.failure: OSError | None = None
         self.changes = 0
-        self.poller = SyslogPoller(self._klogctl, self._call, pipeline(), self._changed, "why")
+        self.text = b"<4>[1.0] x\n"
+        self.pipeline = pipeline()
+        self.poller = SyslogPoller(self._klogctl, self._call, self.pipeline, self._changed, "why")
 
     async def _call(self, function: Callable[[], T]) -> T:
         self.looks.append(asyncio.get_running_loop().time())
@@ -250,7 +252,7 @@ class Ring:
     def _klogctl(self, action: int, _size: int) -> bytes:
         if self.failure is not None:
             raise self.failure
-        return b"<4>[1.0] x\n" if action == READ_ALL else b"1000"
+        return self.text if action == READ_ALL else b"1000"
 
     def _changed(self) -> None:
         self.changes += 1
@@ -274,6 +276,23 @@ def test_a_ring_is_polled_once_a_second_and_for_half_a_percent_of_the_time(
         looks = len(ring.looks)
         await asyncio.sleep(70)
         assert len(ring.looks) == looks
+
+    run_virtually(story())
+
+
+def test_what_appears_in_a_ring_tells_the_time_too() -> None:
+    """Its stamps stand still in suspension, as those of the device do."""
+
+    async def story() -> None:
+        ring = Ring()
+        ring.text = b""
+        await ring.poller.replay()
+        ring.text = f"<4>[  100.000000] {XID}\n".encode()
+        ring.poller.watch()
+        await asyncio.sleep(1.5)
+        ring.poller.close()
+        (event,) = ring.pipeline.counters.ring.events()
+        assert event.boottime == BOOTTIME
 
     run_virtually(story())
 

@@ -55,6 +55,12 @@ def test_escapes_are_bytes_and_bytes_are_text() -> None:
     assert broken.text() == "a\ufffdb\\x41"
 
 
+def test_syslog_escapes_nothing() -> None:
+    """What looks like an escape there is what was printed."""
+    (line,) = parse_syslog(b"<4>[    1.000000] a\\x41b\n")
+    assert line.text() == "a\\x41b"
+
+
 def test_the_flag_of_a_continuation_is_read() -> None:
     """The kernel marks what continues a print that another one interrupted."""
     flags = [parse_kmsg(b"4,1,2," + flag + b";x\n") for flag in (b"c", b"-", b"c,caller=T1")]
