@@ -44,6 +44,7 @@ class Disk:
     transport: str | None = None  # nvme, sata, sas, usb, virtio, md, dm, …
     scsi_address: str | None = None  # host:channel:target:lun, as the kernel log may name it
     scsi_state: str | None = None  # running, offline, …
+    slaves: tuple[str, ...] = ()  # the devices that a logical volume or an array lies on
 
 
 @dataclass(frozen=True, slots=True)

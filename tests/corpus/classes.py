@@ -65,6 +65,34 @@ def logical_volume_is_shut_down_and_mounted_anew(node: Story) -> None:
     node.wait(120)
 
 
+@incident(
+    *("nvme_controller_failed@nvme1n1", "filesystem_shutdown@/scratch"),
+    may=(*STARVED, "disk_io_errors", "nvme_timeout"),
+    unfit=True,
+    fit_at_end=False,
+    node=_mapped,
+)
+def disk_below_a_logical_volume_dies(node: Story) -> None:
+    """The volume lies on one disk: what ends the disk shuts its filesystem down."""
+    node.put("Disks", "disks", "dm-0", slaves=["nvme1n1p1"])
+    node.wait(60)
+    node.log(
+        "nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff",
+        "nvme nvme1: Disabling device after reset failure: -19",
+        "XFS (dm-0): log I/O error -5",
+        "XFS (dm-0): Filesystem has been shut down due to log error (0x2).",
+    )
+    node.put("NvmeControllers", "controllers", "nvme1", state="dead")
+    node.wait(900, 60)
+
+
+@incident("nic_driver_fatal@*", unfit=True, fit_at_end=False, node=processors_only)
+def adapter_of_another_maker_does_not_start(node: Story) -> None:
+    """Its driver says no more than that it could not start it."""
+    node.log("bnxt_en 0000:ca:00.0: probe with driver bnxt_en failed with error -19")
+    node.wait(900, 60)
+
+
 @healthy(node=processors_only)
 def memory_is_set_aside_as_huge_pages(node: Story) -> None:
     """Virtual machines live in huge pages; of the rest there is enough."""
@@ -142,6 +170,23 @@ def adapter_does_not_start(node: Story) -> None:
     node.wait(1800, 60)
 
 
+@healthy(node=processors_only)
+def virtual_function_does_not_start(node: Story) -> None:
+    """A virtual function is made for a guest and fails to start on the host; the adapter works."""
+    node.wait(60)
+    node.log("mlx5_core: probe of 0000:5c:00.2 failed with error -16")
+    node.wait(900, 60)
+
+
+@healthy(node=processors_only)
+def adapter_starts_at_the_second_time(node: Story) -> None:
+    """The driver of an adapter is loaded again after its start failed: its interface is there."""
+    eth0 = node.take_away("Network", "interfaces", "eth0")
+    node.log("mlx5_core: probe of 0000:5c:00.0 failed with error -110")
+    node.put("Network", "interfaces", eth0=eth0)
+    node.wait(900, 60)
+
+
 @incident(
     "storage_adapter_failed@*",
     may=(*STARVED, "disk_stalled"),
@@ -209,12 +254,16 @@ def stick_hangs_while_it_is_read(node: Story) -> None:
 CASES = (
     card_goes_into_slices,
     logical_volume_is_shut_down_and_mounted_anew,
+    disk_below_a_logical_volume_dies,
+    adapter_of_another_maker_does_not_start,
     memory_is_set_aside_as_huge_pages,
     card_is_hot_and_may_be,
     card_is_hotter_than_it_may_be,
     interrupts_of_a_disk_are_lost,
     adapter_recovers_by_itself,
     adapter_does_not_start,
+    virtual_function_does_not_start,
+    adapter_starts_at_the_second_time,
     adapter_of_disks_goes_offline,
     path_to_a_disk_is_named,
     memory_cannot_be_repaired,

@@ -71,6 +71,9 @@ def _kernel_names(snapshot: Snapshot) -> Mapping[str, str]:
 def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
     disks = snapshot.reading(Disks)
     known = {disk.device for disk in disks.disks} if disks else set()
+    for made in disks.disks if disks else ():
+        for slave in {whole_disk(name) for name in made.slaves} & known:
+            yield Edge("part_of", ("disk", made.device), ("disk", slave))
     reading = snapshot.reading(Filesystems)
     kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():

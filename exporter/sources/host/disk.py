@@ -28,6 +28,9 @@ _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 
 Numbers = tuple[int | None, ...]
 
+MADE = ("dm-", "md")
+"""How the names of devices begin that the kernel makes of others."""
+
 
 class DiskReader:
     """Reads `diskstats` and what sysfs says of whole disks; partitions are left out."""
@@ -86,6 +89,7 @@ class DiskReader:
             scsi_state=fields.label(f"{name} state", folder / "device/state")
             if scsi_address
             else None,
+            slaves=tuple(names_or_none(folder / "slaves")) if name.startswith(MADE) else (),
         )
 
 

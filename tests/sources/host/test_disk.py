@@ -80,10 +80,11 @@ def test_partitions_and_virtual_disks_are_left_out(node: SmallNode) -> None:
 
 def test_of_the_device_mapper_only_named_disks_are_shown(node: SmallNode) -> None:
     """The name, a logical volume as a rule, stands for the model."""
-    node.disk("dm-0", **{"dm/name": "vg0-root"})
+    node.disk("dm-0", **{"dm/name": "vg0-root", "slaves/nvme1n1p2": ""})
     node.disk("dm-1")
     disk = only(node)
     assert (disk.device, disk.model, disk.transport) == ("dm-0", "vg0-root", "dm")
+    assert disk.slaves == ("nvme1n1p2",)
 
 
 @pytest.mark.parametrize("in_flight", ["-1", "4294967295", "18446744073709551615", "x"])

@@ -65,6 +65,13 @@ _NVME = (
         ),
         _disk,
     ),
+    # One path of several may be away; a disk without any path is an event of its own.
+    LinePattern(
+        "nvme_timeout",
+        "Failed reconnect",
+        rx(_CONTROLLER + r"(?P<stage>Failed reconnect) attempt"),
+        _disk,
+    ),
     LinePattern(
         "nvme_reset_failed",
         "nvme",
@@ -73,7 +80,7 @@ _NVME = (
             r"|Device not ready; aborting (?:reset|initialisation)"
             r"|(?:Disabling device after reset|Removing after probe) failure(?: status)?: ?"
             r"(?P<error>-?\d{1,4})"
-            r"|IO queues (?:lost|not created)|failed to mark controller |Failed reconnect attempt)"
+            r"|IO queues (?:lost|not created)|failed to mark controller )"
         ),
         _disk,
     ),

@@ -223,7 +223,12 @@ CASES: tuple[Case, ...] = (
         {"queue": "3", "stage": "timeout"},
         "nvme nvme4: queue 3: timeout cid 0x6 type 4 opcode 0x1 (Write)",
     ),
-    ("nvme_reset_failed", DISK, {}, "nvme nvme1: Failed reconnect attempt 3/60"),
+    (
+        "nvme_timeout",
+        DISK,
+        {"stage": "Failed reconnect"},
+        "nvme nvme1: Failed reconnect attempt 3/60",
+    ),
     ("nvme_reset_failed", DISK, {}, "nvme nvme1: IO queues lost"),
     (
         "disk_offline",
