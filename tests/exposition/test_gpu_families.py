@@ -11,7 +11,7 @@ from exporter.model.gpu import DisabledCall, Gpu, GpuBackend, Gpus, GpuState, Gp
 from exporter.model.kernel_log import KernelLog, XidCount
 from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
 from exporter.model.node import Cpu, Host
-from exporter.model.pcie import Pcie, PcieDevice
+from exporter.model.pcie import Pcie, PcieDevice, PcieError
 from exporter.model.raid import MdArray, MdArrays
 from exporter.model.sensors import Sensor, Sensors
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
@@ -240,3 +240,13 @@ def test_ages_are_told_to_the_millisecond() -> None:
         assert list(live["hw_exporter_snapshot_age_seconds"].samples(seen)) == [((), age)]
         assert list(live["hw_gpu_data_age_seconds"].samples(seen)) == [(LABELS, age)]
         assert list(live["hw_exporter_series"].samples(seen)) == [((), 0)]
+
+
+def test_a_card_with_errors_is_named_among_many() -> None:
+    """Where links of healthy cards are only counted, its place is still on the page."""
+    errors = (PcieError("correctable", "BadTLP", 7),)
+    cards = [PcieDevice(f"0000:{number:02x}:00.0", "nvme") for number in range(9)]
+    cards[3] = replace(cards[3], errors=errors, parent="0000:00:01.0")
+    assert samples("hw_pcie_info", snapshot(Pcie(tuple(cards)))) == [
+        (("0000:03:00.0", "0000:00:01.0", "nvme", ""), 1)
+    ]
