@@ -246,7 +246,8 @@ def test_a_sentence_is_filled_with_what_is_known(source: str, expected: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("source", "position"), [("hot: {heet}", 6), ("a } b", 3), ("{heat} {", 8), ("{heat|heet}", 1)]
+    ("source", "position"),
+    [("hot: {heet}", 6), ("a } b", 3), ("{heat} {", 8), ("{heat|heet}", 1), ("x" * 501, 1)],
 )
 def test_a_mistake_in_a_sentence_has_its_place(source: str, position: int) -> None:
     """The brace that it begins with."""
