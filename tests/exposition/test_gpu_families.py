@@ -197,6 +197,9 @@ def test_errors_of_no_known_module_are_what_the_controller_counted_beside() -> N
     found = dict(samples("hw_memory_errors_total", snapshot(MemoryErrors((mc,)))))
     assert found["mc0", "", "corrected"] == 2
     assert found["mc0", "", "uncorrected"] == 0
+    silent = replace(mc, dimms=(Dimm("mc0", "A1"),))
+    found = dict(samples("hw_memory_errors_total", snapshot(MemoryErrors((silent,)))))
+    assert found == {("mc0", "", "corrected"): 5, ("mc0", "", "uncorrected"): 0}
 
 
 def test_the_hottest_core_is_one_that_says_its_heat() -> None:
@@ -250,3 +253,14 @@ def test_a_card_with_errors_is_named_among_many() -> None:
     assert samples("hw_pcie_info", snapshot(Pcie(tuple(cards)))) == [
         (("0000:03:00.0", "0000:00:01.0", "nvme", ""), 1)
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(2.0, "2"), (2.5, "2.5"), (2.0**53 - 1, "9007199254740991"), (2.0**60, repr(2.0**60))],
+)
+def test_a_number_is_written_without_a_needless_point(number: float, shown: str) -> None:
+    """As far as it is exact; beyond, as the float that it is."""
+    families = [each for each in FAMILIES if each.name == "hw_gpu_power_draw_watts"]
+    body = render(families, snapshot(of_gpu(power_draw_watts=number)), Format.TEXT).body.decode()
+    assert body.splitlines()[2].endswith(f"}} {shown}")
