@@ -54,8 +54,8 @@ STATE_CHECK_SECS = 15.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
 RESTART = (
-    "the GPU driver came after this program and its library did not: ending, so that the container"
-    " is made anew with it"
+    "a GPU driver was installed after the start and its library is missing: exiting, so that"
+    " a restart of the container mounts it"
 )
 
 log = logging.getLogger("exporter")
@@ -143,9 +143,9 @@ class App:
         """Return what stands in the way of being ready."""
         reasons = []
         if self._latest is None:
-            reasons.append("the first collection has not ended yet")
+            reasons.append("the first collection is not complete yet")
         if not self.is_live():
-            reasons.append("the collecting loop has stopped")
+            reasons.append("the collection loop has stopped")
         return reasons
 
     async def run(self) -> None:
@@ -214,7 +214,7 @@ class App:
             return listening_sockets(server.host, server.port, server.request_timeout_secs)
         except OSError as error:
             where = f"{server.host}:{server.port}"
-            help_ = "; --port N takes another port" if is_taken(error) else ""
+            help_ = "; --port N uses another port" if is_taken(error) else ""
             reported = f"cannot listen on {where}: {error.strerror or error}{help_}"
             raise CannotListen(reported) from error
 

@@ -200,7 +200,7 @@ class Collector:
         started = loop.time()
         task = self._running.get(source.name)
         if task is not None and not task.done():
-            return self._ended(source, Outcome.STUCK, 0.0, "its last call has not ended yet")
+            return self._ended(source, Outcome.STUCK, 0.0, "its last call has not returned yet")
         task = self._running[source.name] = asyncio.ensure_future(_contained(read()))
         task.add_done_callback(_look_at_error)  # a late failure was reported as stuck already
         await wait_for_any({task}, source.deadline_secs)

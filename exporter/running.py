@@ -95,7 +95,7 @@ def _finish(loop: asyncio.AbstractEventLoop) -> None:
 
 def _give_up(handler: NonBlockingHandler, stacks: str) -> None:
     """Say where everything stands and end: whoever supervises us starts afresh."""
-    sentence = "the event loop hangs, this process ends itself"
+    sentence = "the event loop hangs, exiting"
     place = (__file__, 0, sentence, (), None)
     log.handle(log.makeRecord(log.name, logging.CRITICAL, *place, sinfo=stacks))
     handler.drain(LAST_WORDS_SECS)

@@ -36,7 +36,7 @@ def test_a_good_configuration_is_said_to_be_good(tmp_path: Path) -> None:
     """`--check-config` validates and ends without listening."""
     for arguments in (("--check-config",), ("run", "--check-config")):
         ended = _run(*arguments, "--config", str(ROOT / "config/default.toml"), cwd=tmp_path)
-        assert (ended.returncode, ended.stdout) == (0, "the configuration is good\n")
+        assert (ended.returncode, ended.stdout) == (0, "the configuration is valid\n")
 
 
 @pytest.mark.parametrize(

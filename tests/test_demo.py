@@ -117,7 +117,7 @@ def test_the_plan_says_what_comes_when() -> None:
     assert re.search(r"in 3 s +GPU 1 falls off the bus \(for 90 s\)", lines[3])
     assert len(lines) == 3 + len(INCIDENTS)
     healthy = load([Layer("test", {"demo": {"healthy": True}})])
-    assert list(plan(healthy))[-1] == "Nothing will go wrong on it."
+    assert list(plan(healthy))[-1] == "No incidents."
 
 
 def test_a_wrong_number_of_gpus_is_refused(tmp_path: Path) -> None:

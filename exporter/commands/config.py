@@ -14,7 +14,7 @@ SECRET = "…"  # noqa: S105 - what is shown in its place
 def check(invocation: Invocation) -> int:
     """Say that the configuration is good; raise ConfigError where it is not."""
     invocation.settings()
-    print('{"good": true}' if invocation.options.json else "the configuration is good")
+    print('{"good": true}' if invocation.options.json else "the configuration is valid")
     return EXIT_OK
 
 

@@ -60,9 +60,9 @@ def plan(config: Config) -> Iterator[str]:
     if port:
         yield f"  or run: hw-exporter status --url localhost:{port} (top, faults, why, ps, doctor)"
     if demo.healthy:
-        yield "Nothing will go wrong on it."
+        yield "No incidents."
         return
-    yield "What will go wrong:"
+    yield "Incidents:"
     for secs, incident in coming(demo.start):
         wait = f"in {duration(secs / demo.speed)}"
         lasts = duration((incident.ends - incident.starts) / demo.speed)

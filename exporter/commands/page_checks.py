@@ -96,7 +96,7 @@ def gpus_are_plausible(page: Page) -> None:
 
 
 def idle_gpus_have_no_workload(page: Page) -> None:
-    """Where no process is on a GPU, no workload uses one."""
+    """Check that no workload uses a GPU if there are no processes on GPUs."""
     if any(page.values("hw_gpu_processes")):
         return
     used = page.values("hw_gpu_workload_processes")

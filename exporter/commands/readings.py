@@ -62,7 +62,7 @@ class RunningExporter:
         except Unreachable as unreachable:
             raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
         if response.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            sentence = f"{self.origin} wants a login: give it as --url http://USER:PASSWORD@HOST"
+            sentence = f"{self.origin} requires a login: use --url http://USER:PASSWORD@HOST"
             raise CommandError(sentence, EXIT_UNKNOWN)
         return response
 

@@ -32,7 +32,7 @@ def check(invocation: Invocation) -> int:
         for mistake in book.mistakes:
             print(mistake)
         good, bad = len(book.rules), len(book.mistakes)
-        print(f"{good} rules are good, the shipped ones included; mistakes: {bad}")
+        print(f"{good} rules are valid, including the built-in ones; errors: {bad}")
     return EXIT_MISTAKES if book.mistakes else EXIT_OK
 
 
@@ -83,7 +83,7 @@ def replay(invocation: Invocation) -> int:
         print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
         return EXIT_FAILED
     if is_silent:
-        print("nothing would have been reported")
+        print("no faults")
     return EXIT_OK
 
 

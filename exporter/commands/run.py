@@ -29,7 +29,7 @@ def _check_and_run(
 ) -> int:
     settings = invocation.settings(demo_tables)
     if invocation.options.check_config:
-        print("the configuration is good")
+        print("the configuration is valid")
         return EXIT_OK
     if announce:
         from exporter.commands.demo import plan  # noqa: PLC0415 - as above

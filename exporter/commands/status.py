@@ -38,7 +38,7 @@ def ps(invocation: Invocation) -> int:
 def ps_text(document: dict[str, Any], screen: Screen) -> str:
     """Draw the table of processes on GPUs; a column in which nothing is known is left out."""
     rows = [_process(row) for row in document["processes"]]
-    lines = _table(rows, screen) if rows else ["no process is on a GPU"]
+    lines = _table(rows, screen) if rows else ["no processes on GPUs"]
     if document["attribution"] not in (None, "ok"):
         lines.append(f"not all can be attributed: {document['attribution']} (see doctor)")
     return "\n".join(screen.finish(lines))

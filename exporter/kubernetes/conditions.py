@@ -44,7 +44,7 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
     A node on which no GPU is known has no condition about GPUs.
     """
     if snapshot is None or snapshot.conclusions is None:
-        return (_unknown(HARDWARE_HEALTHY, "nothing has been read lately"),)
+        return (_unknown(HARDWARE_HEALTHY, "nothing was read recently"),)
     critical = [fault for fault in snapshot.conclusions.active if fault.severity == "critical"]
     hardware = _condition(HARDWARE_HEALTHY, [fault for fault in critical if _is_hardware(fault)])
     gpus = snapshot.reading(Gpus)
@@ -54,7 +54,7 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
     if gpus is None or not gpus.states:
         return (hardware,)
     if all(state.expired for state in gpus.states):
-        return (_unknown(GPU_HEALTHY, "no GPU has been read lately"), hardware)
+        return (_unknown(GPU_HEALTHY, "no GPU was read recently"), hardware)
     return (_condition(GPU_HEALTHY, []), hardware)
 
 
@@ -64,7 +64,7 @@ def no_longer_reported(
     """Return the conditions the node still has and about which nothing is known now."""
     kinds = {condition.kind for condition in reported}
     return tuple(
-        _unknown(kind, "nothing of the kind is known on this node now")
+        _unknown(kind, "no such hardware is known on this node")
         for kind in current
         if kind not in kinds
     )

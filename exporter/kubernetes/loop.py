@@ -135,5 +135,5 @@ class ConditionsLoop:
         self._failures += 1
         self._current = None  # somebody else may have changed it meanwhile
         if sentence != self._complaint:
-            log.warning("the conditions of node %s were not written: %s", self._node, sentence)
+            log.warning("node %s: conditions were not written: %s", self._node, sentence)
         self._complaint = sentence

@@ -74,7 +74,7 @@ class RequestProbe:
     async def ask(self, request: dict[str, Any], deadline_secs: float) -> dict[str, Any]:
         """Ask, and give the probe's answer; raises ProbeFailed."""
         if self.is_stuck:
-            raise ProbeFailed("stuck", f"probe {self.name} was killed and does not die")
+            raise ProbeFailed("stuck", f"probe {self.name} was killed but does not exit")
         loop = asyncio.get_running_loop()
         if self._child is not None and not self._child.is_running:
             self._note_end_of(self._child)
@@ -154,7 +154,7 @@ class RequestProbe:
                 f"probe {self.name} did not answer within {deadline_secs:g} s{self._where()}",
             )
         self._stuck_child = child
-        return self._failure("stuck", f"probe {self.name} was killed and does not die")
+        return self._failure("stuck", f"probe {self.name} was killed but does not exit")
 
     def _note_end_of(self, child: Child) -> ProbeFailed:
         """Count a crash where it happened; the third in the same call switches the call off."""

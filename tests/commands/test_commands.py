@@ -236,7 +236,7 @@ def test_the_configuration_is_shown_without_secrets(tmp_path: Path) -> None:
     assert "$2b$" not in shown.stdout
     as_json = run("config", "show", "--json", "--config", "my.toml", cwd=tmp_path)
     assert json.loads(as_json.stdout)["metrics"]["collect_interval_secs"] == 15
-    assert run("config", "check", cwd=tmp_path).stdout == "the configuration is good\n"
+    assert run("config", "check", cwd=tmp_path).stdout == "the configuration is valid\n"
     wrong = run("config", "check", cwd=tmp_path, environment={"APP__SERVER__PORT": "x"})
     assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1)
 

@@ -95,7 +95,7 @@ def test_when_the_driver_comes_late(image: Image, nvml: NvmlLibrary, tmp_path: P
         version.write_text(text)
         assert 'reason="no_library"' in pod.page('reason="no_library"')
         assert pod.box.wait(10) == 1
-        assert "made anew" in pod.log().splitlines()[-2]
+        assert "restart of the container" in pod.log().splitlines()[-2]
     with running_pod(_base(), image, node, tmp_path / "late", nvml, variables=soon) as pod:
         assert 'reason="ok"' in pod.page(r"hw_gpu_up\{")
 

@@ -84,7 +84,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
     },
     "docs/probes.md": {
         "timeout 3 /opt/probes/npu.py": Try(output=('^{"metric": "hw_npu_',), code=124),
-        "hw-exporter --check-config --config probes.toml": Try(output=("is good",)),
+        "hw-exporter --check-config --config probes.toml": Try(output=("is valid",)),
         "hw-exporter --config probes.toml &": Try(stays=True),
         "curl -s localhost:8080/metrics | grep -E '^hw_(npu|exporter_probe)_'": Try(
             output=(
@@ -127,7 +127,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
         "mkdir -p /etc/hw-exporter": Try(),
         "touch /etc/hw-exporter/config.toml": Try(),
         f"{INSTALLED} --check-config --config /etc/hw-exporter/config.toml": Try(
-            output=("is good",)
+            output=("is valid",)
         ),
         f"{INSTALLED} selfcheck": Try(Place.NODE, ("^PASS ready$",)),
     },

@@ -305,7 +305,7 @@ def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> Non
     for step in range(2, 8):
         look(step * 15.0, 9000, 2, 0)
     (link,) = look(135, 9000, 2, 20)
-    assert "sda has 2 requests and ends none" in link.evidence
+    assert "sda has 2 requests in flight, none completes" in link.evidence
 
 
 def test_what_is_only_plausible_explains_only_where_nothing_else_does(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from exporter.model.verdict import Edge, Key
 WINDOW_SECS = 60.0
 HUNG_WITHIN_SECS = 600.0
 TROUBLE_WITHIN_SECS = 1800.0
-OWNER_EVIDENCE = "the kernel names it as the owner of the lock"
+OWNER_EVIDENCE = "the kernel reports it as the owner of the lock"
 SLOW_SECS = 0.1
 """Mean time of one request from which a disk is slow."""
 
@@ -80,7 +80,7 @@ def _sleepers(
         if secs:
             yield process.key, f"in uninterruptible sleep for {secs:.0f} s"
         elif secs is None and events.matching(process.addresses, HUNG, now):
-            yield process.key, "the kernel says that it hangs"
+            yield process.key, "the kernel reports that it hangs"
 
 
 def _in_trouble(
@@ -90,7 +90,7 @@ def _in_trouble(
         for entity in by_kind.get(kind, ()):
             for each in wanted:
                 if events.matching(entity.addresses, each, now):
-                    yield entity.key, f"the kernel tells of {each.what} of {entity.name}"
+                    yield entity.key, f"the kernel reports {each.what} of {entity.name}"
 
 
 def _slow_disks(
@@ -104,7 +104,7 @@ def _slow_disks(
         if done and queued / done >= SLOW_SECS:
             yield disk.key, f"{disk.name} takes {queued / done:.2f} s for a request"
         elif not done and in_flight:
-            yield disk.key, f"{disk.name} has {in_flight:.0f} requests and ends none"
+            yield disk.key, f"{disk.name} has {in_flight:.0f} requests in flight, none completes"
 
 
 def _risen(disk: Entity, history: History, now: float) -> tuple[float | None, float | None]:

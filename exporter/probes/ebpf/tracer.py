@@ -97,7 +97,7 @@ class Tracer:
             child.kill()
         await self.end()
         if not child.exited.done():
-            self.problem = "bpftrace was killed and does not die"
+            self.problem = "bpftrace was killed but does not exit"
         if not self.problem:
             self.problem = self._words or f"bpftrace ended with {child.exited.result()}"
         return self.problem

@@ -49,7 +49,7 @@ class NpuSmiBackend:
     async def ask(self) -> GpuAnswer:
         """Read all chips in one pass; raises BackendError."""
         if self._is_stuck and self._children.abandoned_count:
-            raise BackendError("stuck", "npu-smi was killed and does not die")
+            raise BackendError("stuck", "npu-smi was killed but does not exit")
         program = await self._call(lambda: next(filter(is_trustworthy, self._paths), None))
         if program is None:
             raise BackendError("no_program", "npu-smi is in no directory of the PATH")

@@ -76,7 +76,7 @@ class NvmlBackend:
 
     @property
     def is_one_stuck(self) -> bool:
-        """Whether a child that asked a GPU in quarantine was killed and does not die."""
+        """Whether a child that asked a GPU in quarantine was killed but does not exit."""
         return self._quarantine.is_stuck
 
     def _may_be_one(self, place: int | None, suspects: set[int]) -> bool:
@@ -152,7 +152,9 @@ class NvmlBackend:
 def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
     """Read the GPUs of one answer of the probe; raises BackendError."""
     if message.get("error") == "unknown_error":
-        sentence = "the driver is there and may not be used: devices taken from our container?"
+        sentence = (
+            "the driver is loaded but not accessible: were devices removed from the container?"
+        )
         raise BackendError("access_lost", sentence)
     if "error" in message:
         raise BackendError(

@@ -89,7 +89,7 @@ def parse_stat(text: str) -> CpuTimes:
         elif len(words) == 1 and (number := parse_counter(words[0])) is not None:
             single[name] = number
     if not ticks or len(ticks) <= max(IDLE_FIELDS) or not threads:
-        raise SourceFailed("stat does not say the times of the processors")
+        raise SourceFailed("stat has no CPU times")
     idle = sum(ticks[at] for at in IDLE_FIELDS)
     return CpuTimes(sum(ticks) - idle, sum(ticks), threads, tuple(ticks), single)
 

@@ -40,7 +40,7 @@ class CpuHealthReader:
             machine_checks=self._machine_checks(fields),
         )
         if health == CpuHealth():
-            raise SourceAbsent("neither frequencies nor throttling nor machine checks are said")
+            raise SourceAbsent("neither frequencies, throttling nor machine checks are reported")
         return Reading(health, fields.missing)
 
     def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:

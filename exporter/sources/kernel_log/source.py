@@ -85,7 +85,7 @@ class KernelLogSource:
         if self._pipeline is None or self._watcher is None:
             await self._start()
         if self._pipeline is None or self._watcher is None:
-            raise SourceFailed("the kernel log is not followed")
+            raise SourceFailed("the kernel log cannot be followed")
         if self._watcher.error is not None:
             raise SourceFailed(self._watcher.error)
         self._woke_at = self._pipeline.counters.number

@@ -61,7 +61,7 @@ SLEEPER = process("7", **ASLEEP)
         ((6.0, 4.0, 0.9), 9.0, None),
         ((10.0, 0.0, 30.0), 9.0, "sda takes 3.00 s for a request"),
         ((0.0, 10.0, 30.0), 9.0, "sda takes 3.00 s for a request"),
-        ((0.0, 0.0, 30.0), 2.0, "sda has 2 requests and ends none"),
+        ((0.0, 0.0, 30.0), 2.0, "sda has 2 requests in flight, none completes"),
         ((0.0, 0.0, 30.0), 0.0, None),
         ((0.0, 0.0, 30.0), None, None),
         ((None, 5.0, 30.0), 9.0, None),
@@ -121,7 +121,7 @@ def test_trouble_is_remembered_for_its_time(
     """Half an hour after errors of a disk, a day after a server fell silent."""
     nas = Entity(("nfs_mount", "nas"), "nas", addresses=(("nfs_mount", "nas"),))
     found = waits((SLEEPER, disk("sda"), nas), event(kind, NOW - ago, about))
-    words = f"in uninterruptible sleep for 20 s; the kernel tells of {kind} of {about[1]}"
+    words = f"in uninterruptible sleep for 20 s; the kernel reports {kind} of {about[1]}"
     assert found == ({("7", about[1]): words} if is_waited_for else {})
 
 
