@@ -84,7 +84,7 @@ def test_a_port_in_use_is_one_sentence_and_exit_code_1(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr == (
         f"hw-exporter: cannot listen on 127.0.0.1:{port}: Address already in use; "
-        "--port N takes another port\n"
+        "--port N uses another port\n"
     )
 
 
