@@ -159,7 +159,7 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
             assert program.process.wait(PATIENCE_SECS) == 1
         said = program.log_file.read_text()
     expected = f"hw-exporter: cannot listen on 127.0.0.1:{port}: Address already in use; "
-    assert said == f"{expected}--port N takes another port\n"
+    assert said == f"{expected}--port N uses another port\n"
 
 
 def test_an_address_of_somebody_else_is_one_line(tmp_path: Path) -> None:
