@@ -21,6 +21,7 @@ TRACEPOINTS = {
 }
 
 MAPS = {RETRANSMITS: ("@retransmits",), LATENCY: ("@time", "@sum")}
+RETRANSMIT_FORMAT = "tcp/tcp_retransmit_skb/format"
 
 # TCP_SYN_SENT is 2, AF_INET 2, AF_INET6 10. Segments are counted as RetransSegs counts them: those
 # that the network card cuts a buffer into.
@@ -36,7 +37,7 @@ tracepoint:syscalls:sys_exit_accept4, tracepoint:syscalls:sys_exit_accept /args-
   if ($family == 2 || $family == 10) { @opener[(uint64)$socket] = pid; }
 }
 tracepoint:tcp:tcp_destroy_sock { delete(@opener[(uint64)args->skaddr]); }
-tracepoint:tcp:tcp_retransmit_skb {
+tracepoint:tcp:tcp_retransmit_skb ONLY_SENT{
   $buffer = (struct sk_buff *)args->skbaddr;
   $shared = (struct skb_shared_info *)((uint64)$buffer->head + $buffer->end);
   $segments = $shared->gso_segs > 1 ? $shared->gso_segs : 1;
@@ -66,10 +67,15 @@ tracepoint:block:block_rq_complete /@issued[args->dev, args->sector]/ {
 _PROBES = {RETRANSMITS: _RETRANSMITS, LATENCY: _LATENCY}
 
 
-def count_events(kinds: Sequence[str]) -> str:
-    """Write the program that counts these kinds of events."""
+def count_events(kinds: Sequence[str], *, reports_failures: bool) -> str:
+    """Write the program that counts these kinds of events.
+
+    With `reports_failures` the tracepoint also fires for what could not be sent, and says so in
+    `err`; RetransSegs does not count that.
+    """
     maps = [name for kind in kinds for name in MAPS[kind]]
-    return "\n".join(["BEGIN { @set = 0; }", *(_PROBES[kind] for kind in kinds), turns(maps)])
+    text = "\n".join(["BEGIN { @set = 0; }", *(_PROBES[kind] for kind in kinds), turns(maps)])
+    return text.replace("ONLY_SENT", "/args->err == 0/ " if reports_failures else "")
 
 
 def not_countable(kind: str, events: Path, btf: Path) -> str | None:

@@ -16,6 +16,7 @@ from exporter.probes.backoff import Backoff
 from exporter.probes.ebpf.batch import BatchReader
 from exporter.probes.ebpf.kernel_program import (
     LATENCY,
+    RETRANSMIT_FORMAT,
     RETRANSMITS,
     count_events,
     not_countable,
@@ -25,6 +26,7 @@ from exporter.probes.ebpf.program import MAX_KEYS
 from exporter.probes.ebpf.tracer import Script, Tracer, command_of
 from exporter.sources.cgroup import NOBODY
 from exporter.sources.context import SourceContext
+from exporter.sources.files import read_text
 from exporter.sources.interface import SourceAbsent, SourceFailed
 from exporter.sources.workloads.attribution import ProcessTable, workload_of
 from exporter.sources.workloads.cgroup_ids import CgroupPaths
@@ -105,10 +107,17 @@ class TracedEventsSource:
             raise SourceAbsent("; ".join(missing.reason for missing in self._missing))
         return kinds
 
+    def _program(self, kinds: tuple[str, ...]) -> str:
+        try:
+            fields = read_text(self._tracepoints / RETRANSMIT_FORMAT)
+        except (SourceAbsent, SourceFailed):
+            fields = ""  # then the tracepoint is not counted either
+        return count_events(kinds, reports_failures=" err;" in fields)
+
     async def _trace(self, kinds: tuple[str, ...]) -> None:
         """Keep bpftrace running until cancelled."""
         reader = BatchReader(lambda batch: self._totals.take(batch.maps))
-        script = Script(count_events(kinds), reader.take, max_keys=MAX_KEYS)
+        script = Script(self._program(kinds), reader.take, max_keys=MAX_KEYS)
         backoff = Backoff()
         while True:
             tracer = Tracer(script, self._ctx.children, command_of(script))

@@ -205,7 +205,7 @@ def npu_is_in_alarm_until_it_is_reset(node: Story) -> None:
 
 @incident(
     *("gpu_unhealthy@GPU-c2", "npu_abnormal@node"),
-    root="gpu_unhealthy@GPU-c2",
+    root="npu_abnormal@node",
     may=GPU_AFTER,
     unfit=True,
     node=npus,

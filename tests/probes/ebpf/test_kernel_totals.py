@@ -121,7 +121,14 @@ def test_a_kernel_without_a_tracepoint_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds", [(LATENCY,), (RETRANSMITS,), (RETRANSMITS, LATENCY)])
 def test_only_what_is_wanted_is_attached_to(kinds: tuple[str, ...]) -> None:
     """The other kind costs nothing."""
-    text = count_events(kinds)
+    text = count_events(kinds, reports_failures=False)
     for kind, tracepoints in TRACEPOINTS.items():
         for tracepoint in tracepoints:
             assert (f"tracepoint:{tracepoint.replace('/', ':')}" in text) == (kind in kinds)
+
+
+def test_what_could_not_be_sent_is_no_retransmit() -> None:
+    """Where the tracepoint reports failures too, they are left out, as in RetransSegs."""
+    new, old = (count_events([RETRANSMITS], reports_failures=each) for each in (True, False))
+    assert "tracepoint:tcp:tcp_retransmit_skb /args->err == 0/ {" in new
+    assert "tracepoint:tcp:tcp_retransmit_skb {" in old
