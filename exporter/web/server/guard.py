@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -86,8 +87,9 @@ class GuardedServer(Server):
             if (response.content_length or 0) > LARGE_BYTES:
                 await self._turn_of(connection)
                 writer = await response.prepare(request)
-                if writer is not None:
-                    writer.send_headers()  # joined to the body they cost a copy of it
+                with suppress(ConnectionError):  # who has left is noticed when the body is sent
+                    if writer is not None:
+                        writer.send_headers()  # joined to the body they cost a copy of it
         finally:
             connection.answered()
         if request.path in REGULAR_PATHS and response.status < HTTPStatus.BAD_REQUEST:

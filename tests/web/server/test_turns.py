@@ -1,9 +1,11 @@
 """Large answers are sent one at a time, and those who pipeline wait for each other only."""
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import pytest
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
@@ -84,3 +86,31 @@ async def test_a_scrape_does_not_wait_for_clients_that_pipeline() -> None:
     sizes = {"/many": LARGE_BYTES + 1, "/one": LARGE_BYTES + 1}
     sent = await _passes_of([*[b"/many /many"] * CLIENTS, b"/one"], sizes)
     assert sum(each < sent["/one"][0] for each in sent["/many"]) <= 1
+
+
+async def test_a_client_that_leaves_before_its_turn_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever asks for large answers and resets cannot fill our log."""
+    arrived, answering = asyncio.Semaphore(0), asyncio.Event()
+
+    async def handle(_: BaseRequest) -> StreamResponse:
+        arrived.release()
+        await answering.wait()
+        return Response(body=bytes(LARGE_BYTES + 1))
+
+    server = GuardedServer(handle, LIMITS)
+    async with listening(server) as port:
+        clients = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CLIENTS)]
+        for _, writer in clients:
+            writer.write(b"GET /large HTTP/1.1\r\nHost: n\r\n\r\n")
+        for _ in clients:
+            await asyncio.wait_for(arrived.acquire(), PATIENCE_SECS)
+        for _, writer in clients:
+            writer.transport.abort()
+        while server.open_connections():
+            await asyncio.sleep(0.01)
+        answering.set()
+        for _ in range(10 * CLIENTS):
+            await asyncio.sleep(0)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
