@@ -14,7 +14,7 @@ BYTES = 2
 ENTERED, MOMENTS, DISTANCES = 0, 1, 2
 """What an entry of @met is: entries, the sum of their times, and of their squared distances."""
 
-MAPS = ("@met", "@made", "@gone")
+MAPS = ("@met", "@newest", "@made", "@gone")
 """The maps that take turns, beside those of all calls."""
 
 INSIDE = "@in"
@@ -63,6 +63,7 @@ def count(number: int) -> str:
             f" @metSET[pid, tid, $comm, {ENTERED}] = sum(1);"
             f" @metSET[pid, tid, $comm, {MOMENTS}] = sum(nsecs);"
             f" @metSET[pid, tid, $comm, {DISTANCES}] = sum($since * $since);"
+            " @newestSET[pid, tid, $comm] = max(nsecs);"
         )
     return text
 

@@ -67,6 +67,9 @@ class Communicators:
             self._add(Rank(key[0], id_text, rank, ranks, born_ns=made_ns), key[1])
         for (pid, _, comm, what), value in batch.entries("@met"):
             self._rank(pid, comm, now_ns).count(what, value)
+        for (pid, _, comm), entered_ns in batch.entries("@newest"):
+            rank = self._rank(pid, comm, now_ns)
+            rank.newest_ns = max(rank.newest_ns, entered_ns)
         for (pid, _, number), (since_ns, comm) in batch.entries("@in"):
             self._rank(pid, comm, now_ns).enter(CALLS[number].name, since_ns, now_ns)
         for pid, comm in gone:

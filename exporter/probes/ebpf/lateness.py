@@ -1,7 +1,8 @@
 """Which rank enters collectives later than the others, again and again.
 
 Ranks enter the same collectives in the same order. Where all have entered equally many, the sums
-of the times at which they did differ by how much later one was, in all: nothing else is kept.
+of the times at which they did differ by how much later one was, in all. Of those that are one
+ahead the last time is taken off; nothing else is kept.
 """
 
 from collections import deque
@@ -33,7 +34,7 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What all ranks had done at one moment at which all had done equally much."""
+    """What all ranks had done when the last of them had entered so many collectives."""
 
     at_ns: int
     entered: int
@@ -51,8 +52,9 @@ class Lateness:
 
     def look(self, ranks: Sequence[Rank], now_ns: int) -> Late | None:
         """Return the rank that was late in each of the last windows; None where none was."""
-        if len(ranks) > 1 and len({rank.entered for rank in ranks}) == 1:
-            self._close_window(_mark(ranks, now_ns))
+        entered = [rank.entered for rank in ranks]
+        if len(ranks) > 1 and max(entered) - min(entered) <= 1:
+            self._close_window(_mark(ranks, min(entered), now_ns))
         elif self._mark is not None and now_ns - self._mark.at_ns > LONGEST_WINDOW_NS:
             self._mark = None
             self._windows.clear()
@@ -71,11 +73,11 @@ class Lateness:
             self._windows.append(_late(before, mark))
 
 
-def _mark(ranks: Sequence[Rank], now_ns: int) -> _Mark:
+def _mark(ranks: Sequence[Rank], entered: int, now_ns: int) -> _Mark:
     return _Mark(
         now_ns,
-        ranks[0].entered,
-        tuple(rank.moments for rank in ranks),
+        entered,
+        tuple(rank.moments - (rank.newest_ns if rank.entered > entered else 0) for rank in ranks),
         tuple(rank.distances for rank in ranks),
         tuple(rank.order() for rank in ranks),
     )

@@ -18,7 +18,7 @@ class Rank:
     """A rank; `id`, `rank` and `ranks` are known where its start was seen.
 
     `moments` is the sum of the times at which it entered, in nanoseconds, `distances` that of the
-    squared microseconds between two of them.
+    squared microseconds between two of them, `newest_ns` the last of the times.
     """
 
     pid: int
@@ -28,6 +28,7 @@ class Rank:
     entered: int = 0
     moments: int = 0
     distances: int = 0
+    newest_ns: int = 0
     call: str = ""
     inside_ns: int = 0
     seen_ns: int = -(2**63)

@@ -13,7 +13,7 @@ from exporter.probes.protocol import BadLine, LineSplitter, decode_line
 SILENCE_SECS = 15.0
 """A program prints every few seconds, also where there is nothing to say."""
 
-START_SECS = 60.0
+START_SECS = 120.0
 """Compiling and attaching may take so long on a busy node."""
 
 DETACH_SECS = 20.0

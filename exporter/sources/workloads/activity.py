@@ -1,4 +1,4 @@
-"""Whether processes are active: compute, read or write."""
+"""Whether processes are active: compute, wait for a CPU to do so, read or write."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,12 +12,13 @@ WINDOW_SECS = 6.0
 CPU_SHARE = 0.2
 BYTES_PER_SEC = 1_000_000.0
 MAX_IO_BYTES = 4096
+NANOSECONDS = 1e9
 COUNTED = ("rchar:", "wchar:")
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What a process had done at one moment."""
+    """What a process had done at one moment; CPU time includes that of waiting for a CPU."""
 
     at: float
     cpu_secs: float
@@ -40,12 +41,24 @@ class Activity:
             if before is not None and now - before.at < WINDOW_SECS:
                 marks[facts.pid] = before
                 continue
-            mark = marks[facts.pid] = _Mark(now, facts.cpu_secs, self._moved(facts.pid))
+            mark = marks[facts.pid] = self._mark(facts, now)
             if before is not None:
                 self._busy[facts.pid] = _is_busy(before, mark)
         self._marks = marks
         self._busy = {pid: busy for pid, busy in self._busy.items() if pid in marks}
         return dict(self._busy)
+
+    def _mark(self, facts: ProcessFacts, now: float) -> _Mark:
+        cpu_secs = facts.cpu_secs + self._waited_secs(facts.pid)
+        return _Mark(now, cpu_secs, self._moved(facts.pid))
+
+    def _waited_secs(self, pid: int) -> float:
+        """Return how long its main thread was ready but had no CPU, /proc/PID/schedstat."""
+        try:
+            words = read_text(f"{self._proc}/{pid}/schedstat", MAX_IO_BYTES).split()
+        except (SourceAbsent, SourceFailed):
+            return 0.0  # a kernel without scheduler statistics
+        return int(words[1]) / NANOSECONDS if len(words) > 1 and words[1].isdecimal() else 0.0
 
     def _moved(self, pid: int) -> int:
         """Sum up what it has read and written, /proc/PID/io; 0 where we may not know."""

@@ -62,6 +62,7 @@ class TracedCallsSource:
         )
         self._loop = TraceLoop(self._follow, "looking for libraries")
         self._identities: dict[Mapped, Identity] = {}
+        self._attached = 0
 
     async def read(self) -> Reading[TracedCalls]:
         """Return what was counted; raise SourceAbsent where calls cannot be counted."""
@@ -90,6 +91,9 @@ class TracedCallsSource:
         look_at = partial(self._processes.look, look.users, now, counted, ranks)
         await self._ctx.call(look_at)
         self._totals.settle(self._processes.known.workloads, now)
+        if self._attachments.count != self._attached:
+            self._attached = self._attachments.count
+            self._ctx.wake(self.name)
 
     def _take(self, batch: Batch) -> None:
         """Take what one bpftrace printed; a rank that is missing is not kept waiting."""

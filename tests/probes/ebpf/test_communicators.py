@@ -47,18 +47,20 @@ class Job:
     ) -> Communicator | None:
         """Two seconds go by in which ranks enter so often, some late; some are inside, since."""
         met: dict[str, Any] = {}
+        newest: dict[str, Any] = {}
         for rank, count in counts.items():
             key = f"{100 + rank},{100 + rank},{(100 + rank) * 16}"
             begin = self.now + (late or {}).get(rank, 0)
             met[f"{key},0"] = count
             met[f"{key},1"] = sum(begin + place * STEP for place in range(count))
             met[f"{key},2"] = count * (STEP // 1000) ** 2
+            newest[key] = begin + (count - 1) * STEP
         self.now += FLUSH
         stuck = {
             f"{100 + rank},{100 + rank},{REDUCE}": [since, (100 + rank) * 16]
             for rank, since in (inside or {}).items()
         }
-        self.seen.take(batch(met=met, **{"in": stuck}), self.now)
+        self.seen.take(batch(met=met, newest=newest, **{"in": stuck}), self.now)
         return self.judge()
 
     def judge(self) -> Communicator | None:
@@ -231,6 +233,31 @@ def test_one_late_rank_is_found() -> None:
     assert found is not None
     assert found.late == "rank 2 (pid 102)"
     assert found.late_pid == 102
+    assert found.late_secs == pytest.approx(0.03, rel=0.01)
+    assert found.late_ratio == pytest.approx(0.3, rel=0.05)
+
+
+def test_one_late_rank_is_found_while_the_others_are_one_ahead_at_every_look() -> None:
+    """Each look comes when the others have entered and it has not: it is as late as it is."""
+    job = Job(4)
+    began, late = job.now, [0, 0, 30_000_000, 0]
+    entered = [0] * job.ranks
+    for look in range(1, 2 * WINDOWS + 3):
+        job.now = began + look * FLUSH + STEP // 10
+        met: dict[str, Any] = {}
+        newest: dict[str, Any] = {}
+        for rank, after in enumerate(late):
+            done = (job.now - began - after) // STEP + 1
+            times = [began + place * STEP + after for place in range(entered[rank], done)]
+            key = f"{100 + rank},{100 + rank},{(100 + rank) * 16}"
+            entered[rank], newest[key] = done, times[-1]
+            sums = (len(times), sum(times), len(times) * (STEP // 1000) ** 2)
+            met |= {f"{key},{what}": number for what, number in enumerate(sums)}
+        assert len(set(entered)) == 2
+        job.seen.take(batch(met=met, newest=newest), job.now)
+        found = job.judge()
+    assert found is not None
+    assert found.late == "rank 2 (pid 102)"
     assert found.late_secs == pytest.approx(0.03, rel=0.01)
     assert found.late_ratio == pytest.approx(0.3, rel=0.05)
 

@@ -45,6 +45,31 @@ def test_a_process_is_busy_by_its_processor_or_its_bytes(
     assert activity.look([facts(100.0 + cpu_secs)], WINDOW_SECS) == {PID: is_busy}
 
 
+@pytest.mark.parametrize(("waited_secs", "is_busy"), [(1.0, False), (1.1, True)])
+def test_a_process_that_gets_no_cpu_is_busy(
+    tmp_path: Path, waited_secs: float, *, is_busy: bool
+) -> None:
+    """On a full node it is ready most of the time and computes little of it."""
+    activity = Activity(tmp_path)
+    schedstat = tmp_path / str(PID) / "schedstat"
+    schedstat.parent.mkdir()
+    schedstat.write_text("5000000000 7000000000 31\n")
+    assert activity.look([facts(100.0)], 0.0) == {}
+    schedstat.write_text(f"5150000000 {7_000_000_000 + waited_secs * 1e9:.0f} 77\n")
+    assert activity.look([facts(100.15)], WINDOW_SECS) == {PID: is_busy}
+
+
+@pytest.mark.parametrize("text", ["", "1", "1 -5 2", "a b c", "\x00"])
+def test_a_strange_schedstat_counts_nothing(tmp_path: Path, text: str) -> None:
+    """Only processor time decides then."""
+    activity = Activity(tmp_path)
+    (tmp_path / str(PID)).mkdir()
+    (tmp_path / str(PID) / "schedstat").write_text(text)
+    for at in (0.0, WINDOW_SECS):
+        busy = activity.look([facts(at)], at)
+    assert busy == {PID: True}
+
+
 def test_the_last_window_counts(tmp_path: Path) -> None:
     """One that stops is not busy any more after the next window; until then it is as before."""
     activity = Activity(tmp_path)
