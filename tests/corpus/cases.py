@@ -8,7 +8,8 @@ knew no more than the names and severities of the rules, and committed before it
 `seventh` was written blind in the same way, after rules were mended for the sixth, and committed
 before it was judged. `eighth` was written blind once more, in proportion to how often such
 incidents befall fleets, and committed before it was judged: nothing is asserted of it yet, so it
-is not in CASES.
+is not in CASES. `ninth` was labelled and committed before it was judged too, and is not in CASES
+either; its author had seen a listing of the rules with their conditions, and did not use it.
 `probes` is about what newer sources see: jobs whose collectives are counted, cards of other
 vendors, shared cards; it was labelled before it was judged, by somebody who knew the rules.
 """
@@ -53,6 +54,20 @@ from tests.corpus.fifth import (
 from tests.corpus.fifth import quiet_nodes as fifth_quiet_nodes
 from tests.corpus.fourth import mixed
 from tests.corpus.labels import Case
+from tests.corpus.ninth import again as ninth_again
+from tests.corpus.ninth import disks as ninth_disks
+from tests.corpus.ninth import filesystems as ninth_filesystems
+from tests.corpus.ninth import gpu_bus as ninth_gpu_bus
+from tests.corpus.ninth import gpu_memory as ninth_gpu_memory
+from tests.corpus.ninth import gpu_work as ninth_gpu_work
+from tests.corpus.ninth import heat_and_power as ninth_heat_and_power
+from tests.corpus.ninth import jobs_and_makers as ninth_jobs_and_makers
+from tests.corpus.ninth import network as ninth_network
+from tests.corpus.ninth import node_itself as ninth_node_itself
+from tests.corpus.ninth import quiet_cards as ninth_quiet_cards
+from tests.corpus.ninth import quiet_nodes as ninth_quiet_nodes
+from tests.corpus.ninth import quiet_starts as ninth_quiet_starts
+from tests.corpus.ninth import several as ninth_several
 from tests.corpus.probes import collectives, other_vendors, quiet_jobs
 from tests.corpus.second import (
     blind_spots,
@@ -174,6 +189,22 @@ EIGHTH = (
     *eighth_quiet_nodes.CASES,
     *eighth_quiet_starts.CASES,
 )
+NINTH = (
+    *ninth_gpu_memory.CASES,
+    *ninth_gpu_bus.CASES,
+    *ninth_gpu_work.CASES,
+    *ninth_jobs_and_makers.CASES,
+    *ninth_heat_and_power.CASES,
+    *ninth_network.CASES,
+    *ninth_disks.CASES,
+    *ninth_filesystems.CASES,
+    *ninth_node_itself.CASES,
+    *ninth_several.CASES,
+    *ninth_again.CASES,
+    *ninth_quiet_cards.CASES,
+    *ninth_quiet_nodes.CASES,
+    *ninth_quiet_starts.CASES,
+)
 PROBES = (*collectives.CASES, *other_vendors.CASES, *quiet_jobs.CASES)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {
@@ -185,8 +216,9 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "sixth": SIXTH,
         "seventh": SEVENTH,
         "eighth": EIGHTH,
+        "ninth": NINTH,
         "probes": PROBES,
     }
 )
-NOT_MENDED = frozenset({"eighth"})  # batches for which no rule was mended yet
+NOT_MENDED = frozenset({"eighth", "ninth"})  # batches for which no rule was mended yet
 CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH, *SEVENTH, *PROBES)

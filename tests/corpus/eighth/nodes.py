@@ -29,7 +29,7 @@ def b200_box() -> Tree:
     return node
 
 
-def _in_a_cloud(node: Tree) -> Tree:
+def in_a_cloud(node: Tree) -> Tree:
     """Take away what a guest cannot see: sensors, memory controllers, the ports of the bus."""
     for gone in ("Sensors", "MemoryErrors", "CpuHealth"):
         del node[gone]
@@ -46,7 +46,7 @@ def _in_a_cloud(node: Tree) -> Tree:
 
 def cloud_t4() -> Tree:
     """A guest of a cloud with one T4, driver 535."""
-    return _in_a_cloud(
+    return in_a_cloud(
         with_cards(
             {"1e": "00"},
             "535.230.02",
@@ -67,7 +67,7 @@ def cloud_t4() -> Tree:
 
 def cloud_a100s() -> Tree:
     """A guest of a cloud with eight A100 of 40 GiB, driver 535."""
-    return _in_a_cloud(
+    return in_a_cloud(
         with_cards(
             EIGHT,
             "535.216.03",
