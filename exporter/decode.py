@@ -92,14 +92,14 @@ def _decoded(
     if not isinstance(found, Mapping):
         raise MisfitError(f"an object is expected, not {_shown(found)}")
     fits = fits_of(kind)
-    if rules.unknown is not None:
-        for name in found.keys() - fits.keys():
-            raise MisfitError(rules.unknown(name, fits))
+    if rules.unknown is not None and not found.keys() <= fits.keys():
+        raise MisfitError(rules.unknown(min(found.keys() - fits.keys()), fits))
     values: dict[str, Any] = {}
-    for name in fits.keys() & found.keys():
+    for name in found.keys() & fits.keys():
+        content = found[name]
         try:
-            if found[name] is not None:
-                values[name] = fits[name](found[name], rules)
+            if content is not None:
+                values[name] = fits[name](content, rules)
         except MisfitError as error:
             if on_misfit is None:
                 raise error.under(f".{name}") from error
@@ -134,9 +134,13 @@ def _fit_each(fit: Fit, labels: int) -> Fit:
     def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:
         if rules.unfolds and isinstance(found, Mapping):
             found = _rows(found, labels) if labels else list(found.values())
-        return tuple(
-            _placed(fit, item, rules, f"[{number}]") for number, item in enumerate(_list(found))
-        )
+        fits = []
+        for item in _list(found):
+            try:
+                fits.append(fit(item, rules))
+            except MisfitError as error:
+                raise error.under(f"[{len(fits)}]") from error
+        return tuple(fits)
 
     return fitted
 
@@ -158,16 +162,9 @@ def _fit_all(fits: tuple[Fit, ...]) -> Fit:
         items = _list(found)
         if len(items) != len(fits):
             raise MisfitError(f"{len(fits)} values are expected, not {_shown(found)}")
-        return tuple(fit(item, rules) for fit, item in zip(fits, items))  # noqa: B905 - their lengths are equal
+        return tuple([fit(item, rules) for fit, item in zip(fits, items)])  # noqa: B905 - their lengths are equal
 
     return fitted
-
-
-def _placed(fit: Fit, found: object, rules: Rules, part: str) -> Any:
-    try:
-        return fit(found, rules)
-    except MisfitError as error:
-        raise error.under(part) from error
 
 
 def _shown(found: object) -> str:

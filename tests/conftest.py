@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import gc
 import logging
 from collections.abc import Iterator
 
@@ -11,6 +12,17 @@ pytest_plugins = ("tests.fakes.fixtures", "tests.processes", "tests.scoreboard.p
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--rewrite-golden` writes the expected pages instead of comparing them."""
     parser.addoption("--rewrite-golden", action="store_true", help="rewrite the expected pages")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Spare the garbage collector ten thousand tests, which all stay: a fifth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -10,15 +10,15 @@ The kernel log is a source of events while there is a reading `KernelLog`, NVML 
 backend nvml.
 """
 
-import dataclasses
 import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from exporter.decode import Rules, decode_strict
+from exporter.decode import Rules, decode_strict, fits_of
 from exporter.faults.values import did_you_mean
 from exporter.model import (
     clock,
@@ -60,6 +60,9 @@ START_WALL = 1_700_000_000.0
 KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
 KEPT_EVENTS = 2_000
 MOMENTS = ("expires", "dynamic_expires")
+NOW = math.inf
+"""Stands for the moment of the line where no other is written."""
+
 NODE = "node"
 
 Tree = dict[str, Any]
@@ -79,6 +82,7 @@ class SnapshotReader:
 
     events_of_line: EventsOfLine
     _readings: Tree = field(default_factory=dict)
+    _values: dict[str, object] = field(default_factory=dict)  # of the readings decoded so far
     _reports: Tree = field(default_factory=dict)
     _log: list[Event] = field(default_factory=list)
     _xids: list[Event] = field(default_factory=list)
@@ -101,7 +105,10 @@ class SnapshotReader:
         for key in row:
             if key not in KEYS:
                 raise ValueError(f"no key {key}; {did_you_mean(key, KEYS)}")
-        _merge(self._readings, row.get("readings", {}))
+        changed = row.get("readings", {})
+        _merge(self._readings, changed)
+        for name in changed:
+            self._values.pop(name, None)
         _merge(self._reports, row.get("reports", {}))
         for line in _listed(row.get("kernel")):
             self._log += self.events_of_line(str(line), now)
@@ -114,23 +121,24 @@ class SnapshotReader:
             taken_at=START_WALL + now - START_BOOTTIME,
             taken_boottime=now,
             duration_secs=0.0,
-            readings=MappingProxyType(self._values(now)),
+            readings=MappingProxyType(dict(self._values_at(now))),
             reports=tuple(self._source_reports()),
         )
 
-    def _values(self, now: float) -> dict[type, object]:
-        rules = Rules(clean=str, unknown=_unknown, unfolds=True, complete=partial(_complete, now))
-        values: dict[type, object] = {}
+    def _values_at(self, now: float) -> Iterator[tuple[type, object]]:
         for name, found in self._readings.items():
-            if name not in TYPES:
-                raise ValueError(f"no reading {name}; {did_you_mean(name, TYPES)}")
-            value: object = decode_strict(TYPES[name], found, rules, name)
+            if name not in self._values:
+                self._values[name] = _decoded(name, found)
+            value = self._values[name]
             if isinstance(value, kernel_log.KernelLog):
                 value = replace(value, events=tuple(self._log[-KEPT_EVENTS:]))
             if isinstance(value, gpu.Gpus):
-                value = replace(value, events=tuple(self._xids[-KEPT_EVENTS:]))
-            values[TYPES[name]] = value
-        return values
+                value = replace(
+                    value,
+                    states=tuple(_dated(state, now) for state in value.states),
+                    events=tuple(self._xids[-KEPT_EVENTS:]),
+                )
+            yield TYPES[name], value
 
     def _source_reports(self) -> Iterator[SourceReport]:
         rules = Rules(clean=str, unknown=_unknown)
@@ -143,13 +151,32 @@ def _unknown(name: str, known: Collection[str]) -> str:
     return f"no field {name}; {did_you_mean(name, known)}"
 
 
-def _complete(now: float, kind: type, values: Tree) -> None:
-    """Count moments from the beginning, and date a reading now where its time is not written."""
-    for name, value in values.items():
-        if (name.endswith("_boottime") or name in MOMENTS) and isinstance(value, float):
-            values[name] = START_BOOTTIME + value
-    if any(each.name == "read_boottime" for each in dataclasses.fields(kind)):
-        values.setdefault("read_boottime", now)
+def _decoded(name: str, found: object) -> object:
+    if name not in TYPES:
+        raise ValueError(f"no reading {name}; {did_you_mean(name, TYPES)}")
+    return decode_strict(TYPES[name], found, READINGS, name)
+
+
+def _dated(state: gpu.GpuState, now: float) -> gpu.GpuState:
+    return replace(state, read_boottime=now) if state.read_boottime == NOW else state
+
+
+def _complete(kind: type, values: Tree) -> None:
+    """Count moments from the beginning; a reading whose time is not written was made now."""
+    for name in _moments_of(kind):
+        if isinstance(values.get(name), float):
+            values[name] += START_BOOTTIME
+        elif name == "read_boottime":
+            values.setdefault(name, NOW)
+
+
+@lru_cache(maxsize=128)
+def _moments_of(kind: type) -> tuple[str, ...]:
+    """Find the fields of a dataclass that hold a boot time."""
+    return tuple(n for n in fits_of(kind) if n.endswith("_boottime") or n in MOMENTS)
+
+
+READINGS = Rules(clean=str, unknown=_unknown, unfolds=True, complete=_complete)
 
 
 def _merge(into: Tree, change: Mapping[str, Any]) -> None:

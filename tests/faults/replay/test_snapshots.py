@@ -63,13 +63,18 @@ def test_values_by_label_may_be_objects_or_rows() -> None:
 def test_moments_count_from_the_beginning() -> None:
     """Boot times are those of the recording; a reading without its own is of this moment."""
     clients = [{"pid": 7, "uses": [], "waits_since_boottime": 30}]
-    row = {"at": 60, "readings": {"Gpus": GPUS, "Workloads": {"reason": "ok", "clients": clients}}}
-    (snapshot,) = read(row)
-    gpus, workloads = snapshot.reading(Gpus), snapshot.reading(Workloads)
-    assert gpus is not None
-    assert workloads is not None
-    assert gpus.states[0].read_boottime == START_BOOTTIME + 60
-    assert workloads.clients[0].waits_since_boottime == START_BOOTTIME + 30
+    states = [{"gpu": GPU}, {"gpu": GPU, "read_boottime": 20}]
+    readings = {
+        "Gpus": {**GPUS, "states": states},
+        "Workloads": {"reason": "ok", "clients": clients},
+    }
+    for snapshot in read({"at": 60, "readings": readings}, {"at": 75}):
+        gpus, workloads = snapshot.reading(Gpus), snapshot.reading(Workloads)
+        assert gpus is not None
+        assert workloads is not None
+        moments = [state.read_boottime for state in gpus.states]
+        assert moments == [snapshot.taken_boottime, START_BOOTTIME + 20]
+        assert workloads.clients[0].waits_since_boottime == START_BOOTTIME + 30
 
 
 def test_kernel_lines_and_xids_become_events_of_their_sources() -> None:
