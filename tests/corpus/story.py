@@ -25,6 +25,7 @@ class Story:
         self._left: dict[Path, float] = {}
         self._at = 0
         self._rows: list[str] = []
+        self.rate(1.0, "Host", "uptime_secs")
         self.rate(1000.0, "Network", "interfaces", "eth0", "receive_packets")
         self.rate(1000.0, "Network", "interfaces", "eth0", "transmit_packets")
         self.rate(1000.0, "NetworkStack", "tcp_segments_sent")
