@@ -34,7 +34,7 @@ def cold_plate_of_one_h100_sits_badly(node: Story) -> None:
     *(f"gpu_power_brake@GPU-{bus}" for bus in ("07", "0b", "48", "4c", "88", "8b", "c8", "cb")),
     root=("gpu_power_brake@*",),
     may=("gpu_clock_low", "power_supply_alarm"),
-    unfit=False,
+    unfit=True,
     gone=("gpu_power_brake",),
     fit_at_end=True,
     node=a100s,

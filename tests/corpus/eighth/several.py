@@ -86,7 +86,7 @@ def wall_of_fans_fails_in_front_of_two_cards(node: Story) -> None:
     *("net_link_flap@ens1f0", "filesystem_full@/"),
     root=("net_link_flap@ens1f0", "filesystem_full@/"),
     may=("net_link_down", "tcp_retransmit_burst"),
-    unfit=False,
+    unfit=True,
     gone=("filesystem_full",),
     fit_at_end=True,
     node=kubelet_node,
@@ -153,7 +153,10 @@ def poison_is_consumed_on_an_instinct(node: Story) -> None:
 @incident(
     *("gpu_lost@GPU-9b", "nvme_controller_failed@nvme1n1"),
     root=("gpu_lost@GPU-9b", "nvme_controller_failed@nvme1n1"),
-    may=(*GPU_AFTER, *LINKS, *SPINS, *STARVED, "filesystem_shutdown", "filesystem_error"),
+    may=(
+        *(*GPU_AFTER, *LINKS, *SPINS, *STARVED),
+        *("nvme_timeout", "filesystem_shutdown", "filesystem_error"),
+    ),
     unfit=True,
     lasts=("gpu_lost@GPU-9b", "nvme_controller_failed@nvme1n1"),
     fit_at_end=False,
