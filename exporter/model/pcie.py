@@ -7,6 +7,8 @@ PASSTHROUGH_DRIVERS = frozenset(
 )
 """Drivers that hold a device for a virtual machine or a program: the node does not use it."""
 
+NVIDIA = "0x10de"
+
 
 @dataclass(frozen=True, slots=True)
 class PcieError:
@@ -27,6 +29,7 @@ class PcieDevice:
     slot: str | None = None  # the name of the slot it sits in
     driver: str | None = None  # the kernel driver bound to it
     numa_node: int | None = None
+    vendor: str | None = None  # of a GPU: 0x10de is NVIDIA
     suspended: bool = False  # asleep to save power: not asked for its link
     speed_bytes_per_second: float | None = None
     speed_max_bytes_per_second: float | None = None
@@ -41,6 +44,14 @@ class PcieDevice:
     def is_passed_through(self) -> bool:
         """Whether it is given to a virtual machine or a program, away from the node's drivers."""
         return self.driver in PASSTHROUGH_DRIVERS
+
+    @property
+    def is_unbound_gpu(self) -> bool:
+        """Whether it is a GPU of NVIDIA (or of a vendor that is not known) without any driver.
+
+        Those of other vendors are often only there for a screen.
+        """
+        return self.kind == "gpu" and self.driver is None and self.vendor in (None, NVIDIA)
 
     @property
     def is_port(self) -> bool:

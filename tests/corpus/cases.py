@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from tests.corpus import (
     classes,
+    classes_starts,
     healthy_gpus,
     healthy_nodes,
     incidents_gpu_bus,
@@ -120,6 +121,7 @@ SEEN = (
     *healthy_gpus.CASES,
     *healthy_nodes.CASES,
     *classes.CASES,
+    *classes_starts.CASES,
 )
 SECOND = (
     *verdict.CASES,

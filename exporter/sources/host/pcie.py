@@ -53,6 +53,7 @@ class Location:
     path: tuple[str, ...]
     slot: str | None
     numa_node: int | None
+    vendor: str | None
 
 
 class PcieReader:
@@ -102,7 +103,7 @@ class PcieReader:
         kind = KINDS.get(code[:6])
         if kind is None or (folder / "physfn").exists():
             return None
-        if kind == "gpu" and fields.label(f"{folder.name} vendor", folder / "vendor") in CONSOLES:
+        if kind == "gpu" and self._vendor(folder.name, fields) in CONSOLES:
             return None
         return kind
 
@@ -116,7 +117,11 @@ class PcieReader:
             path=path,
             slot=slots.get(address.rpartition(".")[0]),
             numa_node=None if numa is None or numa < 0 else numa,
+            vendor=self._vendor(address, fields) if kind == "gpu" else None,
         )
+
+    def _vendor(self, name: str, fields: FieldReader) -> str | None:
+        return fields.label(f"{name} vendor", self._folder / name / "vendor")
 
     def _slot_names(self, fields: FieldReader) -> dict[str, str]:
         """Read the names of slots by the address, without function, of what sits in them."""
@@ -136,6 +141,7 @@ class PcieReader:
             slot=location.slot,
             driver=link_name(self._folder / name / "driver"),
             numa_node=location.numa_node,
+            vendor=location.vendor,
             errors=tuple(
                 PcieError(severity, error, count)
                 for severity, errors in counted.items()

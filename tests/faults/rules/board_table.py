@@ -35,6 +35,8 @@ def lines(text: str, count: int) -> str:
     return "\n".join([text] * count)
 
 
+THROTTLED = "mce: CPU9: Package temperature is above threshold, cpu clock is throttled"
+
 ROWS = (
     Row(
         "kernel_memory_corrupted",
@@ -182,6 +184,16 @@ ROWS = (
         holds={"cpu_thermal_throttles[package]": Rises(1.0)},
         holds_not={"cpu_thermal_throttles[package]": 100_000},
         clears={"cpu_thermal_throttles[package]": Rises(0)},
+    ),
+    Row(
+        "cpu_thermal_throttle",
+        "node",
+        holds={"cpu_thermal_throttles[package]": 4, "kernel": THROTTLED},
+        holds_not={
+            "cpu_thermal_throttles[package]": 4,
+            "kernel": f"{THROTTLED}\nmce: CPU9: Package temperature/speed normal",
+        },
+        clears={"kernel": "mce: CPU9: Package temperature/speed normal"},
     ),
     Row(
         "cpu_lockup",

@@ -9,6 +9,10 @@ DAMAGED: Given = {**BUSY, "receive_errors": Rises(20), "transmit_errors": 0}
 DROPPED: Given = {**BUSY, "receive_drops": Rises(400), "transmit_drops": 0}
 CALM: Given = {"receive_errors": Rises(0), "receive_drops": Rises(0)}
 
+ENA = "ena 0000:00:05.0 ens5"
+HANGS = "NETDEV WATCHDOG: CPU: 3: transmit queue 1 timed out 5128 ms"
+RESET = "Device reset completed successfully"
+
 ROWS = (
     Row(
         "net_link_down",
@@ -47,6 +51,22 @@ ROWS = (
         holds={"kernel": MLX5 + "TX timeout detected"},
         holds_not={"kernel": MLX5 + "Link up"},
         severity="warning",
+    ),
+    Row(
+        "net_tx_timeout",
+        "nic",
+        about="ens5",
+        holds={"kernel": f"{ENA}: {HANGS}\n{ENA}: {RESET}\n" * 4},
+        holds_not={"kernel": f"{ENA}: {RESET}"},
+        severity="warning",
+    ),
+    Row(
+        "net_tx_timeout",
+        "nic",
+        about="ens5",
+        holds={"kernel": f"{ENA}: {HANGS}\n" * 3},
+        holds_not={"kernel": f"{ENA}: {RESET}"},
+        severity="critical",
     ),
     Row(
         "nic_driver_fatal",

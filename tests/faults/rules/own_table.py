@@ -20,6 +20,12 @@ WAITING: Given = {
     "call": "ncclAllReduce",
 }
 LATE: Given = {"late": "rank 3 (pid 44)", "late_ratio": 0.3, "late_secs": 0.02}
+UNDRIVEN: Given = {
+    "gpu_backend_reason": "no_driver",
+    "gpu_unbound_count": 8,
+    "gpu_up_count": 0,
+    "uptime_secs": 5000,
+}
 
 ROWS = (
     Row(
@@ -168,6 +174,16 @@ ROWS = (
         unknown={},
         is_gated=True,
         summary="library_missing",
+    ),
+    Row(
+        "nvml_unavailable",
+        "node",
+        holds=UNDRIVEN,
+        holds_not={**UNDRIVEN, "gpu_unbound_count": 0},
+        clears={"gpu_backend_reason": "ok", "gpu_nvml_up": True, "gpu_up_count": 8},
+        unknown={},
+        is_gated=True,
+        summary="no_driver",
     ),
     Row(
         "kernel_log_unavailable",

@@ -57,6 +57,21 @@ def test_a_card_and_every_port_above_it_are_watched(node: SmallNode) -> None:
 
 
 @pytest.mark.parametrize(
+    ("vendor", "driver", "is_unbound"),
+    [("0x10de", "", True), ("0x10de", "nvidia", False), ("0x8086", "", False)],
+)
+def test_a_gpu_without_a_driver(
+    node: SmallNode, vendor: str, driver: str, *, is_unbound: bool
+) -> None:
+    """It is missed where it is one of NVIDIA; the screen of a processor may do without."""
+    folder = card(node, above=None, vendor=vendor)
+    if driver:
+        node.write(f"sys/bus/pci/drivers/{driver}/new_id", "")
+        node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
+    assert look(node)[GPU].is_unbound_gpu is is_unbound
+
+
+@pytest.mark.parametrize(
     ("code", "vendor", "kind"),
     [
         ("0x030000", "0x10de", "gpu"),

@@ -29,6 +29,8 @@ _NETWORK_DRIVER = (
 )
 _DEVICE = r"(?P<driver>[\w-]{1,32}) (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{1,16}))?: "
 
+_ADAPTER = rf"(?P<driver>{_NETWORK_DRIVER}) (?P<pci>@PCI@)(?: (?P<interface>[^\s:/]{{1,16}}))?: "
+
 
 def _port(fields: Fields) -> Subject:
     """Return the interface where the line names it, else the device."""
@@ -92,6 +94,9 @@ _FATAL = (
         "health re",
         _MLX5 + _WHERE + r"health (?:recovery|revovery) succee?ded",
     ),
+    _kind("nic_recovered", "Device reset completed", _ADAPTER + r"Device reset completed success"),
+    _kind("nic_recovered", "was reset successfully", _ADAPTER + r"device was reset successfully"),
+    _kind("nic_recovered", "LIFs restarted", _ADAPTER + r"FW Up: LIFs restarted"),
     _kind(
         "mlx5_fatal",
         "unrecoverable hardware error",

@@ -173,6 +173,24 @@ CASES: tuple[Case, ...] = (
         MLX + "mlx5_health_try_recover:335:(pid 55): health revovery succeded",
     ),
     (
+        "nic_recovered",
+        ("network", "0000:00:05.0"),
+        {"driver": "ena"},
+        "ena 0000:00:05.0: Device reset completed successfully, Driver info: ena 2.13.0g",
+    ),
+    (
+        "nic_recovered",
+        ("network", "0000:01:00.0"),
+        {"driver": "mlx4_core"},
+        "mlx4_core 0000:01:00.0: device was reset successfully",
+    ),
+    (
+        "nic_recovered",
+        ("network", "0000:b5:00.0"),
+        {"driver": "ionic"},
+        "ionic 0000:b5:00.0: FW Up: LIFs restarted",
+    ),
+    (
         "nic_firmware_error",
         ("network", "eth0"),
         {},
