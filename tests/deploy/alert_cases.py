@@ -7,8 +7,11 @@ hours after it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-BEFORE, DURING, AFTER = 60, 180, 240
+BEFORE, DURING, AFTER = PHASES = 60, 180, 240
 """The length of each phase in minutes."""
+
+SHORT = 5, 5, 10
+"""Phases of a fault: its alert waits for less than a minute and goes on for five after it."""
 
 UP = 'up{job="hw-exporter",instance="n1:8080"}'
 INFO = 'hw_node_info{job="hw-exporter",instance="n1:8080",node="n1"}'
@@ -31,9 +34,15 @@ class Case:
     fires_at: int = BEFORE + DURING - 1
 
 
-def gauge(series: str, before: float | None, during: float | None, after: float | None) -> Series:
+def gauge(
+    series: str,
+    before: float | None,
+    during: float | None,
+    after: float | None,
+    lengths: tuple[int, int, int] = PHASES,
+) -> Series:
     """A series that has one value in each phase; None where it is absent."""
-    phases = zip((before, during, after), (BEFORE, DURING, AFTER), strict=True)
+    phases = zip((before, during, after), lengths, strict=True)
     return Series(series, " ".join(_level(value, minutes) for value, minutes in phases))
 
 
@@ -70,9 +79,10 @@ def fault(rule: str, severity: str, cause: str = "") -> tuple[Series, ...]:
     """A fault of one component, as the root of itself or explained by another fault."""
     labels = f'node="n1",fault="{rule}",hw_type="gpu",hw_id="GPU-1"'
     root = f'cause="{cause or rule}",cause_hw_type="gpu",cause_hw_id="GPU-1"'
+    active = f'hw_fault_active{{{labels},severity="{severity}",hw_name="GPU 0"}}'
     return (
-        gauge(f'hw_fault_active{{{labels},severity="{severity}",hw_name="GPU 0"}}', None, 1, 0),
-        gauge(f"hw_fault_root_cause{{{labels},{root}}}", None, 1, None),
+        gauge(active, None, 1, 0, SHORT),
+        gauge(f"hw_fault_root_cause{{{labels},{root}}}", None, 1, None, SHORT),
     )
 
 

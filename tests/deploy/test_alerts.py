@@ -13,7 +13,17 @@ import yaml
 from exporter.faults.engine import rule_book
 from exporter.web.answer import PageRequest
 from exporter.web.runbooks import runbook_answer
-from tests.deploy.alert_cases import AFTER, BEFORE, CASES, DURING, Case, Series, fault, gauge
+from tests.deploy.alert_cases import (
+    AFTER,
+    BEFORE,
+    CASES,
+    DURING,
+    SHORT,
+    Case,
+    Series,
+    fault,
+    gauge,
+)
 from tests.fakes.manifests import ROOT
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.promtool import needs_promtool, run, samples, written
@@ -24,6 +34,8 @@ from tools.alerting.sentences import advice, sentence
 RULES = ROOT / "deploy/prometheus"
 PAGES = ROOT / "tests/golden/pages"
 END = BEFORE + DURING + AFTER - 1
+BEGINS, BROKEN, CLEAR = SHORT[0], SHORT[0] + 2, sum(SHORT) - 1
+"""Minutes of a fault: when it begins, when its alert must fire, when it must have cleared."""
 SEVERITIES = {"critical", "warning", "info"}
 
 
@@ -144,15 +156,15 @@ def test_the_alert_of_each_rule_fires_for_a_root_only(tmp_path: Path) -> None:
 
 def _life_of_rules(faults: Iterable[tuple[Series, ...]], *, fires: int) -> dict[str, Any]:
     series = _input(item for two in faults for item in two)
-    during = [_firing(alert_name(rule.id), BEFORE + 2, number=fires) for rule in RULES_BOOK]
+    during = [_firing(alert_name(rule.id), BROKEN, number=fires) for rule in RULES_BOOK]
     return {
         "interval": "1m",
         "input_series": series,
         "promql_expr_test": [
-            _firing("", BEFORE - 1, number=0),
+            _firing("", BEGINS - 1, number=0),
             *during,
-            _firing("", BEFORE + 2, number=fires * len(RULES_BOOK)),
-            _firing("", END, number=0),
+            _firing("", BROKEN, number=fires * len(RULES_BOOK)),
+            _firing("", CLEAR, number=0),
         ],
     }
 
@@ -164,9 +176,9 @@ def test_a_rule_of_the_user_has_an_alert(tmp_path: Path) -> None:
         "interval": "1m",
         "input_series": _input(fault("npu_hot", "warning")),
         "promql_expr_test": [
-            _firing("HwCustomFault", BEFORE + 2, number=1),
-            _firing("", BEFORE + 2, number=1),
-            _firing("", END, number=0),
+            _firing("HwCustomFault", BROKEN, number=1),
+            _firing("", BROKEN, number=1),
+            _firing("", CLEAR, number=0),
         ],
     }
     _promtool(tmp_path, [test])
@@ -222,11 +234,11 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
     test = {
         "interval": "1m",
         "input_series": _input(
-            (*fault("gpu_lost", "critical"), *symptom, gauge(since, None, 3600, None))
+            (*fault("gpu_lost", "critical"), *symptom, gauge(since, None, 3600, None, SHORT))
         ),
         "alert_rule_test": [
             {
-                "eval_time": f"{BEFORE + 5}m",
+                "eval_time": f"{BROKEN}m",
                 "alertname": "HwGpuLost",
                 "exp_alerts": [{"exp_labels": labels, "exp_annotations": texts}],
             }
