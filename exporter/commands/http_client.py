@@ -9,7 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
 from types import MappingProxyType
@@ -99,8 +99,7 @@ def get(
     deadline = time.monotonic() + timeout_secs
     try:
         request = urllib.request.Request(url, data, headers=sent, method=method)  # noqa: S310 - parse_address lets only http through
-        handlers = [urllib.request.ProxyHandler({}), _https_handler(address)]
-        opener = urllib.request.build_opener(*handlers)
+        opener = urllib.request.build_opener(*_handlers(address))
         with opener.open(request, timeout=timeout_secs) as response:
             return _response(response.status, response.headers, response, deadline)
     except urllib.error.HTTPError as error:
@@ -116,10 +115,12 @@ def _sentence(reason: object) -> str:
     return text.splitlines()[0] if text else type(reason).__name__
 
 
-def _https_handler(address: Address) -> urllib.request.HTTPSHandler:
-    context = ssl.create_default_context(cafile=address.ca_file or None)
-    context.check_hostname = not address.ca_file
-    return urllib.request.HTTPSHandler(context=context)
+def _handlers(address: Address) -> Iterator[urllib.request.BaseHandler]:
+    yield urllib.request.ProxyHandler({})
+    if address.url.startswith("https:"):  # to load all certificates takes 40 ms
+        context = ssl.create_default_context(cafile=address.ca_file or None)
+        context.check_hostname = not address.ca_file
+        yield urllib.request.HTTPSHandler(context=context)
 
 
 def _response(status: int, headers: Message, stream: IO[bytes], deadline: float) -> Response:

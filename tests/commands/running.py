@@ -1,14 +1,18 @@
-"""Runs a command of the real program, and servers that answer what no exporter would."""
+"""Runs a command, here or as a program, and servers that answer what no exporter would."""
 
 import http.server
+import io
 import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import TypeAlias
+
+from exporter.cli import run_command
+from tests.serving import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECS = 60.0
@@ -22,16 +26,35 @@ QUIET = {
 }
 
 
-def run(
+Ended: TypeAlias = "subprocess.CompletedProcess[str]"
+"""How a command ended: its exit code, and what it printed."""
+
+
+def run(*arguments: str, cwd: Path = ROOT, environment: Mapping[str, str] | None = None) -> Ended:
+    """Run a command in this process, as `python -m exporter` does, with pipes for its output."""
+    out, err = io.StringIO(), io.StringIO()
+    with _working_in(cwd), redirect_stdout(out), redirect_stderr(err):
+        code = run_command(arguments, {**os.environ, **NO_EXPORTER, **QUIET, **(environment or {})})
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+@contextmanager
+def _working_in(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def run_program(
     *arguments: str,
     cwd: Path = ROOT,
     environment: Mapping[str, str] | None = None,
     under: Sequence[str] = (),
-) -> "subprocess.CompletedProcess[str]":
-    """End with what the command printed; it touches nothing but this machine's own files.
-
-    `under` is a program that starts it, such as unshare.
-    """
+) -> Ended:
+    """Run a command as a program of its own; `under` is what starts it, such as unshare."""
     ended = subprocess.run(
         [
             *(shutil.which(under[0]) or under[0] for _ in under[:1]),
@@ -75,7 +98,5 @@ def answering(body: bytes, status: int = 200, kind: str = "application/json") ->
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url

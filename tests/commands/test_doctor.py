@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exporter.web.documents.installation import CONTAINER_SIGNS
-from tests.commands.running import answering, run
+from tests.commands.running import answering, run, run_program
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.program import Program
@@ -41,7 +41,11 @@ class Diagnosis:
 
 
 def _diagnose(folder: Path, environment: Mapping[str, str], under: Sequence[str] = ()) -> Diagnosis:
-    ended = run("doctor", "--json", cwd=folder, environment=environment, under=under)
+    arguments = ("doctor", "--json")
+    if under:
+        ended = run_program(*arguments, cwd=folder, environment=environment, under=under)
+    else:
+        ended = run(*arguments, cwd=folder, environment=environment)
     rows = json.loads(ended.stdout)["checks"]
     return Diagnosis(ended.returncode, {row["name"]: row for row in rows})
 

@@ -2,9 +2,7 @@
 
 import gzip
 import http.server
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +10,7 @@ from exporter.cli import run_command
 from exporter.commands.page_checks import PAGE_CHECKS
 from exporter.commands.selfcheck import HTTP_CHECKS
 from tests.program import Answer, Program
+from tests.serving import serving
 
 pytestmark = pytest.mark.system
 
@@ -37,19 +36,23 @@ class _Liar(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def liar() -> Iterator[str]:
     """The address of a server that is no exporter."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Liar) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Liar)) as address:
+        yield f"http://{address}"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """The real program, which has a page."""
+    with Program(tmp_path_factory.mktemp("program")) as running:
+        running.first_page()
+        yield running
 
 
 def test_the_running_program_keeps_all_its_promises(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One PASS line for each check, and exit code 0."""
-    with Program(tmp_path) as program:
-        program.first_page()
-        code = run_command(["selfcheck", f"http://127.0.0.1:{program.port}/"], {})
+    code = run_command(["selfcheck", f"http://127.0.0.1:{program.port}/"], {})
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if not line.startswith("PASS ")] == []
     assert len(lines) == len(HTTP_CHECKS) + len(PAGE_CHECKS)
@@ -162,23 +165,17 @@ def _without(header: str) -> Damage:
     ids=lambda value: value[5:30] if isinstance(value, str) else "",
 )
 def test_what_is_broken_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Damage, line: str
+    program: Program, capsys: pytest.CaptureFixture[str], damage: Damage, line: str
 ) -> None:
     """Of eleven exporters with one broken promise each the right line fails."""
-    with Program(tmp_path) as program:
-        program.first_page()
-        handler = _broken(program, damage)
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            assert run_command(["selfcheck", f"127.0.0.1:{server.server_address[1]}"], {}) == 1
-            server.shutdown()
+    handler = _broken(program, damage)
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)) as address:
+        assert run_command(["selfcheck", address], {}) == 1
     failed = [row for row in capsys.readouterr().out.splitlines() if row.startswith("FAIL")]
     assert any(row.startswith(line) for row in failed), failed
 
 
-def test_an_address_needs_no_scheme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_needs_no_scheme(program: Program, capsys: pytest.CaptureFixture[str]) -> None:
     """`localhost:8080` is as good as a URL."""
-    with Program(tmp_path) as program:
-        program.first_page()
-        assert run_command(["selfcheck", f"localhost:{program.port}"], {}) == 0
+    assert run_command(["selfcheck", f"localhost:{program.port}"], {}) == 0
     assert "FAIL" not in capsys.readouterr().out

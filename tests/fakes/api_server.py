@@ -2,7 +2,6 @@
 
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,7 @@ from typing import Any
 
 from tests.fakes.certificates import Authority
 from tests.fakes.manifests import Manifest
+from tests.serving import serving
 
 TOKEN = "the-token-of-the-pod"
 
@@ -61,13 +61,8 @@ def api_server(folder: Path, manifests: list[Manifest]) -> Iterator[ApiServer]:
     context.load_cert_chain(api.pair.cert, api.pair.key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     api.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield api
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _may_patch_status(manifests: list[Manifest]) -> bool:

@@ -5,7 +5,6 @@ import json
 import shutil
 import socket
 import subprocess
-import threading
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import pytest
 
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
+from tests.serving import serving
 
 SCRAPES = 3
 CONFIG = """
@@ -110,13 +110,8 @@ def _asking_for_text(program: Program) -> Iterator[int]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield int(server.server_address[1])
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(server):
+        yield server.server_port
 
 
 @pytest.mark.skipif(shutil.which("prometheus") is None, reason="prometheus is not installed")
