@@ -4,6 +4,7 @@ import http.server
 import io
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,13 +83,15 @@ def run_program(
 
 
 @contextmanager
-def answering(body: bytes, status: int = 200, kind: str = "application/json") -> Iterator[str]:
+def answering(
+    body: bytes, status: int = 200, context: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """Give the address of a server that answers everything with this."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)
-            self.send_header("Content-Type", kind)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -98,5 +101,8 @@ def answering(body: bytes, status: int = 200, kind: str = "application/json") ->
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    with serving(server) as url:
         yield url

@@ -1,11 +1,13 @@
 """`hw-exporter faults` and `metrics`: with a running exporter, without one, and with others."""
 
 import json
+import ssl
 from pathlib import Path
 
 import pytest
 
 from tests.commands.running import answering, run
+from tests.fakes.certificates import Authority
 from tests.program import Program
 
 pytestmark = pytest.mark.system
@@ -39,9 +41,12 @@ LOST = {
 }
 
 
+HEALTH = {"status": "healthy", "version": "1"}
+FAULTS: dict[str, object] = {"node": "n", "healthy": True, "faults": [], "unjudged": []}
+
+
 def _document(*faults: object, healthy: object = True) -> bytes:
-    document = {"node": "n", "healthy": healthy, "faults": list(faults), "unjudged": []}
-    return json.dumps(document).encode()
+    return json.dumps({**FAULTS, "healthy": healthy, "faults": list(faults)}).encode()
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,25 @@ def test_a_running_exporter_is_asked(tmp_path: Path) -> None:
         assert (wrong.returncode, "since must be" in wrong.stderr) == (3, True)
         page = run("metrics", "--url", url).stdout
         assert page.startswith("# HELP hw_node_info")
+
+
+def test_an_exporter_with_tls_is_asked(tmp_path: Path) -> None:
+    """The one of this machine is known by its certificate; any other needs one that is trusted."""
+    authority = Authority(tmp_path)
+    pair = authority.sign("server")
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(pair.cert.read_bytes() + authority.file.read_bytes())
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(chain, pair.key)
+    with answering(json.dumps({**HEALTH, **FAULTS}).encode(), context=context) as url:
+        local = {
+            "APP__SERVER__PORT": url.rpartition(":")[2],
+            "APP__SERVER__TLS__CERT_FILE": str(chain),
+            "APP__SERVER__TLS__KEY_FILE": str(pair.key),
+        }
+        ended = run("faults", cwd=tmp_path, environment=local)
+        assert (ended.returncode, f"from https://{url}" in ended.stdout) == (0, True), ended
+        assert run("faults", "--url", f"https://{url}").returncode == 3
 
 
 def test_without_an_exporter_one_reading_is_taken(tmp_path: Path) -> None:
