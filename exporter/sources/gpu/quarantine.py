@@ -25,11 +25,17 @@ class Quarantine:
     """
 
     def __init__(
-        self, probe: RequestProbe, timeout_secs: float, on_change: Callable[[], None] = lambda: None
+        self,
+        probe: RequestProbe,
+        timeout_secs: float,
+        on_change: Callable[[], None] = lambda: None,
+        *,
+        retry_secs: float = RETRY_SECS,
     ) -> None:
         self._probe = probe
         self._timeout_secs = timeout_secs
         self._on_change = on_change
+        self._retry_secs = retry_secs
         self._is_hung: dict[int, bool] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -72,7 +78,7 @@ class Quarantine:
             for place in tuple(self._is_hung):
                 await self._ask(place)
             if self._is_hung:
-                await asyncio.sleep(RETRY_SECS)
+                await asyncio.sleep(self._retry_secs)
         await self._probe.close()
 
     async def _ask(self, place: int) -> None:
