@@ -21,6 +21,10 @@ def whole_disk(device: str) -> str:
     return match["disk"] if match else name
 
 
+NETWORK_VOLUMES = ("Amazon Elastic Block Store", "nvme_card-pd", "MSFT NVMe Accelerator")
+"""How the models of volumes begin that a cloud attaches as NVMe disks, and detaches on request."""
+
+
 @dataclass(frozen=True, slots=True)
 class Disk:
     """One whole block device; counters run since it was attached."""
@@ -45,6 +49,11 @@ class Disk:
     scsi_address: str | None = None  # host:channel:target:lun, as the kernel log may name it
     scsi_state: str | None = None  # running, offline, …
     slaves: tuple[str, ...] = ()  # the devices that a logical volume or an array lies on
+
+    @property
+    def is_network_volume(self) -> bool:
+        """Whether it is a volume in the network of a cloud, not a disk of this machine."""
+        return self.model is not None and self.model.startswith(NETWORK_VOLUMES)
 
 
 @dataclass(frozen=True, slots=True)

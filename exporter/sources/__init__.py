@@ -144,7 +144,7 @@ SOURCES: tuple[SourceRow, ...] = (
     SourceRow(
         "filesystem",
         "filesystem",
-        lambda ctx: FilesystemSource(ctx.proc, ctx.root, ctx.call, ctx.devices),
+        lambda ctx: FilesystemSource(ctx.proc, ctx.sys, ctx.root, ctx.call, ctx.devices),
     ),
     _files("nvme", "nvme", lambda ctx: NvmeReader(ctx.sys)),
     _files(

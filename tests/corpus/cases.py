@@ -20,6 +20,7 @@ from types import MappingProxyType
 from tests.corpus import (
     classes,
     classes_starts,
+    classes_storage,
     healthy_gpus,
     healthy_nodes,
     incidents_gpu_bus,
@@ -122,6 +123,7 @@ SEEN = (
     *healthy_nodes.CASES,
     *classes.CASES,
     *classes_starts.CASES,
+    *classes_storage.CASES,
 )
 SECOND = (
     *verdict.CASES,

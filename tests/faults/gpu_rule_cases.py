@@ -200,6 +200,10 @@ NODE_CASES = {
         "[ascend] [drv_pcie] [devdrv_sync_non_trans_msg_send 1239] <kworker/u385:0:15232:15232> "
         "Device is abnormal. (dev_id=5; msg_type=3; common_type=5)"
     ),
+    "gpu_uvm_failed": line(
+        "NVRM: nvGpuOpsReportFatalError: uvm encountered global fatal error 0x60, requiring os "
+        "reboot to recover."
+    ),
     "gpu_probe_failed": line("NVRM: The NVIDIA probe routine failed for 1 device(s)."),
     "driver_version_mismatch": Case(
         {"gpu_backend_reason": "version_mismatch", "gpu_nvml_up": False},

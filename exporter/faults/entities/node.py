@@ -135,6 +135,7 @@ _GETTERS: Mapping[str, Getter] = {
     "network_pci_count": _on_bus("network", passed_through=False),
     "nvme_pci_count": _on_bus("nvme", passed_through=False),
     "disk_count": _of(Disks, _disks),
+    "network_volume_count": _of(Disks, lambda disks: sum(d.is_network_volume for d in disks.disks)),
     "memory_controllers": _of(MemoryErrors, lambda errors: len(errors.controllers)),
     "interface_count": _of(Network, _interfaces),
 }
@@ -158,6 +159,7 @@ _NAMES: Mapping[str, FieldType] = {
     "network_pci_count": FieldType(Type.NUMBER),
     "nvme_pci_count": FieldType(Type.NUMBER),
     "disk_count": FieldType(Type.NUMBER),
+    "network_volume_count": FieldType(Type.NUMBER),
     "memory_controllers": FieldType(Type.NUMBER),
     "interface_count": FieldType(Type.NUMBER),
 }

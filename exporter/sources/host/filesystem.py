@@ -30,6 +30,9 @@ LEAST_SECS = 0.05
 MOST_STUCK = 8
 """Every dead mount holds a thread: with so many of them, no further mount is tried."""
 
+ROOT_DEVICE = "/dev/root"
+"""What the kernel calls the device of a root that it mounted itself: init/do_mounts.c."""
+
 OCTAL = re.compile(r"\\([0-7]{3})")
 FEWEST_WORDS = 6
 
@@ -57,6 +60,7 @@ class FilesystemSource:
     def __init__(
         self,
         proc_root: Path,
+        sys_root: Path,
         host_root: Path,
         call: CallBlocking,
         devices: Devices,
@@ -65,6 +69,7 @@ class FilesystemSource:
         most_stuck: int = MOST_STUCK,
     ) -> None:
         self._proc = proc_root
+        self._sys = sys_root
         self._root = host_root
         self._call = call
         self._is_type_shown = shown(
@@ -169,7 +174,7 @@ class FilesystemSource:
     def _filesystem(self, mount: Mount, fields: FieldReader) -> Filesystem | None:
         """Return the filesystem as it is known now; None when nothing is."""
         known = Filesystem(
-            device=clean_text(mount.device),
+            device=clean_text(self._device(mount)),
             mountpoint=clean_text(mount.mountpoint),
             fstype=clean_text(mount.fstype),
             readonly=mount.readonly,
@@ -183,6 +188,13 @@ class FilesystemSource:
             return replace(known, unreachable=True)
         del self._asking[mount.mountpoint]
         return self._answered(known, asking, fields)
+
+    def _device(self, mount: Mount) -> str:
+        """Return the device; that of a root mounted without an initramfs by its number."""
+        if mount.device != ROOT_DEVICE:
+            return mount.device
+        link = self._sys / "dev/block" / mount.number
+        return f"/dev/{link.resolve().name}" if link.exists() else ROOT_DEVICE
 
     def _answered(
         self, known: Filesystem, asking: "asyncio.Future[os.statvfs_result]", fields: FieldReader

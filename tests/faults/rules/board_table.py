@@ -36,6 +36,7 @@ def lines(text: str, count: int) -> str:
 
 
 THROTTLED = "mce: CPU9: Package temperature is above threshold, cpu clock is throttled"
+STUCK = "BUG: workqueue lockup - pool cpus=3 node=0 flags=0x0 nice=0 stuck for"
 
 ROWS = (
     Row(
@@ -212,6 +213,13 @@ ROWS = (
         "node",
         holds={"kernel": "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:"},
         holds_not={"kernel": "rcu: RCU calculated value of scheduler-enlistment delay is 25"},
+    ),
+    Row(
+        "workqueue_lockup",
+        "node",
+        holds={"kernel": f"{STUCK} 34s!\n{STUCK} 64s!"},
+        holds_not={"kernel": f"{STUCK} 34s!\n{STUCK.replace('nice=0', 'nice=-20')} 34s!"},
+        summary="64 s (cpus=3 node=0 flags=0x0 nice=0)",
     ),
     Row(
         "cpu_saturated",

@@ -117,7 +117,7 @@ ROWS = (
         "pcie_nvme_missing",
         "node",
         holds={"nvme_pci_count": Goes(8, 7)},
-        holds_not={"nvme_pci_count": 8},
+        holds_not={"nvme_pci_count": Goes(8, 7), "network_volume_count": 1},
         clears={"nvme_pci_count": 8},
         unknown={},
     ),

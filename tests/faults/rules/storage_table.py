@@ -28,6 +28,7 @@ RESTORED = (
     "Lustre: scratch-OST0003-osc-ffff9d12: Connection restored to 192.0.2.20@o2ib "
     "(at 192.0.2.20@o2ib)"
 )
+MEGARAID = "megaraid_sas 0000:18:00.0: "
 ATA = "ata{}.00: exception Emask 0x0 SAct 0x7f SErr 0x0 action 0x6 frozen"
 
 ROWS = (
@@ -47,6 +48,23 @@ ROWS = (
         clears={"kernel": "megaraid_sas 0000:18:00.0: Reset successful for scsi0."},
         severity="critical",
         summary="0000:18:00.0",
+    ),
+    Row(
+        "storage_adapter_reset",
+        "node",
+        holds={"kernel": MEGARAID + "pending commands remain after waiting, will reset adapter"},
+        holds_not={"kernel": MEGARAID + "Reset successful for scsi0."},
+        severity="warning",
+        summary="0000:18:00.0",
+    ),
+    Row(
+        "raid_volume_degraded",
+        "node",
+        holds={"kernel": MEGARAID + "9 (7s/0x0001/FATAL) - VD 01/3 is now OFFLINE"},
+        holds_not={"kernel": MEGARAID + "9 (7s/0x0001/INFO) - VD 01/3 is now OPTIMAL"},
+        clears={"kernel": MEGARAID + "9 (7s/0x0001/INFO) - VD 01/3 is now OPTIMAL"},
+        severity="critical",
+        summary="01/3 is OFFLINE",
     ),
     Row(
         "disk_offline",

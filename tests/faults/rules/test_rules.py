@@ -24,7 +24,7 @@ ROWS: tuple[Row, ...] = (
 )
 TOPICS = (
     *("pcie", "memory", "cpu", "node", "storage", "filesystem", "network", "infiniband"),
-    *("workload", "exporter"),
+    *("raid", "workload", "exporter"),
 )
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)

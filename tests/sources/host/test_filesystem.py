@@ -60,7 +60,7 @@ def built(node: SmallNode, answers: Answers, limit: int = 16) -> FilesystemSourc
     """The source over the tree, with the default choice of filesystems."""
     devices = Devices(max_per_kind=limit)
     return FilesystemSource(
-        node.proc, Path("/host"), answers.call, devices, statvfs=answers.statvfs
+        node.proc, node.sys, Path("/host"), answers.call, devices, statvfs=answers.statvfs
     )
 
 
@@ -94,6 +94,19 @@ def test_filesystems_of_the_kernel_and_of_containers_are_left_out(node: SmallNod
     node.mount("/var/lib/docker/overlay2/1/merged", fstype="overlay", number="0:3")
     node.mount("/var/lib/kubelet/pods/1/volumes/x", number="8:9")
     assert list(found(read(built(node, Answers(lambda _path: said()))))) == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("number", "device"), [("259:2", "/dev/nvme0n1p2"), ("259:7", "/dev/root")]
+)
+def test_a_root_that_the_kernel_mounted_itself_has_its_device(
+    node: SmallNode, number: str, device: str
+) -> None:
+    """Its lines in the kernel log, and its disk, go by that name; unless nothing says which."""
+    node.write("sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2/dev", "259:2")
+    node.link("sys/dev/block/259:2", "sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2")
+    node.write("proc/1/mountinfo", f"22 1 {number} / / rw - ext4 /dev/root rw\n")
+    assert found(read(built(node, Answers(lambda _path: said()))))["/"].device == device
 
 
 def test_a_filesystem_without_fixed_files_says_no_number(node: SmallNode) -> None:
@@ -207,6 +220,7 @@ def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
     answers.hanging.update(f"/host{mount}" for mount in mounts)
     source = FilesystemSource(
         node.proc,
+        node.sys,
         Path("/host"),
         answers.call,
         Devices(),
@@ -253,7 +267,7 @@ def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
     node.mount("/", number="8:1")
     node.mount(str(stuck_files.folder), fstype="fuse.dead", number="0:99")
     everything = Devices(filesystem_type_exclude=(), mountpoint_exclude=())
-    source = FilesystemSource(node.proc, Path("/"), DaemonThreads(), everything)
+    source = FilesystemSource(node.proc, node.sys, Path("/"), DaemonThreads(), everything)
 
     async def two_reads() -> dict[str, Filesystem]:
         await source.read()

@@ -49,6 +49,16 @@ _STALLS = (
         ),
         on_node,
     ),
+    LinePattern(
+        "workqueue_lockup",
+        "workqueue lockup",
+        rx(
+            r"BUG: workqueue lockup - pool (?P<pool>cpus=[\d,-]{1,64}(?: node=\d{1,4})? "
+            r"flags=0x[0-9a-f]{1,8}(?: nice=-?\d{1,3}| bh\w{0,8})?) "
+            r"stuck for (?P<seconds>\d{1,8})s!"
+        ),
+        on_node,
+    ),
 )
 
 _KERNEL = (

@@ -256,6 +256,12 @@ _DRIVER = (
         on_node,
     ),
     LinePattern(
+        "uvm_fatal_error",
+        "global fatal error",
+        rx(r"NVRM: (?:\w{1,60}: )?uvm encountered global fatal error (?P<status>0x[0-9a-f]{1,8})"),
+        on_node,
+    ),
+    LinePattern(
         "peermem_error",
         "nvidia-peermem",
         rx(r"nvidia-peermem(?:| \w{1,64}:\d{1,6}|:) ERROR detected invalid context"),

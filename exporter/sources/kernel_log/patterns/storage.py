@@ -152,6 +152,10 @@ _BLOCK = (
     ),
 )
 
+_MEGARAID = r"megaraid_sas (?P<pci>@PCI@): "
+_MEGARAID_EVENT = _MEGARAID + r"\d{1,10} \((?:boot \+ )?\d{1,12}s/0x[0-9a-f]{4}/[A-Z]{2,8}\) - "
+"""An event of the controller: number, time, locale, class."""
+
 _ATA = r"ata(?P<port>\d{1,5})(?:\.(?P<target>\d{1,2}))?: "
 
 _DISKS = (
@@ -267,6 +271,40 @@ _DISKS = (
     ),
 )
 
+_RAID = (
+    LinePattern(
+        "storage_controller_reset",
+        "pending commands remain",
+        rx(_MEGARAID + r"(?P<text>pending commands remain after waiting), will reset adapter"),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "storage_controller_reset",
+        "atal ",
+        rx(
+            _MEGARAID_EVENT + r"(?P<text>Controller encountered a fatal error and was reset"
+            r"|Fatal firmware error)"
+        ),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "raid_volume_degraded",
+        " is now ",
+        rx(
+            _MEGARAID_EVENT + r"VD (?P<volume>[0-9a-f]{2}/[0-9a-f]{1,3}) is now "
+            r"(?P<state>(?:PARTIALLY )?DEGRADED|OFFLINE)"
+        ),
+        on("pcie", "pci"),
+    ),
+    LinePattern(
+        "raid_volume_degraded",
+        " is now OPTIMAL",
+        rx(_MEGARAID_EVENT + r"VD (?P<volume>[0-9a-f]{2}/[0-9a-f]{1,3}) is now OPTIMAL"),
+        on("pcie", "pci"),
+        role=Role.ENDED,
+    ),
+)
+
 _ARRAYS = (
     LinePattern(
         "md_disk_failure",
@@ -285,4 +323,4 @@ _ARRAYS = (
     ),
 )
 
-STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_ARRAYS)
+STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_RAID, *_ARRAYS)

@@ -53,6 +53,17 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     (
+        "uvm_fatal_error",
+        NODE,
+        {"status": "0x60"},
+        (
+            (
+                "NVRM: nvGpuOpsReportFatalError: uvm encountered global fatal error 0x60, "
+                "requiring os reboot to recover."
+            ),
+        ),
+    ),
+    (
         "gpu_init_failed",
         NODE,
         {"init_code": "0x31"},

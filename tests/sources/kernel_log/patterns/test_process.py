@@ -105,6 +105,18 @@ CASES: tuple[Case, ...] = (
         ("watchdog: CPU5: Watchdog detected hard LOCKUP on cpu 5",),
     ),
     (
+        "workqueue_lockup",
+        NODE,
+        {"pool": "cpus=93 node=1 flags=0x1 nice=0", "seconds": "32"},
+        ("BUG: workqueue lockup - pool cpus=93 node=1 flags=0x1 nice=0 stuck for 32s!",),
+    ),
+    (
+        "workqueue_lockup",
+        NODE,
+        {"pool": "cpus=0-3,8 flags=0x4 nice=-20"},
+        ("BUG: workqueue lockup - pool cpus=0-3,8 flags=0x4 nice=-20 stuck for 1381s!",),
+    ),
+    (
         "rcu_stall",
         NODE,
         {"flavour": "rcu_sched"},

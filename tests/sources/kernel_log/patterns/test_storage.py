@@ -212,6 +212,36 @@ CASES: tuple[Case, ...] = (
         "megaraid_sas 0000:18:00.0: Reset successful for scsi0.",
     ),
     (
+        "storage_controller_reset",
+        ("pcie", "0000:03:00.0"),
+        {},
+        (
+            "megaraid_sas 0000:03:00.0: pending commands remain after waiting, will reset adapter "
+            "scsi0."
+        ),
+    ),
+    (
+        "storage_controller_reset",
+        ("pcie", "0000:08:00.0"),
+        {"text": "Controller encountered a fatal error and was reset"},
+        (
+            "megaraid_sas 0000:08:00.0: 9249 (2s/0x0020/CRIT) - Controller encountered a fatal "
+            "error and was reset"
+        ),
+    ),
+    (
+        "raid_volume_degraded",
+        ("pcie", "0000:18:00.0"),
+        {"volume": "02/1", "state": "PARTIALLY DEGRADED"},
+        "megaraid_sas 0000:18:00.0: 77 (boot + 5s/0x0001/CRIT) - VD 02/1 is now PARTIALLY DEGRADED",
+    ),
+    (
+        "raid_volume_degraded",
+        ("pcie", "0000:18:00.0"),
+        {"ended": "yes"},
+        "megaraid_sas 0000:18:00.0: 830 (777130001s/0x0001/INFO) - VD 00/0 is now OPTIMAL",
+    ),
+    (
         "md_member_kicked",
         ("physical_disk", "sdb"),
         {"member": "sdb1"},
