@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
@@ -35,6 +36,7 @@ class _Round:
 
 
 NOBODY = Entity(("", ""), "")
+NONE_KNOWN: frozenset[Key] = frozenset()
 
 
 class Evaluator:
@@ -103,14 +105,17 @@ class Evaluator:
 
     def _evaluate_rule(self, rule: Rule, round_: _Round) -> None:
         """Judge one rule; one that breaks costs itself and is not asked again."""
-        view = round_.view
-        ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
-        known = round_.known.get(rule.id, set())
-        words = self._traits.related.get(rule.entity, {})
-        kinds = {word: words[word] for word in rule.related}  # of most rules there are none
-        can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
         try:
-            for entity in self._candidates(rule, view, known):
+            view = round_.view
+            known = round_.known.get(rule.id, NONE_KNOWN)
+            candidates = self._candidates(rule, view, known)
+            if not candidates:
+                return  # as of most rules about events
+            ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
+            words = self._traits.related.get(rule.entity, {})
+            kinds = {word: words[word] for word in rule.related}  # of most rules there are none
+            can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
+            for entity in candidates:
                 ctx.entity = entity
                 if kinds:
                     ctx.related = related_of(entity, kinds, view)
@@ -127,9 +132,9 @@ class Evaluator:
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
 
-    def _candidates(self, rule: Rule, view: View, known: set[Key]) -> Iterable[Entity]:
+    def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
         """Find the entities for which the rule can say anything."""
-        entities = view.by_kind.get(rule.entity, [])
+        entities = view.by_kind.get(rule.entity, ())
         needed = rule.needed
         if needed is None or rule.entity == "node" or not all(map(view.has_source, needed)):
             return entities
