@@ -9,7 +9,8 @@ knew no more than the names and severities of the rules, and committed before it
 before it was judged. `eighth` was written blind once more, in proportion to how often such
 incidents befall fleets, and committed before it was judged. `ninth` was labelled and committed
 before it was judged too: nothing is asserted of it yet, so it is not in CASES; its author had seen
-a listing of the rules with their conditions, and did not use it.
+a listing of the rules with their conditions, and did not use it. `tenth` was written blind, from
+the names, severities and summaries of the rules alone, and committed before it was judged.
 `probes` is about what newer sources see: jobs whose collectives are counted, cards of other
 vendors, shared cards; it was labelled before it was judged, by somebody who knew the rules.
 """
@@ -109,6 +110,18 @@ from tests.corpus.sixth import quiet_cards as sixth_quiet_cards
 from tests.corpus.sixth import quiet_nodes as sixth_quiet_nodes
 from tests.corpus.sixth import quiet_starts as sixth_quiet_starts
 from tests.corpus.sixth import several as sixth_several
+from tests.corpus.tenth import disks as tenth_disks
+from tests.corpus.tenth import filesystems as tenth_filesystems
+from tests.corpus.tenth import gpu_bus as tenth_gpu_bus
+from tests.corpus.tenth import gpu_memory as tenth_gpu_memory
+from tests.corpus.tenth import gpu_work as tenth_gpu_work
+from tests.corpus.tenth import heat_and_power as tenth_heat_and_power
+from tests.corpus.tenth import network as tenth_network
+from tests.corpus.tenth import node_itself as tenth_node_itself
+from tests.corpus.tenth import quiet_cards as tenth_quiet_cards
+from tests.corpus.tenth import quiet_nodes as tenth_quiet_nodes
+from tests.corpus.tenth import quiet_starts as tenth_quiet_starts
+from tests.corpus.tenth import several as tenth_several
 from tests.corpus.third import incidents_gpu, quiet
 from tests.corpus.third import incidents_node as third_node
 
@@ -209,6 +222,20 @@ NINTH = (
     *ninth_quiet_nodes.CASES,
     *ninth_quiet_starts.CASES,
 )
+TENTH = (
+    *tenth_gpu_memory.CASES,
+    *tenth_gpu_bus.CASES,
+    *tenth_gpu_work.CASES,
+    *tenth_heat_and_power.CASES,
+    *tenth_network.CASES,
+    *tenth_disks.CASES,
+    *tenth_filesystems.CASES,
+    *tenth_node_itself.CASES,
+    *tenth_several.CASES,
+    *tenth_quiet_cards.CASES,
+    *tenth_quiet_nodes.CASES,
+    *tenth_quiet_starts.CASES,
+)
 PROBES = (*collectives.CASES, *other_vendors.CASES, *quiet_jobs.CASES)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {
@@ -221,8 +248,9 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "seventh": SEVENTH,
         "eighth": EIGHTH,
         "ninth": NINTH,
+        "tenth": TENTH,
         "probes": PROBES,
     }
 )
-NOT_MENDED = frozenset({"ninth"})  # batches for which no rule was mended yet
+NOT_MENDED = frozenset({"ninth", "tenth"})  # batches for which no rule was mended yet
 CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *PROBES)
