@@ -70,7 +70,10 @@ def firmware_of_a_b200_crashes_and_the_driver_is_loaded_anew(node: Story) -> Non
 @incident(
     "gpu_hung@GPU-bf|backend_stuck@node",
     root=("gpu_hung@GPU-bf|backend_stuck@node|gpu_gsp_failure@GPU-bf",),
-    may=(*SILENT, "backend_stuck", "gpu_gsp_failure", "hung_task", "exporter_children_stuck"),
+    may=(
+        *(*SILENT, "backend_stuck", "gpu_gsp_failure", "hung_task", "exporter_children_stuck"),
+        "process_waits_for_storage",
+    ),
     unfit=True,
     fit_at_end=False,
     node=hgx,

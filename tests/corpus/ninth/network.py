@@ -68,7 +68,8 @@ def optic_of_a_port_flaps_all_night(node: Story) -> None:
 @incident(
     "ib_port_rate_low@mlx5_0*",
     may=("ib_link_errors", "ib_port_down", "nccl_straggler"),
-    unfit=False,
+    unfit=True,
+    fit_at_end=True,
     node=hpc_worker,
 )
 def port_comes_back_with_one_lane(node: Story) -> None:
