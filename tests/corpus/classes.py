@@ -1,5 +1,6 @@
 """Recordings of classes of what was once judged wrong: names, limits of a card, ends, old words."""
 
+from tests.corpus.fifth.nodes import a100s
 from tests.corpus.labels import healthy, incident
 from tests.corpus.machines import processors_only, trainer, workstation
 from tests.corpus.parts import GIB, Tree, disk, filesystem
@@ -251,7 +252,63 @@ def stick_hangs_while_it_is_read(node: Story) -> None:
     node.wait(600, 60)
 
 
+@incident(
+    *("gpu_hung@GPU-9b", "process_waits_for_storage@4713", "hung_task@4713"),
+    root=("gpu_hung@GPU-9b",),
+    may=GPU_AFTER,
+    unfit=True,
+    lasts=("gpu_hung@GPU-9b",),
+)
+def rank_of_a_card_that_hangs_is_blocked_for_minutes(node: Story) -> None:
+    """The rank slept first, and its card is not read any more only after that."""
+    node.wait(60)
+    node.process(4713, state="uninterruptible", waits_since_boottime=node.at)
+    node.wait(20)
+    node.state("9b", up=False, reason="hung", stale=True)
+    node.wait(160)
+    node.log("INFO: task trainer:4713 blocked for more than 122 seconds.")
+    node.wait(600, 60)
+
+
+@incident(
+    "ib_port_rate_low@mlx5_1*",
+    root=("ib_port_rate_low@mlx5_1*",),
+    may=("ib_link_errors", "ib_port_down"),
+    unfit=True,
+    fit_at_end=True,
+    node=a100s,
+)
+def port_is_down_for_two_minutes_and_slower_after_that(node: Story) -> None:
+    """What is left is a port with half of its lanes: that it was down is over."""
+    node.wait(300, 30)
+    node.put("Infiniband", "ports", "mlx5_1", state="down", phys_state="polling")
+    node.put("Infiniband", "ports", "mlx5_1", errors={"link_downed": 1})
+    node.wait(120, 15)
+    node.put("Infiniband", "ports", "mlx5_1", state="active", phys_state="linkup")
+    node.put("Infiniband", "ports", "mlx5_1", rate_bytes_per_second=12.5e9)
+    node.wait(3600, 60)
+
+
+@incident(
+    *("ib_port_rate_low@mlx5_0*", "ib_link_errors@mlx5_0*"),
+    root=("ib_port_rate_low@mlx5_0*",),
+    may=("ib_port_errors",),
+    unfit=False,
+    node=a100s,
+)
+def cable_with_a_broken_lane_has_errors_too(node: Story) -> None:
+    """A port trains at half of its rate without going down, and symbols are wrong on it."""
+    node.wait(300, 30)
+    node.put("Infiniband", "ports", "mlx5_0", rate_bytes_per_second=12.5e9)
+    node.wait(600, 30)
+    node.rate(30.0, "Infiniband", "ports", "mlx5_0", "errors", "symbol_error")
+    node.wait(1200, 30)
+
+
 CASES = (
+    rank_of_a_card_that_hangs_is_blocked_for_minutes,
+    port_is_down_for_two_minutes_and_slower_after_that,
+    cable_with_a_broken_lane_has_errors_too,
     card_goes_into_slices,
     logical_volume_is_shut_down_and_mounted_anew,
     disk_below_a_logical_volume_dies,
