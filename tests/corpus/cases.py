@@ -8,9 +8,9 @@ knew no more than the names and severities of the rules, and committed before it
 `seventh` was written blind in the same way, after rules were mended for the sixth, and committed
 before it was judged. `eighth` was written blind once more, in proportion to how often such
 incidents befall fleets, and committed before it was judged. `ninth` was labelled and committed
-before it was judged too: nothing is asserted of it yet, so it is not in CASES; its author had seen
-a listing of the rules with their conditions, and did not use it. `tenth` was written blind, from
-the names, severities and summaries of the rules alone, and committed before it was judged.
+before it was judged too; its author had seen a listing of the rules with their conditions, and did
+not use it. `tenth` was written blind, from the names, severities and summaries of the rules alone,
+and committed before it was judged: nothing is asserted of it yet, so it is not in CASES.
 `probes` is about what newer sources see: jobs whose collectives are counted, cards of other
 vendors, shared cards; it was labelled before it was judged, by somebody who knew the rules.
 """
@@ -252,5 +252,5 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "probes": PROBES,
     }
 )
-NOT_MENDED = frozenset({"ninth", "tenth"})  # batches for which no rule was mended yet
-CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *PROBES)
+NOT_MENDED = frozenset({"tenth"})  # batches for which no rule was mended yet
+CASES = (*SEEN, *SECOND, *THIRD, *mixed.CASES, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *NINTH, *PROBES)
