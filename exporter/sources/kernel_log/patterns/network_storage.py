@@ -65,7 +65,7 @@ _LUSTRE = (
         "lustre_not_responding",
         "was evicted by",
         rx(
-            r"LustreError: [\d-]{1,12}: \S{1,160}: This client (?P<state>was evicted) by "
+            r"Lustre(?:Error)?: (?:\w{1,6}-\w: )?\S{1,160}: This client (?P<state>was evicted) by "
             r"(?P<target>[\w.-]{1,64})"
         ),
         on_node,
@@ -73,7 +73,7 @@ _LUSTRE = (
     LinePattern(
         "lustre_not_responding",
         "Connection restored to",
-        rx(rf"Lustre: \S{{1,160}}: Connection restored to \S{{1,80}} \(at (?P<server>{_NID})\)"),
+        rx(rf"Lustre: \S{{1,160}}: Connection restored to \S{{0,80}} \(at (?P<server>{_NID})\)"),
         on_node,
         role=Role.ENDED,
     ),

@@ -31,6 +31,28 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     (
+        "lustre_not_responding",
+        NODE,
+        {"target": "lfs-MDT0000", "state": "was evicted"},
+        LUSTRE + "This client was evicted by lfs-MDT0000; in progress operations using this "
+        "service will fail.",
+    ),
+    (
+        "lustre_not_responding",
+        NODE,
+        {"target": "lfs-OST0001"},
+        (
+            "LustreError: lfs-OST0001-osc-ffff88203810d800: This client was evicted by "
+            "lfs-OST0001; in progress operations using this service will fail."
+        ),
+    ),
+    (
+        "lustre_not_responding",
+        NODE,
+        {"server": "10.0.1.5@tcp", "ended": "yes"},
+        LUSTRE + "Connection restored to  (at 10.0.1.5@tcp)",
+    ),
+    (
         "ceph_not_responding",
         NODE,
         {
