@@ -27,7 +27,7 @@ NAMES_THAT_MUST_STAY = (
 def _demo(folder: Path, *options: str) -> Program:
     command = (sys.executable, "-m", "exporter", "demo", "--gpus", "8", *options)
     changes = {"kernel_log": {"enabled": True}}
-    environment = {"TMPDIR": str(folder)}
+    environment = {"TMPDIR": str(folder), "APP__METRICS__COLLECT_INTERVAL_SECS": "1"}
     return Program(folder, changes, environment=environment, command=command)
 
 
@@ -95,11 +95,11 @@ def _critical(program: Program) -> dict[str, Any] | None:
 
 def test_a_healthy_one_stays_healthy(tmp_path: Path) -> None:
     """A whole cycle of the script passes without any fault, Xid or event."""
-    with _demo(tmp_path, "--whole-node", "--healthy", "--speed", "400") as program:
+    with _demo(tmp_path, "--whole-node", "--healthy", "--speed", "900") as program:
         program.page_with('pod="llama-train-0"')
         start = program.get("/status").document["collected_at"]
         wait_for(
-            lambda: program.get("/status").document["collected_at"] >= start + 6 or None,
+            lambda: program.get("/status").document["collected_at"] >= start + 3 or None,
             "a cycle of the script",
         )
         document = program.get("/faults").document

@@ -86,8 +86,8 @@ def cpu_node(folder: Path, cpus: int = 4) -> HostTree:
     return tree
 
 
-def gpu_node(folder: Path) -> HostTree:
-    """A host with two sockets and eight GPUs, each behind a switch with an InfiniBand port.
+def gpu_node(folder: Path, gpus: int = 8) -> HostTree:
+    """A host with two sockets and up to eight GPUs, each behind a switch with an InfiniBand port.
 
     The GPUs are at the bus ids of the capture `h100x8`.
     """
@@ -108,7 +108,7 @@ def gpu_node(folder: Path) -> HostTree:
     _plug(tree, host_devices.network_card("eth0", bus=0x04))
     tree.write(host_devices.virtual_interfaces("lo", "veth12"))
     _plug(tree, host_devices.nvme_disk("nvme0", bus=0x06))
-    for number, bus in enumerate(host_devices.GPU_BUSES):
+    for number, bus in enumerate(host_devices.GPU_BUSES[:gpus]):
         _plug(tree, host_devices.gpu_behind_switch(number, bus))
         _plug(tree, host_devices.infiniband_card(number, bus))
     return tree

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ NAMES = [source.name for source in sources(HostTree(Path("/nowhere")))]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("build", [cpu_node, gpu_node], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("build", [cpu_node, partial(gpu_node, gpus=2)], ids=["cpu", "gpu"])
 def test_damage_is_never_more_than_absent_or_failed(
     name: str, build: Callable[[Path], HostTree], tmp_path: Path
 ) -> None:
@@ -121,8 +122,8 @@ def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
     name: str, tmp_path: Path, stuck_files: StuckFiles
 ) -> None:
     """Each file that a source reads refuses to be opened: the source says so, and which it was."""
-    build = gpu_node if name == "infiniband" else cpu_node
-    tree = build(tmp_path / "node")
+    folder = tmp_path / "node"
+    tree = gpu_node(folder, gpus=2) if name == "infiniband" else cpu_node(folder)
     denied = stuck_files.fail("denied", errno.EACCES, "open")
     (source,) = (source for source in sources(tree) if source.name == name)
     for file in one_of_a_kind([path for path in opened_by(source, tree) if path.is_file()]):
