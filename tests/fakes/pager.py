@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from exporter.commands.rules import replayed
+from exporter.config import Metrics
 from exporter.exposition.faults import FAMILIES
 from exporter.exposition.render import Format, render
 from exporter.faults.replay.snapshots import START_WALL
@@ -37,6 +38,7 @@ from exporter.probes.demo.script import (
 from tests.corpus.labels import Case
 from tests.corpus.scoring import fits
 from tests.fakes.prometheus import RULES, Prometheus, free_port
+from tests.fakes.promtool import METRIC
 from tests.fakes.virtual_node import EPOCH, demo_node
 from tests.program import wait_for
 
@@ -49,6 +51,7 @@ LATEST_SECS = 90
 SETTLE_SECS = 90
 """What is recorded last goes on for so long, for alerts and notifications to follow."""
 
+COLLECT_SECS = Metrics().collect_interval_secs
 BEFORE_SECS, AFTER_SECS = 30, 360
 """What is replayed of the demo around an incident; an alert goes on for five minutes after it."""
 
@@ -60,6 +63,10 @@ DEMO_ROOTS = {
     SLOW_DISK: "nvme_timeout@nvme1n1",
 }
 """What is broken in each incident of the demo."""
+
+ASKED = METRIC.findall((RULES / "alerts.yml").read_text() + (RULES / "recording.yml").read_text())
+SHOWN = [family for family in FAMILIES if family.name in ASKED]
+"""What alerts ask for."""
 
 _WAIT = re.compile(
     r"(?m)^(\s+(?:for|keep_firing_for|group_wait|group_interval|repeat_interval): )(\d+)([smh])$"
@@ -131,7 +138,7 @@ def demo_replay(book: RuleBook, *incidents: Incident) -> Replay:
     """The pages of the demo's node around one of its incidents, or several of them."""
     start = incidents[0].starts - BEFORE_SECS
     name = f"demo_{incidents[0].name}" if len(incidents) == 1 else "demo_whole_script"
-    with demo_node(start, *incidents) as node:
+    with demo_node(start, *incidents, interval_secs=COLLECT_SECS) as node:
         snapshots = node.snapshots(name, incidents[-1].ends - start + AFTER_SECS, book)
     judged = ((it.taken_at - EPOCH, it.conclusions) for it in snapshots)
     return _replay(name, tuple(DEMO_ROOTS[it.name] for it in incidents), EPOCH, judged)
@@ -165,7 +172,7 @@ def _replay(
     for at, conclusions in judged:
         assert conclusions is not None
         snapshot = Snapshot(name, len(pages), at, at, 0.0, conclusions=conclusions)
-        pages.append((at, _moved(render(FAMILIES, snapshot, Format.TEXT).body, -epoch)))
+        pages.append((at, _moved(render(SHOWN, snapshot, Format.TEXT).body, -epoch)))
         loud = [fault for fault in conclusions.active if fault.severity != "info"]
         found = frozenset(f"{it.rule}@{it.subject.hw_id}" for it in loud if it.is_root)
         labelled = frozenset(it for it in found if any(fits(root, it) for root in roots))

@@ -44,6 +44,9 @@ from tests.fakes.virtual_time import run_virtually
 BOOTTIME, EPOCH = 500_000.0, 1_760_000_000.0
 """When it begins: seconds since boot, and since the epoch."""
 
+STEP_SECS = 5
+"""How often the files of the demo's node change."""
+
 IN_STEP = (0, bytes(512))
 """What adjtimex answers of a clock that is synchronized."""
 
@@ -157,6 +160,8 @@ def demo_node(
         events: list[GpuEvents] = []
 
         def step(second: int) -> None:
+            if second % STEP_SECS:
+                return
             xids = node.advance_to(start + second)
             files.write(node, xids, BOOTTIME + second)
             for each in events:
