@@ -27,7 +27,7 @@ from tests.deploy.busy_node import (
 )
 from tests.fakes.api_server import ApiServer, api_server
 from tests.fakes.fuse import NoFuse
-from tests.fakes.host_tree import HostTree
+from tests.fakes.host_tree import HostTree, quick_folder
 from tests.fakes.image import Image
 from tests.fakes.manifests import (
     KUBERNETES,
@@ -59,6 +59,8 @@ ELSEWHERE = {
 }
 """Rights whose loss is not on /metrics: a test of its own for each."""
 DEVICES = {"privileged", "volume dev"}
+ALL_WITH_FILESYSTEMS = "all of standard with filesystems"
+FILESYSTEMS = {ALL_WITH_FILESYSTEMS, "volume root"}
 BOTH = {"GPUHealthy", "HardwareHealthy"}
 SECRETS = "/run/secrets/kubernetes.io/serviceaccount"  # /var/run leads to /run
 OPTIONAL = ("components/gpu-sharing", "components/ebpf")
@@ -108,10 +110,9 @@ def _form_of(right: Right, scratch: Path) -> list[Manifest]:
 class _Pods:
     """Runs pods on the busy node, each form of it once, a few at a time."""
 
-    def __init__(self, image: Image, node: BusyNode, folder: Path) -> None:
-        self._image = image
-        self._node = node
-        self._folder = folder
+    def __init__(self, image: Image, node: BusyNode, folder: Path, disk: Path) -> None:
+        self._image, self._node = image, node
+        self._folder, self._disk = folder, disk
         self._threads = ThreadPoolExecutor(max_workers=6)
         self._pages: dict[str, Future[str]] = {}
 
@@ -137,8 +138,9 @@ class _Pods:
         *,
         variables: Mapping[str, str] | None = None,
     ) -> Iterator[Pod]:
-        """One pod on files of its own."""
-        folder = self._folder / name.replace(" ", "-").replace("/", "-")
+        """One pod on files of its own, on a disk where filesystems are looked at."""
+        place = self._disk if name in FILESYSTEMS else self._folder
+        folder = place / name.replace(" ", "-").replace("/", "-")
         tree = HostTree(folder / "node")
         if not folder.exists():  # a pod that was here before finds the node as it was
             tree = self._node.tree(folder / "node", has_checkpoint=False)
@@ -186,13 +188,16 @@ def _kubelet(socket: Path) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def pods(image: Image, nvml_library_dir: Path) -> Iterator[_Pods]:
     """The busy node; a socket's address has 108 bytes, hence the short name."""
-    with tempfile.TemporaryDirectory(prefix="hw-") as name, ExitStack() as stack:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder, disk = (
+            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hw-", dir=place)))
+            for place in (quick_folder(), None)
+        )
         try:
             node = stack.enter_context(busy_node(folder, nvml_library_dir))
         except NoFuse as reason:
             pytest.skip(str(reason))
-        pods = _Pods(image, node, folder)
+        pods = _Pods(image, node, folder, disk)
         stack.callback(pods.close)
         yield pods
 
@@ -211,7 +216,7 @@ def _everything(right: Right) -> str:
     if right.name in DEVICES:
         return "all of full but volume root"
     if right.name == "volume root":
-        return "all of standard with filesystems"
+        return ALL_WITH_FILESYSTEMS
     return f"all of {right.granted_by if '/' in right.granted_by else _profile(right)}"
 
 
@@ -332,6 +337,7 @@ def test_without_the_role_there_are_no_conditions(
         variables = {
             "APP__NODE_CONDITIONS__API_SERVER": f"https://127.0.0.1:{api.port}",
             "APP__NODE_CONDITIONS__DRY_RUN": "false",
+            "APP__NODE_CONDITIONS__INTERVAL_SECS": "1",
         }
         with pods.pod(f"conditions {may_patch}", manifests, variables=variables) as pod:
             deadline = time.monotonic() + 60
