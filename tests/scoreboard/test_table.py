@@ -1,6 +1,6 @@
 """The table of cases is about tests that exist, and counts honestly."""
 
-import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -12,11 +12,7 @@ CASE = Case("a", "It breaks.", "Nothing.", "It goes on.", ("t.py::one", "t.py::t
 
 
 def _tests_in(path: Path) -> set[str]:
-    return {
-        node.name
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
+    return set(re.findall(r"^(?:async )?def (\w+)", path.read_text("utf-8"), re.MULTILINE))
 
 
 def test_every_test_of_the_table_exists() -> None:
