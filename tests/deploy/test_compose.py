@@ -112,7 +112,7 @@ def test_programs_accept_their_files() -> None:
 def test_an_incident_reaches_alertmanager_with_its_cause(tmp_path: Path) -> None:
     """The node of the stack loses a GPU; Alertmanager has one alert, of the link that is its cause.
 
-    The files are those of the stack; nothing but the addresses is another.
+    The files are those of the stack but for the addresses and for what Prometheus waits.
     """
     node = (sys.executable, "-m", "exporter", *SERVICES["node"]["command"])
     with (
@@ -129,12 +129,14 @@ def test_an_incident_reaches_alertmanager_with_its_cause(tmp_path: Path) -> None
 
 
 def _at(config: Path, folder: Path, port: int, manager: str) -> Path:
-    """Copy Prometheus' files, with the addresses of the programs that run here; return the file."""
+    """Copy Prometheus' files, with the addresses that are here and a second between scrapes."""
     folder.mkdir()
     for file in config.parent.glob("*.yml"):
         (folder / file.name).write_text(file.read_text())
     text = config.read_text().replace("localhost:8080", f"127.0.0.1:{port}")
     text = text.replace("localhost:9093", manager.removeprefix("http://"))
+    text, intervals = re.subn(r"(scrape|evaluation)_interval: 15s", r"\1_interval: 1s", text)
+    assert intervals == 2
     (folder / config.name).write_text(text)
     return folder / config.name
 
