@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,17 @@ def why_not() -> str | None:
 
 
 def rendered(folder: Path) -> list[Manifest]:
-    """All objects of one kustomization."""
+    """All objects of one kustomization; its files do not change in a run."""
+    return [item for item in yaml.load_all(_text_of(folder), LOADER) if item]
+
+
+@cache
+def _text_of(folder: Path) -> str:
     done = subprocess.run(
         ["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return [item for item in yaml.load_all(done.stdout, LOADER) if item]
+    return done.stdout
 
 
 def rendered_with(components: list[str], resource: str, scratch: Path) -> list[Manifest]:
