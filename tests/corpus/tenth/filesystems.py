@@ -130,7 +130,7 @@ def object_target_of_lustre_is_gone(node: Story) -> None:
     "filesystem_full@*",
     may=("filesystem_files_low", "process_crashed"),
     never=("disk_io_errors", "filesystem_readonly", "filesystem_error"),
-    unfit=False,
+    unfit=True,
     gone=("filesystem_full",),
     fit_at_end=True,
     node=inference_l40s,

@@ -82,6 +82,7 @@ def poison_escapes_on_one_a100(node: Story) -> None:
 
 @incident(
     "gpu_row_remap_failed@*c2*",
+    root="gpu_row_remap_failed@*c2*|gpu_ecc_uncorrected@*c2*",
     may=(*MEMORY, "gpu_memory_uncontained", "gpu_row_remap_low", "gpu_ecc_corrected_rate"),
     unfit=True,
     lasts=("gpu_row_remap_failed@*c2*",),
@@ -120,6 +121,7 @@ def spare_rows_run_out_slowly(node: Story) -> None:
 
 @incident(
     "gpu_sram_threshold@*3d*",
+    root="gpu_sram_threshold@*3d*|gpu_ecc_uncorrected@*3d*",
     may=("gpu_ecc_uncorrected", "gpu_memory_contained", "gpu_recovery_required", *GONE),
     unfit=True,
     lasts=("gpu_sram_threshold@*3d*",),

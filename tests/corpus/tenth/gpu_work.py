@@ -31,7 +31,6 @@ UNREADABLE = (
     may=("gpu_hung", "gpu_locked", "hung_task", "process_waits_for_storage", *GONE),
     never=("gpu_lost", "gpu_ecc_uncorrected", "driver_version_mismatch"),
     unfit=True,
-    fit_at_end=True,
     node=pod_of_h100,
 )
 def firmware_of_the_sixth_card_is_silent(node: Story) -> None:
@@ -175,7 +174,8 @@ def rank_of_another_node_never_enters(node: Story) -> None:
 
 
 @incident(
-    "gpu_memory_orphan@*1a*",
+    *("gpu_memory_orphan@*1a*", "gpu_memory_orphan@*3d*"),
+    root=("gpu_memory_orphan@*1a*", "gpu_memory_orphan@*3d*"),
     may=("gpu_memory_pressure", "gpu_idle_allocated", "attribution_low", "process_stopped"),
     never=("gpu_lost", "gpu_ecc_uncorrected", "gpu_reset_required"),
     unfit=False,

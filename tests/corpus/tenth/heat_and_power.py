@@ -184,6 +184,7 @@ def heat_sink_of_a_socket_is_loose(node: Story) -> None:
 
 @incident(
     "gpu_thermal_slowdown@*a1*",
+    root="gpu_thermal_slowdown@*a1*|gpu_overheat@*a1*",
     may=HOT,
     never=("gpu_lost", "gpu_power_brake", "gpu_fan_stopped"),
     unfit=False,

@@ -166,7 +166,6 @@ def guest_steals_a_whole_processor(node: Story) -> None:
     may=("process_crashed", "hung_task", "cpu_lockup", "rcu_stall", *WAITING),
     never=("kernel_panic", "machine_check", "memory_uncorrected"),
     unfit=True,
-    fit_at_end=True,
     node=file_server,
 )
 def filesystem_module_follows_a_null_pointer(node: Story) -> None:
@@ -188,6 +187,7 @@ def filesystem_module_follows_a_null_pointer(node: Story) -> None:
 
 @incident(
     "node_oom_kill@*",
+    root="node_oom_kill@*|memory_pressure@*",
     may=(*BUSY, "process_oom_kill", "oom_kill_without_log", *WAITING),
     never=("pod_oom_kill", "memory_uncorrected", "disk_io_errors"),
     unfit=True,

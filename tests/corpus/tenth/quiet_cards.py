@@ -207,7 +207,7 @@ def instincts_train_without_trouble(node: Story) -> None:
     node.wait(3 * HOUR, 120)
 
 
-@healthy(*IDLE, "gpu_busy_without_work", node=pod_of_h200)
+@healthy(*IDLE, "gpu_busy_without_work", "nccl_rank_missing", node=pod_of_h200)
 def ranks_wait_for_a_slow_evaluation(node: Story) -> None:
     """For eight minutes seven ranks wait while the first one evaluates, then all go on."""
     communicator = {

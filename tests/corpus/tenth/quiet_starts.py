@@ -173,6 +173,7 @@ def ports_negotiate_at_the_start(node: Story) -> None:
     node.put("Host", uptime_secs=20.0)
     for name in ("ens3f0np0", "ens3f1np1"):
         node.put("Network", "interfaces", name, up=False, operstate="down", carrier_changes=1)
+        node.put("Network", "interfaces", name, receive_packets=0, receive_bytes=0)
     node.wait(10, 5)
     for number, name in enumerate(("ens3f0np0", "ens3f1np1")):
         node.log(f"bnxt_en 0000:5c:00.{number} {name}: NIC Link is Up, 25000 Mbps full duplex")

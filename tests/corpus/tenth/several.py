@@ -28,7 +28,7 @@ AMD = (
 
 @incident(
     "pcie_containment@*",
-    root="pcie_containment@*",
+    root="pcie_containment@*|pcie_aer_uncorrected@*",
     may=(
         *BROKEN_DISK,
         *WAITING,
