@@ -305,7 +305,29 @@ def cable_with_a_broken_lane_has_errors_too(node: Story) -> None:
     node.wait(1200, 30)
 
 
+def _is_stuck(node: Story, times: int) -> None:
+    node.wait(60)
+    for number in range(1, times + 1):
+        node.log(f"watchdog: BUG: soft lockup - CPU#6 stuck for {26 * number}s! [kworker/6:0:911]")
+        node.wait(26, 13)
+    node.wait(600, 60)
+
+
+@incident("cpu_lockup@6", may=("rcu_stall",), unfit=False, node=processors_only)
+def processor_is_stuck_for_three_minutes(node: Story) -> None:
+    """It goes on by itself before anybody would drain the node."""
+    _is_stuck(node, 8)
+
+
+@incident("cpu_lockup@6", may=("rcu_stall",), unfit=True, node=processors_only)
+def processor_is_stuck_for_ten_minutes(node: Story) -> None:
+    """What waits for this processor waits for ever."""
+    _is_stuck(node, 24)
+
+
 CASES = (
+    processor_is_stuck_for_three_minutes,
+    processor_is_stuck_for_ten_minutes,
     rank_of_a_card_that_hangs_is_blocked_for_minutes,
     port_is_down_for_two_minutes_and_slower_after_that,
     cable_with_a_broken_lane_has_errors_too,
