@@ -21,7 +21,10 @@ CACHE = ROOT / ".cache/image"
 BASE = "localhost/hw-exporter-test-base"
 IMAGE = "localhost/hw-exporter-test"
 CONTAINER = "hw-exporter-test-"
-PACKAGES = ("base-files", "coreutils", "dash", "python3-venv", "util-linux")
+PACKAGES = (
+    *("base-files", "coreutils", "dash", "python3-venv", "util-linux"),
+    *("diffutils", "dpkg", "libc-bin"),  # to install our own package
+)
 CERTIFICATES = ("/etc/ssl/certs", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates")
 
 
@@ -100,8 +103,13 @@ def _make_base() -> None:
         for folder in ("bin", "sbin", "lib", "lib64"):
             (tree / "usr" / folder).mkdir(parents=True, exist_ok=True)
             (tree / folder).symlink_to(f"usr/{folder}")
+        installed = []
         for archive in Path(archives).iterdir():
             _run("dpkg-deb", "--extract", str(archive), str(tree))
+            installed.append(
+                "Status: install ok installed\n" + _run("dpkg-deb", "--field", str(archive))
+            )
+        (tree / "var/lib/dpkg/status").write_text("\n".join(installed))
         (tree / "var/run").rmdir()
         (tree / "var/run").symlink_to("/run")  # as base-files does where it is configured
         # Nobody may write what Python compiles: each start would compile it again.

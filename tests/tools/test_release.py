@@ -104,6 +104,7 @@ def root(tmp_path: Path) -> Path:
     _say("cp", "--archive", str(image.root), str(tmp_path / "root"))
     for name in ("opt/hw-exporter", "etc/hw-exporter"):
         shutil.rmtree(tmp_path / "root" / name)
+    _say("mknod", "--mode=666", str(tmp_path / "root/dev/null"), "c", "1", "3")
     return tmp_path / "root"
 
 
