@@ -28,8 +28,9 @@ def _least_cost(call: Callable[[Any], object], given: Any) -> float:
 
 def _cost(call: Callable[[Any], object], given: Any) -> float:
     gc.disable()  # how often it looks at all there is depends on the rest of the run
-    began = time.thread_time()
-    call(given)
-    spent = time.thread_time() - began
-    gc.enable()
-    return spent
+    try:
+        began = time.thread_time()
+        call(given)
+        return time.thread_time() - began
+    finally:
+        gc.enable()

@@ -12,6 +12,7 @@ WINDOW_SECS = 6.0
 CPU_SHARE = 0.2
 BYTES_PER_SEC = 1_000_000.0
 MAX_IO_BYTES = 4096
+MAX_UINT64 = 2**64 - 1
 NANOSECONDS = 1e9
 COUNTED = ("rchar:", "wchar:")
 
@@ -58,7 +59,8 @@ class Activity:
             words = read_text(f"{self._proc}/{pid}/schedstat", MAX_IO_BYTES).split()
         except (SourceAbsent, SourceFailed):
             return 0.0  # a kernel without scheduler statistics
-        return int(words[1]) / NANOSECONDS if len(words) > 1 and words[1].isdecimal() else 0.0
+        waited = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+        return min(waited, MAX_UINT64) / NANOSECONDS
 
     def _moved(self, pid: int) -> int:
         """Sum up what it has read and written, /proc/PID/io; 0 where we may not know."""

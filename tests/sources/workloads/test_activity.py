@@ -59,7 +59,7 @@ def test_a_process_that_gets_no_cpu_is_busy(
     assert activity.look([facts(100.15)], WINDOW_SECS) == {PID: is_busy}
 
 
-@pytest.mark.parametrize("text", ["", "1", "1 -5 2", "a b c", "\x00"])
+@pytest.mark.parametrize("text", ["", "1", "1 -5 2", "a b c", "\x00", f"1 {'9' * 400} 2"])
 def test_a_strange_schedstat_counts_nothing(tmp_path: Path, text: str) -> None:
     """Only processor time decides then."""
     activity = Activity(tmp_path)
