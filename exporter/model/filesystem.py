@@ -1,7 +1,12 @@
 """Mounted filesystems and their free space."""
 
+import re
 from dataclasses import dataclass
 
+_OF_SYSTEM = re.compile(
+    r"/|/(?:usr|etc|run|tmp)(?:/.*)?|/var(?!/lib/kubelet/(?:pods|plugins)/)(?:/.*)?", re.DOTALL
+)
+_OF_SERVER = re.compile(r"//|[^/]*:/")
 
 @dataclass(frozen=True, slots=True)
 class Filesystem:
@@ -17,6 +22,17 @@ class Filesystem:
     available_bytes: int | None = None  # to users other than root
     files: int | None = None  # absent where the filesystem has no fixed number
     files_free: int | None = None
+
+    @property
+    def is_system(self) -> bool:
+        """Whether the node itself needs it: the root and what lies below /var, /run, /tmp.
+
+        Data disks, volumes of pods and filesystems of servers are not: if they are full, only
+        those who use them are stopped.
+        """
+        if _OF_SYSTEM.fullmatch(self.mountpoint) is None:
+            return False
+        return self.mountpoint == "/" or _OF_SERVER.match(self.device) is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,6 +236,72 @@ def volume_is_detached_by_force_under_its_filesystem(node: Story) -> None:
     node.wait(1800, 60)
 
 
+def _fills(node: Story, place: str, left_ratio: float) -> None:
+    """Four percent of a filesystem are left, then less; after an hour somebody cleans up."""
+    node.wait(60)
+    for ratio in (0.04, left_ratio):
+        available = int(ratio * 10**12)
+        node.put("Filesystems", "filesystems", place, available_bytes=available)
+        node.wait(1800, 60)
+    node.put("Filesystems", "filesystems", place, available_bytes=4 * 10**11)
+    node.wait(900, 60)
+
+
+@incident("filesystem_full@/home", unfit=False, gone=("filesystem_full",), node=processors_only)
+def server_of_all_homes_is_full(node: Story) -> None:
+    """A server of NFS has a hundredth left: no node of the cluster is to blame."""
+    _fills(node, "/home", 0.01)
+
+
+@incident("filesystem_full@/data", unfit=False, gone=("filesystem_full",))
+def scratch_of_a_job_is_full(node: Story) -> None:
+    """Checkpoints fill the disk for data to its last gigabyte."""
+    _fills(node, "/data", 0.001)
+
+
+@incident(
+    "filesystem_full@/",
+    unfit=True,
+    gone=("filesystem_full",),
+    fit_at_end=True,
+    node=_on_lent_volumes,
+)
+def logs_fill_the_root_of_a_worker(node: Story) -> None:
+    """Two percent of the root are left."""
+    _fills(node, "/", 0.02)
+
+
+def _with_containers_apart() -> Tree:
+    """A node whose images and containers have a disk of their own."""
+    node = processors_only()
+    place = "/var/lib/containerd"
+    node["Filesystems"]["filesystems"][place] = filesystem("/dev/nvme1n1p2", place, "xfs")
+    return node
+
+
+@incident(
+    "filesystem_full@/var/lib/containerd",
+    unfit=True,
+    gone=("filesystem_full",),
+    fit_at_end=True,
+    node=_with_containers_apart,
+)
+def images_fill_their_disk(node: Story) -> None:
+    """No image can be pulled any more."""
+    _fills(node, "/var/lib/containerd", 0.01)
+
+
+@incident(
+    "filesystem_full@/var/lib/kubelet/plugins/ebs/pvc-1",
+    unfit=False,
+    gone=("filesystem_full",),
+    node=_on_lent_volumes,
+)
+def volume_of_a_pod_is_full(node: Story) -> None:
+    """One pod has filled its volume; the others work."""
+    _fills(node, "/var/lib/kubelet/plugins/ebs/pvc-1", 0.01)
+
+
 CASES = (
     fault_of_a_copy_engine_ends_uvm,
     uvm_works_again_with_the_driver,
@@ -250,4 +316,9 @@ CASES = (
     raid_adapter_reports_its_routine,
     volume_moves_to_another_node,
     volume_is_detached_by_force_under_its_filesystem,
+    server_of_all_homes_is_full,
+    scratch_of_a_job_is_full,
+    logs_fill_the_root_of_a_worker,
+    images_fill_their_disk,
+    volume_of_a_pod_is_full,
 )
