@@ -8,6 +8,7 @@ _OF_SYSTEM = re.compile(
 )
 _OF_SERVER = re.compile(r"//|[^/]*:/")
 
+
 @dataclass(frozen=True, slots=True)
 class Filesystem:
     """One mounted filesystem; sizes are None while it does not answer."""
