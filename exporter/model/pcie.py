@@ -7,6 +7,9 @@ PASSTHROUGH_DRIVERS = frozenset(
 )
 """Drivers that hold a device for a virtual machine or a program: the node does not use it."""
 
+VIRTUAL_ADAPTER_DRIVERS = frozenset({"ena", "gve", "mana", "virtio-pci", "vmxnet3"})
+"""Drivers of network adapters that a hypervisor attaches and detaches on request."""
+
 NVIDIA = "0x10de"
 
 

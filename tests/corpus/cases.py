@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 from tests.corpus import (
     classes,
+    classes_planned,
     classes_starts,
     classes_storage,
     healthy_gpus,
@@ -135,6 +136,7 @@ SEEN = (
     *healthy_gpus.CASES,
     *healthy_nodes.CASES,
     *classes.CASES,
+    *classes_planned.CASES,
     *classes_starts.CASES,
     *classes_storage.CASES,
 )
