@@ -6,6 +6,7 @@ from typing import Any
 
 import pynvml
 
+from exporter.model.recovery import RECOVERY_ACTIONS
 from exporter.probes.nvml.card import Card, available_values, call_each
 
 ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
@@ -34,17 +35,6 @@ AVAILABILITIES = ("max", "high", "partial", "low", "none")
 SRAM_UNITS = {"l2": "L2", "sm": "Sm", "microcontroller": "Mcu", "pcie": "Pcie", "other": "Other"}
 RECOVERY_ACTION = 230
 """The field value; nvidia-ml-py 12 has no name for it."""
-
-RECOVERY_ACTIONS = {
-    0: "none",
-    1: "reset",
-    2: "reboot",
-    3: "drain_p2p",
-    4: "drain_and_reset",
-    5: "recover_imex",
-    6: "bus_reset",
-    7: "reboot",
-}
 
 
 def ecc_modes(card: Card) -> dict[str, bool]:

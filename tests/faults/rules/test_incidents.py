@@ -141,3 +141,21 @@ def test_the_limit_of_a_container_is_no_fault_of_the_node() -> None:
     """A kill within a container's own limit is told, as information, about the container."""
     (fault,) = conclude(POD_OOM).active
     assert (fault.rule, fault.severity, fault.subject.kind) == ("pod_oom_kill", "info", "workload")
+
+
+@pytest.mark.parametrize(
+    ("action", "severity"),
+    [
+        ("0x1 (GPU Reset Required)", "critical"),
+        ("0x3 (Drain P2P)", "warning"),
+        ("0x4 (Drain and Reset)", "critical"),
+        ("0x5 (Recover IMEX Domain)", "warning"),
+    ],
+)
+def test_a_gpu_that_can_go_on_is_not_critical(action: str, severity: str) -> None:
+    """Where only the log has the action, peer traffic and IMEX domains remain a warning."""
+    line = (
+        f"NVRM: Xid (PCI:{CARD[:-2]}): 154, GPU recovery action changed from 0x0 (None) to {action}"
+    )
+    (fault,) = conclude(line).active
+    assert (fault.rule, fault.severity) == ("gpu_recovery_required", severity)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from exporter.faults.rules.loader import SHIPPED
+from exporter.faults.rules.rule import Rule
 from tests.faults.rules.trials import shipped
 
 RUNBOOKS = Path(__file__).parents[3] / "docs" / "runbooks"
@@ -26,3 +27,10 @@ def test_headings_are_the_rules(topic: str) -> None:
     found = paragraphs(RUNBOOKS / f"{topic}.md")
     assert sorted(found) == sorted(wanted)
     assert all(len(text) > 80 for text in found.values())
+
+
+@pytest.mark.parametrize("rule", [r for r in shipped().rules if r.escalate], ids=lambda r: r.id)
+def test_higher_severity_is_explained(rule: Rule) -> None:
+    """Who is called at night reads in the runbook when the fault has its higher severity."""
+    text = paragraphs(RUNBOOKS / f"{Path(rule.file).stem}.md")[rule.runbook]
+    assert rule.escalate_to in text

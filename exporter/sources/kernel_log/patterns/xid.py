@@ -5,19 +5,9 @@ more than the code.
 """
 
 import re
-from collections.abc import Mapping
 
 from exporter.model.catalogue import UNKNOWN
-
-RECOVERY_ACTIONS: Mapping[int, str] = {
-    0: "none",
-    1: "reset_gpu",
-    2: "reboot_node",
-    3: "drain",
-    4: "drain",
-    5: "contact_vendor",
-}
-"""What to do about each recovery action of the driver (Xid 154)."""
+from exporter.model.recovery import RECOVERY_ACTIONS
 
 _PROCESS = re.compile(
     r"(?:pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)(?:, |,?$))?"

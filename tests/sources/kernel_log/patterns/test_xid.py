@@ -178,12 +178,12 @@ def test_an_xid_line_says_which_gpu_which_code_and_more(
 @pytest.mark.parametrize(
     ("line", "action", "old", "new"),
     [
-        ("from 0x0 (None) to 0x1 (GPU Reset Required)", "reset_gpu", "0", "1"),
-        ("from 0x0 (None) to 0x2 (Node Reboot Required)", "reboot_node", "0", "2"),
+        ("from 0x0 (None) to 0x1 (GPU Reset Required)", "reset", "0", "1"),
+        ("from 0x0 (None) to 0x2 (Node Reboot Required)", "reboot", "0", "2"),
         ("from 0x1 (GPU Reset Required) to 0x0 (None)", "none", "1", "0"),
-        ("from 0x0 (None) to 0x3 (Drain P2P)", "drain", "0", "3"),
-        ("from 0x0 (None) to 0x4 (Drain and Reset)", "drain", "0", "4"),
-        ("from 0x0 (None) to 0x5 (Recover IMEX Domain)", "contact_vendor", "0", "5"),
+        ("from 0x0 (None) to 0x3 (Drain P2P)", "drain_p2p", "0", "3"),
+        ("from 0x0 (None) to 0x4 (Drain and Reset)", "drain_and_reset", "0", "4"),
+        ("from 0x0 (None) to 0x5 (Recover IMEX Domain)", "recover_imex", "0", "5"),
         ("from 0x0 (None) to 0xb (Something New)", "unknown", "0", "11"),
     ],
 )
