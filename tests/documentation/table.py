@@ -188,6 +188,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "docs/runbooks/network.md": {SICK: ("ethtool …",)},
     "docs/runbooks/node.md": {SICK: ("dmesg …", "chronyc …", "sensors", "ipmitool …")},
     "docs/runbooks/pcie.md": {SICK: ("lspci …", "dmesg …")},
+    "docs/runbooks/raid.md": {SICK: ("storcli …",)},
     "docs/runbooks/storage.md": {SICK: ("dmesg …", "nvme …", "smartctl …", "cat /proc/mdstat")},
     "docs/runbooks/workload.md": {SICK: ("py-spy …",)},
     "docs/security.md": {PASSWORD: ("python3 -c 'import bcrypt, getpass; …",)},
