@@ -20,6 +20,8 @@ from types import MappingProxyType
 
 from tests.corpus import (
     classes,
+    classes_adapters,
+    classes_drivers,
     classes_planned,
     classes_starts,
     classes_storage,
@@ -139,6 +141,8 @@ SEEN = (
     *classes_planned.CASES,
     *classes_starts.CASES,
     *classes_storage.CASES,
+    *classes_drivers.CASES,
+    *classes_adapters.CASES,
 )
 SECOND = (
     *verdict.CASES,

@@ -9,6 +9,7 @@ from tests.sources.kernel_log.patterns import (
     test_amdgpu,
     test_ascend,
     test_driver,
+    test_drivers,
     test_filesystem,
     test_intel,
     test_memory,
@@ -17,6 +18,7 @@ from tests.sources.kernel_log.patterns import (
     test_pcie,
     test_process,
     test_storage,
+    test_storage_adapters,
     test_xid,
 )
 
@@ -29,6 +31,7 @@ _CASES: tuple[Case, ...] = (
     *test_amdgpu.CASES,
     *test_ascend.CASES,
     *test_driver.CASES,
+    *test_drivers.CASES,
     *test_filesystem.CASES,
     *test_intel.CASES,
     *test_memory.CASES,
@@ -37,6 +40,7 @@ _CASES: tuple[Case, ...] = (
     *test_pcie.CASES,
     *test_process.CASES,
     *test_storage.CASES,
+    *test_storage_adapters.CASES,
 )
 
 KNOWN_LINES = tuple(

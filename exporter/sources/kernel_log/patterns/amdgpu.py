@@ -24,6 +24,16 @@ _RING = (
     ),
     LinePattern(
         "gpu_ring_timeout",
+        "unsuccessful queues preemption",
+        rx(
+            r"amdgpu: The (?P<ring>cp) might be in an unrecoverable state due to an unsuccessful "
+            r"queues preemption"
+        ),
+        GPU,
+        role=Role.START,
+    ),
+    LinePattern(
+        "gpu_ring_timeout",
         "Process information: process ",
         rx(_JOB + "Process information: " + _PROCESS + r"\s*$"),
         GPU,
@@ -201,6 +211,15 @@ _START = (
         "failed to respond to msg=",
         rx(
             _DEVICE + r"(?P<firmware>MES)(?:\(\d\))? failed to respond to msg=(?P<message>\w{1,40})"
+        ),
+        GPU,
+    ),
+    LinePattern(
+        "gpu_firmware_timeout",
+        "SMU",
+        rx(
+            _DEVICE + r"(?P<firmware>SMU)(?:: I'm not done with your previous command"
+            r"| is in hanged state, failed to send smu message)"
         ),
         GPU,
     ),

@@ -33,12 +33,22 @@ FILESYSTEMS: tuple[LinePattern, ...] = (
             rf"EXT4-fs (?:error \(device {_DEVICE}\)(?:: ?| in )(?P<function>[\w:]{{1,64}})?"
             r"|\((?P<disk>[\w!-]{1,32})\): (?:I/O error while writing superblock"
             r"|previous I/O error to superblock detected|Delayed block allocation failed for inode"
-            r"|failed to convert unwritten extents))"
+            r"|failed to convert unwritten extents|error loading journal"
+            r"|group descriptors corrupted))"
         ),
         FILESYSTEM,
         refine=_device_from_disk,
         fields=("device", "function"),
         chosen=(Chosen.COMM,),
+    ),
+    LinePattern(
+        "fs_error",
+        "ext4_end_bio",
+        rx(
+            rf"EXT4-fs warning \(device {_DEVICE}\): (?P<function>ext4_end_bio:\d{{1,5}}): "
+            r"I/O error \d{1,5} writing to inode "
+        ),
+        FILESYSTEM,
     ),
     LinePattern(
         "fs_readonly",
@@ -50,7 +60,7 @@ FILESYSTEMS: tuple[LinePattern, ...] = (
         "fs_readonly",
         "forced readonly",
         rx(
-            rf"BTRFS:? (?:info|warning|error|critical) \(device {_DEVICE}(?: state \w{{1,8}})?\):"
+            rf"BTRFS:? (?:info|warning|error|critical) \(device {_DEVICE}(?::? state \w{{1,8}})?\):"
             r" forced readonly"
         ),
         FILESYSTEM,
@@ -59,8 +69,19 @@ FILESYSTEMS: tuple[LinePattern, ...] = (
         "fs_error",
         "BTRFS",
         rx(
-            rf"BTRFS(?:: | )(?:error|critical) \(device {_DEVICE}(?: state \w{{1,8}})?\)"
+            rf"BTRFS(?:: | )(?:error|critical) \(device {_DEVICE}(?::? state \w{{1,8}})?\)"
             r"(?P<text>(?: in|:).{1,200})"
+        ),
+        FILESYSTEM,
+        chosen=(Chosen.FILE,),
+    ),
+    LinePattern(
+        "fs_error",
+        "BTRFS warning",
+        rx(
+            rf"BTRFS warning \(device {_DEVICE}(?::? state \w{{1,8}})?\): "
+            r"(?P<text>(?:csum failed root |checksum error at logical |lost (?:super block|page) "
+            r"write due to IO error |tree block \d{1,20} mirror \d{1,3} has bad csum).{0,160})"
         ),
         FILESYSTEM,
         chosen=(Chosen.FILE,),
@@ -101,13 +122,24 @@ FILESYSTEMS: tuple[LinePattern, ...] = (
         ),
         FILESYSTEM,
     ),
+    # A pool that several hosts may import says it only in these words.
+    LinePattern(
+        "fs_shutdown",
+        "WARNING: MMP writes to pool '",
+        rx(
+            r"WARNING: MMP writes to pool '(?P<device>[\w.:-]{1,64})' have not succeeded in over "
+            r"\d{1,20} ms; suspending pool"
+        ),
+        FILESYSTEM,
+    ),
     LinePattern(
         "fs_error",
         "XFS (",
         rx(
             rf"XFS \({_DEVICE}\): "
             r"(?P<text>(?:[Mm]etadata (?:I/O error|[Cc]orruption detected|CRC error detected)"
-            r"|Failing async write|writeback error on ).{0,120})"
+            r"|Failing async write|writeback error on |Internal error |[Cc]orrupt dinode "
+            r"|log mount(?:/recovery)? failed).{0,120})"
         ),
         FILESYSTEM,
     ),

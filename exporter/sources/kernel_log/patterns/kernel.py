@@ -15,7 +15,8 @@ _OOPS = (
 )
 _TRAP = (
     r"(?:Oops|divide error|general protection fault[\w ,-]{0,90}|invalid opcode|int3|stack segment"
-    r"|segment not present|invalid TSS|double fault|alignment check|page fault)"
+    r"|segment not present|invalid TSS|double fault|alignment check|page fault|bounds|overflow"
+    r"|simd exception|(?:kernel )?stack guard page)"
 )
 # What follows tells the kernel's own line from one that starts with a process of such a name.
 _TRAP_END = r"(?:$| [A-Z])"
@@ -45,7 +46,7 @@ _STALLS = (
         "INFO: rcu",
         rx(
             r"(?:rcu: )?INFO: (?P<flavour>rcu\w{1,20}) (?:self-detected stall on CPU"
-            r"|detected (?:expedited )?stalls on CPUs/tasks:)"
+            r"|detected (?:expedited )?stalls on (?:CPUs/)?tasks:)"
         ),
         on_node,
     ),
@@ -75,6 +76,31 @@ _KERNEL = (
         "kernel_oops",
         "[#",
         rx(rf"(?P<text>(?:Oops: )?{_TRAP}: [0-9a-f]{{4}} \[#\d{{1,4}}\]){_TRAP_END}"),
+        on_node,
+    ),
+    # A thread of ZFS or Lustre stops there, with the locks that it holds.
+    LinePattern(
+        "kernel_oops",
+        "PANIC at ",
+        rx(r"(?P<text>PANIC at \w[\w.-]{0,60}\.[ch]:\d{1,6}:\w{1,64}\(\))\s*$"),
+        on_node,
+    ),
+    LinePattern(
+        "kernel_oops",
+        "PANIC: ",
+        rx(
+            r"(?P<text>PANIC: (?:blkptr at [0-9a-f]{8,16} |zfs: adding existent segment to |"
+            r"zfs: removing nonexistent segment from ).{0,200})"
+        ),
+        on_node,
+    ),
+    LinePattern(
+        "kernel_oops",
+        " LBUG",
+        rx(
+            r"(?:Lustre|LNet)(?:Error)?: (?P<text>\d{1,10}:\d{1,5}:"
+            r"\([\w.-]{1,60}:\d{1,6}:\w{1,80}\(\)\) LBUG)\s*$"
+        ),
         on_node,
     ),
     LinePattern(

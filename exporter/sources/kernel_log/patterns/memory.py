@@ -97,7 +97,24 @@ _MACHINE_CHECKS = (
     ),
 )
 
+
+def _refine_nmi(fields: dict[str, str]) -> dict[str, str]:
+    """Return the error that a line for hardware errors reported, as a record would say it."""
+    return fields | {"severity": "recoverable"}
+
+
 _FIRMWARE_RECORDS = (
+    LinePattern(
+        "cper",
+        "NMI: ",
+        rx(
+            r"NMI: (?P<section>PCI system error \(SERR\)|IOCK error) "
+            r"(?:\(debug interrupt\?\) )?for reason [0-9a-f]{1,4} on CPU \d{1,5}\."
+        ),
+        on_node,
+        refine=_refine_nmi,
+        fields=("section", "severity"),
+    ),
     LinePattern(
         "cper",
         "Hardware error from APEI",

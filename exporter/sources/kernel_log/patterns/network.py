@@ -123,6 +123,14 @@ _QUEUES = (
         _NETDEV + r"NETDEV WATCHDOG: CPU: \d{1,5}: transmit queue (?P<queue>\d{1,6}) timed out"
         r"(?: (?P<milliseconds>\d{1,10}) ms)?",
     ),
+    # Adapters of virtual machines have no PCI address of their own.
+    _kind(
+        "nic_tx_timeout",
+        "NETDEV WATCHDOG: CPU",
+        r"(?P<driver>virtio_net|hv_netvsc|xen_netfront|vif) [\w-]{1,40} "
+        r"(?P<interface>[^\s:/]{1,16}): NETDEV WATCHDOG: CPU: \d{1,5}: "
+        r"transmit queue (?P<queue>\d{1,6}) timed out(?: (?P<milliseconds>\d{1,10}) ms)?",
+    ),
 )
 
 _ADAPTERS = (
@@ -150,6 +158,53 @@ _ADAPTERS = (
         _DEVICE + r"(?P<text>Firmware recovery mode detected)",
     ),
     _kind(
+        "nic_firmware_error",
+        "Keep alive watchdog timeout",
+        _ADAPTER + r"(?P<text>Keep alive watchdog timeout)",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "Error (timeout: ",
+        _ADAPTER + r"(?P<text>Error \(timeout: \d{1,10}\) msg \{0x[0-9a-f]{1,4} )",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "irmware reset aborted",
+        _ADAPTER + r"(?P<text>Firmware reset aborted)",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "due to firmware status: ",
+        _ADAPTER + r"(?P<text>Abandoning msg) \{0x[0-9a-f]{1,4} 0x[0-9a-f]{1,8}\} len: \d{1,8} "
+        r"due to firmware status: (?P<status>0x[0-9a-f]{1,8})",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "FW ",
+        _ADAPTER + r"(?P<text>FW heartbeat stalled|FW Down: Stopping LIFs)",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "nternal error ",
+        _ADAPTER + r"(?P<text>Internal error (?:detected|mark was detected))",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "ailed",
+        _ADAPTER + r"(?P<text>Rebuild failed, unload and reload driver"
+        r"|(?:PCI r|R)eset failed! !!! DISABLING ALL QUEUES)",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "fatal error, adapter stopped",
+        _ADAPTER + r"(?P<text>encountered fatal error, adapter stopped)",
+    ),
+    _kind(
+        "nic_tx_timeout",
+        "lost tx completions",
+        _ADAPTER + r"The number of (?P<state>lost) tx completions is above the threshold",
+    ),
+    _kind(
         "nic_probe_failed",
         " failed with error ",
         rf"(?:(?P<old>{_NETWORK_DRIVER}): probe of (?P<pci>@PCI@)"
@@ -174,6 +229,11 @@ _MODULES = (
         "High",
         _MLX5 + _WHERE + r"(?:Port module event(?:\[error\])?: module (?P<module>\d{1,4}), "
         r".{0,40}?|synd 0x10: |Health issue observed, )?High [Tt]emperature(?P<text>.{0,80})",
+    ),
+    _kind(
+        "nic_module_hot",
+        "thermal threshold",
+        _ADAPTER + r"(?P<text>Chip temperature has gone above the \w{1,16} thermal threshold)",
     ),
     _kind(
         "nic_module_hot",

@@ -44,6 +44,16 @@ _NFS = (
         chosen=(Chosen.SERVER,),
     ),
     LinePattern(
+        "nfs_not_responding",
+        "NFS: state manager",
+        rx(
+            r"NFS: state manager(?:: (?P<state>[a-z ]{1,40}))? failed on NFSv4 server "
+            r"(?P<server>\S{1,255}) with error (?:5|10[01347]|11[0-3])\s*$"
+        ),
+        _server,
+        chosen=(Chosen.SERVER,),
+    ),
+    LinePattern(
         "nfs_lock_reclaim",
         "Lock reclaim failed",
         rx(r"NFS: \w{1,40}: Lock reclaim failed"),

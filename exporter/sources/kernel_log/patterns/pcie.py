@@ -153,6 +153,15 @@ PCIE: tuple[LinePattern, ...] = (
         role=Role.ENDED,
     ),
     LinePattern(
+        "pcie_link_down",
+        "pciehp: ",
+        rx(
+            r"pcieport (?P<port>@PCI@): pciehp: Slot\((?P<slot>[\w-]{1,16})\): "
+            r"(?P<state>Cannot train link|Failed to check link status)"
+        ),
+        PORT,
+    ),
+    LinePattern(
         "pcie_power_fault",
         "Power fault",
         rx(
@@ -175,8 +184,22 @@ PCIE: tuple[LinePattern, ...] = (
         "iommu_fault",
         "IO_PAGE_FAULT",
         rx(
-            r"(?:[\w-]{1,40} (?P<pci>@PCI@): )?AMD-Vi: Event logged \[IO_PAGE_FAULT "
+            r"(?:iommu ivhd\d{1,3}: |[\w-]{1,40} (?P<pci>@PCI@): )?"
+            r"AMD-Vi: Event logged \[IO_PAGE_FAULT "
             r"(?:device=(?P<device>[0-9a-f:.]{5,16}) )?domain=(?P<domain>0x[0-9a-f]{1,8}) "
+            r"address=(?P<address>0x[0-9a-f]{1,16}) flags=(?P<flags>0x[0-9a-f]{1,8})"
+        ),
+        DEVICE,
+        refine=_refine_requester,
+        fields=("pci", "operation", "domain", "address", "flags", "reason", "text"),
+    ),
+    LinePattern(
+        "iommu_fault",
+        "AMD-Vi: Event logged [I",
+        rx(
+            r"(?:iommu ivhd\d{1,3}: )?AMD-Vi: Event logged "
+            r"\[(?P<reason>ILLEGAL_DEV_TABLE_ENTRY|INVALID_DEVICE_REQUEST) "
+            r"device=(?P<device>[0-9a-f:.]{5,16}) (?:pasid=0x[0-9a-f]{1,8} )?"
             r"address=(?P<address>0x[0-9a-f]{1,16}) flags=(?P<flags>0x[0-9a-f]{1,8})"
         ),
         DEVICE,

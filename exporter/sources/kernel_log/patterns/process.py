@@ -157,10 +157,10 @@ _HUNG = (
     ),
     LinePattern(
         "hung_task_owner",
-        "is blocked on a",
+        "blocked on a",
         rx(
-            r"INFO: task (?P<name>@COMM@?):(?P<pid>\d{1,10})(?: <\w+>)? is blocked on an? "
-            r"(?P<lock>[\w-]{1,30}),? (?:likely |last )*(?:owned|held) by task "
+            r"INFO: task (?P<name>@COMM@?):(?P<pid>\d{1,10})(?: <\w{1,16}>)? (?:is )?blocked "
+            r"on an? (?P<lock>[\w-]{1,30}),? (?:likely |last )*(?:owned|held) by task "
             r"(?P<owner>@COMM@):(?P<owner_pid>\d{1,10})"
         ),
         PROCESS_OF_PID,

@@ -46,6 +46,14 @@ def _removable(fields: dict[str, str]) -> dict[str, str]:
     return fields
 
 
+def _sealed(fields: dict[str, str]) -> dict[str, str]:
+    """Return device and error under one name each, whichever target of the mapper said them."""
+    for name, other in (("device", "volume"), ("error", "seal")):
+        if other in fields:
+            fields[name] = fields.pop(other)
+    return fields
+
+
 _NVME = (
     LinePattern(
         "nvme_timeout",
@@ -82,6 +90,18 @@ _NVME = (
             r"(?P<error>-?\d{1,4})"
             r"|IO queues (?:lost|not created)|failed to mark controller )"
         ),
+        _disk,
+    ),
+    LinePattern(
+        "nvme_timeout",
+        "persistent internal error",
+        rx(_CONTROLLER + r"resetting controller due to (?P<stage>persistent internal error)"),
+        _disk,
+    ),
+    LinePattern(
+        "nvme_timeout",
+        "activation timeout",
+        rx(_CONTROLLER + r"[Ff]w (?P<stage>activation timeout), reset controller"),
         _disk,
     ),
     LinePattern(
@@ -143,6 +163,18 @@ _BLOCK = (
         chosen=(Chosen.COMM,),
     ),
     LinePattern(
+        "block_io_error",
+        "device-mapper: ",
+        rx(
+            r"device-mapper: (?:integrity: (?P<device>dm-\d{1,6}): (?P<error>Checksum failed) at "
+            r"sector (?P<sector>0x[0-9a-f]{1,16})|crypt: (?P<volume>dm-\d{1,6}): "
+            r"(?P<seal>INTEGRITY AEAD ERROR), sector \d{1,20})"
+        ),
+        _disk,
+        refine=_sealed,
+        fields=("device", "error", "sector", "operation", "block", "removable"),
+    ),
+    LinePattern(
         "buffer_io_error",
         "Buffer I/O error",
         rx(rf"Buffer I/O error on (?:dev|device) {_DEVICE}, logical block (?P<block>\d{{1,20}})"),
@@ -151,10 +183,6 @@ _BLOCK = (
         fields=("device", "error", "sector", "operation", "block", "removable"),
     ),
 )
-
-_MEGARAID = r"megaraid_sas (?P<pci>@PCI@): "
-_MEGARAID_EVENT = _MEGARAID + r"\d{1,10} \((?:boot \+ )?\d{1,12}s/0x[0-9a-f]{4}/[A-Z]{2,8}\) - "
-"""An event of the controller: number, time, locale, class."""
 
 _ATA = r"ata(?P<port>\d{1,5})(?:\.(?P<target>\d{1,2}))?: "
 
@@ -192,6 +220,15 @@ _DISKS = (
     ),
     LinePattern(
         "ata_error",
+        "failed to IDENTIFY",
+        rx(
+            _ATA + r"failed to IDENTIFY \((?P<state>I/O error), "
+            r"err_mask=(?P<emask>0x[0-9a-f]{1,8})\)"
+        ),
+        on_node,
+    ),
+    LinePattern(
+        "ata_error",
         "hard resetting link",
         rx(_ATA + r"(?P<reset>hard) resetting link"),
         on_node,
@@ -209,99 +246,6 @@ _DISKS = (
         "giving up",
         rx(_ATA + r"reset failed, (?P<state>giving up)"),
         on_node,
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "FW in FAULT state",
-        rx(
-            r"(?:megaraid_sas (?P<pci>@PCI@)|megasas): (?:Found )?FW in FAULT state"
-            r"(?: Fault code:(?P<code>0x[0-9a-f]{1,8}))?"
-        ),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "FW detected to be",
-        rx(r"megaraid_sas(?: (?P<pci>@PCI@))?: (?P<text>FW detected to be in fault ?state)"),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "killing adapter",
-        rx(r"megaraid_sas (?P<pci>@PCI@): (?P<text>Reset (?:not supported|failed), killing adapt)"),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "smartpqi",
-        rx(
-            r"smartpqi (?P<pci>@PCI@): (?P<text>controller (?:is )?offline)"
-            r"(?:: status code (?P<code>0x[0-9a-f]{1,8}))?"
-        ),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "hpsa",
-        rx(r"hpsa (?P<pci>@PCI@): (?P<text>Controller lockup detected: (?P<code>0x[0-9a-f]{1,8}))"),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "Reset successful",
-        rx(r"megaraid_sas (?P<pci>@PCI@): Reset successful"),
-        on("pcie", "pci"),
-        role=Role.ENDED,
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "sas_cm",
-        rx(
-            r"(?P<controller>mpt[23]sas_cm\d{1,3}): (?:\w{1,40}: )?(?:fault_state\((?P<code>0x"
-            r"[0-9a-f]{1,8})\)|(?P<text>SAS host is non-operational))"
-        ),
-        on_node,
-    ),
-    LinePattern(
-        "storage_controller_fault",
-        "diag reset: SUCCESS",
-        rx(r"(?P<controller>mpt[23]sas_cm\d{1,3}): (?:\w{1,40}: )?diag reset: SUCCESS"),
-        on_node,
-        role=Role.ENDED,
-    ),
-)
-
-_RAID = (
-    LinePattern(
-        "storage_controller_reset",
-        "pending commands remain",
-        rx(_MEGARAID + r"(?P<text>pending commands remain after waiting), will reset adapter"),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "storage_controller_reset",
-        "atal ",
-        rx(
-            _MEGARAID_EVENT + r"(?P<text>Controller encountered a fatal error and was reset"
-            r"|Fatal firmware error)"
-        ),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "raid_volume_degraded",
-        " is now ",
-        rx(
-            _MEGARAID_EVENT + r"VD (?P<volume>[0-9a-f]{2}/[0-9a-f]{1,3}) is now "
-            r"(?P<state>(?:PARTIALLY )?DEGRADED|OFFLINE)"
-        ),
-        on("pcie", "pci"),
-    ),
-    LinePattern(
-        "raid_volume_degraded",
-        " is now OPTIMAL",
-        rx(_MEGARAID_EVENT + r"VD (?P<volume>[0-9a-f]{2}/[0-9a-f]{1,3}) is now OPTIMAL"),
-        on("pcie", "pci"),
-        role=Role.ENDED,
     ),
 )
 
@@ -323,4 +267,4 @@ _ARRAYS = (
     ),
 )
 
-STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_RAID, *_ARRAYS)
+STORAGE: tuple[LinePattern, ...] = (*_NVME, *_BLOCK, *_DISKS, *_ARRAYS)

@@ -19,6 +19,7 @@ from exporter.sources.kernel_log.patterns.pattern import LINE_FEED, LinePattern,
 from exporter.sources.kernel_log.patterns.pcie import PCIE
 from exporter.sources.kernel_log.patterns.process import PROCESS
 from exporter.sources.kernel_log.patterns.storage import STORAGE
+from exporter.sources.kernel_log.patterns.storage_adapters import STORAGE_ADAPTERS
 
 LINE_PATTERNS: tuple[LinePattern, ...] = (
     *NVIDIA,
@@ -30,6 +31,7 @@ LINE_PATTERNS: tuple[LinePattern, ...] = (
     *PCIE,
     *MEMORY,
     *STORAGE,
+    *STORAGE_ADAPTERS,
     *FILESYSTEMS,
     *NETWORK_STORAGE,
     *NETWORK,
