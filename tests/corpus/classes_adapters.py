@@ -129,8 +129,8 @@ def queue_of_an_older_driver_is_not_preempted(node: Story) -> None:
     node.log(
         "amdgpu: qcm fence wait loop timeout expired",
         "amdgpu: The cp might be in an unrecoverable state due to an unsuccessful queues "
-        "preemption",
-        "amdgpu: Failed to evict process queues",
+        "preemption\n"
+        "amdgpu: Failed to evict process queues\n"
         f"{device}: GPU reset begin!",
     )
     node.wait(30)

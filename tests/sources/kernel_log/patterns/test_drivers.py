@@ -10,6 +10,9 @@ FILESYSTEM = ("logical_disk", "sdb1")
 ENA, BNXT = "ena 0000:5c:00.0", "bnxt_en 0000:5c:00.0 eth1: "
 NIC, ETH1 = ("network", "0000:5c:00.0"), ("network", "eth1")
 AMD = "amdgpu 0000:c1:00.0: amdgpu: "
+CP_HANGS = (
+    "amdgpu: The cp might be in an unrecoverable state due to an unsuccessful queues preemption"
+)
 IVHD = "iommu ivhd0: AMD-Vi: Event logged "
 PORT = "pcieport 0000:3a:00.0: pciehp: Slot(3): "
 
@@ -174,11 +177,7 @@ CASES: tuple[Case, ...] = (
         "gpu_ring_timeout",
         ("gpu", "0000:c1:00.0"),
         {"ring": "cp"},
-        (
-            "amdgpu: The cp might be in an unrecoverable state due to an unsuccessful queues "
-            "preemption",
-            AMD + "GPU reset begin!",
-        ),
+        (CP_HANGS, AMD + "GPU reset begin!"),
     ),
     (
         "gpu_firmware_timeout",
