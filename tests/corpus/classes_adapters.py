@@ -4,6 +4,7 @@ from tests.corpus.labels import healthy, incident
 from tests.corpus.machines import processors_only
 from tests.corpus.ninth.nodes import mi250s
 from tests.corpus.parts import Tree, nic
+from tests.corpus.seventh.nodes import arcs
 from tests.corpus.story import Story
 from tests.corpus.words import GPU_AFTER, STARVED
 
@@ -138,6 +139,27 @@ def queue_of_an_older_driver_is_not_preempted(node: Story) -> None:
     node.wait(1800, 60)
 
 
+@incident("gpu_ring_timeout@*", may=GPU_AFTER, unfit=False, node=arcs)
+def job_of_an_arc_times_out_in_linux_6_8(node: Story) -> None:
+    """Kernels before 6.11 name no process."""
+    node.wait(60)
+    bus = node.bus_addresses[0]
+    node.log(f"xe 0000:{bus}:00.0: [drm] Timedout job: seqno=4294967169, guc_id=5, flags=0x0")
+    node.wait(1800, 60)
+
+
+@incident(
+    "network_filesystem_stalled@node", may=STARVED, unfit=False, is_over=True, node=processors_only
+)
+def metadata_server_of_ceph_comes_back(node: Story) -> None:
+    """It hung for ten minutes, and answers again: the session was never lost."""
+    node.wait(60)
+    node.log("ceph: mds0 caps stale", "ceph: mds0 hung")
+    node.wait(600, 30)
+    node.log("ceph: mds0 came back", "ceph: mds0 caps renewed")
+    node.wait(900, 60)
+
+
 @healthy(node=processors_only)
 def adapters_say_what_they_do(node: Story) -> None:
     """A short pause of a firmware, a command that is not supported, a card of another name."""
@@ -249,6 +271,8 @@ CASES = (
     queue_of_a_guest_is_stuck,
     chip_of_a_thor_is_hot,
     queue_of_an_older_driver_is_not_preempted,
+    job_of_an_arc_times_out_in_linux_6_8,
+    metadata_server_of_ceph_comes_back,
     adapters_say_what_they_do,
     bus_signals_a_system_error,
     interrupts_without_a_reason,

@@ -23,8 +23,9 @@ INTEL = (
         "gpu_ring_timeout",
         "Timedout job: seqno=",
         rx(
-            _XE + r"Timedout job: seqno=\d{1,10}, .{1,80} in "
-            r"(?:no process|(?P<name>@COMM@)) \[(?P<pid>-?\d{1,10})\]\s*$"
+            _XE + r"Timedout job: seqno=\d{1,10}, (?:.{1,80} in "
+            r"(?:no process|(?P<name>@COMM@)) \[(?P<pid>-?\d{1,10})\]"
+            r"|(?:lrc_seqno=\d{1,10}, )?guc_id=\d{1,6}, flags=0x[0-9a-f]{1,8})\s*$"
         ),
         GPU,
         role=Role.JOIN,
@@ -41,6 +42,12 @@ INTEL = (
         ),
         GPU,
         chosen=(Chosen.COMM,),
+    ),
+    LinePattern(
+        "gpu_reset_failed",
+        "Failed to reset chip",
+        rx(rf"i915 {_CARD}: \[drm\] \*ERROR\* (?:GT\d{{1,2}}: )?(?P<state>Failed to reset) chip"),
+        GPU,
     ),
     LinePattern(
         "gpu_reset_failed",

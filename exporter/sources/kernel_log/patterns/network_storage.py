@@ -110,7 +110,8 @@ _CEPH_ROWS = (
         "ceph",
         rx(
             rf"(?:lib)?ceph:?{_CEPH}(?P<daemon>(?:mon|mds|osd)\d{{1,6}})"
-            r"(?: (?P<server>\S{1,80}))? (?:session established|recovery completed)\s*$"
+            r"(?: (?P<server>\S{1,80}))? "
+            r"(?:session established|recovery completed|came back|reconnect success)\s*$"
         ),
         on_node,
         role=Role.ENDED,

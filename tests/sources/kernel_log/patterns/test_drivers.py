@@ -180,6 +180,18 @@ CASES: tuple[Case, ...] = (
         (CP_HANGS, AMD + "GPU reset begin!"),
     ),
     (
+        "gpu_ring_timeout",
+        ("gpu", "0000:8c:00.0"),
+        {"pid": None},
+        "xe 0000:8c:00.0: [drm] Timedout job: seqno=4294967169, guc_id=5, flags=0x0",
+    ),
+    (
+        "gpu_reset_failed",
+        ("gpu", "0000:8c:00.0"),
+        {"state": "Failed to reset"},
+        "i915 0000:8c:00.0: [drm] *ERROR* GT0: Failed to reset chip",
+    ),
+    (
         "gpu_firmware_timeout",
         ("gpu", "0000:c1:00.0"),
         {"firmware": "SMU"},
@@ -235,3 +247,10 @@ def test_words_like_them_are_no_event(line: str) -> None:
 def test_a_process_named_like_a_panic_is_a_process(line: str, kind: str) -> None:
     """Fifteen bytes are too few for the words of a panic."""
     assert only_event(line).kind == kind
+
+
+@pytest.mark.parametrize("words", ["came back", "reconnect success", "recovery completed"])
+def test_a_server_of_ceph_that_answers_again_ends_the_stall(words: str) -> None:
+    """The client says in several ways that a metadata server is back."""
+    event = only_event(f"ceph: mds0 {words}")
+    assert (event.kind, event.fields["ended"]) == ("ceph_not_responding", "yes")
