@@ -77,13 +77,17 @@ def btrfs_says_its_old_counters(node: Story) -> None:
     node.wait(600, 60)
 
 
-@incident("filesystem_error@/data", may=STARVED, unfit=False, fit_at_end=True, node=_xfs)
-def xfs_finds_its_tree_wrong(node: Story) -> None:
-    """The allocation tree of one group is not as it should be; the filesystem stays up."""
+@incident("filesystem_error@*", may=STARVED, unfit=False, fit_at_end=True, node=_xfs)
+def log_of_xfs_cannot_be_replayed(node: Story) -> None:
+    """After a loss of power a volume cannot be mounted: its log is corrupt."""
+    node.take_away("Filesystems", "filesystems", "/data")
+    node.put("Host", uptime_secs=60.0)
     node.wait(60)
     node.log(
-        "XFS (nvme1n1): Internal error ltbno + ltlen > bno at line 1955 of file "
-        "fs/xfs/libxfs/xfs_alloc.c.  Caller xfs_free_ag_extent+0x3f5/0x840 [xfs]",
+        "XFS (nvme1n1): Mounting V5 Filesystem",
+        "XFS (nvme1n1): Starting recovery (logdev: internal)",
+        "XFS (nvme1n1): log mount/recovery failed: error -117",
+        "XFS (nvme1n1): log mount failed",
     )
     node.wait(1800, 60)
 
@@ -284,7 +288,7 @@ CASES = (
     btrfs_of_linux_5_19_aborts,
     sum_of_a_block_is_wrong,
     btrfs_says_its_old_counters,
-    xfs_finds_its_tree_wrong,
+    log_of_xfs_cannot_be_replayed,
     data_of_a_file_is_lost,
     ext4_says_its_old_errors,
     pool_loses_its_heartbeat,

@@ -138,7 +138,7 @@ FILESYSTEMS: tuple[LinePattern, ...] = (
         rx(
             rf"XFS \({_DEVICE}\): "
             r"(?P<text>(?:[Mm]etadata (?:I/O error|[Cc]orruption detected|CRC error detected)"
-            r"|Failing async write|writeback error on |Internal error |[Cc]orrupt dinode "
+            r"|Failing async write|writeback error on |[Cc]orrupt dinode "
             r"|log mount(?:/recovery)? failed).{0,120})"
         ),
         FILESYSTEM,
