@@ -99,7 +99,7 @@ RIGHTS = (
         "attribution of GPU processes; the node's network counters from `/proc/1/net`",
         "GPU processes are not attributed (reason `no_host_pids`), and the node's network is"
         " not read (scope `pod`)",
-        "see every process of the node; as root, stop root's processes",
+        "see every process of the node; as root, kill root's processes",
         absent=(*WORKLOADS, *NETWORK),
         differ=(
             "hw_exporter_attribution_info",
@@ -147,7 +147,7 @@ RIGHTS = (
         "CPU energy (RAPL), the kubelet's API, the state; Kubernetes grants capabilities to"
         " root only",
         "as without capability SYSLOG, pod-resources and state; no CPU energy",
-        "with hostPID, stop root's processes and so take the node out of service; it cannot"
+        "with hostPID, kill root's processes and so take the node out of service; it cannot"
         " write to the root file system, which is read-only",
         absent=(*KERNEL_LOG, "hw_energy_joules_total"),
         differ=(*IDLE_HOLDERS, "hw_kernel_log_source_info"),
@@ -221,14 +221,14 @@ RIGHTS = (
         "capability SYS_ADMIN",
         "components/ebpf",
         "CUDA and NCCL calls: BPF programs, and uprobes that are removed when `bpftrace` exits",
-        "the source `ebpf` is absent: «we lack CAP_PERFMON and CAP_BPF»",
+        "the source `ebpf` is absent: «bpftrace needs CAP_PERFMON and CAP_BPF»",
         "everything: full control of the node",
     ),
     Right(
         "capability SYS_PTRACE",
         "components/ebpf",
         "libraries of processes in other containers, in `/proc/PID/root`",
-        "the source `ebpf` is absent: «we lack CAP_SYS_PTRACE»",
+        "the source `ebpf` is absent: «bpftrace needs CAP_SYS_PTRACE»",
         "with hostPID, read and write the memory of every process of the node",
     ),
     Right(

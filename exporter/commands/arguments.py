@@ -86,7 +86,7 @@ def _add_reading_options(parser: argparse.ArgumentParser, *, is_top: bool) -> No
         "--url",
         is_top=is_top,
         help="the exporter to query, as HOST:PORT or http://…; default: the one on this"
-        " machine, or a single collection if none is running",
+        " machine; if none is running, the command collects itself",
     )
 
 
@@ -110,8 +110,12 @@ def _add_run_commands(commands: Commands) -> None:
     _add_run_options(demo, is_top=False)
     demo.add_argument("--gpus", type=int, help="number of simulated GPUs (default 8)")
     demo.add_argument("--seed", type=int, help="random seed (default 1)")
-    demo.add_argument("--speed", type=float, help="script seconds per real second (default 1)")
-    demo.add_argument("--start", type=int, help="second of the script to start at (default 834)")
+    demo.add_argument(
+        "--speed", type=float, help="seconds of the incident script per real second (default 1)"
+    )
+    demo.add_argument(
+        "--start", type=int, help="second of the incident script to start at (default 834)"
+    )
     demo.add_argument("--healthy", action="store_true", help="no incidents")
     demo.add_argument(
         "--whole-node",
@@ -200,7 +204,7 @@ def _add_other_commands(commands: Commands) -> None:
         commands,
         "assets",
         "assets:assets",
-        "write dashboards, alerts, runbooks and manifests to a directory",
+        "write dashboards, alerts, runbooks, manifests and Helm chart to a directory",
     )
     assets.add_argument(
         "directory", metavar="DIR", help="target directory; existing files are not overwritten"
@@ -230,7 +234,7 @@ def _add_rules_command(commands: Commands) -> None:
         default=[],
         metavar="PATH",
         dest="paths",
-        help="a rule file or directory beside the shipped rules; may be repeated",
+        help="a rule file or directory in addition to the built-in rules; may be repeated",
     )
     replay.add_argument(
         "--json",
@@ -241,10 +245,16 @@ def _add_rules_command(commands: Commands) -> None:
 
 def _add_selfcheck_command(commands: Commands) -> None:
     parser = _command(
-        commands, "selfcheck", "selfcheck:selfcheck", "check a running exporter, one line each"
+        commands,
+        "selfcheck",
+        "selfcheck:selfcheck",
+        "check a running exporter; print one PASS or FAIL line per check",
     )
     here = "http://127.0.0.1:8080"
     parser.add_argument(
-        "address", nargs="?", metavar="URL", help=f"where it is, as HOST:PORT or http://… ({here})"
+        "address",
+        nargs="?",
+        metavar="URL",
+        help=f"the exporter, as HOST:PORT or http://… (default {here})",
     )
     _add_reading_options(parser, is_top=False)

@@ -45,7 +45,8 @@ def list_rules(invocation: Invocation) -> int:
         return EXIT_OK
     width = max((len(rule.id) for rule in rules), default=0)
     for rule in rules:
-        print(f"{rule.id:<{width}}  {rule.entity:<12}  {rule.severity:<8}  {rule.when.source}")
+        when = " ".join(rule.when.source.split())
+        print(f"{rule.id:<{width}}  {rule.entity:<12}  {rule.severity:<8}  {when}")
     return EXIT_OK
 
 

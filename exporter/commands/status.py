@@ -40,7 +40,8 @@ def ps_text(document: dict[str, Any], screen: Screen) -> str:
     rows = [_process(row) for row in document["processes"]]
     lines = _table(rows, screen) if rows else ["no processes on GPUs"]
     if document["attribution"] not in (None, "ok"):
-        lines.append(f"not all can be attributed: {document['attribution']} (see doctor)")
+        reason = document["attribution"]
+        lines.append(f"not all can be attributed to workloads: {reason} (docs/workloads.md)")
     return "\n".join(screen.finish(lines))
 
 

@@ -162,7 +162,7 @@ def _hiding(*commands: str) -> tuple[str, ...]:
         (AS_NOBODY, "bpftrace needs root", "SYS_ADMIN"),
         (
             ("setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin"),
-            "we lack CAP_PERFMON and CAP_BPF",
+            "bpftrace needs CAP_PERFMON and CAP_BPF",
             "SYS_ADMIN",
         ),
         (

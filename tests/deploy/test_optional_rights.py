@@ -22,8 +22,8 @@ pytestmark = [
 
 GIB = 2**30
 EBPF = {
-    "capability SYS_ADMIN": "we lack CAP_PERFMON and CAP_BPF",
-    "capability SYS_PTRACE": "we lack CAP_SYS_PTRACE",
+    "capability SYS_ADMIN": "bpftrace needs CAP_PERFMON and CAP_BPF",
+    "capability SYS_PTRACE": "bpftrace needs CAP_SYS_PTRACE",
     "volume tracing": "tracefs is not mounted",
 }
 

@@ -19,7 +19,7 @@ def not_met(proc_root: Path, sys_root: Path) -> str | None:
         return "bpftrace needs root"
     lacking = _lacking(proc_root)
     if lacking:
-        return f"we lack {' and '.join(lacking)}"
+        return f"bpftrace needs {' and '.join(lacking)}"
     if not (sys_root / "bus/event_source/devices/uprobe").exists():
         return "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)"
     if not Path("/sys/kernel/tracing/events/sched").exists():

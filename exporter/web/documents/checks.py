@@ -187,7 +187,7 @@ def _counted(reports: Iterable[SourceReport], here: Installation) -> Iterator[Ch
             yield Check(name, OK, "counted in the kernel by bpftrace")
             continue
         remedies = (EBPF_REASONS[word] for word in EBPF_REASONS if reason.startswith(word))
-        remedy = next(remedies, Remedy(reason, "docs/ebpf.md has what it needs"))
+        remedy = next(remedies, Remedy(reason, "docs/ebpf.md lists the requirements"))
         yield Check(name, PROBLEM, reason, remedy.fix(in_container=here.in_container))
 
 
@@ -205,7 +205,7 @@ def _mounts(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
         found = f"not mounted from the host: {', '.join(here.unmounted)}"
         yield Check("Mounts", NOTE, found, f"docker run {flags}, or hostPath volumes")
     else:
-        yield Check("Mounts", OK, "the host's folders are mounted below /host")
+        yield Check("Mounts", OK, "the host's directories are mounted below /host")
 
 
 def _sources(reports: Iterable[SourceReport]) -> Iterator[Check]:
@@ -217,7 +217,8 @@ def _sources(reports: Iterable[SourceReport]) -> Iterator[Check]:
         yield Check(f"Source {report.source}", PROBLEM, found, _source_fix(report))
     if not bad:
         read = sum(report.outcome is Outcome.OK for report in shown)
-        yield Check("Other sources", OK, f"{read} of {len(shown)} are read, the rest is not here")
+        found = f"{read} of {len(shown)} are read; nothing to read for the others"
+        yield Check("Other sources", OK, found)
 
 
 def _source_fix(report: SourceReport) -> str:
@@ -225,7 +226,7 @@ def _source_fix(report: SourceReport) -> str:
         return "a filesystem or driver hangs: check dmesg -T and processes in D state"
     if "ermission" in (report.reason or ""):
         return f'run as root, or sources.disabled = ["{report.source}"]; rights: docs/RIGHTS.md'
-    return f"docs/node.md has what {report.source} reads; sources.disabled leaves it out"
+    return f"docs/node.md says what {report.source} needs; sources.disabled turns it off"
 
 
 def _rules(here: Installation) -> Iterator[Check]:

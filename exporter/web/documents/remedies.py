@@ -148,7 +148,7 @@ EBPF_REASONS = {
         " CAP_SYS_ADMIN and CAP_SYS_PTRACE",
         "securityContext.runAsUser: 0 with capabilities.add: [SYS_ADMIN, SYS_PTRACE]",
     ),
-    "we lack": Remedy(
+    "bpftrace needs CAP_": Remedy(
         "capabilities for bpftrace are missing",
         "add deploy/systemd/ebpf.conf to the service (docs/systemd.md), or CAP_SYS_ADMIN and"
         " CAP_SYS_PTRACE to AmbientCapabilities and CapabilityBoundingSet",

@@ -13,13 +13,13 @@ def doctor_text(document: dict[str, Any]) -> str:
         lines.append(f"{MARKS[check['state']]:<7}  {check['name']:<{width}}  {check['found']}")
         if check["fix"]:
             lines.append(f"{'':<7}  {'':<{width}}  fix: {check['fix']}")
-    problems = sum(check["state"] == "problem" for check in document["checks"])
+    states = [check["state"] for check in document["checks"]]
     lines.append("")
-    lines.append(f"{document['node']}: {_summary(problems)}")
+    lines.append(f"{document['node']}: {_summary(states.count('problem'), states.count('note'))}")
     return "\n".join(lines) + "\n"
 
 
-def _summary(problems: int) -> str:
+def _summary(problems: int, notes: int) -> str:
     if not problems:
-        return "everything can be read"
+        return "no problems; the notes say what is not read" if notes else "everything can be read"
     return f"{problems} thing{'s' if problems > 1 else ''} cannot be read"
