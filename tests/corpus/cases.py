@@ -10,7 +10,8 @@ before it was judged. `eighth` was written blind once more, in proportion to how
 incidents befall fleets, and committed before it was judged. `ninth` was labelled and committed
 before it was judged too; its author had seen a listing of the rules with their conditions, and did
 not use it. `tenth` was written blind, from the names, severities and summaries of the rules alone,
-and committed before it was judged.
+and committed before it was judged. `eleventh` was written blind, from the names, severities and
+summaries of the rules and from the labelling guide, and committed before it was judged.
 `probes` is about what newer sources see: jobs whose collectives are counted, cards of other
 vendors, shared cards; it was labelled before it was judged, by somebody who knew the rules.
 """
@@ -45,6 +46,19 @@ from tests.corpus.eighth import quiet_nodes as eighth_quiet_nodes
 from tests.corpus.eighth import quiet_starts as eighth_quiet_starts
 from tests.corpus.eighth import several as eighth_several
 from tests.corpus.eighth import storage as eighth_storage
+from tests.corpus.eleventh import disks as eleventh_disks
+from tests.corpus.eleventh import filesystems as eleventh_filesystems
+from tests.corpus.eleventh import gpu_bus as eleventh_gpu_bus
+from tests.corpus.eleventh import gpu_memory as eleventh_gpu_memory
+from tests.corpus.eleventh import gpu_work as eleventh_gpu_work
+from tests.corpus.eleventh import heat_and_power as eleventh_heat_and_power
+from tests.corpus.eleventh import network as eleventh_network
+from tests.corpus.eleventh import node_itself as eleventh_node_itself
+from tests.corpus.eleventh import other_makers as eleventh_other_makers
+from tests.corpus.eleventh import quiet_cards as eleventh_quiet_cards
+from tests.corpus.eleventh import quiet_nodes as eleventh_quiet_nodes
+from tests.corpus.eleventh import quiet_starts as eleventh_quiet_starts
+from tests.corpus.eleventh import several as eleventh_several
 from tests.corpus.fifth import (
     driver,
     gpu_errors,
@@ -242,6 +256,21 @@ TENTH = (
     *tenth_quiet_nodes.CASES,
     *tenth_quiet_starts.CASES,
 )
+ELEVENTH = (
+    *eleventh_gpu_memory.CASES,
+    *eleventh_gpu_bus.CASES,
+    *eleventh_gpu_work.CASES,
+    *eleventh_other_makers.CASES,
+    *eleventh_heat_and_power.CASES,
+    *eleventh_network.CASES,
+    *eleventh_disks.CASES,
+    *eleventh_filesystems.CASES,
+    *eleventh_node_itself.CASES,
+    *eleventh_several.CASES,
+    *eleventh_quiet_cards.CASES,
+    *eleventh_quiet_nodes.CASES,
+    *eleventh_quiet_starts.CASES,
+)
 PROBES = (*collectives.CASES, *other_vendors.CASES, *quiet_jobs.CASES)
 BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {
@@ -255,10 +284,11 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "eighth": EIGHTH,
         "ninth": NINTH,
         "tenth": TENTH,
+        "eleventh": ELEVENTH,
         "probes": PROBES,
     }
 )
-NOT_MENDED: frozenset[str] = frozenset()  # batches for which no rule was mended yet
+NOT_MENDED = frozenset({"eleventh"})  # batches for which no rule was mended yet
 CASES = (
     *SEEN,
     *SECOND,
