@@ -142,7 +142,7 @@ def riser_gives_four_lanes(node: Story) -> None:
 
 
 @incident(
-    "gpu_nvlink_fatal@*[ac][34]*|nvlink_fatal@*[ac][34]*|nvlink_down@*[ac][34]*",
+    "nvlink_fatal@*a3*|nvlink_fatal@*c4*|nvlink_down@*a3*|nvlink_down@*c4*",
     may=LINKS,
     never=("gpu_lost", "nvswitch_fatal", "gpu_ecc_uncorrected"),
     unfit=True,
