@@ -24,7 +24,7 @@ def _resets(node: Story, port: int, times: int, every: int) -> None:
             f"ata{port}: SATA link up 6.0 Gbps (SStatus 133 SControl 300)\n"
             f"ata{port}: EH complete"
         )
-        node.wait(every, 60)
+        node.wait(every, every // 6)
 
 
 @incident(
@@ -55,7 +55,7 @@ def _is_polled(node: Story, times: int, every: int) -> None:
             f"nvme nvme1: I/O tag {tag + 7} (c00{tag % 10}) opcode 0x2 (I/O Cmd) QID 3 timeout, "
             "completion polled"
         )
-        node.wait(every, 60)
+        node.wait(every, every // 6)
 
 
 @incident("nvme_timeout@nvme1*", unfit=False, node=processors_only)
@@ -91,7 +91,7 @@ def _reports(node: Story, times: int, every: int, section: str = "memory error")
             f"{said}    error_status: Storage error in DRAM memory (0x0000000000000400)\n"
             f"{said}   physical_address: 0x{0x2F00_0000 + 64 * number:016x}"
         )
-        node.wait(every, 30)
+        node.wait(every, max(30, every // 6))
 
 
 @incident("firmware_hardware_error@node", unfit=False, node=_without_edac)
