@@ -103,7 +103,9 @@ def _lines(rules: Iterable[Rule]) -> Iterator[str]:
 
 def _row(rule: Rule) -> str:
     clear = f"`{_one_line(rule.clear.source)}`" if rule.clear else "the condition is false"
-    severity = f"{rule.severity}, or {rule.escalate_to}" if rule.escalate else rule.severity
+    severity = rule.severity
+    if rule.escalate:
+        severity += f"; {rule.escalate_to} if `{_one_line(rule.escalate.source)}`"
     gate = f"; only if `{_one_line(rule.only_if.source)}`" if rule.only_if else ""
     causes = ", ".join(dict.fromkeys(cause.rule for cause in rule.explained_by))
     cells = (

@@ -88,7 +88,12 @@ BACKEND = Items((), GpuBackend, _backend)
 
 FAMILIES = (
     family("hw_gpu_count", "Known GPUs of this node, including lost ones.", _count),
-    family("hw_gpu_used_count", "GPUs with a compute process.", _used_count),
+    family(
+        "hw_gpu_used_count",
+        "GPUs in use: with a compute process or, if processes are not visible, by utilization"
+        " and memory.",
+        _used_count,
+    ),
     family("hw_gpu_type_count", "GPUs by product name.", _type_count, "gpu_type"),
     *families(
         "hw_gpu_",

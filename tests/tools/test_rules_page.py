@@ -59,7 +59,7 @@ def test_a_row_says_when_a_rule_begins_and_ends(tmp_path: Path) -> None:
         **{"for": "90s", "clear": "heat < 80", "clear_for": "5m"},
     )
     two = rule("two", "gpu", "state != '|'", runbook="other")
-    first = "| [one](runbooks/rules.md#one) | gpu | warning, or critical | `heat > 85 or up`; "
+    first = "| [one](runbooks/rules.md#one) | gpu | warning; critical if `up` | `heat > 85 or up`; "
     second = "| [two](runbooks/rules.md#other) | gpu | warning | `state != '\\|'` | 0s | "
     assert rows(tmp_path, one, two) == [
         f"{first}only if `known(heat)` | 90s | `heat < 80`, 5m | two | none |",

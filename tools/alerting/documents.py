@@ -77,7 +77,8 @@ def alerts_page() -> str:
 def _row(alert: Alert) -> str:
     text = _plain(alert.summary.removeprefix("{{ $labels.node }}: "))
     severity = _severities().get(alert.rule, "that of the fault")
-    name = f"[{alert.name}](RULES.md)" if alert.rule else alert.name
+    page = _pages().get(alert.rule, "faults.md#where-rules-come-from")
+    name = f"[{alert.name}]({page})" if alert.rule else alert.name
     return f"| {name} | {severity} | {text} | {alert.wait or 'no'} |"
 
 
@@ -85,6 +86,13 @@ def _severities() -> dict[str, str]:
     return {
         rule.id: f"{rule.severity} or {rule.escalate_to}" if rule.escalate else rule.severity
         for rule in rule_book().rules
+    }
+
+
+def _pages() -> dict[str, str]:
+    """Return the runbook of each rule, as a link from `docs/`."""
+    return {
+        rule.id: f"runbooks/{Path(rule.file).stem}.md#{rule.runbook}" for rule in rule_book().rules
     }
 
 
