@@ -139,8 +139,8 @@ def _add_reading_commands(commands: Commands) -> None:
         commands,
         "doctor",
         "status:doctor",
-        "list what can and cannot be read here, why, and the fix; exit code 0 everything, 2"
-        " not everything, 3 unknown",
+        "list what can and cannot be read here, why, and the fix; exit code 0 no problems, 2"
+        " something cannot be read, 3 unknown",
     )
     _add_why_command(commands)
     faults = _reading_command(
