@@ -1,6 +1,7 @@
 """PCI addresses, written in one way everywhere."""
 
 import re
+from functools import lru_cache
 
 _ADDRESS = re.compile(
     r"(?:(?P<domain>[0-9a-f]{1,8}):)?(?P<bus>[0-9a-f]{1,2}):(?P<device>[0-9a-f]{1,2})"
@@ -9,6 +10,7 @@ _ADDRESS = re.compile(
 _SYSFS_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
+@lru_cache(maxsize=512)
 def pci_address(text: str | None) -> str | None:
     """Write the address as `dddd:bb:dd.f` in lower case, or None when the text is not one.
 

@@ -49,15 +49,14 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
     workloads, unusual = snapshot.reading(Workloads), snapshot.reading(Unusual)
-    for state in states:
+    for state, found in zip(states, derived(states, workloads)):  # noqa: B905 - one of each
         gpu = state.gpu
         addresses: list[Address] = [("gpu", gpu.uuid)]
         pci = pci_address(gpu.pci_bus_id)
         if pci:
             addresses.append(("gpu", pci))
         name = f"GPU {gpu.index}"
-        found = derived(state, states, workloads) | found_unusual(gpu.uuid, unusual)
-        fields = GpuFields(state, found)
+        fields = GpuFields(state, found | found_unusual(gpu.uuid, unusual))
         yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses), state.is_fresh)
 
 

@@ -1,6 +1,7 @@
 """Derived fields of a GPU: its links, fans, siblings and users."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from exporter.faults.values import FieldType, Type, Value
 from exporter.model.gpu import Gpu, GpuState
@@ -56,25 +57,56 @@ def found_unusual(uuid: str, unusual: Unusual | None) -> dict[str, Value]:
     return fields
 
 
-def derived(
-    state: GpuState, states: Sequence[GpuState], workloads: Workloads | None
-) -> dict[str, Value]:
-    """Return what follows for one GPU from what all said; nothing for one served from the cache."""
-    if not state.is_fresh:
-        return {}
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """One GPU with what it and its siblings are compared by."""
+
+    state: GpuState
+    links_down: float | None
+    links_up: float | None
+    power_brake: float | None
+    busy_clock: float | None  # None also while it is not busy
+
+
+def derived(states: Sequence[GpuState], workloads: Workloads | None) -> list[dict[str, Value]]:
+    """Return what follows for each GPU from what all said; nothing for one from the cache."""
+    cards = [_card(state) for state in states]
+    power_brake = _power_brake_on_all(cards)
+    return [
+        {"power_brake_on_all": power_brake, **_of_card(card, cards, workloads)}
+        if card.state.is_fresh
+        else {}
+        for card in cards
+    ]
+
+
+def _card(state: GpuState) -> _Card:
     gpu = state.gpu
+    return _Card(
+        state,
+        links_down=_links(gpu, up=False),
+        links_up=_links(gpu, up=True),
+        power_brake=dict(gpu.throttle_active or ()).get(POWER_BRAKE),
+        busy_clock=_sm_clock(gpu) if _is_busy(state) else None,
+    )
+
+
+def _of_card(card: _Card, cards: Sequence[_Card], workloads: Workloads | None) -> dict[str, Value]:
+    gpu = card.state.gpu
+    siblings = [each for each in cards if each is not card and each.state.gpu.name == gpu.name]
+    up = [each for each in siblings if each.state.up]
+    down = (each.links_down for each in up if each.links_down is not None)
     return {
-        "links_down": _links(gpu, up=False),
-        "links_up": _links(gpu, up=True),
-        "links_down_of_siblings": min(_links_of_siblings(state, states, up=False), default=None),
-        "links_up_of_siblings": _fewest_links_up(state, states),
-        "power_brake_on_all": _power_brake_on_all(states),
+        "links_down": card.links_down,
+        "links_up": card.links_up,
+        "links_down_of_siblings": min(down, default=None),
+        "links_up_of_siblings": None if gpu.mig_enabled else _fewest_links_up(up),  # no NVLink
         "fans_stopped": _fans_stopped(gpu),
         "fabric_completed": None
         if gpu.fabric_state is None
         else float(gpu.fabric_state == "completed"),
         "process_count": None if gpu.processes is None else len(gpu.processes),
-        "clock_ratio_to_siblings": _clock_ratio(state, states),
+        "clock_ratio_to_siblings": _clock_ratio(card, siblings),
         **_of_workloads(gpu.uuid, workloads),
     }
 
@@ -85,31 +117,18 @@ def _links(gpu: Gpu, *, up: bool) -> float | None:
     return sum(bool(is_up) is up for link, is_up in gpu.nvlink_up if link != "all")
 
 
-def _links_of_siblings(state: GpuState, states: Sequence[GpuState], *, up: bool) -> list[float]:
-    """Return how many links are up, or down, of each other GPU of the same name."""
-    others = (
-        _links(other.gpu, up=up)
-        for other in states
-        if other is not state and other.up and other.gpu.name == state.gpu.name
-    )
-    return [count for count in others if count is not None]
-
-
-def _fewest_links_up(state: GpuState, states: Sequence[GpuState]) -> float | None:
+def _fewest_links_up(siblings: Sequence[_Card]) -> float | None:
     """Return how many links are up of that sibling that has the fewest.
 
-    Absent with fewer than three siblings, where a bridge may join some of them only, and in MIG
-    mode, which has no NVLink.
+    Absent with fewer than three siblings, where a bridge may join some of them only.
     """
-    counts = _links_of_siblings(state, states, up=True)
-    return min(counts) if len(counts) >= BRIDGED and not state.gpu.mig_enabled else None
+    counts = [each.links_up for each in siblings if each.links_up is not None]
+    return min(counts) if len(counts) >= BRIDGED else None
 
 
-def _power_brake_on_all(states: Sequence[GpuState]) -> float | None:
+def _power_brake_on_all(cards: Sequence[_Card]) -> float | None:
     """Whether the power brake slows all GPUs of the node: at least two, so that it is the rack."""
-    brakes = [
-        dict(state.gpu.throttle_active or ()).get(POWER_BRAKE) for state in states if state.up
-    ]
+    brakes = [card.power_brake for card in cards if card.state.up]
     return None if None in brakes else float(len(brakes) > 1 and all(brakes))
 
 
@@ -125,18 +144,12 @@ def _sm_clock(gpu: Gpu) -> float | None:
     return clocks.get("sm", clocks.get("graphics"))
 
 
-def _clock_ratio(state: GpuState, states: Sequence[GpuState]) -> float | None:
+def _clock_ratio(card: _Card, siblings: Sequence[_Card]) -> float | None:
     """Its clock beside the median of its busy siblings; absent while it is not busy itself."""
-    own = _sm_clock(state.gpu)
-    if own is None or not _is_busy(state):
+    others = [each.busy_clock for each in siblings if each.busy_clock]
+    if card.busy_clock is None or len(others) < MIN_SIBLINGS:
         return None
-    others = [
-        clock
-        for other in states
-        if other is not state and other.gpu.name == state.gpu.name and _is_busy(other)
-        if (clock := _sm_clock(other.gpu))
-    ]
-    return own / _median(others) if len(others) >= MIN_SIBLINGS else None
+    return card.busy_clock / _median(others)
 
 
 def _median(values: list[float]) -> float:

@@ -22,7 +22,7 @@ def card(number: int, **fields: object) -> GpuState:
 
 def of_first(name: str, *states: GpuState, workloads: Workloads | None = None) -> Value:
     """What this field of the first of these GPUs is."""
-    return derived(states[0], states, workloads)[name]
+    return derived(states, workloads)[0][name]
 
 
 def links(*up: int) -> dict[str, object]:
@@ -132,19 +132,19 @@ def test_what_users_leave_idle_is_said_of_their_gpu() -> None:
         replace(use, gpu_uuid="GPU-1", processes=0, idle_allocated_secs=900.0),
     )
     totals = (GpuTotals("GPU-1", orphan_memory_bytes=7), GpuTotals("GPU-0", orphan_memory_bytes=5))
-    known = derived(card(0), (card(0),), Workloads("ok", uses=uses, totals=totals))
+    (known,) = derived((card(0),), Workloads("ok", uses=uses, totals=totals))
     names = ("orphan_memory_bytes", "idle_allocated_secs", "allocated_without_process")
     assert [known[name] for name in names] == [5, 90.0, 1]
-    nobody = derived(card(2), (card(2),), Workloads("ok", uses=uses, totals=totals))
+    (nobody,) = derived((card(2),), Workloads("ok", uses=uses, totals=totals))
     assert [nobody[name] for name in names] == [None, None, 0]
-    assert names[0] not in derived(card(0), (card(0),), None)
+    assert names[0] not in derived((card(0),), None)[0]
 
 
 @pytest.mark.parametrize("age", ["stale", "expired"])
 def test_nothing_follows_from_old_values(age: str) -> None:
     """A GPU served from the cache is not counted at all."""
     old = replace(card(0, **links(0)), **{age: True})  # type: ignore[arg-type]  # fields by name
-    assert derived(old, (old,), None) == {}
+    assert derived((old,), None) == [{}]
 
 
 def test_what_is_unusual_is_said_of_its_gpu_only() -> None:
