@@ -82,7 +82,7 @@ def _trees(node: Node) -> Iterator[tuple[str, Node]]:
 def _over(node: Window | Events, by: float) -> Node:
     if isinstance(node, Window):
         return replace(node, secs=node.secs * by)
-    return replace(node, within_secs=node.within_secs * by)
+    return node._replace(within_secs=node.within_secs * by)
 
 
 def _junctions(node: Junction) -> Iterator[tuple[str, Node]]:

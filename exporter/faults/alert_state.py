@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from exporter.model.verdict import Cause, Evidence, Key
 
@@ -19,6 +20,9 @@ class AlertState(Enum):
     UNKNOWN = "unknown"  # active, but nothing can be said of it at the moment
 
 
+NOT_SHOWN = (AlertState.INACTIVE, AlertState.PENDING)
+
+
 class Change(Enum):
     """What a judgement did to a fault."""
 
@@ -28,8 +32,7 @@ class Change(Enum):
     UNJUDGED = "unjudged"
 
 
-@dataclass(frozen=True, slots=True)
-class AlertKey:
+class AlertKey(NamedTuple):
     """What an alert belongs to: a rule and a component."""
 
     rule: str
@@ -62,7 +65,7 @@ class Alert:
     @property
     def is_active(self) -> bool:
         """Whether it is shown as a fault."""
-        return self.state not in (AlertState.INACTIVE, AlertState.PENDING)
+        return self.state not in NOT_SHOWN
 
     @property
     def end_seen(self) -> float:

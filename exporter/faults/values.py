@@ -68,7 +68,7 @@ class Fields(Protocol):
 NO_FIELDS: Mapping[str, Value] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: it is made for each process in each judgement
 class Entity:
     """One thing that can have a fault; one that is not fresh was not read lately."""
 

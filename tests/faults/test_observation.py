@@ -161,7 +161,7 @@ def test_what_repairs_the_whole_repairs_its_parts(about: Key, ended: float | Non
 def test_the_node_has_the_events_of_all() -> None:
     """What was found once is found again until the oldest of it leaves the window."""
     known = observer()
-    wanted = replace(XIDS, within_secs=60.0)
+    wanted = XIDS._replace(within_secs=60.0)
     known.observe(scene(100.0, gpu(), gpu(1), events=[xid(13, 90.0), xid(31, 95.0, ("gpu", "u1"))]))
     for now, number in ((149.0, 2), (150.0, 2), (151.0, 1), (156.0, 0)):
         view = known.observe(scene(now, gpu(), gpu(1)))
@@ -186,7 +186,7 @@ def test_no_event_is_unknown_where_nobody_would_tell_of_it(
     """What only probes tell may be told or not: none is none."""
     sources_now = frozenset(sources)
     view = observer().observe(scene(1000.0, gpu(), event_sources=sources_now))
-    wanted = replace(XIDS, what=what)
+    wanted = XIDS._replace(what=what)
     assert view.matching_events(view.entities[GPU], wanted, -1.0) == found
     told = (
         [xid(13, 990.0)] if what == "xid" else [event(what, 990.0, GPU, "probe:npu", probe="npu")]

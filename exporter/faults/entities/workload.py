@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
-from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge
@@ -25,24 +26,16 @@ def workload_id(workload: Workload) -> str:
     return workload.name
 
 
-class _ProcessFields(FieldsOf):
-    """A process, with how long it has slept uninterruptibly."""
+def _waiting_secs(now: float) -> Getter:
+    """Return how long a process has slept uninterruptibly by now."""
 
-    __slots__ = ("_client", "_now")
-
-    def __init__(self, client: GpuClient, now: float) -> None:
-        super().__init__(client, _CLIENT_GETTERS)
-        self._client = client
-        self._now = now
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not said."""
-        if name != "waiting_secs":
-            return super().get(name)
-        since = self._client.waits_since_boottime
+    def secs(client: Any) -> Value:
+        since: float | None = client.waits_since_boottime
         if since is not None:
-            return max(0.0, self._now - since)
-        return None if self._client.state is None else 0.0
+            return max(0.0, now - since)
+        return None if client.state is None else 0.0
+
+    return secs
 
 
 class _WorkloadFields(FieldsOf):
@@ -64,11 +57,12 @@ class _WorkloadFields(FieldsOf):
 
 def _processes(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Workloads)
+    getters = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
     for client in reading.clients if reading else ():
         pid = str(client.pid)
+        key = ("process", pid)
         name = f"{client.name} ({pid})" if client.name else pid
-        fields = _ProcessFields(client, snapshot.taken_boottime)
-        yield Entity(("process", pid), name, fields, (("process", pid),))
+        yield Entity(key, name, FieldsOf(client, getters), (key,))
 
 
 def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
@@ -76,11 +70,9 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
     if reading is None:
         return
     uids: dict[Workload, set[str]] = {use.workload: set() for use in reading.uses}
-    for client in reading.clients:
-        if client.workload is not None:
-            uids.setdefault(client.workload, set()).update(
-                [client.pod_uid] if client.pod_uid else []
-            )
+    for workload, uid in dict.fromkeys([(each.workload, each.pod_uid) for each in reading.clients]):
+        if workload is not None:
+            uids.setdefault(workload, set()).update([uid] if uid else [])
     uses: dict[Workload, list[WorkloadUse]] = {}
     for use in reading.uses:
         uses.setdefault(use.workload, []).append(use)

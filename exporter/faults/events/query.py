@@ -1,12 +1,11 @@
 """The events that a rule queries."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_WINDOW_SECS = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
+class Events(NamedTuple):
     """How many events of this type or kind the entity had in the last seconds.
 
     `filters` are fields of the event with the texts that are let through. With `alike` only the

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
@@ -109,9 +109,9 @@ class EventStore:
         """Everything that had events."""
         return {slot[0] for slot in self._slots}
 
-    def addresses_with(self, what: str) -> Iterable[Address]:
+    def addresses_with(self, what: str) -> Collection[Address]:
         """Everything that had events of this kind or type."""
-        return self._by_kind.get(what, {}).keys()
+        return self._by_kind.get(what, ())
 
     def all(self) -> Iterator[Event]:
         """Every event that is kept, once."""

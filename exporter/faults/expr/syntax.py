@@ -110,7 +110,7 @@ Node: TypeAlias = Literal | Name | Not | Junction | Compare | Arithmetic | Known
 def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
     """Return the same expression, counting only events after the last one of these kinds."""
     if isinstance(node, Events):
-        return replace(node, until=kinds)
+        return node._replace(until=kinds)
     if isinstance(node, Not):
         return replace(node, part=counted_until(node.part, kinds))
     if isinstance(node, Junction):

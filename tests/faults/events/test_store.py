@@ -86,7 +86,7 @@ def test_different_values_are_told_by_events_that_have_them() -> None:
     """What lacks the field is no evidence."""
     named = [event("xid", at, code="13", pid=pid) for at, pid in ((1.0, "7"), (2.0, "8"))]
     kept = store(*named, xid(13, 3.0))
-    wanted = replace(XIDS, differ=("pid",))
+    wanted = XIDS._replace(differ=("pid",))
     assert kept.matching([GPU], wanted, 10.0) == named
 
 
@@ -126,4 +126,4 @@ def test_an_end_counts_where_it_is_asked_for(
     """`ended=no` is what came after the last end; other filters say nothing about ends."""
     end = event("xid", 3.0, code="13", ended="yes")
     kept = store(xid(13, 1.0), xid(13, 3.0), end, event("xid", 4.0, code="13", word="no"))
-    assert moments(kept.matching([GPU], replace(XIDS, filters=filters), 10.0)) == expected
+    assert moments(kept.matching([GPU], XIDS._replace(filters=filters), 10.0)) == expected
