@@ -115,12 +115,13 @@ class Evaluator:
             words = self._traits.related.get(rule.entity, {})
             kinds = {word: words[word] for word in rule.related}  # of most rules there are none
             can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
+            holds = rule.when.evaluate
             for entity in candidates:
                 ctx.entity = entity
                 if kinds:
                     ctx.related = related_of(entity, kinds, view)
                 is_known = entity.key in known
-                if not is_known and entity.is_fresh and rule.when.evaluate(ctx) is False:
+                if not is_known and entity.is_fresh and holds(ctx) is False:
                     # as nearly always: there is nothing to end, and nothing begins
                     if can_be_silent and rule.is_silent(ctx):
                         round_.silent.setdefault(entity.key, []).append(rule.id)

@@ -1,6 +1,7 @@
 """The history that evaluations need: events, time series and aliases."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -69,7 +70,8 @@ class View:
         if not self.memory.addresses_with(wanted.what):
             return [] if self.has_source(wanted) else None  # as nearly always
         addresses = None if entity.kind == NODE_KIND else entity.addresses
-        after = max(after, math.nextafter(self.ended_at(entity, wanted.until), -math.inf))
+        if wanted.until:
+            after = max(after, math.nextafter(self.ended_at(entity, wanted.until), -math.inf))
         if after > self.now - wanted.within_secs:
             events = self.memory.matching(addresses, wanted, self.now, after)
         else:
@@ -129,6 +131,7 @@ class Observer:
     def observe(self, scene: Scene) -> View:
         """Everything rules look at now."""
         entities = {entity.key: entity for entity in scene.entities}
+        present = frozenset(entities)
         self.aliases.add_all(scene.entities)
         for address, key in scene.names:
             self.aliases.add(address, key)
@@ -142,29 +145,29 @@ class Observer:
         self.events.forget_old(self.now)
         for entity in self._known_by_events(entities):
             entities[entity.key] = entity
-        by_kind: dict[str, list[Entity]] = {}
+        by_kind: dict[str, list[Entity]] = defaultdict(list)
         for entity in entities.values():
-            by_kind.setdefault(entity.kind, []).append(entity)
-        self._keep_histories(scene, entities.keys())
+            by_kind[entity.kind].append(entity)
+        self._keep_histories(present, entities.keys())
         self._look_at_fields(by_kind)
         waiting = wait_edges(by_kind, self.history, self.events, self.now)
         links = (*self._links_by_events(by_kind), *name_edges(entities, by_kind))
         probed = probe_edges(self.events, self.aliases, self.now)
         scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links, *probed)))
         graph = Graph(entities, scene.edges)
-        gone = self._edges_of_gone(scene)
+        gone = self._edges_of_gone(scene.edges, present)
         past = Graph(entities, [*scene.edges, *gone]) if gone else graph
         return View(scene, self.now, entities, by_kind, graph, past, self.events, self._cache)
 
-    def _keep_histories(self, scene: Scene, present: AbstractSet[Key]) -> None:
+    def _keep_histories(self, read: AbstractSet[Key], known: AbstractSet[Key]) -> None:
         """Forget what the fields of those were that are gone.
 
         While a driver is unloaded none of its GPUs is read: what they were counts when they are
         back.
         """
-        gpus = {entity.key for entity in scene.entities if entity.kind == "gpu"}
+        gpus = {key for key in read if key[0] == "gpu"}
         self._gpus = gpus or self._gpus
-        self.history.keep_only(present if gpus else present | self._gpus)
+        self.history.keep_only(known if gpus else known | self._gpus)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
         self._tracked.setdefault(kind, set()).add((name, secs))
@@ -230,13 +233,11 @@ class Observer:
                     value = entity.fields.get(name)
                     self.history.take(entity.key, name, secs, self.now, value)
 
-    def _edges_of_gone(self, scene: Scene) -> list[Edge]:
+    def _edges_of_gone(self, edges: tuple[Edge, ...], present: AbstractSet[Key]) -> list[Edge]:
         """Return what processes that are gone used, and where devices that are gone sat."""
-        present = {entity.key for entity in scene.entities}
-        for edge in self._last_edges:
-            if edge.source not in present or edge.target not in present:
-                self._gone[edge] = self.now
-        self._last_edges = scene.edges
+        lost = [e for e in self._last_edges if e.source not in present or e.target not in present]
+        self._gone.update(dict.fromkeys(lost, self.now))
+        self._last_edges = edges
         is_over = {
             edge: left < self.now - (KEPT_USES_SECS if edge.relation in LIVING else KEPT_PARTS_SECS)
             for edge, left in self._gone.items()

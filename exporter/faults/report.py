@@ -82,7 +82,7 @@ class ReportBuilder:
     ) -> Conclusions:
         """Everything that is to be said after one judgement."""
         self._name_all(view)
-        chosen = {(key.rule, key.key): alert for key, alert in active}
+        chosen: dict[tuple[str, Key], Alert] = dict(active)
         faults = self._faults(chosen, view)
         self._tell_changes(faults, view)
         shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
@@ -97,7 +97,7 @@ class ReportBuilder:
                 ("blocked_by", blocked),
             ),
             graph=view.scene.edges,
-            subjects=tuple(self._subjects[key] for key in view.entities),
+            subjects=tuple(map(self._subjects.__getitem__, view.entities)),
             rules=MappingProxyType(self._rules_of),
             unknown=self._by_subject(unknown),
             silent=self._by_subject(silent),
@@ -124,8 +124,7 @@ class ReportBuilder:
         for key, entity in view.entities.items():
             known = self._subjects.get(key)
             # While a driver is loaded anew only the id is known: no new name for the same thing.
-            has_no_name = known is not None and entity.name == key[1]
-            if known is None or (known.hw_name != entity.name and not has_no_name):
+            if known is None or entity.name not in (known.hw_name, key[1]):
                 known = Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
             fresh[key] = known
         for _, key in (*self._reported, *self._recent):
@@ -168,17 +167,19 @@ class ReportBuilder:
         steps = list(find_causes(standings, view.past_graph, known))
         keep_steps(steps, known)
         places = list(chosen.items())
-        named = [
-            Cause(rule, self._subject(key), "", alert.summary, _wall(alert.active_since, view))
-            for (rule, key), alert in places
-        ]
         causes = []
         for index, (_, alert) in enumerate(places):
             path = path_to_root(index, steps)
             last = places[path[-1].cause][1] if path else alert
             ended = takewhile(lambda cause: _place(cause) not in index_of, last.causes)
-            causes.append((*(replace(named[step.cause], via=step.via) for step in path), *ended))
+            named = (self._cause(*places[step.cause], step.via, view) for step in path)
+            causes.append((*named, *ended))
         return causes
+
+    def _cause(self, place: tuple[str, Key], alert: Alert, via: str, view: View) -> Cause:
+        rule, key = place
+        since = _wall(alert.active_since, view)
+        return Cause(rule, self._subject(key), via, alert.summary, since)
 
     def _known_cause(self, alert: Alert, index_of: Mapping[tuple[str, Key], int]) -> Step | None:
         """Return the nearest of the causes known last that still holds."""

@@ -111,7 +111,9 @@ def _choices(
     effect = standings[index]
     found: dict[int, Explanation] = {}
     for explanation in effect.rule.near_causes_first:
-        candidates = by_rule.get(explanation.rule, ())
+        if explanation.rule not in by_rule:
+            continue  # as of most
+        candidates = by_rule[explanation.rule]
         for place in _in_place(effect, explanation, candidates, standings, graph):
             if _in_time(standings[place], effect, explanation):
                 found.setdefault(place, explanation)
@@ -131,7 +133,7 @@ def _in_place(
     graph: Graph,
 ) -> Sequence[int]:
     """Return the candidates that have the relation to the effect."""
-    if not candidates or explanation.via in NODE_WIDE:
+    if explanation.via in NODE_WIDE:
         return candidates
     related = graph.related(effect.key, explanation.via)
     return [place for place in candidates if standings[place].key in related]

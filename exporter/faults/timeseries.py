@@ -72,9 +72,9 @@ class Series:
         """Return a function of the last seconds; None when it cannot be said."""
         if not self.is_of(now):
             return None
-        cells = self._cells
-        inside = [at for at in self._steps() if cells[at + ENDED] >= now - secs]
         if function == "max_over":
+            cells = self._cells
+            inside = (at for at in self._steps() if cells[at + ENDED] >= now - secs)
             return max(cells[at + HIGHEST] for at in inside)
         return self._difference(function, now - secs, now)
 

@@ -28,12 +28,15 @@ def _communicators(snapshot: Snapshot) -> Iterable[Entity]:
 
 def _relations(snapshot: Snapshot) -> Iterator[Edge]:
     """Yield its users and their workload, who waits in it, and what it waits for itself."""
+    communicators = _all(snapshot)
+    if not communicators:
+        return
     reading = snapshot.reading(Workloads)
     gpus = {
         client.pid: [use.gpu_uuid for use in client.uses]
         for client in (reading.clients if reading else ())
     }
-    for one in _all(snapshot):
+    for one in communicators:
         key: Key = ("communicator", one.id)
         waited_for = {*one.missing_pids, *(() if one.late_pid is None else (one.late_pid,))}
         for pid in one.pids:

@@ -1,5 +1,6 @@
 """The graph of entities and their relations; rebuilt for each evaluation."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from exporter.model.verdict import Edge, Key
@@ -21,9 +22,9 @@ class Graph:
 
     def __init__(self, keys: Iterable[Key], edges: Iterable[Edge]) -> None:
         self._keys = dict.fromkeys(keys)
-        self._edges: dict[str, list[Edge]] = {}
+        self._edges: dict[str, list[Edge]] = defaultdict(list)
         for edge in edges:
-            self._edges.setdefault(edge.relation, []).append(edge)
+            self._edges[edge.relation].append(edge)
         self._targets: dict[str, dict[Key, list[Key]]] = {}
         self._sources: dict[str, dict[Key, list[Key]]] = {}
         self._wholes: dict[Key, frozenset[Key]] = {}
@@ -33,18 +34,18 @@ class Graph:
         """Where edges lead from here; each relation is sorted when it is first asked for."""
         targets = self._targets.get(relation)
         if targets is None:
-            targets = self._targets[relation] = {}
+            targets = self._targets[relation] = defaultdict(list)
             for edge in self._edges.get(relation, ()):
-                targets.setdefault(edge.source, []).append(edge.target)
+                targets[edge.source].append(edge.target)
         return targets.get(key, [])
 
     def _in(self, relation: str, key: Key) -> list[Key]:
         """Where edges that lead here come from."""
         sources = self._sources.get(relation)
         if sources is None:
-            sources = self._sources[relation] = {}
+            sources = self._sources[relation] = defaultdict(list)
             for edge in self._edges.get(relation, ()):
-                sources.setdefault(edge.target, []).append(edge.source)
+                sources[edge.target].append(edge.source)
         return sources.get(key, [])
 
     def count(self, relation: str) -> int:

@@ -59,10 +59,10 @@ class EvalContext:
         """Return the related component of that word; the component itself for none."""
         return self.related.get(word) if word else self.entity
 
-    def series(self, name: Name, secs: float) -> Series | None:
+    def series(self, word: str, field: str, secs: float) -> Series | None:
         """Return what is remembered of the field over so many seconds."""
-        owner = self.entity_for(name.related)
-        return None if owner is None else self.history.series(owner.key, name.key, secs)
+        owner = self.entity_for(word)
+        return None if owner is None else self.history.series(owner.key, field, secs)
 
     def matching_events(self, wanted: Events) -> list[Event] | None:
         """Find the events that an expression asks for."""
@@ -105,7 +105,9 @@ def compile_expr(node: Node) -> Compiled:
 
 def _function(node: Known | Window | Events) -> Compiled:
     if isinstance(node, Known):
-        name = _name(node.name)
+        key, name = node.name.key, _name(node.name)
+        if not node.name.related:
+            return lambda ctx: ctx.entity.fields.get(key) is not None
         return lambda ctx: name(ctx) is not None
     return _window(node) if isinstance(node, Window) else _events(node)
 
@@ -203,10 +205,10 @@ def _arithmetic(node: Arithmetic) -> Compiled:
 
 
 def _window(node: Window) -> Compiled:
-    name, function, secs = node.name, node.function, node.secs
+    word, key, function, secs = node.name.related, node.name.key, node.function, node.secs
 
     def window(ctx: EvalContext) -> Value:
-        series = ctx.series(name, secs)
+        series = ctx.series(word, key, secs)
         if series is None:
             return None
         span = min(secs, ctx.now - ctx.after) if function in COUNTING else secs

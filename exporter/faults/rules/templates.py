@@ -55,8 +55,10 @@ class Template:
     def fill(self, value_of: Callable[[Name], Value]) -> str:
         """Return the sentence with what is known; «unknown» where nothing is."""
         return "".join(
-            part if isinstance(part, str) else part.show(_first(part, value_of))
-            for part in self.parts
+            [
+                part if isinstance(part, str) else part.show(_first(part, value_of))
+                for part in self.parts
+            ]
         )
 
 
