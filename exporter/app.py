@@ -26,10 +26,10 @@ from exporter.probes.protocol import BadLine, decode_line
 from exporter.rule_runner import RuleRunner
 from exporter.sources import chosen
 from exporter.sources.context import SourceContext
-from exporter.sources.host.roots import resolved
 from exporter.sources.interface import Releasable
 from exporter.sources.known_good import KnownGood
 from exporter.sources.pid_namespace import is_initial
+from exporter.sources.roots import resolved
 from exporter.state_folder import StateFolder
 from exporter.web.answer import Answer
 from exporter.web.documents.installation import installation

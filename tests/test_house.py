@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 45
+ROOMS = ("sources", "faults")
+MAX_MODULES_IN_A_ROOM = 25
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "core", "base", "manager"}
 
 IMPORTS_ALLOWED_IN = {
@@ -36,6 +39,12 @@ def test_a_module_can_be_read_at_once() -> None:
     lengths = {_named(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
     assert {name for name, lines in lengths.items() if lines > MAX_FILE_LINES} == set()
     assert [path for path in MODULES if path.stem in VAGUE_NAMES] == []
+
+
+def test_a_room_can_be_looked_over() -> None:
+    """No folder of the sources and of the rule engine has more than 25 modules."""
+    modules = Counter(_named(path.parent) for path in MODULES if _named(path).startswith(ROOMS))
+    assert {room for room, count in modules.items() if count > MAX_MODULES_IN_A_ROOM} == set()
 
 
 def test_a_function_fits_on_a_screen() -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from exporter.config import Config
 from exporter.model.reading import Reading
 from exporter.sources.context import SourceContext
+from exporter.sources.device_filter import shown
 from exporter.sources.external_probes import ExternalProbesSource
 from exporter.sources.files import FILE_DEADLINE_SECS, FileSource
 from exporter.sources.gpu.other_vendors import with_other_vendors
@@ -17,7 +18,6 @@ from exporter.sources.gpu.xid_store import XidStore
 from exporter.sources.host.clock import ClockReader
 from exporter.sources.host.cpu import CpuReader
 from exporter.sources.host.cpu_health import CpuHealthReader
-from exporter.sources.host.device_filter import shown
 from exporter.sources.host.disk import DiskReader
 from exporter.sources.host.dmi import DmiReader
 from exporter.sources.host.edac import EdacReader

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from exporter.config import Gpu
-from exporter.sources.host import host, roots
+from exporter.sources import roots
+from exporter.sources.host import host
 from exporter.sources.workloads import kubelet, pod_logs
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from exporter.model.gpu import GpuBackend, GpuState
 from exporter.model.reading import Missing
 from exporter.sources.context import SourceContext
-from exporter.sources.gpu.amdgpu import AmdgpuReader
+from exporter.sources.gpu.amd.amdgpu import AmdgpuReader
 from exporter.sources.gpu.backend import Backend, BackendError
 from exporter.sources.gpu.cache import CacheTtl, GpuCache
 from exporter.sources.gpu.driver import AMDGPU, I915, XE, npu_managers

@@ -13,8 +13,8 @@ from exporter.config import Devices
 from exporter.model.disk import Disk, Disks
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
+from exporter.sources.device_filter import shown
 from exporter.sources.files import read_text
-from exporter.sources.host.device_filter import shown
 from exporter.sources.host.sysfs import FieldReader, names_or_none, parse_counter
 from exporter.sources.interface import SourceAbsent, SourceFailed
 

@@ -19,8 +19,8 @@ from exporter.config import Devices
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
+from exporter.sources.device_filter import shown
 from exporter.sources.files import FILE_DEADLINE_SECS, read_text
-from exporter.sources.host.device_filter import shown
 from exporter.sources.host.sysfs import FieldReader
 from exporter.sources.interface import SourceAbsent, SourceFailed
 

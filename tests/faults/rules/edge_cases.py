@@ -1,4 +1,4 @@
-"""Writes edges.txt: for each comparison the values at which it, and only it, decides.
+"""Writes limits.txt, and edges.txt: for each comparison where it, and only it, decides.
 
 Run as a module after a rule was added or changed on purpose, and read the difference.
 """
@@ -24,6 +24,7 @@ from tests.faults.rules.edges import (
     leaves,
     without,
 )
+from tests.faults.rules.limits import LIMITS, limits
 from tests.faults.rules.trials import shipped
 
 TRIES = 3000
@@ -170,8 +171,10 @@ def _atom(name: str, node: Node, kind: str, literals: list[float | bool | str]) 
 
 def write() -> None:
     """Write all rows anew."""
-    rows = [row.line() for rule in sorted(shipped().rules, key=_name) for row in edges(rule)]
+    rules = sorted(shipped().rules, key=_name)
+    rows = [row.line() for rule in rules for row in edges(rule)]
     PINNED.write_text("\n".join(rows) + "\n", "utf-8")
+    LIMITS.write_text("\n".join(map(limits, rules)) + "\n", "utf-8")
 
 
 def _name(rule: Rule) -> str:

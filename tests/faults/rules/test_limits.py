@@ -1,58 +1,16 @@
 """The numbers and causes of every shipped rule, written down a second time."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-from exporter.faults.events.query import Events
-from exporter.faults.expr.syntax import Compare, Literal, Window, walk
-from exporter.faults.rules.rule import Condition, Rule
+from tests.faults.rules.limits import LIMITS, limits
 from tests.faults.rules.trials import shipped
-
-PINNED = Path(__file__).with_name("limits.txt")
-
-
-def limits(rule: Rule) -> str:
-    """Return one line with what decides: limits, windows, times and causes of one rule."""
-    parts = [
-        f"{rule.id} {rule.severity}",
-        *(f"{word} {' '.join(_numbers(part))}" for word, part in _conditions(rule)),
-        f"worst {rule.escalate_to}" if rule.escalate_to != "critical" else "",
-        f"for {rule.for_secs:g} clear_for {rule.clear_for_secs:g}",
-        f"until {','.join(rule.until)}" if rule.until else "",
-        *(
-            f"{cause.rule}/{cause.via}/{cause.within_secs}/{cause.ahead_secs:g}/{cause.is_weak}"
-            for cause in rule.explained_by
-        ),
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def _conditions(rule: Rule) -> Iterator[tuple[str, Condition]]:
-    for word in ("when", "clear", "only_if", "escalate"):
-        condition = getattr(rule, word)
-        if condition is not None:
-            yield word, condition
-
-
-def _numbers(condition: Condition) -> Iterator[str]:
-    for node in walk(condition.tree):
-        if isinstance(node, Compare):
-            yield node.operator
-        elif isinstance(node, Literal):
-            yield f"{node.value}"
-        elif isinstance(node, Window):
-            yield f"{node.name.text}/{node.secs:g}"
-        elif isinstance(node, Events):
-            filters = ",".join(f"{name}={'|'.join(values)}" for name, values in node.filters)
-            yield f"{node.what}({filters})/{node.within_secs:g}"
 
 
 def test_no_limit_moves_unseen() -> None:
     """Each rule decides by the numbers that are written down here a second time.
 
-    Who changes a limit changes the line of limits.txt with it, and shows both in one review.
+    Who changes a limit runs `python -m tests.faults.rules.edge_cases`, which writes its line of
+    limits.txt, and shows both in one review.
     """
     found = {rule.id: limits(rule) for rule in shipped().rules}
-    pinned = {line.split()[0]: line for line in PINNED.read_text("utf-8").splitlines()}
+    pinned = {line.split()[0]: line for line in LIMITS.read_text("utf-8").splitlines()}
     changed = [name for name in {*found, *pinned} if found.get(name) != pinned.get(name)]
     assert not changed, sorted(changed)

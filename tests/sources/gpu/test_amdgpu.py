@@ -12,7 +12,7 @@ from exporter.exposition import families_of
 from exporter.exposition.render import Format, render
 from exporter.model.gpu import Gpu, GpuProcess, Gpus
 from exporter.model.snapshot import Snapshot
-from exporter.sources.gpu.amdgpu_metrics import Throttling, parse_metrics
+from exporter.sources.gpu.amd.metrics import Throttling, parse_metrics
 from exporter.sources.gpu.backend import GpuAnswer
 from tests.fakes.amd_cards import MI100, AmdNode, metrics_v1_3, metrics_v1_8
 from tests.sources.gpu.vendor_node import VendorNode, look, only, threads

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from exporter.config import Devices
-from exporter.sources.host.device_filter import shown
+from exporter.sources.device_filter import shown
 
 DEVICES = Devices()
 

@@ -1,7 +1,7 @@
 """Roots: where a container has the node's files mounted."""
 
 from exporter.config import Sources
-from exporter.sources.host.roots import resolved
+from exporter.sources.roots import resolved
 
 
 def test_without_mounts_the_roots_stay() -> None:

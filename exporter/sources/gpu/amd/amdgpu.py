@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from exporter.model.gpu import Gpu
-from exporter.sources.gpu.amdgpu_metrics import (
+from exporter.sources.gpu.amd.kfd import KfdCards
+from exporter.sources.gpu.amd.metrics import (
     MAX_METRICS_BYTES,
     Metrics,
     Throttling,
     parse_metrics,
 )
-from exporter.sources.gpu.amdgpu_ras import read_ras
+from exporter.sources.gpu.amd.ras import read_ras
 from exporter.sources.gpu.card_files import MICRO, MILLI, CardFiles, HwmonSensors, labeled
 from exporter.sources.gpu.driver import AMDGPU
-from exporter.sources.gpu.kfd import KfdCards
 from exporter.sources.gpu.sysfs_cards import place_name
 
 UNIQUE_ID = re.compile(r"[0-9a-f]{1,16}")
