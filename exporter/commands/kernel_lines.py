@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.enrich import enrich
+from exporter.faults.events.stream import enrich
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.model.event import Event
 from exporter.sources.kernel_log.pipeline import Pipeline, PrintClock

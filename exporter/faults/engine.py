@@ -11,9 +11,8 @@ from exporter.faults.alert_state import AlertKey
 from exporter.faults.catalogue import shipped_catalogue
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY, scene_of
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.enrich import GpuJobs, enrich
 from exporter.faults.events.repairs import Repairs
-from exporter.faults.events.stream import EventStream
+from exporter.faults.events.stream import EventStream, GpuJobs, enrich
 from exporter.faults.persistence import Kept, to_text
 from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
 from exporter.model.snapshot import Snapshot

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
-from exporter.faults.entities.aliases import AliasIndex
+from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.evidence import describe, first_moment, related_of
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.observation import Observer, View

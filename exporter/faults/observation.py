@@ -7,9 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from exporter.faults.entities.aliases import NODE_KIND, AliasIndex
 from exporter.faults.entities.external import probe_edges
-from exporter.faults.entities.graph import LIVING, Graph
+from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
 from exporter.faults.entities.name_edges import name_edges
 from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, lock_owners, wait_edges
 from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, event_sources_of

@@ -12,7 +12,7 @@ from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.engine import rule_book
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.enrich import GpuJobs
+from exporter.faults.events.stream import GpuJobs
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule

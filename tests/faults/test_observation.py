@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.faults.entities.aliases import AliasIndex
+from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import Events
 from exporter.faults.observation import Observer, View
 from exporter.faults.values import Entity

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from exporter.faults.entities.aliases import AliasIndex
+from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import Kind
 from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import Events

@@ -10,7 +10,6 @@ from pathlib import Path
 MAX_FOLDERS = 20_000
 """Folders that are looked at in one walk; a node has some thousands."""
 
-MAX_KNOWN = 4096
 ROOTS = ("fs/cgroup", "fs/cgroup/unified")
 """Where cgroup v2 is mounted: alone, or beside v1."""
 

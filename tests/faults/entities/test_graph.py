@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from exporter.faults.entities.aliases import MAX_NAMES, AliasIndex
-from exporter.faults.entities.graph import Graph
+from exporter.faults.entities.graph import MAX_NAMES, AliasIndex, Graph
 from exporter.faults.values import Entity
 from exporter.model.verdict import Edge, Key
 

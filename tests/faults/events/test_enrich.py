@@ -6,7 +6,7 @@ import pytest
 
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.enrich import enrich
+from exporter.faults.events.stream import enrich
 from exporter.model.event import Event
 from tests.faults.scenes import event
 

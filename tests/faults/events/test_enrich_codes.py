@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.enrich import MAX_REMEMBERED, GpuJobs, enrich
+from exporter.faults.events.stream import MAX_REMEMBERED, GpuJobs, enrich
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import GpuClient, Workloads

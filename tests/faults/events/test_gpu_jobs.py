@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from exporter.faults.events.enrich import GpuJobs
+from exporter.faults.events.stream import GpuJobs
 from exporter.model.snapshot import Snapshot
 from exporter.model.workload import GpuClient, Workload, Workloads
 from tests.faults.scenes import event

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from exporter.faults.entities.aliases import AliasIndex
+from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.expr.compile import EvalContext, compile_expr
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import MAX_LENGTH, ExpressionError, Name

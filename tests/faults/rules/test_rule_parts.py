@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.entities.aliases import AliasIndex
+from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import ExpressionError, Name

@@ -7,8 +7,8 @@ from functools import cache
 from exporter.commands.kernel_lines import KernelLines
 from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.enrich import GpuJobs
 from exporter.faults.events.query import Events
+from exporter.faults.events.stream import GpuJobs
 from exporter.faults.expr.syntax import Window, walk
 from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
 from exporter.faults.rules.rule import Rule

@@ -4,71 +4,20 @@ The layouts are those of the open driver's printf formats (R535 to R595); the ad
 line has no function.
 """
 
-from exporter.model.kernel_events import LINK_CODES
 from exporter.sources.kernel_log.patterns.pattern import (
-    NODE,
     Chosen,
-    Fields,
     LinePattern,
     Role,
-    Subject,
     on,
     on_node,
     rx,
 )
-from exporter.sources.kernel_log.patterns.xid import (
-    XID_FIELDS,
-    refine_recovery,
-    refine_xid,
-)
+from exporter.sources.kernel_log.patterns.xid import GPU, XIDS
 
-GPU = on("gpu", "pci")
 SWITCH = on("nvswitch", "pci")
 
-_ATTRIBUTION = (
-    r"NVRM: Xid \((?:PCI:)?(?P<pci>@PCI@)"
-    r"(?: GPU-I:(?P<gi>\d{1,3}))?(?: GPU-CI:(?P<ci>\d{1,3}))?\): "
-)
 _VERSION = r"\d{1,4}(?:\.\d{1,4}){1,3}"
 
-
-def _xid_subject(fields: Fields) -> Subject:
-    """Return the link for a link error that names one, else the GPU."""
-    pci = fields.get("pci")
-    if pci and fields.get("code") in LINK_CODES and "link" in fields:
-        return ("nvlink", f"{pci}/{int(fields['link'])}")
-    return ("gpu", pci) if pci else NODE
-
-
-_XIDS = (
-    LinePattern(
-        "gpu_recovery_action",
-        "NVRM: Xid",
-        rx(_ATTRIBUTION + r"(?P<code>154), (?P<text>.*GPU recovery action changed.*)"),
-        GPU,
-        refine=refine_recovery,
-        fields=("pci", "code", "text", "old", "new", "action", "action_text"),
-        chosen=(Chosen.COMM,),
-    ),
-    LinePattern(
-        "xid",
-        "NVRM: Xid",
-        rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s{0,8}(?:,\s{0,8}(?P<text>.*))?$"),
-        _xid_subject,
-        refine=refine_xid,
-        fields=XID_FIELDS,
-        chosen=(Chosen.COMM,),
-    ),
-    LinePattern(
-        "xid_rate_limited",
-        "NVRM: Rate limiting",
-        rx(
-            r"NVRM: Rate limiting GSP RPC error prints for GPU at PCI:(?P<pci>@PCI@)"
-            r"(?: \(printing 1 of every (?P<every>\d+)\))?"
-        ),
-        GPU,
-    ),
-)
 
 _GPU_STATE = (
     LinePattern(
@@ -311,4 +260,4 @@ _SWITCHES = (
     ),
 )
 
-NVIDIA: tuple[LinePattern, ...] = (*_XIDS, *_GPU_STATE, *_DRIVER, *_SWITCHES)
+NVIDIA: tuple[LinePattern, ...] = (*XIDS, *_GPU_STATE, *_DRIVER, *_SWITCHES)

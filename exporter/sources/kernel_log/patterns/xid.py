@@ -1,4 +1,4 @@
-"""Parses the text of an Xid line, for the known layouts.
+"""Xid lines: their patterns, and what their text says in the known layouts.
 
 The texts come from closed firmware and differ by driver; a text in no known layout says nothing
 more than the code.
@@ -7,7 +7,19 @@ more than the code.
 import re
 
 from exporter.model.catalogue import UNKNOWN
+from exporter.model.kernel_events import LINK_CODES
 from exporter.model.recovery import RECOVERY_ACTIONS
+from exporter.sources.kernel_log.patterns.pattern import (
+    NODE,
+    Chosen,
+    Fields,
+    LinePattern,
+    Subject,
+    on,
+    rx,
+)
+
+GPU = on("gpu", "pci")
 
 _PROCESS = re.compile(
     r"(?:pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)(?:, |,?$))?"
@@ -98,3 +110,48 @@ def refine_recovery(fields: dict[str, str]) -> dict[str, str]:
         if match["new_text"]:
             fields["action_text"] = match["new_text"]
     return fields
+
+
+_ATTRIBUTION = (
+    r"NVRM: Xid \((?:PCI:)?(?P<pci>@PCI@)"
+    r"(?: GPU-I:(?P<gi>\d{1,3}))?(?: GPU-CI:(?P<ci>\d{1,3}))?\): "
+)
+
+
+def _xid_subject(fields: Fields) -> Subject:
+    """Return the link for a link error that names one, else the GPU."""
+    pci = fields.get("pci")
+    if pci and fields.get("code") in LINK_CODES and "link" in fields:
+        return ("nvlink", f"{pci}/{int(fields['link'])}")
+    return ("gpu", pci) if pci else NODE
+
+
+XIDS = (
+    LinePattern(
+        "gpu_recovery_action",
+        "NVRM: Xid",
+        rx(_ATTRIBUTION + r"(?P<code>154), (?P<text>.*GPU recovery action changed.*)"),
+        GPU,
+        refine=refine_recovery,
+        fields=("pci", "code", "text", "old", "new", "action", "action_text"),
+        chosen=(Chosen.COMM,),
+    ),
+    LinePattern(
+        "xid",
+        "NVRM: Xid",
+        rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s{0,8}(?:,\s{0,8}(?P<text>.*))?$"),
+        _xid_subject,
+        refine=refine_xid,
+        fields=XID_FIELDS,
+        chosen=(Chosen.COMM,),
+    ),
+    LinePattern(
+        "xid_rate_limited",
+        "NVRM: Rate limiting",
+        rx(
+            r"NVRM: Rate limiting GSP RPC error prints for GPU at PCI:(?P<pci>@PCI@)"
+            r"(?: \(printing 1 of every (?P<every>\d+)\))?"
+        ),
+        GPU,
+    ),
+)
