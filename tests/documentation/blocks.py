@@ -16,7 +16,6 @@ PAGES = tuple(
 LANGUAGES = {"sh", "console", "toml", "yaml", "json", "promql", "python", "text"}
 FENCE = re.compile(r"^( *)```(\S*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"\s+# .*$")
-PROMPT = "$ "
 
 
 @dataclass(frozen=True, slots=True)

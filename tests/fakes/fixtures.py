@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fuse import NoFuse, StuckFiles
-from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
 from tests.fakes.native import NoCompiler, build_nvml, build_smi
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -51,18 +50,6 @@ def stuck_files(tmp_path: Path) -> Iterator[StuckFiles]:
         pytest.skip(str(reason))
     yield files
     files.close()
-
-
-@pytest.fixture
-def cpu_host(tmp_path: Path) -> HostTree:
-    """The tree of a host without a GPU."""
-    return cpu_node(tmp_path / "host")
-
-
-@pytest.fixture
-def gpu_host(tmp_path: Path) -> HostTree:
-    """The tree of a host with eight GPUs, at the bus ids of the capture `h100x8`."""
-    return gpu_node(tmp_path / "host")
 
 
 def built(build: Callable[[], Path]) -> Path:

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Mapping
 
 from exporter.blocking import CallBlocking
-from exporter.config import ServerConfig
+from exporter.config.server import ServerConfig
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.web.server.auth import Authenticator, PasswordVerifier
 from exporter.web.server.credentials import SecurityError, Tokens, parse_tokens, usable_users

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from exporter.config import TlsConfig
+from exporter.config.server import TlsConfig
 from exporter.web.server.credentials import SecurityError
 
 SHUTDOWN_SECS = 1.0

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from exporter.blocking import DaemonThreads
-from exporter.config import AuthConfig, ServerConfig, TlsConfig
+from exporter.config.server import AuthConfig, ServerConfig, TlsConfig
 from exporter.web.server.credentials import SecurityError
 from exporter.web.server.security import Security
 from tests.fakes.certificates import Authority

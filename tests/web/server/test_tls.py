@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from exporter.blocking import DaemonThreads
-from exporter.config import AuthConfig, ServerConfig, TlsConfig
+from exporter.config.server import AuthConfig, ServerConfig, TlsConfig
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot
