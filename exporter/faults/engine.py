@@ -75,7 +75,7 @@ class RuleEngine:
         self._jobs.see(snapshot)
         received = self._stream.new_events(snapshot)
         events = [self._jobs.named(enrich(event, catalogue)) for event in received]
-        events += self._repairs.between(snapshot)
+        events += self._repairs.between(snapshot, events)
         scene = scene_of(snapshot, events, self._stream.event_sources(snapshot))
         return self._evaluator.evaluate(scene)
 

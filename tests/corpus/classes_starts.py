@@ -223,7 +223,13 @@ def driver_resets_a_virtual_adapter_four_times(node: Story) -> None:
         node.wait(700, 60)
 
 
-@incident("net_tx_timeout@ens6", unfit=True, node=_two_adapters)
+@incident(
+    "net_tx_timeout@ens6",
+    root="net_tx_timeout@ens6|nic_driver_fatal@ens6",
+    may=("nic_driver_fatal",),
+    unfit=True,
+    node=_two_adapters,
+)
 def resets_of_a_virtual_adapter_fail(node: Story) -> None:
     """The device is not back after a reset, and its queues time out again and again."""
     node.wait(60)

@@ -1,10 +1,11 @@
-"""Repair events that no log reports, derived by comparing two readings of a component."""
+"""Repair events, derived by comparing two readings of a component, or told by the driver's log."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from exporter.faults.events.event_kinds import LOOKS
+from exporter.faults.events.store import ENDED
 from exporter.model.event import Event, EventType
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.gpu import Gpu, Gpus
@@ -23,18 +24,22 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Repairs:
-    """Remembers the last look at each GPU, port and filesystem."""
+    """Remembers the last look at each GPU, NVLink, port and filesystem."""
 
     _gpus: dict[str, Gpu] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
+    _nvlinks: dict[str, bool] = field(default_factory=dict)
     _nics: dict[str, bool] = field(default_factory=dict)
     _ports: dict[str, bool] = field(default_factory=dict)
     _writable: dict[str, bool] = field(default_factory=dict)
 
-    def between(self, snapshot: Snapshot) -> list[Event]:
-        """Return what was repaired since the snapshot before."""
+    def between(self, snapshot: Snapshot, events: Iterable[Event] = ()) -> list[Event]:
+        """Return what was repaired since the snapshot before; `events` are those since then."""
+        gpus = snapshot.reading(Gpus)
         found = (
-            *(("gpu_reset", "gpu", uuid) for uuid in self._resets(snapshot.reading(Gpus))),
+            *(("gpu_reset", "gpu", uuid) for uuid in self._resets(gpus)),
+            *(("gpu_reset", "gpu", event.entity_id) for event in events if _was_reset(event)),
+            *(("link_up", "nvlink", link) for link in self._trained(gpus)),
             *(("link_up", "network", port) for port in self._links(snapshot)),
             *(("mounted", "logical_disk", place) for place in self._mounts(snapshot)),
         )
@@ -57,6 +62,18 @@ class Repairs:
                 yield uuid
             self._refused.discard(uuid)
             _remember(self._gpus, uuid, state.gpu)
+
+    def _trained(self, gpus: Gpus | None) -> Iterator[str]:
+        """Find NVLinks that were down and are up; what was not read in between is as it was."""
+        for state in gpus.states if gpus else ():
+            pci = pci_address(state.gpu.pci_bus_id)
+            if not state.is_fresh or not pci:
+                continue
+            for label, is_up in state.gpu.nvlink_up or ():
+                link = f"{pci}/{label}"
+                if is_up and self._nvlinks.get(link) is False:
+                    yield link
+                _remember(self._nvlinks, link, bool(is_up))
 
     def _links(self, snapshot: Snapshot) -> Iterator[str]:
         """Find ports of adapters that were down, or taken away by their driver, and are up."""
@@ -81,6 +98,11 @@ def _is_writable(filesystem: Filesystem) -> bool:
     """Whether it can be written; a suspended pool of ZFS stays mounted and does not answer."""
     is_suspended = filesystem.fstype == "zfs" and filesystem.unreachable
     return not filesystem.readonly and not is_suspended
+
+
+def _was_reset(event: Event) -> bool:
+    """Whether the driver says that it requests no recovery action any more (Xid 154)."""
+    return event.kind == "gpu_recovery_action" and event.fields.get(ENDED) == "yes"
 
 
 def _has_started_anew(before: Gpu, now: Gpu) -> bool:

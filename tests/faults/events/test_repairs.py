@@ -6,6 +6,8 @@ from types import MappingProxyType
 import pytest
 
 from exporter.faults.events.repairs import Repairs
+from exporter.faults.events.store import ENDED
+from exporter.model.event import Event, EventType
 from exporter.model.filesystem import Filesystem, Filesystems
 from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.infiniband import Infiniband, InfinibandPort
@@ -23,17 +25,28 @@ def told(*readings: object) -> list[tuple[str, str]]:
     repairs = Repairs()
     found: list[tuple[str, str]] = []
     for number, reading in enumerate(readings):
-        snapshot = Snapshot(
-            node="n",
-            sequence=number,
-            taken_at=1e9 + number,
-            taken_boottime=float(number),
-            duration_secs=0.0,
-            readings=MappingProxyType({type(reading): reading}),
-            reports=(),
-        )
-        found = [(event.kind, event.entity_id) for event in repairs.between(snapshot)]
+        events = repairs.between(snapshot_of(reading, number))
+        found = [(event.kind, event.entity_id) for event in events]
     return found
+
+
+def told_with(event: Event) -> list[tuple[str, str]]:
+    """Return what one look tells after this event."""
+    events = Repairs().between(snapshot_of(gpus(), 0), [event])
+    return [(each.kind, each.entity_id) for each in events]
+
+
+def snapshot_of(reading: object, number: int) -> Snapshot:
+    """Return a snapshot of one reading."""
+    return Snapshot(
+        node="n",
+        sequence=number,
+        taken_at=1e9 + number,
+        taken_boottime=float(number),
+        duration_secs=0.0,
+        readings=MappingProxyType({type(reading): reading}),
+        reports=(),
+    )
 
 
 def gpus(card: Gpu = CARD, **state: object) -> Gpus:
@@ -97,6 +110,34 @@ def test_half_of_the_energy_is_no_reset_yet() -> None:
     half = replace(CARD, energy_joules_total=2.5e9)
     assert told(gpus(), gpus(half)) == []
     assert told(gpus(), gpus(replace(CARD, energy_joules_total=2.4e9))) == [("gpu_reset", "GPU-a")]
+
+
+def test_an_nvlink_that_is_trained_again() -> None:
+    """One that was down and is up; what was cached in between, or not read, tells of nothing."""
+    card = replace(CARD, pci_bus_id="00000000:3B:00.0", nvlink_up=(("0", True), ("4", True)))
+    down = replace(card, nvlink_up=(("0", True), ("4", False)))
+    assert told(gpus(card), gpus(down), gpus(card)) == [("link_up", "0000:3b:00.0/4")]
+    assert told(gpus(card), gpus(card, stale=True), gpus(card)) == []
+    assert told(gpus(card), gpus(replace(card, nvlink_up=None)), gpus(card)) == []
+    assert told(gpus(down), gpus(card, stale=True)) == []
+
+
+def test_the_log_takes_a_recovery_action_back() -> None:
+    """A driver whose NVML knows no recovery action says in its log that none is needed."""
+    wish = {"code": "154", "action": "none", ENDED: "yes"}
+    said = Event(
+        at=1e9,
+        boottime=1.0,
+        type=EventType.ERROR_HW,
+        kind="gpu_recovery_action",
+        entity_type="gpu",
+        entity_id="0000:3b:00.0",
+        source="kernel_log",
+        fields=MappingProxyType(wish),
+    )
+    still = replace(said, fields=MappingProxyType({"code": "154", "action": "reboot"}))
+    assert told_with(said) == [("gpu_reset", "0000:3b:00.0")]
+    assert told_with(still) == []
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["down", "vanished"])

@@ -196,6 +196,17 @@ _ADAPTERS = (
     ),
     _kind(
         "nic_firmware_error",
+        "recovery unsuccessful",
+        _ADAPTER + r"tx_timeout (?P<text>recovery unsuccessful, device is in "
+        r"(?:unrecoverable|non-recoverable) state)",
+    ),
+    _kind(
+        "nic_firmware_error",
+        "Reset attempt failed",
+        _ADAPTER + r"(?P<text>Reset attempt failed\. Can not reset the device)",
+    ),
+    _kind(
+        "nic_firmware_error",
         "fatal error, adapter stopped",
         _ADAPTER + r"(?P<text>encountered fatal error, adapter stopped)",
     ),

@@ -156,6 +156,21 @@ CASES: tuple[Case, ...] = (
     ),
     ("nic_firmware_error", NIC, {}, "cxgb4 0000:5c:00.0: encountered fatal error, adapter stopped"),
     (
+        "nic_firmware_error",
+        NIC,
+        {},
+        "ena 0000:5c:00.0: Reset attempt failed. Can not reset the device",
+    ),
+    (
+        "nic_firmware_error",
+        ("network", "ens1f0"),
+        {},
+        (
+            "ice 0000:5c:00.0 ens1f0: tx_timeout recovery unsuccessful, device is in unrecoverable "
+            "state."
+        ),
+    ),
+    (
         "nic_tx_timeout",
         ETH1,
         {"driver": "virtio_net", "queue": "0", "milliseconds": "5016"},
@@ -220,7 +235,6 @@ def test_less_usual_words_are_one_event(case: Case) -> None:
         f"{ENA}: Device watchdog is Enabled",
         BNXT + "Firmware non-fatal reset event, data1: 0x2, data2: 0x0, min wait 1000 ms",
         BNXT + "Chip temperature has gone below the warning thermal threshold!",
-        f"{ENA}: Reset attempt failed. Can not reset the device",
         "ionic 0000:5c:00.0: FW Up: restarting...",
         "foo virtio0 eth1: NETDEV WATCHDOG: CPU: 1: transmit queue 0 timed out 5016 ms",
         AMD + "SMU is initialized successfully!",
