@@ -321,7 +321,7 @@ BATCHES: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "probes": PROBES,
     }
 )
-NOT_MENDED = frozenset({"twelfth"})  # batches for which no rule was mended yet
+NOT_MENDED: frozenset[str] = frozenset()  # batches for which no rule was mended yet
 CASES = (
     *SEEN,
     *SECOND,
@@ -334,5 +334,6 @@ CASES = (
     *NINTH,
     *TENTH,
     *ELEVENTH,
+    *TWELFTH,
     *PROBES,
 )
