@@ -49,7 +49,7 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
     workloads, unusual = snapshot.reading(Workloads), snapshot.reading(Unusual)
-    for state, found in zip(states, derived(states, workloads)):  # noqa: B905 - one of each
+    for state, found in zip(states, derived(states, workloads), strict=True):
         gpu = state.gpu
         addresses: list[Address] = [("gpu", gpu.uuid)]
         pci = pci_address(gpu.pci_bus_id)
