@@ -34,12 +34,11 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     if rule.needed is not None and mark == alert.described:
         return  # nothing has happened since
     alert.described = mark
-    last = _last_event(rule, ctx)
     pieces = _evidence(rule.when, judged, ctx, view)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     alert.evidence = tuple(seen.values())[:MAX_EVIDENCE]
-    alert.summary = rule.summary.fill(lambda name: _value(name, ctx, last))
-    alert.advice = rule.advice.fill(lambda name: _value(name, ctx, last))
+    alert.summary = rule.summary.fill(lambda name: _value(name, rule, ctx))
+    alert.advice = rule.advice.fill(lambda name: _value(name, rule, ctx))
     doubt = DOUBT_FACTOR if _doubts(rule, judged, ctx) else 1.0
     alert.confidence = rule.confidence * doubt
     alert.last_evidence = moment
@@ -62,13 +61,8 @@ def first_moment(rule: Rule, ctx: EvalContext, view: View, *, after: float) -> f
 
 def _matched(judged: Sequence[Judged], ctx: EvalContext) -> list[list[Event]]:
     """Return the events of each part of the condition that counts some and holds."""
-    counted = (
-        leaf.tree.left
-        for leaf, value in judged
-        if isinstance(leaf.tree, Compare) and value is leaf.wanted
-    )
-    matched = (ctx.matching_events(wanted) for wanted in counted if isinstance(wanted, Events))
-    return [events for events in matched if events]
+    counted = [leaf.counted for leaf, value in judged if leaf.counted and value is leaf.wanted]
+    return [events for wanted in counted if (events := ctx.matching_events(wanted))]
 
 
 def _last_event(rule: Rule, ctx: EvalContext) -> Event | None:
@@ -80,8 +74,9 @@ def _last_event(rule: Rule, ctx: EvalContext) -> Event | None:
     return max(last, key=lambda event: event.boottime, default=None)
 
 
-def _value(name: Name, ctx: EvalContext, last: Event | None) -> Value:
+def _value(name: Name, rule: Rule, ctx: EvalContext) -> Value:
     if name.related == EVENT:
+        last = _last_event(rule, ctx)
         return None if last is None else last.fields.get(name.field)
     if not name.related and name.field == NAME:
         return ctx.entity.name
@@ -106,7 +101,7 @@ def _evidence(
         tree = leaf.tree
         if value is None or bool(value) is not leaf.wanted:
             continue
-        if isinstance(tree, Compare) and not isinstance(tree.left, Events):
+        if isinstance(tree, Compare) and not leaf.counted:
             yield _comparison(leaf, tree, ctx, view)
         elif isinstance(tree, Name):
             threshold = "is " + str(leaf.wanted).lower()
@@ -147,5 +142,6 @@ def related_of(entity: Entity, kinds: Mapping[str, str], view: View) -> dict[str
 
 
 def _nearest(entity: Entity, kind: str, view: View) -> Entity | None:
-    keys = [*view.graph.same(entity.key), *view.graph.neighbours("runs_in", entity.key)]
+    key, graph = entity.key, view.graph
+    keys = graph.neighbours("runs_in", key) if kind == "workload" else graph.same(key)
     return next((view.entities[k] for k in keys if k[0] == kind and k in view.entities), None)

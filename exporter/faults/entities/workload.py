@@ -87,15 +87,15 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
 def _uses(snapshot: Snapshot) -> Iterable[Edge]:
     reading = snapshot.reading(Workloads)
     return chain.from_iterable(
-        _uses_of(str(client.pid), tuple([use.gpu_uuid for use in client.uses]), client.workload)
+        _uses_of(client.pid, tuple([use.gpu_uuid for use in client.uses]), client.workload)
         for client in (reading.clients if reading else ())
     )
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _uses_of(pid: str, gpu_uuids: tuple[str, ...], workload: Workload | None) -> tuple[Edge, ...]:
+def _uses_of(pid: int, gpu_uuids: tuple[str, ...], workload: Workload | None) -> tuple[Edge, ...]:
     """Which GPUs one process uses, and which workload it runs in."""
-    key = ("process", pid)
+    key = ("process", str(pid))
     uses = [Edge("consumes", key, ("gpu", gpu_uuid)) for gpu_uuid in dict.fromkeys(gpu_uuids)]
     if workload is not None:
         uses.append(Edge("runs_in", key, ("workload", workload_id(workload))))

@@ -62,13 +62,15 @@ class Explanation:
 class Leaf:
     """A comparison or bare condition of an expression, and what it must be for that to hold.
 
-    A comparison has what it compares: each side as it is written and as a function.
+    A comparison has what it compares: each side as it is written and as a function, or the events
+    that it counts.
     """
 
     tree: Node
     evaluate: Compiled
     wanted: bool
     sides: tuple[tuple[str, Compiled], ...] = ()
+    counted: Events | None = None
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -108,7 +110,8 @@ def _leaves(tree: Node) -> Iterator[Leaf]:
         else:
             both = (node.left, node.right) if isinstance(node, Compare) else ()
             sides = tuple((_written(side), compile_expr(side)) for side in both)
-            yield Leaf(node, compile_expr(node), wanted, sides)
+            counted = both[0] if both and isinstance(both[0], Events) else None
+            yield Leaf(node, compile_expr(node), wanted, sides, counted)
 
 
 def _written(node: Node) -> str:
