@@ -8,6 +8,8 @@ from typing import Any
 from tests.corpus.parts import Tree
 
 STEP_SECS = 15
+LONGEST_STEP_SECS = 300
+"""Between two looks while nothing happens for long, unless a longer step was asked for."""
 
 Path = tuple[str, ...]
 
@@ -163,16 +165,15 @@ class Story:
         self._change, self._reports, self._kernel, self._xids = {}, {}, [], []
 
     def wait(self, secs: int, step: int = STEP_SECS) -> None:
-        """Look now, and every some seconds while this time passes."""
-        until = self._at + secs
+        """Look now, and every some seconds while this time passes: less often as it gets long."""
+        began, until = self._at, self._at + secs
         self.now()
-        while self._at + step <= until:
-            self._at += step
-            self._rise(step)
+        while self._at < until:
+            pause = max(step, min((self._at - began) // 4, LONGEST_STEP_SECS))
+            pause = min(pause, until - self._at)
+            self._at += pause
+            self._rise(pause)
             self.now()
-        if self._at < until:
-            self._rise(until - self._at)
-            self._at = until
 
     def _rise(self, secs: float) -> None:
         """Let the counters go on; those of whole numbers keep what is less than one."""

@@ -1,0 +1,54 @@
+"""What holds of every recording and of every batch; each file of tests judges some batches."""
+
+from functools import cache
+
+from exporter.faults.engine import rule_book
+from exporter.faults.rules.loader import RuleBook
+from tests.corpus.cases import BATCHES
+from tests.corpus.labels import Case
+from tests.corpus.scoring import Result, Score, judged
+
+LEAST_PRECISION = 0.97
+LEAST_RECALL = 0.97
+LEAST_ROOT_RIGHT = 0.95
+LEAST_VERDICT_RIGHT = 0.99
+LEAST_END_RIGHT = 0.95
+
+
+@cache
+def result_of(case: Case) -> Result:
+    """One recording through the shipped rules, once for all tests."""
+    return judged(case, shipped())
+
+
+@cache
+def shipped() -> RuleBook:
+    """The shipped rules, read once: a recording changes nothing in them."""
+    return rule_book()
+
+
+def test_nothing_grave_is_said(case: Case) -> None:
+    """No fault that a label forbids, a node that is well stays healthy, what is over has ended."""
+    said = result_of(case)
+    assert not said.forbidden
+    assert case.is_incident or not said.was_unhealthy
+    assert not case.is_over or not said.left
+
+
+def test_verdict_severity_and_status_agree(case: Case) -> None:
+    """At each moment the node is unhealthy exactly while a critical fault is active.
+
+    A root is at least as severe as what follows from it, and what has a critical fault has failed.
+    """
+    assert not result_of(case).contradictions
+
+
+def test_the_figures_hold(batch: str) -> None:
+    """In each batch little is missed, less is wrong, and roots, verdicts and ends are right."""
+    score = Score(tuple(map(result_of, BATCHES[batch])))
+    misses = "\n".join(score.misses())
+    assert score.precision >= LEAST_PRECISION, misses
+    assert score.recall >= LEAST_RECALL, misses
+    assert score.root_right >= LEAST_ROOT_RIGHT, misses
+    assert score.verdict_right >= LEAST_VERDICT_RIGHT, misses
+    assert score.end_right >= LEAST_END_RIGHT, misses

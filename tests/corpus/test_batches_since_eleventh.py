@@ -1,0 +1,17 @@
+"""The batches since the eleventh, and those of newer sources."""
+
+import pytest
+
+from tests.corpus.promises import (
+    test_nothing_grave_is_said,
+    test_the_figures_hold,
+    test_verdict_severity_and_status_agree,
+)
+
+__all__ = [
+    "test_nothing_grave_is_said",
+    "test_the_figures_hold",
+    "test_verdict_severity_and_status_agree",
+]
+pytestmark = pytest.mark.slow
+JUDGED = ("eleventh", "twelfth", "probes")
