@@ -122,6 +122,30 @@ def driver_counts_what_the_firmware_corrects(node: Story) -> None:
     _reports(node, 40, 180)
 
 
+def _receives_badly(node: Story, times: int, every: int) -> None:
+    """A port of an NVSwitch reports a high error rate over a short window."""
+    switch = "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20009"
+    node.wait(60)
+    for _ in range(times):
+        node.log(
+            f"{switch}, Non-fatal, Link 31 RX Short Error Rate\n"
+            f"{switch}, Severity 0 Engine instance 31 Sub-engine instance 00"
+        )
+        node.wait(every, every // 6)
+
+
+@incident("nvswitch_warning@*", unfit=False)
+def port_of_a_switch_receives_badly_each_hour(node: Story) -> None:
+    """Twelve times within half a day, always the same port."""
+    _receives_badly(node, 12, HOUR)
+
+
+@healthy()
+def port_of_a_switch_receives_badly_twice(node: Story) -> None:
+    """Two reports half a day apart."""
+    _receives_badly(node, 2, 12 * HOUR)
+
+
 CASES = (
     cable_of_a_disk_fails_every_half_hour,
     cable_of_a_disk_fails_every_two_hours,
@@ -132,4 +156,6 @@ CASES = (
     firmware_corrects_a_cache_twice_a_minute,
     firmware_corrects_memory_now_and_then,
     driver_counts_what_the_firmware_corrects,
+    port_of_a_switch_receives_badly_each_hour,
+    port_of_a_switch_receives_badly_twice,
 )

@@ -14,4 +14,4 @@ __all__ = [
     "test_verdict_severity_and_status_agree",
 ]
 pytestmark = pytest.mark.slow
-JUDGED = ("eleventh", "twelfth", "probes")
+JUDGED = ("eleventh", "twelfth", "thirteenth", "probes")
