@@ -67,6 +67,21 @@ def _is_at(node: Story, celsius: float, *, critical_warning: int) -> None:
     node.put("NvmeHealths", "controllers", "nvme1", **more)
 
 
+@healthy(node=processors_only)
+def card_and_disk_are_given_to_a_guest(node: Story) -> None:
+    """A network card and a disk are bound to vfio-pci: they are on the bus as before."""
+    node.put("Pcie", "devices", "cb", driver="mlx5_core")
+    node.put("Pcie", "devices", "5f", driver="nvme")
+    node.wait(300, 60)
+    node.put("Filesystems", "filesystems", **{"/data": None})
+    node.put("Disks", "disks", nvme1n1=None)
+    node.put("NvmeControllers", "controllers", nvme1=None)
+    node.put("NvmeHealths", "controllers", nvme1=None)
+    node.put("Pcie", "devices", "cb", driver="vfio-pci")
+    node.put("Pcie", "devices", "5f", driver="vfio-pci")
+    node.wait(3600, 60)
+
+
 @incident(
     "nvme_overheat@nvme1n1|nvme_warns@nvme1n1",
     may=("nvme_overheat", "nvme_warns"),
@@ -99,6 +114,7 @@ CASES = (
     hypervisor_takes_an_adapter_away,
     real_card_disappears_beside_its_twin,
     card_is_taken_out_by_its_button,
+    card_and_disk_are_given_to_a_guest,
     disk_says_only_that_it_is_warm,
     warm_disk_is_unreliable_too,
 )

@@ -24,7 +24,7 @@ from exporter.model.network import Network, NetworkStack
 from exporter.model.node import Cpu, CpuHealth, Host, Memory, Paging
 from exporter.model.our_processes import OurProcesses
 from exporter.model.pci import pci_address
-from exporter.model.pcie import PASSTHROUGH_DRIVERS, VIRTUAL_ADAPTER_DRIVERS, Pcie
+from exporter.model.pcie import VIRTUAL_ADAPTER_DRIVERS, Pcie
 from exporter.model.pressure import Pressures
 from exporter.model.process_counts import ProcessCounts
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
@@ -59,21 +59,21 @@ def _of(kind: type, say: Callable[[Any], Value]) -> Getter:
     return value_of
 
 
-def _on_bus(kind: str, *, passed_through: bool) -> Getter:
-    """Count devices of a kind: those of the node's own drivers, or those given away from them."""
+def _on_bus(kind: str) -> Getter:
+    """Count the devices of a kind: also those that are given to a virtual machine are there.
+
+    Adapters that a hypervisor attaches are not counted: they come and go on request.
+    """
 
     def count(pcie: Pcie) -> Value:
         devices = (device for device in pcie.devices if device.kind == kind)
-        return sum(device.is_passed_through == passed_through for device in devices)
+        return sum(device.driver not in VIRTUAL_ADAPTER_DRIVERS for device in devices)
 
     return _of(Pcie, count)
 
 
-def _network_cards(pcie: Pcie) -> Value:
-    """Count the network cards of the machine that the node uses."""
-    cards = (device for device in pcie.devices if device.kind == "network")
-    not_ours = PASSTHROUGH_DRIVERS | VIRTUAL_ADAPTER_DRIVERS
-    return sum(card.driver not in not_ours for card in cards)
+def _passed_through_gpus(pcie: Pcie) -> Value:
+    return sum(device.kind == "gpu" and device.is_passed_through for device in pcie.devices)
 
 
 def _gpus_on_bus(snapshot: object) -> Value:
@@ -137,10 +137,10 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_release_overdue": _of(Gpus, attrgetter("release_overdue")),
     "gpu_up_count": _of(Gpus, _up_gpus),
     "gpu_pci_count": _gpus_on_bus,
-    "gpu_passthrough_count": _on_bus("gpu", passed_through=True),
+    "gpu_passthrough_count": _of(Pcie, _passed_through_gpus),
     "gpu_unbound_count": _of(Pcie, lambda pcie: sum(gpu.is_unbound_gpu for gpu in pcie.devices)),
-    "network_pci_count": _of(Pcie, _network_cards),
-    "nvme_pci_count": _on_bus("nvme", passed_through=False),
+    "network_pci_count": _on_bus("network"),
+    "nvme_pci_count": _on_bus("nvme"),
     "disk_count": _of(Disks, _disks),
     "network_volume_count": _of(Disks, lambda disks: sum(d.is_network_volume for d in disks.disks)),
     "memory_controllers": _of(MemoryErrors, lambda errors: len(errors.controllers)),

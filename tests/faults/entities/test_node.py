@@ -39,12 +39,12 @@ def said(name: str, *readings: object) -> Value:
     [
         ("gpu_pci_count", 1),
         ("gpu_passthrough_count", 2),
-        ("network_pci_count", 1),
+        ("network_pci_count", 2),
         ("nvme_pci_count", 3),
     ],
 )
 def test_devices_on_the_bus_are_counted_by_kind(name: str, expected: int) -> None:
-    """Those given away to a virtual machine apart; without a look at the bus it is unknown."""
+    """GPUs given to a virtual machine apart; without a look at the bus it is unknown."""
     assert said(name, BUS) == expected
     assert said(name) is None
 
