@@ -15,6 +15,12 @@ from exporter.probes.protocol import BadLine
 MAX_LABELS = 10
 MAX_BUCKETS = 64
 MAX_COUNT = 2**53
+MAX_PID = 2**22
+"""PID_MAX_LIMIT of the kernel, include/linux/threads.h."""
+
+END_OF_TIME_MS = 253_402_300_800_000
+"""The year 10000: no later moment can be printed."""
+
 UNITS = (
     *("_amperes", "_bytes", "_celsius", "_grams", "_hertz", "_joules", "_meters", "_ratio"),
     *("_seconds", "_volts", "_watts"),
@@ -78,7 +84,8 @@ class LineReader:
         )
 
     def _record(self, message: dict[str, Any]) -> ProbeValue | Event:
-        kind = _EVENT_TYPES.get(str(message.get("event_type")))
+        named = message.get("event_type")
+        kind = _EVENT_TYPES.get(named) if isinstance(named, str) else None
         if kind is None:
             raise BadLine("event_type must be one of " + ", ".join(_EVENT_TYPES))
         entity, value = message.get("entity_id"), message.get("value")
@@ -86,13 +93,15 @@ class LineReader:
             raise BadLine("a line needs entity_id and value")
         entity, text = clean_text(entity), clean_text(str(value))
         if _NUMBER.fullmatch(text):
-            return ProbeValue(kind.value, entity, float(text))
+            return ProbeValue(kind.value, entity, _number(entity, float(text)))
         return self._event(message, kind, entity, text)
 
     def _event(self, message: dict[str, Any], kind: EventType, entity: str, text: str) -> Event:
-        moment, pid = message.get("ts"), message.get("pid")
+        moment = message.get("ts")
         if isinstance(moment, bool) or not isinstance(moment, (int, float)):
             raise BadLine("ts must be milliseconds since the epoch")
+        if not 0 <= moment < END_OF_TIME_MS:
+            raise BadLine("ts must be milliseconds since the epoch, before the year 10000")
         job = message.get("job_id")
         has_job = isinstance(job, str) and job
         return Event(
@@ -103,10 +112,16 @@ class LineReader:
             entity_type="probe",
             entity_id=entity,
             source=f"probe:{self._probe}",
-            pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
+            pid=_pid(message.get("pid")),
             fields=MappingProxyType({"job": clean_text(str(job))} if has_job else {}),
             raw=text,
         )
+
+
+def _pid(found: object) -> int | None:
+    if not isinstance(found, int) or isinstance(found, bool):
+        return None
+    return found if 0 < found <= MAX_PID else None
 
 
 def _labels(name: str, found: object) -> Labels:

@@ -149,8 +149,9 @@ class StreamProbe:
                 continue
             try:
                 self._keep(self._reader.parse(decode_line(line)))
-            except BadLine as error:
-                self._bad(f"{error}: {clean_text(line[:200])}")
+            except Exception as error:  # noqa: BLE001 - whatever a line raises, the next is read
+                what = str(error) if isinstance(error, BadLine) else type(error).__name__
+                self._bad(f"{what}: {clean_text(line[:200])}")
         return True
 
     def _keep(self, reported: ProbeRecord) -> None:
