@@ -20,7 +20,6 @@ NAMES_THAT_MUST_STAY = (
     "hw_gpu_count",
     "hw_gpu_used_count",
     "hw_gpu_type_count",
-    "hw_node_uptime_seconds",
 )
 
 

@@ -109,7 +109,7 @@ def metrics_page() -> str:
     rows: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
     for family in rows:
         labels = ", ".join(f"`{name}`" for name in family.labels)
-        lines.append(f"| `{family.name}` | {family.type.value} | {labels} | {family.help} |")
+        lines.append(f"| `{family.name}` | {family.type.in_text} | {labels} | {family.help} |")
     return "\n".join(lines) + "\n"
 
 

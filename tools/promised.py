@@ -16,7 +16,7 @@ _RENAMED = re.compile(r"^\| `(hw_\w+)` \| (?:`(hw_\w+)`|gone) \|", re.MULTILINE)
 def offered() -> dict[str, str]:
     """Name, type and labels of each family of this tree, as one line each."""
     families: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
-    return {it.name: f"{it.name} {it.type.value} {','.join(it.labels) or '-'}" for it in families}
+    return {it.name: f"{it.name} {it.type.in_text} {','.join(it.labels) or '-'}" for it in families}
 
 
 def promised() -> dict[str, str]:

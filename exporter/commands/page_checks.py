@@ -15,7 +15,6 @@ from exporter.model.gpu_bounds import BOUNDS
 
 PREFIX = "hw_"
 LEAST_FAMILIES = 25
-COUNTERS_WITHOUT_TOTAL = {"hw_node_uptime_seconds"}
 
 
 class Page:
@@ -74,8 +73,7 @@ def every_sample_is_ours(page: Page) -> None:
 def counters_are_counters(page: Page) -> None:
     """Check that what ends in `_total` is typed counter, and nothing else is."""
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", page.text, re.MULTILINE):
-        is_total = name.endswith("_total") or name in COUNTERS_WITHOUT_TOTAL
-        expect(is_total == (kind == "counter"), f"{name} is typed {kind}")
+        expect(name.endswith("_total") == (kind == "counter"), f"{name} is typed {kind}")
 
 
 def no_series_is_there_twice(page: Page) -> None:

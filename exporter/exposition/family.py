@@ -18,6 +18,19 @@ class MetricType(Enum):
     COUNTER = "counter"
     GAUGE = "gauge"
     HISTOGRAM = "histogram"
+    INFO = "info"
+
+    @property
+    def in_text(self) -> str:
+        """The name of the type in the text format, where an info metric is a gauge."""
+        return MetricType.GAUGE.value if self is MetricType.INFO else self.value
+
+
+UNITS = (
+    *("bytes_per_second", "bytes", "seconds", "celsius", "watts", "joules", "hertz", "volts"),
+    *("ratio", "percent", "rpm"),
+)
+"""The units that names end in; a name that ends in none counts things or states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +49,16 @@ class Family:
 
 
 def type_of(name: str) -> MetricType:
-    """Return the type that a name stands for: one that ends in `_total` is a counter."""
+    """Return the type that a name stands for: `_total` a counter, `_info` labels that are read."""
+    if name.endswith("_info"):
+        return MetricType.INFO
     return MetricType.COUNTER if name.endswith("_total") else MetricType.GAUGE
+
+
+def unit_of(name: str) -> str:
+    """Return the unit that the name of a family ends in, without `_total`; empty if none."""
+    stem = name.removesuffix("_total")
+    return next((unit for unit in UNITS if stem.endswith(f"_{unit}")), "")
 
 
 def family(

@@ -66,7 +66,7 @@ def _pending_modes(snapshot: Snapshot) -> Iterable[Sample]:
             ("mig", gpu.mig_enabled, gpu.mig_mode_pending),
         ):
             if now is not None and pending is not None and now != pending:
-                yield (*gpu_label_values(gpu), mode), int(pending)
+                yield (*gpu_label_values(gpu), mode, "enabled" if pending else "disabled"), 1
 
 
 def _repairs(snapshot: Snapshot) -> Iterable[Sample]:
@@ -134,10 +134,10 @@ FAMILIES = (
     ),
     family(
         "hw_gpu_mode_pending",
-        "Pending ECC or MIG mode if it differs from the current one: 1 if the next reset"
-        " enables it, 0 if it disables it.",
+        "Pending ECC or MIG mode that differs from the current one: the next reset of the GPU"
+        " makes it enabled or disabled; always 1.",
         _pending_modes,
-        *(*GPU_LABELS, "mode"),
+        *(*GPU_LABELS, "mode", "target"),
     ),
     family(
         "hw_gpu_repair_state",

@@ -66,24 +66,41 @@ CLOCKS = (
         labels=("reason",),
     ),
 )
+COUNTED_SINCE = (
+    ("volatile", "since the driver was loaded (volatile)"),
+    ("aggregate", "over the life of the board (aggregate)"),
+)
+ECC_COUNTS = (
+    ("ecc", "ECC errors, corrected and uncorrected,", "ecc_errors_total", ("error_type",), None),
+    (
+        "ecc_location",
+        "ECC errors by location on the GPU (device memory, SRAM, caches)",
+        "ecc_location_errors_total",
+        ("error_type", "location"),
+        None,
+    ),
+    (
+        "sram_ecc",
+        "Uncorrected SRAM ECC errors by kind, parity or SEC-DED, absent if zero,",
+        "sram_ecc_errors_total",
+        ("error_type",),
+        0,
+    ),
+)
+"""Volatile and aggregate counters of the same errors are metrics of their own."""
 ECC = (
     Row("ecc_enabled", "ECC mode: 1 when ECC protection of the memory is enabled."),
-    Row(
-        "ecc_errors_total",
-        "ECC errors, corrected and uncorrected: volatile since the driver was loaded, "
-        "aggregate over the life of the board.",
-        labels=("error_type", "counter"),
-    ),
-    Row(
-        "ecc_location_errors_total",
-        "ECC errors by location on the GPU: device memory, SRAM, caches.",
-        labels=("error_type", "counter", "location"),
-    ),
-    Row(
-        "sram_ecc_errors_total",
-        "Uncorrected SRAM ECC errors by kind, parity or SEC-DED; absent if zero.",
-        labels=("error_type", "counter"),
-        max_with_zeros=0,
+    *(
+        Row(
+            f"{place}_{counter}_errors_total",
+            f"{what} {since}.",
+            field,
+            labels,
+            counter=counter,
+            max_with_zeros=most,
+        )
+        for place, what, field, labels, most in ECC_COUNTS
+        for counter, since in COUNTED_SINCE
     ),
     Row(
         "sram_ecc_sources_total",

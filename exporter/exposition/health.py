@@ -9,8 +9,10 @@ from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
 
 def _up(snapshot: Snapshot) -> Iterable[Sample]:
+    """Yield whether each source could be read; hardware that is not there has no sample."""
     for report in snapshot.reports:
-        yield (report.source,), report.outcome is Outcome.OK
+        if report.outcome is not Outcome.ABSENT:
+            yield (report.source,), report.outcome is Outcome.OK
 
 
 def _outcomes(snapshot: Snapshot) -> Iterable[Sample]:
@@ -28,7 +30,8 @@ SNAPSHOT = Items((), Snapshot, lambda snapshot: (((), snapshot),))
 FAMILIES = (
     family(
         "hw_exporter_source_up",
-        "Whether the source was read successfully in the last collection.",
+        "Whether the source was read in the last collection: 0 if the reading failed or hangs;"
+        " absent if the node has no such hardware.",
         _up,
         "source",
     ),

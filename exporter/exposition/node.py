@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from exporter.exposition.family import MetricType, Sample, family, one
+from exporter.exposition.family import Sample, family, one
 from exporter.exposition.rows import Row, families, info, reading
 from exporter.model.node import Cpu, Hardware, Host, Memory
 from exporter.model.snapshot import Snapshot
@@ -32,7 +32,7 @@ FAMILIES = (
     *families(
         "hw_node_",
         reading(Host),
-        Row("uptime_seconds", "Uptime of the node.", "uptime_secs", type=MetricType.COUNTER),
+        Row("uptime_seconds", "Seconds since the node was booted.", "uptime_secs"),
     ),
     *families(
         "hw_cpu_",

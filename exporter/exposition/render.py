@@ -1,8 +1,7 @@
 """Renders families and a snapshot to the bytes of the exposition formats.
 
 Our own few lines instead of prometheus_client's encoder: that one takes several times as long,
-always writes `_total` behind a counter's name (one name of ours must not have it), and lets one
-bad label fail the page. Its parsers check these bytes in the tests.
+and lets one bad label fail the page. Its parsers check these bytes in the tests.
 Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and
 https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
@@ -12,11 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from exporter.exposition.family import Family, MetricType
+from exporter.exposition.family import Family, MetricType, unit_of
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 
 MAX_FAMILY_SERIES = 2000
+SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
+"""What OpenMetrics takes from the name of a sample to get the name of its family."""
 EXPONENT_FROM = 1e6
 """Bounds of buckets are written with an exponent from here on, as Go does."""
 
@@ -98,15 +99,21 @@ def _bound(bound: float) -> str:
     return f"{bound:.{significant - 1}e}"
 
 
-def _heading(family: Family, form: Format) -> tuple[str, str]:
-    metric_type, name = family.type, family.name
-    if form is Format.OPENMETRICS and metric_type is MetricType.COUNTER:
-        if name.endswith("_total"):
-            name = name.removesuffix("_total")
-        else:
-            metric_type = MetricType.GAUGE  # OpenMetrics has no counter without _total
+def _heading(family: Family, form: Format) -> Iterable[str]:
+    """Yield HELP and TYPE; in OpenMetrics the family's own name and UNIT, which text lacks.
+
+    A set of states stays a gauge: a `stateset` needs a label of the family's name for the state.
+    """
+    name, kind = family.name, family.type.in_text
+    is_openmetrics = form is Format.OPENMETRICS
+    if is_openmetrics:
+        name, kind = name.removesuffix(SUFFIXES.get(family.type, "")), family.type.value
     help_text = family.help.replace("\\", r"\\").replace("\n", r"\n")
-    return f"# HELP {name} {help_text}\n", f"# TYPE {name} {metric_type.value}\n"
+    yield f"# HELP {name} {help_text}\n"
+    yield f"# TYPE {name} {kind}\n"
+    unit = unit_of(name)
+    if is_openmetrics and unit and family.type is not MetricType.INFO:
+        yield f"# UNIT {name} {unit}\n"
 
 
 def _escaped(value: str) -> str:

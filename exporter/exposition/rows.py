@@ -30,7 +30,8 @@ class Row:
     The field has the name of the metric, or that without `_total`, unless it is given. One that
     holds several numbers names their `labels`; one that holds a word is a state set over
     `states`: 1 for what it is, 0 for the others. Where there are more samples than
-    `max_with_zeros`, zeros are left out.
+    `max_with_zeros`, zeros are left out. A field whose second label says which counter a number
+    is of, volatile or aggregate, has one metric for each `counter`: their sum means nothing.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Row:
     digits: int | None = None
     max_with_zeros: int | None = None
     type: MetricType | None = None  # where the name does not tell
+    counter: str = ""
 
     def family(self, prefix: str, items: Items) -> Family:
         """Return the family of this row; raises AttributeError for a field that is not there."""
@@ -65,6 +67,8 @@ class Row:
                 value = value_of(item)
                 if isinstance(value, str):
                     value = _state_set(value, self.states)
+                if self.counter and value is not None:
+                    value = _of_counter(value, self.counter)
                 if isinstance(value, tuple):
                     for *more, number in value:
                         yield (*labels, *more), number
@@ -114,13 +118,18 @@ def info(
         for own, item in items.read(snapshot):
             yield (*own, *(_text(get(item)) for get in getters)), 1
 
-    return Family(name, help_text, MetricType.GAUGE, (*items.labels, *labels), samples)
+    return Family(name, help_text, type_of(name), (*items.labels, *labels), samples)
 
 
 def _text(value: Any) -> str:
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _of_counter(rows: tuple[Any, ...], counter: str) -> tuple[Any, ...]:
+    """Return the rows of this counter without the label that names the counter."""
+    return tuple((first, *rest) for first, found, *rest in rows if found == counter)
 
 
 def _state_set(value: str, states: tuple[str, ...]) -> tuple[tuple[str, int], ...]:

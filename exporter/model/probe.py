@@ -11,12 +11,13 @@ _OWN_NAMES = {
     "counter": ("", "_created", "_total"),
     "gauge": ("",),
     "histogram": ("", "_bucket", "_count", "_created", "_sum"),
+    "info": ("", "_info"),
 }
 
 
 def names_taken(name: str, kind: str) -> frozenset[str]:
     """Return the names that a metric of this type takes in either format of the page."""
-    stem = name.removesuffix("_total") if kind == "counter" else name
+    stem = name.removesuffix({"counter": "_total", "info": "_info"}.get(kind, ""))
     return frozenset(stem + suffix for suffix in _OWN_NAMES[kind])
 
 

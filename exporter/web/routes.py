@@ -35,6 +35,9 @@ OTHER_PATH = "other"
 LARGE_PATHS = frozenset({"/node", "/processes", "/faults", "/why", "/metrics/json"})
 """Pages that grow with the node, and are rendered away from the event loop."""
 
+PARTS_OF_A_PAGE = frozenset({"collect[]", "exclude[]", "name[]"})
+"""Parameters by which other exporters are asked for some of their metrics."""
+
 ALLOWED_METHODS = "GET, HEAD"
 
 
@@ -159,6 +162,13 @@ class Routes:
         return json_answer({"status": "ok"})
 
     def _metrics(self, request: PageRequest) -> Answer:
+        """Return the page; raise MalformedQuery for a part of it: a rule needs all readings."""
+        chosen = next((name for name, _ in request.query if name in PARTS_OF_A_PAGE), None)
+        if chosen is not None:
+            raise MalformedQuery(
+                f"{chosen} is not supported: /metrics always has all families; turn some off with"
+                " metrics.enabled, or drop them with metric_relabel_configs"
+            )
         form = wanted_format(request.accept)
         gzipped = wants_gzip(request.accept_encoding)
         headers = {"Vary": "Accept, Accept-Encoding"}

@@ -114,19 +114,23 @@ def test_json_is_json(block: Block) -> None:
         json.loads(line)
 
 
+PROMETHEUS_FILES = {"scrape_configs": ("config", "--syntax-only"), "groups": ("rules",)}
+
+
 @pytest.mark.skipif(why_not("promtool") is not None, reason="promtool is not installed")
 @pytest.mark.parametrize("block", _of("yaml"), ids=lambda block: block.page)
 @pytest.mark.system
 def test_yaml_is_what_its_reader_takes(block: Block, tmp_path: Path) -> None:
     """Prometheus takes what is meant for it; the rest is for kustomize or Grafana."""
     document = yaml.safe_load(block.text)
-    if "scrape_configs" not in document:
+    checked_as = next((key for key in PROMETHEUS_FILES if key in document), None)
+    if checked_as is None:
         kustomize = {"resources", "components", "configMapGenerator", "patches"}
         assert document.keys() & (kustomize | {"providers"}), block.page
         return
     file = tmp_path / "prometheus.yml"
     file.write_text(block.text)
-    command = ["promtool", "check", "config", "--syntax-only", str(file)]
+    command = ["promtool", "check", *PROMETHEUS_FILES[checked_as], str(file)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 

@@ -1,14 +1,27 @@
 """The list of families: what holds for every row."""
 
+import math
 import re
+import shutil
+import subprocess
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.exposition import FAMILIES, LIVE_FAMILIES, NAMES, TAKEN
-from exporter.exposition.family import Family, MetricType
+from exporter.exposition.family import Family, MetricType, unit_of
+from exporter.exposition.render import SUFFIXES, Format, render
+from exporter.model.probe import Histogram
+from exporter.model.snapshot import Snapshot
 
 ROWS: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
-
-NOT_TOTAL = {"hw_node_uptime_seconds"}  # a name that must stay
+CONVENTIONS = Path(__file__).parent.parent.parent / "docs/conventions.md"
+MUST_STAY = {"hw_gpu_count", "hw_gpu_used_count", "hw_gpu_type_count"}
+SNAPSHOT = Snapshot("node-1", 1, 0.0, 0.0, 0.0)
 
 
 def _named(row: Family) -> str:
@@ -26,7 +39,7 @@ def test_rows_follow_the_conventions() -> None:
     assert [name for name in names if not re.fullmatch(r"hw_[a-z0-9]+(_[a-z0-9]+)*", name)] == []
     assert [row.name for row in ROWS if not re.fullmatch(r"[A-Z].*\.", row.help)] == []
     counters = {row.name for row in ROWS if row.type is MetricType.COUNTER}
-    assert {name for name in names if name.endswith("_total")} == counters - NOT_TOTAL
+    assert {name for name in names if name.endswith("_total")} == counters
 
 
 def test_probes_take_no_name_of_ours() -> None:
@@ -34,6 +47,50 @@ def test_probes_take_no_name_of_ours() -> None:
     ours = {"hw_disk_latency_seconds_bucket", "hw_gpu_up", "hw_disk_read_bytes_total"}
     assert ours | {"hw_disk_latency_seconds_sum", "hw_disk_read_bytes"} <= TAKEN
     assert NAMES <= TAKEN
+
+
+def _value(row: Family) -> float | Histogram:
+    return Histogram(((math.inf, 1),), 1.0) if row.type is MetricType.HISTOGRAM else 1
+
+
+def _with_one_sample(row: Family) -> Family:
+    return replace(row, samples=lambda _: [(("x",) * len(row.labels), _value(row))])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_named)
+def test_a_family_has_one_type_in_both_formats(row: Family) -> None:
+    """Each heading says the same type; an info metric is a gauge where there is no other word."""
+    text, openmetrics = (
+        render([_with_one_sample(row)], SNAPSHOT, form).body.decode() for form in Format
+    )
+    (in_text,) = parse_text(text)
+    (in_openmetrics,) = parse_openmetrics(openmetrics + "# EOF\n")
+    assert in_text.type == in_openmetrics.type.replace("info", "gauge")
+    assert {it.name for it in in_text.samples} == {it.name for it in in_openmetrics.samples}
+    assert in_openmetrics.unit == ("" if row.type is MetricType.INFO else unit_of(row.name))
+
+
+@pytest.mark.system
+def test_promtool_remarks_on_the_listed_names_only() -> None:
+    """Every family together: the remarks are those of the table in docs/conventions.md."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed")
+    page = render(map(_with_one_sample, ROWS), SNAPSHOT, Format.TEXT).body
+    ended = subprocess.run(
+        [promtool, "check", "metrics"], input=page, capture_output=True, timeout=30, check=False
+    )
+    remarks = set((ended.stdout + ended.stderr).decode().splitlines())
+    linting = CONVENTIONS.read_text("utf-8").partition("## Linting")[2]
+    listed = re.findall(r"^\| `(hw_\w+)` \| (.+) \|$", linting, re.MULTILINE)
+    assert remarks == {f"{name} {remark}" for name, remark in listed}
+    assert {name for name, _ in listed} == MUST_STAY
+
+
+def test_families_share_no_name_in_openmetrics() -> None:
+    """No family is named as another one is without `_info` or `_total`."""
+    names = Counter(row.name.removesuffix(SUFFIXES.get(row.type, "")) for row in ROWS)
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_labels_are_names_and_never_node() -> None:

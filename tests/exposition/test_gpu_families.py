@@ -64,12 +64,12 @@ def test_a_gpu_that_is_not_up_says_why(state: dict[str, object], reasons: list[s
         (None, True, []),
         (True, None, []),
         (True, True, []),
-        (True, False, [0]),
-        (False, True, [1]),
+        (True, False, ["disabled"]),
+        (False, True, ["enabled"]),
     ],
 )
 def test_a_mode_waits_for_a_reset_where_it_differs(
-    *, now: bool | None, pending: bool | None, expected: list[int]
+    *, now: bool | None, pending: bool | None, expected: list[str]
 ) -> None:
     """What is not said differs from nothing."""
     for mode, fields in (
@@ -77,7 +77,7 @@ def test_a_mode_waits_for_a_reset_where_it_differs(
         ("mig", {"mig_enabled": now, "mig_mode_pending": pending}),
     ):
         found = samples("hw_gpu_mode_pending", snapshot(of_gpu(**fields)))
-        assert found == [((*LABELS, mode), value) for value in expected]
+        assert found == [((*LABELS, mode, target), 1) for target in expected]
 
 
 def test_vendors_are_shown_where_there_are_several() -> None:
@@ -151,16 +151,19 @@ def test_a_gpu_is_suspended_stale_or_neither() -> None:
 
 
 def test_sources_are_up_when_they_were_read() -> None:
-    """And the log has no source only where it is the log that failed."""
+    """One whose hardware is absent says nothing: `hw_exporter_source_up == 0` is a failure."""
     reports = (
         SourceReport("gpu", Outcome.OK, 0.1),
         SourceReport("disk", Outcome.FAILED, 0.1, "no way"),
+        SourceReport("raid", Outcome.ABSENT, 0.1),
+        SourceReport("nvme", Outcome.STUCK, 0.1),
         SourceReport("kernel_log", Outcome.OK, 0.1),
     )
     seen = snapshot(reports=reports)
     assert samples("hw_exporter_source_up", seen) == [
         (("gpu",), True),
         (("disk",), False),
+        (("nvme",), False),
         (("kernel_log",), True),
     ]
     assert samples("hw_kernel_log_source_info", seen) == []

@@ -43,9 +43,10 @@ EVERY_BOUND = _histogram(
 @pytest.mark.parametrize("form", list(Format))
 def test_a_histogram_is_a_classic_one(form: Format) -> None:
     """Cumulative buckets with `le`, a sum and a count, as a Prometheus client writes them."""
+    unit = "# UNIT hw_call_seconds seconds\n" if form is Format.OPENMETRICS else ""
     assert _page(form, _histogram(CALLS)) == (
         "# HELP hw_call_seconds Duration of calls.\n"
-        "# TYPE hw_call_seconds histogram\n"
+        f"# TYPE hw_call_seconds histogram\n{unit}"
         'hw_call_seconds_bucket{node="n",call="x",le="0.001"} 3\n'
         'hw_call_seconds_bucket{node="n",call="x",le="10.0"} 7\n'
         'hw_call_seconds_bucket{node="n",call="x",le="+Inf"} 9\n'

@@ -10,7 +10,7 @@ PAGES = Path(__file__).parent / "pages"
 GPU = ("node", "gpu_index", "gpu_name", "gpu_uuid")
 CONTRACT: dict[str, tuple[str, tuple[str, ...]]] = {
     "hw_node_info": ("gauge", ("node", "os", "os_version", "kernel", "cpu_model")),
-    "hw_node_uptime_seconds": ("counter", ("node",)),
+    "hw_node_uptime_seconds": ("gauge", ("node",)),
     "hw_cpu_cores": ("gauge", ("node",)),
     "hw_cpu_threads": ("gauge", ("node",)),
     "hw_cpu_usage_percent": ("gauge", ("node",)),

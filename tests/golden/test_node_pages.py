@@ -21,7 +21,6 @@ NODES = {"node_of_cpus": cpu_node, "node_of_gpus": gpu_node}
 NOT_OF_THE_TREE = frozenset({"filesystem", "clock"})
 """What asks the kernel and not files would differ on every machine."""
 MUST_STAY = {
-    "hw_node_uptime_seconds": "_total",
     "hw_memory_usage_percent": "percent",
 }
 

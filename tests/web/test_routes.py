@@ -50,6 +50,17 @@ async def test_the_header_of_metrics_is_exact() -> None:
     assert openmetrics.body.endswith(b"# EOF\n")
 
 
+@pytest.mark.parametrize("name", ["collect[]", "exclude[]", "name[]"])
+async def test_a_part_of_the_page_is_refused(name: str) -> None:
+    """Whoever asks for some families learns that there is no such choice, and how to make it."""
+    async with serving(snapshot()) as server:
+        answer = await server.get(f"/metrics?{name}=cpu")
+        other = await server.get("/metrics?target=a")
+    assert answer.status == 400
+    assert json.loads(answer.body)["error"].startswith(f"{name} is not supported: ")
+    assert other.status == 200
+
+
 async def test_gzip_is_the_same_page() -> None:
     """The packed page is the plain one, and says that it is packed."""
     async with serving(snapshot()) as server:

@@ -156,7 +156,7 @@ ERRORS = Row(
             "ECC errors",
             "short",
             (
-                _grown("hw_gpu_ecc_errors_total", "error_type", f'{G},counter="volatile"'),
+                _grown("hw_gpu_ecc_volatile_errors_total", "error_type", G),
                 f"{NAME} {{{{error_type}}}}",
             ),
             help="Number per step. Corrected errors have no effect; uncorrected errors end"

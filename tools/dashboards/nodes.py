@@ -119,7 +119,8 @@ PROCESSORS = Row(
         lines(
             "Pressure (PSI): share of time tasks waited",
             "percentunit",
-            (_rate("hw_pressure_seconds_total"), "{{resource}} {{kind}}"),
+            (_rate("hw_pressure_waiting_seconds_total"), "{{resource}} some"),
+            (_rate("hw_pressure_stalled_seconds_total"), "{{resource}} full"),
             help="some: at least one task waited for the resource; full: all did.",
             empty="the kernel has no PSI",
             most=1,
