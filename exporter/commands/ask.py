@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,7 @@ from exporter.web.units import printable
 TIMEOUT_SECS = 120.0
 PATH = "/chat/completions"
 MAX_ANSWER_CHARS = 20_000
+MAX_PROMPT_CHARS = 256 * 1024
 PRIVATE = (
     (re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "uuid"),
     (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "uuid"),
@@ -36,23 +38,32 @@ def ask_model(invocation: Invocation, document: dict[str, Any]) -> int:
         print(prompt)
     if not options.ask:
         return EXIT_OK
-    answer = _answer(invocation, prompt)
-    print(f"What follows was written by a language model at {options.ask}; it may be wrong.\n")
+    address = _address(options.ask)
+    answer = _answer(invocation, address, prompt)
+    print(f"What follows was written by a language model at {address.url}; it may be wrong.\n")
     print(answer)
     return EXIT_OK
 
 
 def build_prompt(document: dict[str, Any]) -> str:
-    """Return the words sent to the model: no name of a node, a workload, a process or a device."""
+    """Return the words sent to the model: no name of a node, a workload, a process or a device.
+
+    Raise CommandError where they are too many.
+    """
     text = json.dumps(document, indent=1, ensure_ascii=False)
+    if len(text) > MAX_PROMPT_CHARS:
+        raise CommandError(f"/why answers {len(text)} characters, more than --ask sends")
     return f"{INSTRUCTION}\n\n{redacted(text, document)}"
 
 
 def redacted(text: str, document: dict[str, Any]) -> str:
     """Replace what names machines and users; the same name becomes the same word everywhere."""
     names: dict[str, str] = {}
+    counts = Counter[str]()
     for kind, name in sorted(set(_names(document)), key=lambda pair: (-len(pair[1]), pair)):
-        names.setdefault(name, f"{kind}-{sum(k == kind for k, _ in _named(names)) + 1}")
+        if name not in names:
+            counts[kind] += 1
+            names[name] = f"{kind}-{counts[kind]}"
     for name, word in names.items():
         text = text.replace(json.dumps(name, ensure_ascii=False)[1:-1], word)
     for pattern, word in PRIVATE:
@@ -61,10 +72,6 @@ def redacted(text: str, document: dict[str, Any]) -> str:
             known.setdefault(value[0], f"{word}-{len(known) + 1}")
         text = pattern.sub(lambda match, known=known: known[match[0]], text)  # type: ignore[misc] # bound per turn
     return text
-
-
-def _named(names: dict[str, str]) -> list[tuple[str, str]]:
-    return [(word.rpartition("-")[0], name) for name, word in names.items()]
 
 
 def _names(value: object) -> list[tuple[str, str]]:
@@ -87,25 +94,31 @@ def _is_telling(name: object) -> bool:
     return isinstance(name, str) and not name.isdigit() and name not in ("node", "", *NAMED_KINDS)
 
 
-def _answer(invocation: Invocation, prompt: str) -> str:
-    options = invocation.options
-    key = invocation.environment.get("OPENAI_API_KEY", "")
-    question = {"model": options.model, "messages": [{"role": "user", "content": prompt}]}
+def _address(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except Unreachable as error:
+        raise CommandError(f"--ask: {error}", EXIT_FAILED) from error
+
+
+def _answer(invocation: Invocation, address: Address, prompt: str) -> str:
+    key = invocation.environment.get("OPENAI_API_KEY", "").strip()
+    messages = [{"role": "user", "content": prompt}]
+    question = {"model": invocation.options.model, "messages": messages}
     headers = {"Content-Type": "application/json"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     try:
-        address = parse_address(options.ask)
         path = "" if address.url.endswith(PATH) else PATH
         address = Address(address.url, {**headers, **address.headers})
         data = json.dumps(question).encode()
         response = get(address, path, method="POST", data=data, timeout_secs=TIMEOUT_SECS)
         if response.status != HTTPStatus.OK:
             raise CommandError(f"--ask: {address.url} answers {response.status}", EXIT_FAILED)
-        content = response.document()["choices"][0]["message"]["content"]
+        content = str.split(response.document()["choices"][0]["message"]["content"], "\n")
     except Unreachable as error:
         raise CommandError(f"--ask: {error}", EXIT_FAILED) from error
     except (LookupError, TypeError) as error:
-        sentence = f"--ask: {options.ask} does not answer as an OpenAI-compatible endpoint does"
+        sentence = f"--ask: {address.url} does not answer as an OpenAI-compatible endpoint does"
         raise CommandError(sentence, EXIT_FAILED) from error
-    return "\n".join(map(printable, f"{content}".split("\n")))[:MAX_ANSWER_CHARS]
+    return "\n".join(map(printable, content))[:MAX_ANSWER_CHARS]

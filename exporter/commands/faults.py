@@ -3,7 +3,7 @@
 from typing import Any
 
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.commands.printing import screen_of
+from exporter.commands.printing import json_text, screen_of
 from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 from exporter.web.documents.incidents import incidents, verdict
@@ -32,7 +32,7 @@ def _report(invocation: Invocation, readings: Readings) -> int:
     document = document_in(readings, "/faults", response)
     code = EXIT_CODES[verdict(incidents(document["faults"]), document["healthy"]).state]
     if options.json:
-        print(response.text)
+        print(json_text(response))
     else:
         _print(document, readings, screen_of(invocation))
     return code

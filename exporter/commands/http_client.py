@@ -3,26 +3,33 @@
 import base64
 import http.client
 import json
+import re
+import socket
 import ssl
-import time
-import urllib.error
+import threading
 import urllib.parse
-import urllib.request
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from email.message import Message
 from types import MappingProxyType
-from typing import IO, Any
+from typing import Any
+
+from exporter.web.units import one_line
 
 TIMEOUT_SECS = 5.0
 MAX_BYTES = 32 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 GZIP_WINDOW = 31
+REDIRECTS = (301, 302, 303, 307, 308)
+LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 
 class Unreachable(Exception):
     """There is no exporter at the address, or it does not answer; one sentence."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(one_line(sentence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Response:
     def document(self) -> dict[str, Any]:
         """Return the body as a JSON object; raise Unreachable when it is none."""
         try:
-            document = json.loads(self.body, parse_constant=_refuse_constant)
+            document = json.loads(self.body.decode(), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise Unreachable(f"the answer is not JSON: {error}") from error
         if not isinstance(document, dict):
@@ -59,21 +66,25 @@ class Address:
     """
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     ca_file: str = ""
 
 
 def parse_address(text: str) -> Address:
-    """Read `HOST:PORT` or a URL, also with `user:password@`; raise Unreachable."""
+    """Read `HOST:PORT` or a URL, also with `user:password@`; raise Unreachable.
+
+    Only what stands behind the login is repeated in a message.
+    """
     url = text if "://" in text else f"http://{text}"
+    wrong = Unreachable(f"{text.rpartition('@')[2]} is not an http address")
     try:
         parts = urllib.parse.urlsplit(url)
         port = parts.port
         user, password = parts.username, parts.password or ""
-    except ValueError as error:
-        raise Unreachable(f"{text} is not an http address: {error}") from error
+    except ValueError:
+        raise wrong from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Unreachable(f"{text} is not an http address")
+        raise wrong
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
     headers = {}
@@ -93,59 +104,82 @@ def get(
     data: bytes | None = None,
     timeout_secs: float = TIMEOUT_SECS,
 ) -> Response:
-    """Return the answer to one request, whatever its status; raise Unreachable."""
-    url = address.url + path
-    sent = {**address.headers, **(headers or {})}
-    deadline = time.monotonic() + timeout_secs
-    try:
-        request = urllib.request.Request(url, data, headers=sent, method=method)  # noqa: S310 - parse_address lets only http through
-        opener = urllib.request.build_opener(*_handlers(address))
-        with opener.open(request, timeout=timeout_secs) as response:
-            return _response(response.status, response.headers, response, deadline)
-    except urllib.error.HTTPError as error:
-        with error:
-            return _response(error.code, error.headers, error, deadline)
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise Unreachable(f"{address.url} does not answer: {_sentence(reason)}") from error
+    """Return the answer to one request, whatever its status; raise Unreachable.
+
+    A redirect is not followed: it would take the login to an address that nobody has named.
+    Asking happens in a daemon thread, since a name server may be silent, and a server may send a
+    byte now and then for ever.
+    """
+    results: list[Response | Unreachable] = []
+    sockets: list[socket.socket] = []
+
+    def ask() -> None:
+        try:
+            with closing(_connection(address, timeout_secs)) as connection:
+                connection.connect()
+                sockets.append(connection.sock)
+                sent = {**address.headers, **(headers or {}), "Connection": "close"}
+                place = urllib.parse.urlsplit(address.url).path + path
+                connection.request(method, place, data, sent)
+                with connection.getresponse() as answer:
+                    results.append(_response(answer))
+        except (OSError, ValueError, http.client.HTTPException, Unreachable) as error:
+            results.append(Unreachable(f"{address.url} {_sentence(error)}"))
+
+    thread = threading.Thread(target=ask, name="request", daemon=True)
+    thread.start()
+    thread.join(timeout_secs)
+    if not results:
+        for each in sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        raise Unreachable(f"{address.url} does not answer within {timeout_secs:g} s")
+    if isinstance(results[0], Unreachable):
+        raise results[0]
+    return results[0]
 
 
-def _sentence(reason: object) -> str:
-    text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
-    return text.splitlines()[0] if text else type(reason).__name__
+def _sentence(error: Exception) -> str:
+    """Say why there is no answer, without the header that cannot be sent: it may be the login."""
+    if isinstance(error, Unreachable):
+        return str(error)
+    if isinstance(error, ValueError) and not isinstance(error, OSError):
+        return "cannot be asked: the address, login or key has a character that HTTP forbids"
+    text = (isinstance(error, OSError) and error.strerror) or str(error).strip()
+    return f"does not answer: {text.splitlines()[0] if text else type(error).__name__}"
 
 
-def _handlers(address: Address) -> Iterator[urllib.request.BaseHandler]:
-    yield urllib.request.ProxyHandler({})
-    if address.url.startswith("https:"):  # to load all certificates takes 40 ms
-        context = ssl.create_default_context(cafile=address.ca_file or None)
-        context.check_hostname = not address.ca_file
-        yield urllib.request.HTTPSHandler(context=context)
+def _connection(address: Address, timeout_secs: float) -> http.client.HTTPConnection:
+    parts = urllib.parse.urlsplit(address.url)
+    host = parts.hostname or ""
+    if parts.scheme != "https":
+        return http.client.HTTPConnection(host, parts.port, timeout=timeout_secs)
+    # To load all certificates takes 40 ms.
+    context = ssl.create_default_context(cafile=address.ca_file or None)
+    context.check_hostname = not address.ca_file
+    return http.client.HTTPSConnection(host, parts.port, timeout=timeout_secs, context=context)
 
 
-def _response(status: int, headers: Message, stream: IO[bytes], deadline: float) -> Response:
-    body = _read(stream, deadline)
-    was_gzipped = headers.get("Content-Encoding") == "gzip"
-    length = headers.get("Content-Length") or "0"
+def _response(answer: http.client.HTTPResponse) -> Response:
+    if answer.status in REDIRECTS:
+        sentence = f"answers {answer.status}, a redirect, which is not followed"
+        raise Unreachable(f"{sentence}: name the address that it leads to")
+    body = _read(answer)
+    length = answer.headers.get("Content-Length") or ""
+    was_gzipped = answer.headers.get("Content-Encoding") == "gzip"
     return Response(
-        status=status,
-        content_type=headers.get("Content-Type") or "",
-        content_length=int(length) if length.isdigit() else 0,
+        status=answer.status,
+        content_type=answer.headers.get("Content-Type") or "",
+        content_length=int(length) if LENGTH.fullmatch(length) else 0,
         was_gzipped=was_gzipped,
         body=_unpacked(body) if was_gzipped and body else body,
     )
 
 
-def _read(stream: IO[bytes], deadline: float) -> bytes:
-    """Read to the end, which comes within the limits of size and time."""
-    read_some = getattr(stream, "read1", stream.read)
+def _read(answer: http.client.HTTPResponse) -> bytes:
+    """Read to the end, or as much as is allowed."""
     chunks, size = [], 0
-    while size < MAX_BYTES:
-        if time.monotonic() > deadline:
-            raise TimeoutError("the answer does not end")
-        chunk = read_some(CHUNK_BYTES)
-        if not chunk:
-            break
+    while size < MAX_BYTES and (chunk := answer.read1(CHUNK_BYTES)):
         chunks.append(chunk)
         size += len(chunk)
     return b"".join(chunks)

@@ -13,6 +13,7 @@ from exporter.identity import Identity, identify
 from exporter.sources import chosen
 from exporter.web.server.credentials import SecurityError
 from exporter.web.server.security import Security
+from exporter.web.units import one_line
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 RUST_LEVELS = {
@@ -29,7 +30,7 @@ class CommandError(Exception):
     """The command cannot be done; one sentence, and the exit code that says so."""
 
     def __init__(self, sentence: str, code: int = EXIT_FAILED) -> None:
-        super().__init__(sentence)
+        super().__init__(one_line(sentence))
         self.code = code
 
 

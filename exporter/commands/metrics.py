@@ -5,6 +5,7 @@ from http import HTTPStatus
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.readings import connected
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
+from exporter.web.units import printable
 
 
 def metrics(invocation: Invocation) -> int:
@@ -14,5 +15,5 @@ def metrics(invocation: Invocation) -> int:
     if response.status != HTTPStatus.OK:
         sentence = f"{readings.origin}/metrics answers {response.status}"
         raise CommandError(sentence, EXIT_UNKNOWN)
-    print(response.text, end="")
+    print("\n".join(map(printable, response.text.split("\n"))), end="")
     return EXIT_OK

@@ -42,8 +42,8 @@ class Page:
 def _parsed(parse: Callable[[str], Iterable[Metric]], text: str) -> list[Metric]:
     try:
         return list(parse(text))
-    except ValueError as error:
-        raise Broken(f"the page cannot be parsed: {error}") from error
+    except Exception as error:  # the parsers raise anything where a page is none
+        raise Broken(f"the page cannot be parsed: {error!r}") from error
 
 
 def both_formats_parse(page: Page) -> None:

@@ -1,13 +1,18 @@
 """Prints one page of an exporter: the HTTP response as JSON, or text for this terminal."""
 
+import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from exporter.commands.http_client import Response
 from exporter.commands.invocation import Invocation
 from exporter.commands.readings import Readings, connected, document_in
 from exporter.web.text.status import COLUMNS, Screen
+
+NOT_ASCII = re.compile(r"[^ -~\n]")
 
 Query = Mapping[str, str]
 Draw = Callable[[dict[str, Any], Screen], str]
@@ -32,11 +37,24 @@ def print_from(
     response = readings.get(path, query)
     document = document_in(readings, path, response)
     if invocation.options.json:
-        print(response.text)
+        print(json_text(response))
     else:
         screen = screen_of(invocation)
         print("\n".join(screen.finish(draw(document, screen).rstrip("\n").split("\n"))))
     return document
+
+
+def json_text(response: Response) -> str:
+    """Return the JSON as it was answered, with escapes for what a terminal would obey."""
+    return NOT_ASCII.sub(_escaped, response.text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Escape a character of a string; between strings JSON has only blanks of this kind."""
+    char = match[0]
+    if char in "\t\r":
+        return " "
+    return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
 def screen_of(invocation: Invocation) -> Screen:

@@ -1,8 +1,13 @@
 """A failed check of `selfcheck`."""
 
+from exporter.web.units import one_line
+
 
 class Broken(Exception):
     """A promise that is not kept; the message says what was found."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(one_line(found))
 
 
 def expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion

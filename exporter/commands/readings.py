@@ -24,6 +24,15 @@ BETWEEN_READINGS_SECS = 1.0
 
 PENDING_PATIENCE_SECS = 2.0
 MAX_TOKEN_BYTES = 4096
+UNEXPECTED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a document raises that is JSON and of another shape: also 400 digits, or 1,000 levels."""
 
 Query = Mapping[str, str]
 
@@ -173,14 +182,15 @@ def local_address(config: Config) -> Address:
 
 
 def _token(path: str) -> str:
-    """Read the token; nothing when it may not be read: the exporter says what it wants."""
+    """Read the first token; nothing when it may not be read: the exporter says what it wants."""
     if not path:
         return ""
     try:
         with Path(path).open("rb") as file:
-            return file.read(MAX_TOKEN_BYTES).decode("ascii", "ignore").strip()
+            lines = file.read(MAX_TOKEN_BYTES).decode("ascii", "ignore").split()
     except OSError:
         return ""
+    return lines[0] if lines else ""
 
 
 def _is_exporter(address: Address) -> bool:
@@ -197,7 +207,7 @@ def understood(readings: Readings) -> Iterator[None]:
     """Say in a sentence that an answer is not what an hw-exporter of this version answers."""
     try:
         yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except UNEXPECTED as error:
         sentence = f"{readings.origin} answers what this version does not understand: {error!r}"
         raise CommandError(sentence, EXIT_UNKNOWN) from error
 

@@ -1,5 +1,6 @@
 """`hw-exporter selfcheck URL`: checks a running exporter and prints one line per check."""
 
+import time
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 
@@ -12,7 +13,8 @@ TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NO_SUCH_PAGE = "/no-such-page"
 DEFAULT = "127.0.0.1:8080"
-
+DEADLINE_SECS = 30.0
+"""After so long no further check is begun."""
 
 Check = tuple[str, Callable[[Address], None]]
 
@@ -27,8 +29,10 @@ def selfcheck(invocation: Invocation) -> int:
         print(f"FAIL {unreachable}")
         return EXIT_FAILED
     failures = 0
+    deadline = time.monotonic() + DEADLINE_SECS
     for name, check in (*HTTP_CHECKS, *_page_checks()):
         try:
+            expect(time.monotonic() < deadline, f"not checked within {DEADLINE_SECS:g} s")
             check(base)
         except (Broken, Unreachable) as problem:
             failures += 1
@@ -42,10 +46,14 @@ def _page_checks() -> Iterator[Check]:
     # Here, because the parsers cost memory that only this command needs.
     from exporter.commands.page_checks import PAGE_CHECKS, Page  # noqa: PLC0415
 
+    pages: list[Page] = []
     for name, check in PAGE_CHECKS:
 
         def run(base: Address, check: Callable[[Page], None] = check) -> None:
-            check(Page(_page(base, TEXT_TYPE).text, _page(base, OPENMETRICS_TYPE).text))
+            if not pages:
+                texts = (_page(base, kind).text for kind in (TEXT_TYPE, OPENMETRICS_TYPE))
+                pages.append(Page(*texts))
+            check(pages[0])
 
         yield name, run
 

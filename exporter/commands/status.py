@@ -3,7 +3,8 @@
 from typing import Any
 
 from exporter.commands.invocation import Invocation
-from exporter.commands.printing import print_page
+from exporter.commands.printing import print_from, print_page
+from exporter.commands.readings import connected
 from exporter.exit_codes import EXIT_OK
 from exporter.model.workload import Workload
 from exporter.web.text.doctor import doctor_text
@@ -24,8 +25,11 @@ def status(invocation: Invocation) -> int:
 
 def doctor(invocation: Invocation) -> int:
     """Print what can be read and what not; the exit code is 2 where something cannot be."""
-    document = print_page(invocation, "/doctor", lambda document, _: doctor_text(document))
-    states = [check["state"] for check in document["checks"]]
+    with connected(invocation) as readings:
+        document = print_from(
+            readings, invocation, "/doctor", lambda document, _: doctor_text(document)
+        )
+        states = [check["state"] for check in document["checks"]]
     return EXIT_PROBLEMS if "problem" in states else EXIT_OK
 
 

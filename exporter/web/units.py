@@ -10,6 +10,7 @@ _DECIMAL = ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")
 _LARGE = 100
 _SMALL = 10
 _DAY_SECS = 86_400
+MAX_SENTENCE = 1000
 
 
 def number(value: float | None, unit: str = "", digits: int = 0) -> str:
@@ -61,7 +62,14 @@ def duration(secs: float | None) -> str:
 
 def printable(text: str) -> str:
     """Replace what a terminal would obey or cannot show."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def one_line(sentence: str) -> str:
+    """Return a sentence as a terminal may have it: printable, and cut where it is endless."""
+    return printable(sentence if len(sentence) <= MAX_SENTENCE else f"{sentence[:MAX_SENTENCE]}…")
 
 
 def ranges(numbers: list[int]) -> str:

@@ -3,10 +3,13 @@
 import http.server
 import io
 import os
+import pty
+import select
 import shutil
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -106,3 +109,23 @@ def answering(
         server.socket = context.wrap_socket(server.socket, server_side=True)
     with serving(server) as url:
         yield url
+
+
+def on_terminal(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command on a terminal, and press q once it says how; its exit code and all it draws."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(ROOT)
+        given = {**os.environ, **NO_EXPORTER, **QUIET, "TERM": "dumb", **environment}
+        os.execve(sys.executable, [sys.executable, "-m", "exporter", *arguments], given)  # noqa: S606 - the child is the program
+    seen, deadline = b"", time.monotonic() + PATIENCE_SECS
+    try:
+        while time.monotonic() < deadline:
+            if select.select([terminal], [], [], 0.1)[0]:
+                seen += os.read(terminal, 65536)
+            if b"q quit" in seen:
+                os.write(terminal, b"q")
+    except OSError:  # the command has ended
+        pass
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen.decode("utf-8", "replace")
