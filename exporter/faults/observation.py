@@ -29,6 +29,9 @@ KEPT_USES_SECS = 3600.0
 KEPT_PARTS_SECS = 600.0
 """Where a device sat is remembered after it has gone: a lost GPU may vanish from the bus."""
 
+ENDED_WITH = ("consumes", "runs_in")
+"""What a process that has ended did, which a fault of that moment may have ended."""
+
 SAME_XID_SECS = 5.0
 
 AHEAD_SECS = 5.0
@@ -58,6 +61,7 @@ class View:
     by_kind: Mapping[str, list[Entity]]
     graph: Graph  # as it is now
     past_graph: Graph  # with what processes that ended had used
+    ended_uses: Mapping[Edge, float]  # those uses, and when they were last seen
     memory: EventStore
     cache: MatchCache
 
@@ -156,7 +160,8 @@ class Observer:
         graph = Graph(entities, scene.edges)
         gone = self._edges_of_gone(scene.edges, present)
         past = Graph(entities, [*scene.edges, *gone]) if gone else graph
-        return View(scene, self.now, entities, by_kind, graph, past, self.events, self._cache)
+        uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
+        return View(scene, self.now, entities, by_kind, graph, past, uses, self.events, self._cache)
 
     def _keep_histories(self, read: AbstractSet[Key], known: AbstractSet[Key]) -> None:
         """Forget what the fields of those were that are gone.

@@ -30,7 +30,14 @@ SHOWN_AFTER_SECS = 900.0
 
 MAX_FAULTS = 500
 MAX_AFFECTED = 20
+MAX_USERS = 200
+USERS = ("workload", "process")
+"""Who is affected by a fault; of each so many are named."""
+
 MAX_RECENT = 1000
+ENDED_WITHIN_SECS = 60.0
+"""A process that ends so shortly before or after a fault begins is affected by the fault."""
+
 GRAPH_WORDS = {"source": "exporter", "pcie": "pcie_port"}
 """What kinds are called in the graph, where rules call them otherwise."""
 
@@ -127,7 +134,8 @@ class ReportBuilder:
             if known is None or entity.name not in (known.hw_name, key[1]):
                 known = Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
             fresh[key] = known
-        for _, key in (*self._reported, *self._recent):
+        ended = (key for use in view.ended_uses for key in (use.source, use.target))
+        for key in (*(key for _, key in (*self._reported, *self._recent)), *ended):
             if key not in fresh and key in self._subjects:
                 fresh[key] = self._subjects[key]
         self._subjects = fresh
@@ -140,13 +148,9 @@ class ReportBuilder:
         self, chosen: Mapping[tuple[str, Key], Alert], view: View
     ) -> dict[tuple[str, Key], Fault]:
         """Make the active faults, with their causes, the most severe first."""
-        affected = {key: self._affected(key, view) for key in {key: None for _, key in chosen}}
         for alert, causes in [*zip(chosen.values(), self._all_causes(chosen, view))]:  # noqa: B905 - as many
             alert.causes = causes
-        faults = {
-            place: self._fault(place, alert, affected[place[1]], view)
-            for place, alert in chosen.items()
-        }
+        faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
         for place, severity in _raised(faults).items():
             faults[place] = replace(
                 faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
@@ -203,7 +207,6 @@ class ReportBuilder:
         self,
         place: tuple[str, Key],
         alert: Alert,
-        affected: tuple[Subject, ...],
         view: View,
     ) -> Fault:
         rule, key = self._rules[place[0]], place[1]
@@ -225,17 +228,25 @@ class ReportBuilder:
             status=rule.status if severity == rule.severity else STATUS_OF_SEVERITY[severity],
             evidence=alert.evidence,
             causes=alert.causes,
-            affected=affected,
+            affected=self._affected(key, alert.active_since, view),
         )
 
-    def _affected(self, key: Key, view: View) -> tuple[Subject, ...]:
-        """Return the processes that use what is broken, and their workloads."""
-        found: dict[Key, None] = {}
-        for user in view.graph.users(key)[:MAX_AFFECTED]:
-            found[user] = None
-            for workload in view.graph.neighbours("runs_in", user):
-                found[workload] = None
-        return tuple(self._subject(other) for other in found)
+    def _affected(self, key: Key, since: float, view: View) -> tuple[Subject, ...]:
+        """Return the workloads and processes that use what is broken, workloads first.
+
+        So do those that ended at about the boot time `since`, when the fault began.
+        """
+        graph = view.graph
+        users = graph.users(key)[:MAX_USERS]
+        workloads = [other for user in users for other in graph.neighbours("runs_in", user)]
+        ended = [use for use, at in view.ended_uses.items() if abs(at - since) <= ENDED_WITHIN_SECS]
+        same = graph.same(key) if ended else ()
+        gone = {use.source for use in ended if use.target in same}
+        workloads += [use.target for use in ended if use.source in gone]
+        found = dict.fromkeys((*workloads, *users, *sorted(gone)))
+        kept = {kind: [other for other in found if other[0] == kind] for kind in USERS}
+        named = (other for kind in USERS for other in kept[kind][:MAX_AFFECTED])
+        return tuple(self._subject(other) for other in named)
 
     def _tell_changes(self, faults: Mapping[tuple[str, Key], Fault], view: View) -> None:
         for place, fault in faults.items():

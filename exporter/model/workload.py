@@ -64,6 +64,14 @@ class WorkloadUse:
     quota_sm_excess_percent: float | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Allocated:
+    """A workload that the kubelet has given a GPU to, whether the GPU answers or not."""
+
+    gpu_uuid: str
+    workload: Workload
+
+
 @dataclass(frozen=True, slots=True)
 class GpuShare:
     """How a GPU is shared: mps, time_slicing, mig, hami, nvshare or xpushare.
@@ -167,4 +175,5 @@ class Workloads:
     per_pid: tuple[PidUse, ...] = ()  # only where the configuration asks for it
     totals: tuple[GpuTotals, ...] = ()
     shares: tuple[GpuShare, ...] = ()
+    allocated: tuple[Allocated, ...] = ()
     used_count_by: str = "processes"  # or utilization: what GPUs in use are counted by

@@ -1,12 +1,10 @@
 """Every right of a pod, taken away: exactly what the table says is lost."""
 
-import asyncio
 import copy
 import fnmatch
 import json
 import re
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -40,7 +38,7 @@ from tests.fakes.manifests import (
 )
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.pods import Pod, running_pod
-from tests.sources.workloads.kubelet import Kubelet, list_response, speak
+from tests.sources.workloads.kubelet import list_response, serving
 from tools.rights import PROFILES, RIGHTS, Right
 
 pytestmark = [
@@ -146,7 +144,8 @@ class _Pods:
             tree = self._node.tree(folder / "node", has_checkpoint=False)
             own_sys(tree, folder / "sys")
         with ExitStack() as stack:
-            stack.enter_context(_kubelet(tree.at("/" + kubelet.SOCKET)))
+            answer = list_response(("ml", "notebook-0", "main", "nvidia.com/gpu", (idle_uuid(),)))
+            stack.enter_context(serving(tree.at("/" + kubelet.SOCKET), answer))
             yield stack.enter_context(
                 running_pod(
                     *(manifests, self._image, tree, folder / "pod", nvml or self._node.nvml),
@@ -158,31 +157,6 @@ class _Pods:
     def _page(self, name: str, manifests: list[Manifest]) -> str:
         with self.pod(name, manifests) as pod:
             return pod.page(READ_ALL)
-
-
-@contextmanager
-def _kubelet(socket: Path) -> Iterator[None]:
-    """A kubelet that has given a GPU to a pod which does not compute."""
-    answer = list_response(("ml", "notebook-0", "main", "nvidia.com/gpu", (idle_uuid(),)))
-    started = threading.Event()
-    way_out: list[Callable[[], object]] = []
-
-    async def serve() -> None:
-        done, loop = asyncio.Event(), asyncio.get_running_loop()
-        way_out.append(lambda: loop.call_soon_threadsafe(done.set))
-        socket.parent.mkdir(parents=True, exist_ok=True)
-        async with Kubelet(socket, speak(answer)):
-            started.set()
-            await done.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    try:
-        assert started.wait(10)
-        yield
-    finally:
-        way_out[0]()
-        thread.join(10)
 
 
 @pytest.fixture(scope="module")

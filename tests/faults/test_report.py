@@ -84,8 +84,8 @@ def test_who_uses_what_is_broken_is_affected(tmp_path: Path) -> None:
     edges += [edge("runs_in", each.key, ("workload", "ml")) for each in users]
     said = judge(tmp_path, HOT).evaluate(scene(0, gpu(heat=90.0), *users, edges=edges))
     names = [subject.hw_id for subject in fault(said, "hot").affected]
-    assert fault(said, "hot").affected[1] == Subject("workload", "workload", "ml", "ml")
-    assert names == ["0", "ml", *(str(number) for number in range(1, 20))]
+    assert fault(said, "hot").affected[0] == Subject("workload", "workload", "ml", "ml")
+    assert names == ["ml", *(str(number) for number in range(20))]
     assert dict(said.edges) == {"consumes": 21, "waits_on": 0, "blocked_by": 22}
 
 

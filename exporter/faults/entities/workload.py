@@ -74,6 +74,8 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
         if workload is not None:
             uids.setdefault(workload, set()).update([uid] if uid else [])
     uses: dict[Workload, list[WorkloadUse]] = {}
+    for each in reading.allocated:
+        uids.setdefault(each.workload, set())
     for use in reading.uses:
         uses.setdefault(use.workload, []).append(use)
     for workload, pods in uids.items():
@@ -90,6 +92,14 @@ def _uses(snapshot: Snapshot) -> Iterable[Edge]:
         _uses_of(client.pid, tuple([use.gpu_uuid for use in client.uses]), client.workload)
         for client in (reading.clients if reading else ())
     )
+
+
+def _allocations(snapshot: Snapshot) -> Iterable[Edge]:
+    """Yield which GPU the kubelet gave to which workload: it holds when no process runs there."""
+    reading = snapshot.reading(Workloads)
+    for each in reading.allocated if reading else ():
+        holder = ("workload", workload_id(each.workload))
+        yield Edge("consumes", holder, ("gpu", each.gpu_uuid), "allocated by the kubelet")
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -118,5 +128,6 @@ WORKLOAD = Kind(
     {name: found for name, found in names_of(WorkloadUse).items() if name != "gpu_uuid"},
     _workloads,
     Workloads,
+    relate=_allocations,
     ends=True,
 )

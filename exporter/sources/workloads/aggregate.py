@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from exporter.model.gpu import Gpus, GpuState
 from exporter.model.workload import (
+    Allocated,
     GpuClient,
     GpuTotals,
     ProcessUse,
@@ -68,11 +69,12 @@ class WorkloadAggregator:
         self._note_waiting(table, boottime)
         seen = clients_of(states, table, self._waits_since)
         clients = tuple(map(self.redaction.client, seen))
+        allocated = self._allocated(gpus.states, table)
         if table.scope.reason is not None or not states:
             reason = table.scope.reason or "no_process_list"
             by = "processes" if states else "utilization"
             ratio = 0.0 if clients else None
-            return Workloads(reason, ratio, clients=clients, used_count_by=by)
+            return Workloads(reason, ratio, clients=clients, allocated=allocated, used_count_by=by)
         rows = _rows(clients, table)
         devices = _devices(states)
         self._add_holders(rows, devices, table)
@@ -91,7 +93,20 @@ class WorkloadAggregator:
             shares=shares_of(
                 states, table.allocations, sharing, {it: gpu for it, (gpu, _) in devices.items()}
             ),
+            allocated=allocated,
         )
+
+    def _allocated(self, states: Iterable[GpuState], table: ProcessTable) -> tuple[Allocated, ...]:
+        """List which workload was given which GPU; a GPU that is lost is still given."""
+        devices = _devices(states)
+        rows = {
+            Allocated(devices[device][0], self.redaction.workload(holder))
+            for allocation in table.allocations
+            if (holder := holder_of(allocation, table.names)) is not None
+            for device in allocation.devices
+            if device in devices
+        }
+        return tuple(sorted(rows)[:MAX_ROWS])
 
     def _forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
         self._energy.forget_all_but(gpu_uuids)

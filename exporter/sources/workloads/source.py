@@ -75,7 +75,8 @@ class NodeFiles:
         """
         scope = pid_scope(self._proc)
         if scope.reason is not None:
-            return _Look(ProcessTable(scope), ())
+            allocations = () if given is None else given.allocations
+            return _Look(ProcessTable(scope, allocations=allocations), ())
         result = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
         found = {pid: facts for pid, facts in result.items() if facts is not None}
         processes = {**others, **found}

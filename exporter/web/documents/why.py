@@ -16,6 +16,8 @@ MAX_STEPS = 4
 
 MAX_CAUSES = 50
 SHARED = ("both are on this node",)
+NO_WAY = ("peer",)
+"""Relations that do not lead to causes: a neighbour by NVLink is no part of what is asked about."""
 
 LED_BACK = {"consumes": "is used by", "runs_in": "runs", "part_of": "has the part"}
 """Relations that are also followed against their direction, from the subject only.
@@ -80,7 +82,7 @@ def why_document(
 
 def _subject(conclusions: Conclusions, node: str, wanted: Wanted) -> Subject:
     """Find the component or process that is asked about."""
-    named = [fault.subject for fault in conclusions.faults]
+    named = [each for fault in conclusions.faults for each in (fault.subject, *fault.affected)]
     for subject in (*conclusions.subjects, *named):
         if wanted.pid and subject.kind == "process" and subject.hw_id == wanted.pid:
             return subject
@@ -91,8 +93,24 @@ def _subject(conclusions: Conclusions, node: str, wanted: Wanted) -> Subject:
     if wanted.pid:
         raise NoSuchSubject(f"no process {wanted.pid} is known here: only those on GPUs are")
     if wanted.hw_id:
-        raise NoSuchSubject(f"no component {wanted.hw_id!r} is known here")
+        return _workload_of(conclusions, wanted.hw_id)
     return Subject("node", "node", node, node)
+
+
+def _workload_of(conclusions: Conclusions, pod: str) -> Subject:
+    """Find the only workload of a pod; raise NoSuchSubject where there is none or a choice."""
+    found = {each.hw_id: each for each in conclusions.subjects if pod in _pod_names(each)}
+    if len(found) > 1:
+        raise NoSuchSubject(f"{pod!r} is one of: {', '.join(sorted(found))}")
+    if not found:
+        raise NoSuchSubject(f"no component {pod!r} is known here")
+    return next(iter(found.values()))
+
+
+def _pod_names(subject: Subject) -> tuple[str, ...]:
+    """Return the names of a workload's pod, with and without its namespace."""
+    whole, _, _ = subject.hw_id.rpartition("/")
+    return (whole, whole.partition("/")[2]) if subject.kind == "workload" and "/" in whole else ()
 
 
 def _waits(conclusions: Conclusions, subject: Subject) -> Iterator[dict[str, Any]]:
@@ -113,6 +131,8 @@ def _around(conclusions: Conclusions, subject: Subject) -> Iterator[_Place]:
     known = {each.key: each for each in conclusions.subjects}
     edges: dict[Key, list[Edge]] = {}
     for edge in conclusions.graph:
+        if edge.relation in NO_WAY:
+            continue
         edges.setdefault(edge.source, []).append(edge)
         if edge.target == subject.key and edge.relation in LED_BACK:
             edges.setdefault(edge.target, []).append(edge)

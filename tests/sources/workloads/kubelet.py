@@ -1,7 +1,9 @@
 """A kubelet's pod-resources socket that says what a test wants, right or wrong."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -136,3 +138,27 @@ def allocatable_response(*rows: tuple[str, Iterable[str]]) -> bytes:
         devices += b"".join(field_of(2, device.encode()) for device in ids)
         message += field_of(1, devices + field_of(3, b"\x08\x01"))
     return message
+
+
+@contextmanager
+def serving(socket: Path, answer: bytes) -> Iterator[None]:
+    """A kubelet beside a real program: it answers each call with this message."""
+    started = threading.Event()
+    way_out: list[Callable[[], object]] = []
+
+    async def serve() -> None:
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
+        way_out.append(lambda: loop.call_soon_threadsafe(done.set))
+        socket.parent.mkdir(parents=True, exist_ok=True)
+        async with Kubelet(socket, speak(answer)):
+            started.set()
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert started.wait(10)
+        yield
+    finally:
+        way_out[0]()
+        thread.join(10)

@@ -1,0 +1,111 @@
+"""The real program, a kubelet that says who has which GPU, and a GPU that is gone."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.sources.workloads.kubelet import SOCKET
+from exporter.sources.workloads.processes import pid_scope
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.program import Program, wait_for
+from tests.sources.workloads.kubelet import list_response, serving
+
+CARDS = (
+    *("count = 4", "uuid = GPU-{device}", "name = H100", "temperature = 40"),
+    *("nvlink_links = 18", "nvlink.state = 1", "compute_processes ="),
+)
+LOST = "device.0.any = error 15"
+TRAINER, NEIGHBOUR = "ml/train-0/trainer", "ml/notebook-0/main"
+GIVEN = list_response(
+    ("ml", "train-0", "trainer", "nvidia.com/gpu", ("GPU-0",)),
+    ("ml", "notebook-0", "main", "nvidia.com/gpu", ("GPU-1",)),
+)
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """The host's root; a socket's address has 108 bytes, hence the short name."""
+    with tempfile.TemporaryDirectory(prefix="hw-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def process() -> Iterator["subprocess.Popen[bytes]"]:
+    """A process of this machine that the driver names."""
+    if not pid_scope(Path("/proc")).is_certain:
+        pytest.skip("this is not the host's process-id namespace")
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+def _program(folder: Path, root: Path, nvml: NvmlLibrary) -> Program:
+    changes: dict[str, dict[str, Any]] = {
+        "gpu": {"driver_markers": [os.devnull], "smi_paths": []},
+        "metrics": {"collect_interval_secs": 0.2},
+        "sources": {"host_root": str(root)},
+    }
+    return Program(folder, changes, environment=nvml.environment)
+
+
+def _fault(program: Program, rule: str) -> dict[str, Any] | None:
+    """The active fault of a rule, when it is there."""
+    rows = program.get("/faults").document["faults"]
+    found = [row for row in rows if row["rule"] == rule and row["state"] == "active"]
+    return found[0] if found else None
+
+
+def _why(program: Program, hw_id: str) -> list[str]:
+    """The rules that `/why` names for a component."""
+    document = program.get(f"/why?hw_id={hw_id}&format=json").document
+    return [row["fault"]["rule"] for row in document["causes"]]
+
+
+@pytest.mark.parametrize("has_process", [False, True])
+def test_the_pod_of_a_lost_gpu_is_named(
+    tmp_path: Path,
+    root: Path,
+    nvml: NvmlLibrary,
+    process: "subprocess.Popen[bytes]",
+    *,
+    has_process: bool,
+) -> None:
+    """Whether a process runs there or not, the pod that has the GPU is named, and no other."""
+    with serving(root / SOCKET, GIVEN), _program(tmp_path, root, nvml) as program:
+        used = f"device.0.compute_processes = {process.pid}:{2**30}"
+        nvml.say(*CARDS, *([used] if has_process else []))
+        program.page_with('pod="train-0"')
+        process.kill()
+        nvml.say(*CARDS, LOST)
+        lost = wait_for(lambda: _fault(program, "gpu_lost"), "the fault")
+        workloads = [it["hw_id"] for it in lost["affected"] if it["hw_type"] == "workload"]
+        assert TRAINER in workloads
+        assert NEIGHBOUR not in workloads
+        assert _why(program, TRAINER) == ["gpu_lost"]
+        assert _why(program, NEIGHBOUR) == []
+        for name in ("train-0", "ml/train-0"):
+            assert _why(program, name) == ["gpu_lost"], name
+        nvml.say(*CARDS)
+        wait_for(lambda: _fault(program, "gpu_lost") is None or None, "the end")
+        assert "gpu_lost" not in json.dumps(_why(program, TRAINER))
+
+
+def test_the_job_of_a_lost_gpu_is_named_without_a_kubelet(
+    tmp_path: Path, root: Path, nvml: NvmlLibrary, process: "subprocess.Popen[bytes]"
+) -> None:
+    """A process that ended with the GPU is affected by its loss, by its name and its workload."""
+    with _program(tmp_path, root, nvml) as program:
+        nvml.say(*CARDS, f"device.0.compute_processes = {process.pid}:{2**30}")
+        program.page_with("hw_gpu_workload_info{")
+        process.kill()
+        nvml.say(*CARDS, LOST)
+        lost = wait_for(lambda: _fault(program, "gpu_lost"), "the fault")
+        names = {it["hw_type"]: it["hw_name"] for it in lost["affected"]}
+        assert names["process"] == f"sleep ({process.pid})"
+        assert names["workload"]
