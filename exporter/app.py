@@ -104,7 +104,7 @@ class App:
         self._stop = asyncio.Event()
         self._reloading: asyncio.Future[None] | None = None
         self.needs_restart = False
-        self._pages = Pages(boottime_now, self._moment, config.metrics.enabled.families_off())
+        self._pages = Pages(boottime_now, self._moment, config.families_off())
         here = installation(config, identity.container_variables)
         self._live = LivePages(identity.version, here)
         self._routes = Routes(

@@ -83,7 +83,7 @@ class Gpu:
         True, "GPM activity of GPU units, if NVML supports it (Hopper and newer)."
     )
     nvlink_per_link: bool = setting(
-        False, "Series for each NVLink, in addition to the sum over all links."
+        False, "State and errors of each NVLink as series, in addition to those of the GPU."
     )
     ecc_locations: bool = setting(False, "ECC errors by location on the GPU.")
     pcie_throughput: bool = setting(
@@ -283,3 +283,8 @@ class Config:
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each: docs/probes.md."}
     )
+
+    def families_off(self) -> frozenset[str]:
+        """Return the names of the families that are read but not exported."""
+        off = self.metrics.enabled.families_off()
+        return off if self.gpu.nvlink_per_link else off | {"hw_gpu_nvlink_up"}

@@ -76,6 +76,19 @@ def _repairs(snapshot: Snapshot) -> Iterable[Sample]:
                 yield (*gpu_label_values(state.gpu), name), 1
 
 
+def _active_nvlinks(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        if state.gpu.nvlink_up is not None:
+            yield gpu_label_values(state.gpu), sum(bool(is_up) for _, is_up in state.gpu.nvlink_up)
+
+
+def _inactive_nvlinks(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        for link, is_up in state.gpu.nvlink_up or ():
+            if not is_up:
+                yield (*gpu_label_values(state.gpu), link), 1
+
+
 def _fabrics(snapshot: Snapshot) -> Iterable[Sample]:
     for state in states(snapshot):
         cluster, clique = state.gpu.fabric_cluster, state.gpu.fabric_clique
@@ -145,6 +158,18 @@ FAMILIES = (
         " 1, absent if not the case.",
         _repairs,
         *(*GPU_LABELS, "state"),
+    ),
+    family(
+        "hw_gpu_nvlink_active_links",
+        "Number of NVLinks of the GPU that are active.",
+        _active_nvlinks,
+        *GPU_LABELS,
+    ),
+    family(
+        "hw_gpu_nvlink_inactive",
+        "NVLink that is inactive: broken, asleep or not wired; always 1, absent if active.",
+        _inactive_nvlinks,
+        *(*GPU_LABELS, "link"),
     ),
     family(
         "hw_gpu_fabric_info",

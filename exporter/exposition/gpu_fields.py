@@ -150,8 +150,7 @@ PCIE = (
 NVLINK = (
     Row(
         "nvlink_up",
-        "NVLink state: one sample for all active links, and one per inactive link; one per"
-        " link with gpu.nvlink_per_link.",
+        "NVLink state of each link: 1 if active, 0 if inactive; only with gpu.nvlink_per_link.",
         labels=("link",),
     ),
     Row(

@@ -64,7 +64,7 @@ def link_is_reset_on_purpose(node: Story) -> None:
 @healthy()
 def node_has_just_booted(node: Story) -> None:
     """Boot lines of drivers, cards that are not in the fabric yet, a clock not in step yet."""
-    node.gpus(fabric_state="in_progress", nvlink_up={"all": 1})
+    node.gpus(fabric_state="in_progress")
     node.put("Clock", synchronized=False, offset_seconds=0.4)
     node.log(
         "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  570.124.06",

@@ -38,7 +38,7 @@ def fatal_error_of_a_hopper_link(node: Story) -> None:
     text = "NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)"
     node.xid("3b", 74, text, pid="'<unknown>'", name="<unknown>")
     node.wait(5, 5)
-    node.gpu("3b", nvlink_up={"all": 0, "6": 0})
+    node.gpu("3b", nvlink_up={"6": 0})
     node.wait(120)
 
 
@@ -46,7 +46,7 @@ def fatal_error_of_a_hopper_link(node: Story) -> None:
 def link_down_without_an_xid(node: Story) -> None:
     """NVML says that one link is inactive while its siblings are active."""
     node.wait(60)
-    node.gpu("3b", nvlink_up={"all": 0, "6": 0})
+    node.gpu("3b", nvlink_up={"6": 0})
     node.wait(120)
 
 

@@ -66,7 +66,7 @@ def _moving(buses: list[str], number: int, *, ill: bool) -> Tree:
         if ill:
             gpu |= {"thermal_margin_celsius": 0.0, "temperature_celsius": 88.0}
             gpu |= {"throttle_active": limits("hw_thermal_slowdown"), "row_remap_pending": True}
-            gpu |= {"nvlink_up": {"all": 0, "6": 0}, "pcie_link_width": 8}
+            gpu |= {"nvlink_up": {"6": 0}, "pcie_link_width": 8}
         states[bus] = {"gpu": gpu}
     change: Tree = {"Gpus": {"states": states}}
     change["Network"] = {"interfaces": {"eth0": {"receive_packets": 10**6 + 5000 * number}}}

@@ -57,6 +57,8 @@ TERMS = {
     "pcie_receive_bytes_per_second": "PCIe RX throughput",
     "pcie_transmit_bytes_per_second": "PCIe TX throughput",
     "nvlink_up": "NVLink state",
+    "nvlink_active_links": "NVLinks",
+    "nvlink_inactive": "NVLink",
     "nvlink_errors_total": "NVLink errors",
     "nvlink_link_errors_total": "NVLink errors",
     "nvlink_receive_bytes_total": "NVLink RX data",

@@ -59,8 +59,9 @@ class NodeUnderTest:
         write_host(self.host)
         self._children = Children()
         self._snapshot: Snapshot | None = None
-        self._pages = Pages(lambda: self.boottime, self._moment)
-        self._collector = self._build(self._config(smi), nvml)
+        config = self._config(smi)
+        self._pages = Pages(lambda: self.boottime, self._moment, config.families_off())
+        self._collector = self._build(config, nvml)
 
     async def collect(self, *, after_secs: float = 0.0) -> None:
         """One complete collection, so many seconds after the one before."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
+from exporter.config import Config
 from exporter.exposition import FAMILIES
 from exporter.exposition.live import Moment, live_families
 from exporter.exposition.render import Format, render
@@ -51,7 +52,9 @@ async def test_series_for_each_gpu(
     readings = {**snapshot.readings, Workloads: _workloads(gpus)}
     full = replace(snapshot, readings=MappingProxyType(readings))
     live = live_families(Moment(boottime=node.boottime))
-    page = render((*FAMILIES, *live), full, Format.TEXT).body.decode()
+    off = Config().families_off()
+    shown = [family for family in (*FAMILIES, *live) if family.name not in off]
+    page = render(shown, full, Format.TEXT).body.decode()
     assert "hw_gpu_activity_ratio" in page
     assert "hw_gpu_workload_info" in page
     by_gpu = Counter(re.findall(r'^hw_.*gpu_uuid="([^"]+)"', page, re.MULTILINE))

@@ -68,7 +68,7 @@ def _links(snapshot: Snapshot) -> Iterable[Entity]:
         rows = state.gpu.nvlink_up or ()
         if not state.is_fresh or not pci:
             continue
-        for link in (label for label, is_up in rows if label != "all" and not is_up):
+        for link in (label for label, is_up in rows if not is_up):
             key = ("nvlink", f"{pci}/{link}")
             yield Entity(key, f"GPU {state.gpu.index} link {link}", {"up": False}, (key,))
 
@@ -100,6 +100,7 @@ GPU = Kind(
     names_of(Gpu)
     | dict.fromkeys(DERIVED, FieldType(Type.NUMBER))
     | UNUSUAL
+    | {"inactive_links": FieldType(Type.TEXT)}
     | {"up": FieldType(Type.TRUTH), "reason": FieldType(Type.TEXT)},
     _gpus,
     Gpus,

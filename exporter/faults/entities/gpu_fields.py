@@ -11,6 +11,9 @@ from exporter.model.workload import Workloads
 BUSY_PERCENT = 20.0
 MIN_SIBLINGS = 2
 POWER_BRAKE = "hw_power_brake_slowdown"
+SWITCH_BOARDS = ("SXM3", "SXM4")
+"""In the names of boards whose NVLinks are all wired, of drivers that report no fabric."""
+
 BRIDGED = 3
 """Siblings that all have links: a board of linked GPUs, no bridge between two cards."""
 
@@ -19,6 +22,8 @@ DERIVED = (
     "links_up",
     "links_down_of_siblings",
     "links_up_of_siblings",
+    "most_links_up",
+    "all_links_wired",
     "power_brake_on_all",
     "fans_stopped",
     "fabric_completed",
@@ -101,6 +106,9 @@ def _of_card(card: _Card, cards: Sequence[_Card], workloads: Workloads | None) -
         "links_up": card.links_up,
         "links_down_of_siblings": min(down, default=None),
         "links_up_of_siblings": None if gpu.mig_enabled else _fewest_links_up(up),  # no NVLink
+        "most_links_up": max(each.links_up or 0 for each in (card, *up)),
+        "all_links_wired": _are_all_links_wired(gpu),
+        "inactive_links": _inactive_links(gpu),
         "fans_stopped": _fans_stopped(gpu),
         "fabric_completed": None
         if gpu.fabric_state is None
@@ -114,7 +122,28 @@ def _of_card(card: _Card, cards: Sequence[_Card], workloads: Workloads | None) -
 def _links(gpu: Gpu, *, up: bool) -> float | None:
     if gpu.nvlink_up is None:
         return None
-    return sum(bool(is_up) is up for link, is_up in gpu.nvlink_up if link != "all")
+    return sum(bool(is_up) is up for _, is_up in gpu.nvlink_up)
+
+
+def _are_all_links_wired(gpu: Gpu) -> float:
+    """Whether an inactive link is broken: on a board in a fabric, and on those named so.
+
+    A board with a connector for a bridge shows its links as inactive without one (A100 PCIe,
+    driver 570), and so does a GH200 that is alone.
+    """
+    return float(gpu.fabric_state == "completed" or any(it in gpu.name for it in SWITCH_BOARDS))
+
+
+def _inactive_links(gpu: Gpu) -> str | None:
+    """Return the numbers of the links that are down, as 0-3, 7; None where none is."""
+    down = sorted(int(n) for n, is_up in gpu.nvlink_up or () if n.isdecimal() and not is_up)
+    runs: list[list[int]] = []
+    for link in down:
+        if runs and runs[-1][-1] == link - 1:
+            runs[-1].append(link)
+        else:
+            runs.append([link])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs) or None
 
 
 def _fewest_links_up(siblings: Sequence[_Card]) -> float | None:

@@ -21,6 +21,7 @@ TEMPERATURE_LIMITS = (
 IDLE_CLOCK, SLOWED_CLOCK, FULL_CLOCK = 0.18, 0.62, 1.0
 MEMORY_WARMER_CELSIUS = 9
 BANKS = 2560
+LINKS = tuple(map(str, range(18)))
 BAD_LINK = "4"
 IDLE_STATE = 8
 
@@ -166,13 +167,13 @@ def _errors(gpu: Gpu, card: Card) -> Gpu:
 
 def _links(gpu: Gpu, card: Card) -> Gpu:
     counters = card.counters
-    down = ((BAD_LINK, 0),) if card.is_link_down else ()
+    down = {BAD_LINK} if card.is_link_down else ()
     return replace(
         gpu,
         pcie_link_generation=5,
         pcie_link_width=16,
         pcie_replays_total=0,
-        nvlink_up=(("all", int(not down)), *down),
+        nvlink_up=tuple((link, int(link not in down)) for link in LINKS),
         nvlink_errors_total=(
             ("crc_flit", counters.flit_errors),
             ("crc_data", 0),

@@ -150,6 +150,4 @@ def _unless_fatal(error: Exception) -> str:
 
 
 def _chosen(reads: Iterable[Read], switches: frozenset[str]) -> Iterable[Read]:
-    return (
-        read for read in reads if read.switch in {None, *switches} and read.unless not in switches
-    )
+    return (read for read in reads if read.switch in {None, *switches})

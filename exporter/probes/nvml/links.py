@@ -47,16 +47,7 @@ def pcie_throughput(card: Card) -> dict[str, float]:
 
 
 def nvlink_up(card: Card) -> Any:
-    """Read whether `all` links are up, and each link that is down: boards have up to 18 of them."""
-    by_link = nvlink_up_by_link(card)
-    if isinstance(by_link, Exception):
-        return by_link
-    down = [(link, 0) for link, is_up in by_link if not is_up]
-    return [("all", int(not down)), *down]
-
-
-def nvlink_up_by_link(card: Card) -> Any:
-    """Read 0 or 1 by link, for the links the board has."""
+    """Read 0 or 1 by link, for each link that the driver counts, wired or not."""
     links = _link_count(card)
     found = call_each(card, [(str(n), "nvmlDeviceGetNvLinkState", (n,)) for n in range(links)])
     return available_values(found)

@@ -23,14 +23,12 @@ class Read:
     """One reading: the fields of the model it gives, and how.
 
     `read` gives the value of the only field, or a dict of several; an error in place of a value
-    says why there is none. It raises READ_ERRORS. `switch` names the option it needs, `unless`
-    one that it gives way to.
+    says why there is none. It raises READ_ERRORS. `switch` names the option it needs.
     """
 
     fields: tuple[str, ...]
     read: Callable[[Card], Any]
     switch: str | None = None
-    unless: str | None = None
 
     def of(self, card: Card) -> Iterator[tuple[str, Any]]:
         """Yield the fields with their values, or the errors in their places."""
@@ -125,8 +123,7 @@ READS = (
         links.pcie_throughput,
         switch="pcie_throughput",
     ),
-    Read(("nvlink_up",), links.nvlink_up, unless="nvlink_per_link"),
-    Read(("nvlink_up",), links.nvlink_up_by_link, switch="nvlink_per_link"),
+    Read(("nvlink_up",), links.nvlink_up),
     Read(("nvlink_errors_total",), links.nvlink_errors),
     Read(("nvlink_link_errors_total",), links.nvlink_link_errors, switch="nvlink_per_link"),
     Read(

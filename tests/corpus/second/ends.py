@@ -100,7 +100,6 @@ def firmware_halted_and_the_driver_is_loaded(node: Story) -> None:
 @incident(LINK, may=(*GPU_AFTER, "nvlink_errors"), unfit=True, lasts=(LINK,))
 def link_broken_for_good(node: Story) -> None:
     """Xid 74 with a bit of hardware, and link 6 stays inactive."""
-    node.gpu("3b", nvlink_up={"all": 1, "6": 1})
     node.wait(60)
     node.xid("3b", 74, BROKEN_LINK)
     node.gpu("3b", nvlink_up={"6": 0})
@@ -110,7 +109,6 @@ def link_broken_for_good(node: Story) -> None:
 @incident(LINK, may=(*GPU_AFTER, "nvlink_errors"), gone=(LINK,), fit_at_end=True)
 def link_trained_again_after_a_load(node: Story) -> None:
     """Xid 74 on link 6; the driver is loaded and all links are up."""
-    node.gpu("3b", nvlink_up={"all": 1, "6": 1})
     node.wait(60)
     node.xid("3b", 74, BROKEN_LINK)
     node.gpu("3b", nvlink_up={"6": 0})
@@ -248,7 +246,7 @@ def driver_takes_its_wish_back(node: Story) -> None:
 def link_inactive_before_we_began_to_look(node: Story) -> None:
     """One link of one card is inactive from the first look on; those of its peers are active."""
     for bus in node.bus_addresses:
-        node.gpu(bus, nvlink_up={"all": int(bus != "3b"), "4": int(bus != "3b"), "5": 1})
+        node.gpu(bus, nvlink_up={"4": int(bus != "3b")})
     node.wait(600, 30)
 
 

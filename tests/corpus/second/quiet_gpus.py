@@ -166,9 +166,17 @@ def node_has_just_started(node: Story) -> None:
     node.log("nvidia: loading out-of-tree module taints kernel.", LOADS)
     node.wait(30)
     node.put("Gpus", states=gpus, backend={"backend": "nvml", "reason": "ok", "nvml_up": True})
-    node.gpus(fabric_state="in_progress", fabric_healthy=None, nvlink_up={"all": 0})
+    node.gpus(
+        fabric_state="in_progress",
+        fabric_healthy=None,
+        nvlink_up={str(link): 0 for link in range(18)},
+    )
     node.wait(60)
-    node.gpus(fabric_state="completed", fabric_healthy=True, nvlink_up={"all": 1})
+    node.gpus(
+        fabric_state="completed",
+        fabric_healthy=True,
+        nvlink_up={str(link): 1 for link in range(18)},
+    )
     node.put("Workloads", clients=work)
     node.wait(900, 60)
 

@@ -26,15 +26,46 @@ def of_first(name: str, *states: GpuState, workloads: Workloads | None = None) -
 
 
 def links(*up: int) -> dict[str, object]:
-    """The state of each link, after that of all of them."""
-    return {"nvlink_up": (("all", 1), *((str(n), is_up) for n, is_up in enumerate(up)))}
+    """The state of each link."""
+    return {"nvlink_up": tuple((str(n), is_up) for n, is_up in enumerate(up))}
 
 
-def test_links_are_counted_one_by_one() -> None:
-    """What is said of all of them together is no link."""
+def test_links_are_counted_and_named() -> None:
+    """How many are up and down, and the numbers of those that are down."""
     assert of_first("links_up", card(0, **links(1, 1, 0))) == 2
     assert of_first("links_down", card(0, **links(1, 1, 0))) == 1
     assert of_first("links_down", card(0)) is None
+    assert of_first("inactive_links", card(0)) is None
+    assert of_first("inactive_links", card(0, **links(1, 1))) is None
+    assert of_first("inactive_links", card(0, **links(0, 0, 0, 1, 1, 0, 1, 0, 0))) == "0-2, 5, 7-8"
+
+
+@pytest.mark.parametrize(
+    ("name", "fabric", "expected"),
+    [
+        ("NVIDIA H100 80GB HBM3", "completed", 1),
+        ("NVIDIA H100 80GB HBM3", "in_progress", 0),
+        ("NVIDIA A100-SXM4-80GB", None, 1),
+        ("Tesla V100-SXM2-32GB", None, 0),
+        ("NVIDIA A100 80GB PCIe", None, 0),
+        ("NVIDIA GH200 480GB", None, 0),
+        ("NVIDIA GeForce RTX 3090", None, 0),
+    ],
+)
+def test_all_links_are_wired_on_boards_with_switches(
+    name: str, fabric: str | None, expected: int
+) -> None:
+    """A connector without a bridge is no broken link; the fabric, or the name, tells them apart."""
+    assert of_first("all_links_wired", card(0, name=name, fabric_state=fabric)) == expected
+
+
+def test_most_links_up_are_those_of_any_gpu_of_the_name() -> None:
+    """Its own count, as those of siblings that answer."""
+    own, other = card(0, **links(0, 0)), card(1, **links(1, 0))
+    assert of_first("most_links_up", own, card(2)) == 0
+    assert of_first("most_links_up", own, other) == 1
+    assert of_first("most_links_up", other, own) == 1
+    assert of_first("most_links_up", own, replace(other, up=False)) == 0
 
 
 def test_links_of_siblings_are_those_of_the_best_of_them() -> None:

@@ -21,7 +21,7 @@ CARD = Gpu(
     pci_bus_id="00000000:3B:00.0",
     temperature_celsius=61.0,
     ecc_errors_total=(("corrected", "volatile", 2), ("uncorrected", "volatile", 5)),
-    nvlink_up=(("all", 0), ("7", 0)),
+    nvlink_up=(("0", 1), ("7", 0)),
 )
 
 

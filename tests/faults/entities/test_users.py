@@ -99,7 +99,7 @@ CARDS = tuple(
     Gpu(number, f"GPU-{number}", "H100", pci_bus_id=f"00000000:3{number}:00.0")
     for number in range(3)
 )
-DOWN = (("all", 0), ("0", 1), ("7", 0))
+DOWN = (("0", 1), ("7", 0))
 
 
 def look(*states: GpuState) -> Gpus:

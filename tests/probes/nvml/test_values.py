@@ -65,8 +65,9 @@ SAYS: list[tuple[str, str, Any]] = [
     ("pcie_generation = 4", "pcie_link_generation", 4),
     ("pcie_width_max = 16", "pcie_link_width_max", 16),
     ("pcie_replays = 12", "pcie_replays_total", 12),
-    ("nvlink_links = 3\nnvlink.state = 1", "nvlink_up", (("all", 1),)),
-    ("nvlink_links = 3\nnvlink.state = 1\nnvlink.1.state = 0", "nvlink_up", (("all", 0), ("1", 0))),
+    ("nvlink_links = 3\nnvlink.state = 1", "nvlink_up", (("0", 1), ("1", 1), ("2", 1))),
+    ("nvlink_links = 3\nnvlink.state = 1\nnvlink.1.state = 0", "nvlink_up",
+     (("0", 1), ("1", 0), ("2", 1))),
     ("nvlink_links = 0", "nvlink_up", None),
     ("nvlink_links = 2\nnvlink.replay = 2\nnvlink.1.replay = 5", "nvlink_errors_total",
      (("replay", 7),)),
@@ -146,7 +147,6 @@ OPTIONS: list[tuple[str, str, str, Any]] = [
      (("corrected", "volatile", "dram", 4),)),
     ("nvlink_per_link", "nvlink_links = 2\nnvlink.state = 1\nnvlink.crc_flit = 1",
      "nvlink_link_errors_total", (("0", "crc_flit", 1), ("1", "crc_flit", 1))),
-    ("nvlink_per_link", "nvlink_links = 2\nnvlink.state = 1", "nvlink_up", (("0", 1), ("1", 1))),
 ]  # fmt: skip
 
 

@@ -1,0 +1,99 @@
+"""The real program and NVLinks that break and are repaired, read by NVML as it ships."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.gpu_node import CAPTURE, GpuNode
+from tests.program import Program, wait_for
+
+RULE = "nvlink_down"
+ALL = tuple(range(8))
+LINKS = 8 * 18
+BROKEN = {
+    "one_link": (("device.2.nvlink.3.state = 0",), {"GPU 2": "3"}),
+    "all_of_an_idle_gpu": (("device.5.nvlink.state = 0",), {"GPU 5": "0-17"}),
+    "all_of_a_busy_gpu": (("device.0.nvlink.state = 0",), {"GPU 0": "0-17"}),
+    "all_of_two_gpus": (
+        ("device.5.nvlink.state = 0", "device.6.nvlink.state = 0"),
+        {"GPU 5": "0-17", "GPU 6": "0-17"},
+    ),
+    "the_same_on_all": (("nvlink.7.state = 0",), {f"GPU {n}": "7" for n in ALL}),
+    "several_of_all": (
+        ("nvlink.7.state = 0", "nvlink.8.state = 0", "device.1.nvlink.1.state = 0"),
+        {f"GPU {n}": "1, 7-8" if n == 1 else "7-8" for n in ALL},
+    ),
+}
+
+
+def _down(program: Program) -> dict[str, str]:
+    """The links that the rule names, by GPU; each is a root, on a node that is not healthy."""
+    document = program.get("/faults").document
+    active = [fault for fault in document["faults"] if fault["state"] == "active"]
+    faults = [fault for fault in active if fault["rule"] == RULE]
+    assert all(fault["root"] and not document["healthy"] for fault in faults)
+    said = {fault["entity"]["hw_name"]: fault["summary"] for fault in faults}
+    assert all(text.startswith(f"NVLinks of {name} are down: link ") for name, text in said.items())
+    return {name: text.partition(": link ")[2] for name, text in said.items()}
+
+
+def _wait_for(program: Program, links: dict[str, str]) -> None:
+    wait_for(lambda: _down(program) == links or None, f"the faults {links}")
+    page = program.get("/metrics").text
+    assert f'hw_node_healthy{{node="{_node(page)}"}} {int(not links)}\n' in page
+    assert page.count(f'fault="{RULE}"') >= len(links)
+    inactive = dict.fromkeys(links, 0)
+    for gpu in re.findall(r'hw_gpu_nvlink_inactive\{.*gpu_index="(\d+)"', page):
+        inactive[f"GPU {gpu}"] += 1
+    assert inactive == {name: _count(text) for name, text in links.items()}
+    active = re.findall(r"hw_gpu_nvlink_active_links\{.*\} (\d+)", page)
+    assert sum(map(int, active)) + sum(inactive.values()) == LINKS
+
+
+def _node(page: str) -> str:
+    found = re.search(r'node="([^"]+)"', page)
+    assert found
+    return found[1]
+
+
+def _count(links: str) -> int:
+    ends = [[int(end) for end in run.split("-")] for run in links.split(", ")]
+    return sum(run[-1] - run[0] + 1 for run in ends)
+
+
+@pytest.fixture(name="node")
+def fixture_node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
+    """Eight GPUs with 18 links each, all of them active."""
+    return GpuNode(tmp_path, nvml, nvidia_smi)
+
+
+@pytest.mark.parametrize(
+    ("broken", "per_link"), [*((each, False) for each in BROKEN), ("one_link", True)]
+)
+def test_a_link_that_is_down_since_the_start(node: GpuNode, broken: str, *, per_link: bool) -> None:
+    """The first look is enough: GPU and link are named, and the node is not healthy."""
+    lines, links = BROKEN[broken]
+    node.nvml.say(*lines, capture=CAPTURE)
+    with node.start(nvlink_per_link=per_link) as program:
+        program.page_with('backend="nvml",reason="ok"')
+        _wait_for(program, links)
+        page = program.get("/metrics").text
+        assert page.count("\nhw_gpu_nvlink_up{") == (LINKS if per_link else 0)
+
+
+def test_a_link_that_breaks_twice_fires_twice(node: GpuNode) -> None:
+    """Idle or in use: down is a fault, up is its end, and down again is a fault that began anew."""
+    with node.start() as program:
+        program.page_with('backend="nvml",reason="ok"')
+        began = []
+        for lines, links in (BROKEN["one_link"], BROKEN["all_of_a_busy_gpu"], BROKEN["one_link"]):
+            assert _down(program) == {}
+            node.nvml.say(*lines, capture=CAPTURE)
+            _wait_for(program, links)
+            began += [it["since"] for it in program.get("/faults").document["faults"]]
+            node.nvml.say(capture=CAPTURE)
+            wait_for(lambda: _down(program) == {} or None, "the end")
+        assert len(set(began)) == 3
