@@ -25,7 +25,7 @@ from tools.alerting.documents import runbooks_page as alert_runbooks_page
 from tools.alerting.rules import alerts_file
 from tools.dashboards.document import config_maps, to_json
 from tools.dashboards.pages import DASHBOARDS
-from tools.kernel_log_page import kernel_log_page
+from tools.kernel_log_page import kernel_log_page, security_page
 from tools.promised import LIST as PROMISED
 from tools.promised import promised_list
 from tools.rights import rights_page
@@ -176,6 +176,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/reliability.md": reliability_page,
     "docs/sizing.md": sizing_page,
     "docs/kernel-log.md": kernel_log_page,
+    "docs/security.md": security_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),
     "docs/RULES.md": lambda: rules_page(rule_book().rules, VOCABULARY),
     "docs/alerts.md": alerts_page,

@@ -1,10 +1,15 @@
-"""docs/kernel-log.md: kinds of kernel log events, their fields, and text that tenants control."""
+"""docs/kernel-log.md: kinds of events and their fields; the table of messages in security.md."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from exporter.model.kernel_events import KERNEL_KINDS
 from exporter.sources.kernel_log.patterns.pattern import LinePattern, Role
 from exporter.sources.kernel_log.patterns.table import LINE_PATTERNS
+from exporter.sources.kernel_log.user_words import user_words
+
+SECURITY_PAGE = Path(__file__).parent.parent / "docs" / "security.md"
+_HEAD = "| message | printed by | who can cause it | events it can produce |\n|---|---|---|---|\n"
 
 _INTRODUCTION = """\
 # Kernel log events
@@ -54,15 +59,12 @@ _TENANTS = """
 ## What a tenant can write
 
 Some kernel messages contain text that a tenant controls: names of processes, files or cgroups.
-A message is matched by the kernel's own text around such a name, from the start of the record, so
-a name cannot produce a message of another kind.
-A further line of a record is accepted only if the driver prints that message in several lines,
-because a file name can contain a line feed.
-With syslog(2), lines with the same timestamp may be one record, and are matched by the first of
-them. Lines rejected for this reason are counted in `hw_kernel_log_rejected_records_total` as
-`ambiguous`.
-If a message is interrupted by another CPU before the name of a cgroup, its rest is ignored for a
-second and counted with the reason `fragment`.
+[security.md](security.md#text-of-users-in-the-kernel-log) lists them with the functions that print
+them, and says how they are told from messages of drivers.
+Records that are rejected for this reason are counted in
+`hw_kernel_log_rejected_records_total`: as `foreign` if they begin with such text or are packets
+that netfilter logged, as `fragment` if they are the rest of an interrupted message, and as
+`ambiguous` if syslog(2) shows several lines with the same timestamp, which may be one record.
 
 A tenant cannot influence messages without such text.
 These messages contain some:
@@ -74,6 +76,19 @@ These messages contain some:
 def kernel_log_page() -> str:
     """Return docs/kernel-log.md as Markdown."""
     return "\n".join((*_kinds(), *_tenants())) + "\n"
+
+
+def security_page() -> str:
+    """Return docs/security.md with its table of the messages that hold text of users."""
+    before, head, after = SECURITY_PAGE.read_text("utf-8").partition(_HEAD)
+    return before + head + "".join(_user_words()) + "\n" + after[after.index("## ") :]
+
+
+def _user_words() -> Iterator[str]:
+    for words in user_words():
+        text = words.text.replace("|", "\\|").replace("\n", "⏎").replace("`", "'").strip()
+        kinds = ", ".join(f"`{kind}`" for kind in sorted(words.kinds)) or "none"
+        yield f"| `{text}` | {words.printer} | {words.who} | {kinds} |\n"
 
 
 def _kinds() -> Iterator[str]:

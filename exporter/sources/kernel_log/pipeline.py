@@ -14,6 +14,7 @@ from exporter.sources.kernel_log.multiline import Message, MultilineAssembler, R
 from exporter.sources.kernel_log.patterns.pattern import Role
 from exporter.sources.kernel_log.patterns.table import MAX_LINES, Table
 from exporter.sources.kernel_log.record import Record
+from exporter.sources.kernel_log.user_words import possible_kinds
 
 MAX_RAW_BYTES = 512
 """Evidence kept of the lines of one event."""
@@ -22,10 +23,18 @@ CLOCK_DRIFT_SECS = 1.0
 """The clock of prints may be this far from ours before it is set right."""
 
 FRAGMENT_SECS = 1.0
-"""What follows an interrupted message within this time may be the rest of it."""
+"""With syslog(2), what follows an interrupted message within this time may be the rest of it."""
+
+BEFORE_GROUP = (b"cpuset=", b"memcg=", b" for ", b" in ", b" of ")
+"""Ends of messages that were interrupted before the name of a control group.
+
+The kernel prints such a name apart (pr_cont_cgroup_name); when another processor prints before it,
+the name begins a record.
+"""
 
 USER_RECORD = "user_record"
 FRAGMENT = "fragment"
+FOREIGN = "foreign"
 AMBIGUOUS = "ambiguous"
 MALFORMED = "malformed"
 TOO_LONG = "too_long"
@@ -109,10 +118,9 @@ class Pipeline:
                 return
         elif record.is_from_user and not self._accept_user_records:
             return
-        if self._is_fragment(record):
-            self.counters.rejected[FRAGMENT] += self._history_until is None
-        elif self._table.may_match(record.body):
-            self._look_at(record)
+        is_fragment = self._is_fragment(record)
+        if self._table.may_match(record.body):
+            self._look_at(record, is_fragment=is_fragment)
 
     def reject(self, reason: str) -> None:
         """Count something that was read and is no record."""
@@ -143,16 +151,17 @@ class Pipeline:
         self._history.clear()
 
     def _is_fragment(self, record: Record) -> bool:
-        """Tell whether this may be the name of a control group, from a message that was cut.
+        """Tell whether this may be the rest of an interrupted message, a name that a tenant chose.
 
-        The kernel prints `oom-kill:...,cpuset=` and then the name, which a tenant chooses; when
-        another processor prints between the two, the name begins a record.
+        /dev/kmsg marks such records, and no driver's message is one. With syslog(2) they are those
+        that follow an interrupted message at once.
         """
-        if record.body.startswith(b"oom-kill:") and record.body.endswith(b"cpuset="):
-            self._cut_at = record.stamp
-            return True
+        if record.sequence is not None:
+            return record.is_continuation
         is_soon = abs(record.stamp - self._cut_at) < FRAGMENT_SECS
-        return is_soon and record.is_continuation
+        if record.body.endswith(BEFORE_GROUP):
+            self._cut_at = record.stamp
+        return is_soon
 
     def _note_position(self, record: Record) -> None:
         before = self.position
@@ -160,17 +169,28 @@ class Pipeline:
             self.counters.lost += max(0, record.sequence - before.sequence - 1)
         self.position = Position(record.sequence, record.stamp)
 
-    def _look_at(self, record: Record) -> None:
+    def _look_at(self, record: Record, *, is_fragment: bool) -> None:
         text, is_one_print = record.text(), record.sequence is not None
         matches = tuple(self._table.matches(text, is_one_print=is_one_print))
-        for match in matches:
-            self._finish(self._assembler.take(match, record.stamp, match.line))
-        if not is_one_print and "\n" in text and self._history_until is None:
+        if matches and is_fragment:
+            self._reject_new(FRAGMENT)
+        elif matches:
+            kinds = possible_kinds([text] if is_one_print else text.split("\n"))
+            if kinds is None or all(match.row.kind in kinds for match in matches):
+                for match in matches:
+                    self._finish(self._assembler.take(match, record.stamp, match.line))
+            else:
+                self._reject_new(FOREIGN)
+        if not is_one_print and "\n" in text:
             known = sum(
                 self._table.match(line) is not None for line in text.split("\n")[:MAX_LINES]
             )
-            if known > len(matches):
-                self.counters.rejected[AMBIGUOUS] += known - len(matches)
+            self._reject_new(AMBIGUOUS, max(0, known - len(matches)))
+
+    def _reject_new(self, reason: str, count: int = 1) -> None:
+        """Count matches that are not believed, but not again those of the history."""
+        if count and self._history_until is None:
+            self.counters.rejected[reason] += count
 
     def _finish(self, messages: Iterable[Message]) -> None:
         is_new = self._history_until is None

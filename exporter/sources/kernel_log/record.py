@@ -20,7 +20,8 @@ class Record(NamedTuple):
 
     `prefix` is facility x 8 + level; `stamp` counts seconds since boot without suspended time;
     `sequence` is None where syslog(2) gave it: then `\xNN` is no escape, and the lines may be
-    those of several records with one stamp. `is_continuation` is the kernel's flag `c`.
+    those of several records with one stamp. `is_continuation` is the kernel's flag `c`,
+    or `+` up to 4.9.
     """
 
     prefix: int
@@ -48,7 +49,9 @@ def parse_kmsg(data: bytes) -> Record | None:
     if match is None:
         return None
     prefix, sequence, micros, flags, body = match.groups()
-    return Record(int(prefix), int(sequence), int(micros) / 1e6, body, b"c" in flags)
+    return Record(
+        int(prefix), int(sequence), int(micros) / 1e6, body, b"c" in flags or b"+" in flags
+    )
 
 
 def split_kmsg(data: bytes) -> tuple[list[bytes], bytes]:

@@ -254,7 +254,17 @@ def test_a_clock_that_is_off_by_more_than_a_second_is_set_right(
     assert event.boottime == (BOOTTIME if is_set_right else BOOTTIME - drift)
 
 
-CUT = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset="
+XID_AGAIN = XID.replace("79", "48")
+CUTS = (
+    # The places where the kernel prints the name of a control group apart (pr_cont_cgroup_name).
+    ("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=",),
+    ("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)", ",cpuset="),
+    ("a: page allocation failure: order:0, mode:0x40cc0(GFP_KERNEL), nodemask=(null),cpuset=",),
+    ("a: page allocation failure: order:0, mode:0x40cc0(GFP_KERNEL), nodemask=(null)", ",cpuset="),
+    ("a: vmalloc error: size 4096, mode:0xcc0(GFP_KERNEL), nodemask=(null),cpuset=",),
+    ("a cpuset=",),
+    (),
+)
 
 
 def raw(text: str, stamp: float, flag: str = "c", sequence: int = 1) -> Record:
@@ -264,25 +274,43 @@ def raw(text: str, stamp: float, flag: str = "c", sequence: int = 1) -> Record:
     return parsed
 
 
-def test_the_name_of_a_group_is_no_line_where_another_print_came_between() -> None:
-    """The kernel prints a decision in pieces; cut before the group's name, the name stands alone.
+@pytest.mark.parametrize("flag", ["c", "+"])
+@pytest.mark.parametrize("pieces", CUTS, ids=str)
+def test_the_name_of_a_group_is_no_line_where_another_print_came_between(
+    pieces: tuple[str, ...], flag: str
+) -> None:
+    """The kernel prints some messages in pieces; interrupted, the name of a group stands alone.
 
-    What follows at once as a continuation is not believed, and counted; other records are.
+    A continuation makes no event, also one of nothing, and is counted; the driver's own record
+    among the pieces does.
     """
     taker = pipeline()
-    taker.take(raw(CUT, 100.0, "-"))
-    taker.take(raw("other: noise", 100.00001, "-"))
-    taker.take(raw(XID, 100.00002))
+    for index, piece in enumerate(pieces):
+        taker.take(raw(piece, 100.0 + index / 1e5, flag if index else "-"))
+    taker.take(raw(XID_AGAIN, 100.0001, "-"))
+    taker.take(raw(XID, 100.0002, flag))
+    assert dict(taker.counters.kinds) == {"xid": 1}
+    assert [xid.code for xid in taker.counters.xids.values()] == [48]
+    assert taker.counters.rejected == {"fragment": 1}
+
+
+@pytest.mark.parametrize("pieces", [pieces for pieces in CUTS if pieces], ids=str)
+def test_with_syslog_nothing_is_believed_after_an_interrupted_message(
+    pieces: tuple[str, ...],
+) -> None:
+    """syslog(2) does not mark continuations: what follows within a second may be one."""
+    taker = pipeline()
+    for index, piece in enumerate((*pieces, XID)):
+        taker.take(Record(4, None, 100.0 + index / 1e5, piece.encode(), is_continuation=True))
     assert dict(taker.counters.kinds) == {}
-    assert taker.counters.rejected == {"fragment": 2}
-    taker.take(raw("VFS: file-max limit 7 reached", 100.1, "-"))
-    taker.take(raw(XID, 101.1))
-    assert dict(taker.counters.kinds) == {"file_max": 1, "xid": 1}
+    assert taker.counters.rejected == {"fragment": 1}
+    taker.take(Record(4, None, 101.1, XID.encode(), is_continuation=True))
+    assert dict(taker.counters.kinds) == {"xid": 1}
 
 
 def test_a_name_cannot_hide_lines_of_the_driver() -> None:
-    """Only the kernel's own decision, cut before the name of the group, makes us careful."""
+    """The record after a name like the end of an interrupted message is read as ever."""
     taker = pipeline()
     taker.take(raw("veth1: renamed from cpuset=", 100.0, "-"))
-    taker.take(raw(XID, 100.00001))
+    taker.take(raw(XID, 100.00001, "-"))
     assert dict(taker.counters.kinds) == {"xid": 1}

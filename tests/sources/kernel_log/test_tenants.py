@@ -1,13 +1,17 @@
 """What a tenant chooses gains nothing: names of processes, files, groups and mounts."""
 
+from typing import TypeAlias
+
 import pytest
 
 from exporter.model.event import Event
+from exporter.sources.kernel_log.kmsg import KmsgReader
 from exporter.sources.kernel_log.patterns.pattern import Chosen, LinePattern
 from exporter.sources.kernel_log.patterns.table import LINE_PATTERNS
 from exporter.sources.kernel_log.record import Record, join_lines, parse_syslog
-from tests.sources.kernel_log.feeding import pipeline, record
-from tests.sources.kernel_log.tenant_lines import KNOWN_LINES, TEMPLATES, Template, forgeries
+from exporter.sources.kernel_log.user_words import UserWords, possible_kinds, user_words
+from tests.sources.kernel_log.feeding import kmsg, pipeline, record
+from tests.sources.kernel_log.tenant_lines import KNOWN_LINES, filled, forgeries
 
 XID = "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."
 HARMLESS = ("trainer", "libcudart.so")
@@ -43,6 +47,35 @@ def events_of(*records: Record) -> tuple[Event, ...]:
     return taker.counters.ring.events()
 
 
+What: TypeAlias = tuple[str, str, int | None]
+"""The kind of an event, what it is about, its PID."""
+
+TRUE: What = ("xid", "0000:7a:00.0", None)
+TRUE_XID = "NVRM: Xid (PCI:0000:7a:00): 48, DBE (double bit error) ECC Error"
+
+
+NAMED_BY_USERS = {
+    *("nfs_not_responding", "nic_tx_timeout", "netdev_unregister_wait"),
+    "oom_kill",
+}
+"""Kinds about what a user's word names; a decision that was interrupted ends in such a word."""
+
+
+def _what(event: Event) -> What:
+    if event.kind in NAMED_BY_USERS:
+        return event.kind, event.entity_type, None
+    return event.kind, event.entity_id, event.pid
+
+
+def _read(text: str) -> tuple[Event, ...]:
+    """The events of a record with this text and of a true Xid directly after it."""
+    taker = pipeline()
+    records = iter((kmsg(text, stamp=100.0), kmsg(TRUE_XID, sequence=2, stamp=100.000001), b""))
+    KmsgReader(lambda: next(records), taker).pump(9)
+    taker.settle()
+    return taker.counters.ring.events()
+
+
 def as_syslog(text: str) -> list[Record]:
     """The record as syslog(2) prints it: each of its lines with the same stamp."""
     lines = "".join(f"<6>[ 1300.842722] {line}\n" for line in text.split("\n"))
@@ -57,6 +90,51 @@ def test_a_segfault_is_no_line_of_the_driver(text: str) -> None:
         assert {event.kind for event in events_of(*records)} <= {"segfault"}
 
 
+ALLOCATION = (
+    "order:0, mode:0x40cc0(GFP_KERNEL|__GFP_COMP), nodemask=(null),cpuset=@@,mems_allowed=0"
+)
+FORGED = (
+    f"{XID}IN= OUT=lo SRC=127.0.0.1 DST=127.0.0.1 LEN=84 TOS=0x00 PREC=0x00 TTL=64 ID=1 DF ",
+    f"{XID} IN=lo OUT= MAC=00:00:00:00:00:00:00:00:00:00:00:00:08:00 SRC=127.0.0.1 DST=127.0.0.1 ",
+    "NVRM: The NVIDIA GPU 0000:1b:00.0\nNVRM: fallen off the bus and is not respIN=lo OUT= MAC= ",
+    "XFS (sda1): A: page allocation failure: "
+    + ALLOCATION.replace("@@", "shutting down filesystem"),
+    "NVRM: a: page allocation failure: " + ALLOCATION.replace("@@", "NV_ERR_NO_MEMORY"),
+    "NVRM: a cpuset=GPU does not have the necessary power cables mems_allowed=0",
+    "EDAC MC0: 1 UE cpuset=on DIMM_A1 mems_allowed=0",
+    "ceph (a cpuset=) mds0 hung",
+    "NVRM: option mode: invalid value (a does not have the necessary power cables)",
+)
+
+
+@pytest.mark.parametrize("text", FORGED)
+def test_a_record_of_two_words_is_no_line_of_a_driver(text: str) -> None:
+    """It makes no event and is counted; the true Xid directly after it is seen."""
+    taker = pipeline()
+    for each in (record(text), record(TRUE_XID, stamp=100.000001)):
+        taker.take(each)
+    assert dict(taker.counters.kinds) == {"xid": 1}
+    assert taker.counters.rejected == {"foreign": 1}
+    assert events_of(*as_syslog(text)) == ()
+
+
+HIDDEN = (
+    "NVRM: Xid (PCI:0000:1b:00): 31, pid=7, name=@@, Ch 00000010, intr 00000000. MMU Fault: ENGINE",
+    "watchdog: BUG: soft lockup - CPU#3 stuck for 26s! [@@:4711]",
+    "EXT4-fs error (device dm-7): ext4_find_entry:1663: inode #2: comm @@: reading directory",
+    "NVRM: API mismatch: the client '@@' (pid 4711)",
+)
+
+
+@pytest.mark.parametrize(
+    "word", ["IN= OUT= ", "IN=a OUT=b ", "IN= OUT= SRC=", " cpuset=", "cpuset="]
+)
+@pytest.mark.parametrize("text", HIDDEN)
+def test_a_name_cannot_hide_a_line_of_a_driver(text: str, word: str) -> None:
+    """A process that is called like a message of the kernel has the faults that others have."""
+    assert len(events_of(record(text.replace("@@", word)))) == 1
+
+
 def test_what_may_be_forged_by_syslog_is_counted() -> None:
     """Lines that cannot be told from a tenant's are left out, and not silently."""
     taker = pipeline()
@@ -67,23 +145,34 @@ def test_what_may_be_forged_by_syslog_is_counted() -> None:
     assert taker.counters.rejected == {"ambiguous": 2}
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.text[:40])
-def test_words_that_a_tenant_chooses_gain_nothing(template: Template) -> None:
-    """Each known line is made of names as far as that goes: no event but the line's own comes.
+@pytest.mark.slow
+@pytest.mark.parametrize("message", user_words(), ids=lambda message: message.text[:60])
+def test_words_that_a_user_chooses_gain_nothing(message: UserWords) -> None:
+    """Each known line is made of a user's words as far as that goes, and read as from the device.
 
-    An event is about what it is about with harmless names too.
+    No event but the message's own comes, about what it is about with harmless words too, and a
+    true Xid directly after each is seen.
     """
-    own = {(event.kind, event.pid) for event in events_of(record(template.line(HARMLESS)))}
-    texts = forgeries(template)
-    forged = [
-        (event.kind, event.pid, text)
-        for text in texts
-        for records in ([record(text)], as_syslog(text) if "\n" in text else [])
-        for event in events_of(*records)
-        if event.kind not in template.kinds or (event.kind, event.pid) not in own
-    ]
-    assert forged[:3] == []
+    own = {_what(event) for event in events_of(record(filled(message.text, *HARMLESS)))}
+    assert {kind for kind, *_ in own} <= message.kinds
+    texts = forgeries(message)
+    allowed = {what for what in own if what[0] in message.kinds} | {TRUE}
+    for text in texts:
+        seen = {_what(event) for event in _read(text)}
+        assert TRUE in seen, text
+        assert seen <= allowed, text
     assert len(texts) > 80, "the words that gain most were not made"
+    for text in texts:
+        for event in events_of(*as_syslog(text)) if "\n" in text else ():
+            assert event.kind in message.kinds, text
+
+
+@pytest.mark.parametrize("message", user_words(), ids=lambda message: message.text[:60])
+def test_a_message_is_told_by_its_own_text(message: UserWords) -> None:
+    """The sign fits the message as the kernel prints it."""
+    harmless = filled(message.text, *HARMLESS)
+    if message.sign or "{prefix}" in message.text:
+        assert possible_kinds([harmless]) == message.kinds
 
 
 def test_the_lines_of_every_kind_are_tried() -> None:

@@ -25,7 +25,10 @@ PROCESS_OF_PID = on("process", "pid")
 _LIBRARY = r"(?: in (?P<library>.{1,255})\[[0-9a-f,]{1,40}\+[0-9a-f]+\])?"
 """The file and the place in it that the kernel adds: `%pD[%lx,%lx+%lx]`."""
 
-_GROUPS = re.compile(r"(?:oom_memcg=(?P<memcg>[^,]*)|global_oom),task_memcg=(?P<task_memcg>[^,]*)$")
+_GROUPS = re.compile(
+    # A path begins with a slash; the name of a group, which is printed before, has none.
+    r"(?:oom_memcg=(?P<memcg>/[^,]*)|global_oom),task_memcg=(?P<task_memcg>/[^,]*)$"
+)
 
 
 def _victim(fields: Fields) -> Subject:
