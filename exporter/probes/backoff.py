@@ -1,4 +1,4 @@
-"""How long to wait before a probe is started again: twice as long each time, up to a minute."""
+"""How long to wait before a probe is started again: twice as long each time, up to a limit."""
 
 FIRST_BACKOFF_SECS = 1.0
 LONGEST_BACKOFF_SECS = 60.0
@@ -7,8 +7,13 @@ LONGEST_BACKOFF_SECS = 60.0
 class Backoff:
     """The pause before the next start; `first_secs` 0 allows the first one at once."""
 
-    def __init__(self, first_secs: float = FIRST_BACKOFF_SECS) -> None:
+    def __init__(
+        self,
+        first_secs: float = FIRST_BACKOFF_SECS,
+        longest_secs: float = LONGEST_BACKOFF_SECS,
+    ) -> None:
         self._first_secs = first_secs
+        self._longest_secs = longest_secs
         self._secs = first_secs
 
     def reset(self) -> None:
@@ -18,5 +23,5 @@ class Backoff:
     def next_secs(self) -> float:
         """Give the pause for the failure that just happened."""
         pause = self._secs
-        self._secs = min(LONGEST_BACKOFF_SECS, max(FIRST_BACKOFF_SECS, 2 * pause))
+        self._secs = min(self._longest_secs, max(FIRST_BACKOFF_SECS, 2 * pause))
         return pause

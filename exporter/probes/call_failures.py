@@ -9,8 +9,22 @@ CRASHES_OF_ONE_CALL = 3
 GPUS_OF_ONE_CALL = 2
 """Switched off on so many GPUs, a call is not made on any."""
 
-RETRY_SECS = 300.0
-"""After so long a call that was switched off is tried again; one more crash ends that."""
+RETRY_SECS = 40.0
+"""After so long a call that was switched off is tried again; one more crash ends that.
+
+With the longest usual interval of collections a value is back within a minute.
+"""
+
+VITAL_CALLS = frozenset(
+    {
+        "nvmlInit",
+        "nvmlDeviceGetCount",
+        "nvmlDeviceGetHandleByIndex",
+        "nvmlDeviceGetIndex",
+        "nvmlDeviceGetUUID",
+    }
+)
+"""Calls without which no GPU, or not this GPU, can be read: they are never switched off."""
 
 MARK = "@"
 
@@ -38,9 +52,9 @@ class DisabledCalls:
     def note_crash(self, crumb: str) -> str | None:
         """Count a crash; give the call that is switched off by it, if one is."""
         self._crashes[crumb] += 1
-        if self._crashes[crumb] < CRASHES_OF_ONE_CALL:
-            return None
         call, _ = call_and_place(crumb)
+        if call in VITAL_CALLS or not self.is_repeated(crumb):
+            return None
         until = self._now() + RETRY_SECS
         self._until[crumb] = until
         elsewhere = [other for other in self.crumbs if call_and_place(other)[0] == call]
@@ -48,6 +62,10 @@ class DisabledCalls:
             return crumb
         self._until[call] = until
         return call
+
+    def is_repeated(self, crumb: str) -> bool:
+        """Whether the library has crashed so often in this call that it will do so again."""
+        return self._crashes[crumb] >= CRASHES_OF_ONE_CALL
 
     def clear(self) -> None:
         """Allow every call again: the driver may be another one."""

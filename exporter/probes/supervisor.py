@@ -14,19 +14,29 @@ from exporter.probes.call_failures import DisabledCalls, call_and_place
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
 
+LONGEST_PAUSE_SECS = 30.0
+"""A library that has crashed is tried again after so long at most, whatever else failed.
+
+With an interval of 15 s between collections its values are back within a minute.
+"""
+
 log = logging.getLogger("exporter.probes")
 
 
 class ProbeFailed(Exception):
     """The probe gave no answer; `reason` is timeout, stuck, crashed or no_program.
 
-    `place` is the index of the GPU whose call it was in, where it was in one.
+    `place` is the index of the GPU whose call it was in, where it was in one; `is_repeated` tells
+    that the library has crashed in this very call before, and is expected to do so again.
     """
 
-    def __init__(self, reason: str, message: str, place: int | None = None) -> None:
+    def __init__(
+        self, reason: str, message: str, place: int | None = None, *, is_repeated: bool = False
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.place = place
+        self.is_repeated = is_repeated
 
 
 class RequestProbe:
@@ -56,7 +66,7 @@ class RequestProbe:
         self._stuck_child: Child | None = None
         self._answer: asyncio.Future[dict[str, Any]]  # of the latest request
         self._request_id = 0
-        self._backoff = Backoff(first_secs=0.0)
+        self._backoff = Backoff(first_secs=0.0, longest_secs=LONGEST_PAUSE_SECS)
         self._not_before = 0.0
         self._last_failure: tuple[str, str]  # what the pause before the next start is for
         self._last_words = ""
@@ -163,10 +173,15 @@ class RequestProbe:
         code = child.exited.result()
         sentence = f"probe {self.name} ended with {code}{self._where()}{self._ending()}"
         failure = self._failure("crashed", sentence)
-        if call and self._disabled.note_crash(call) is not None:
-            log.warning("%s, for the third time: this call is disabled for a while", sentence)
+        if not call:
+            return failure
+        was_repeated = self._disabled.is_repeated(call)
+        if self._disabled.note_crash(call) is not None:
+            level = logging.DEBUG if was_repeated else logging.WARNING
+            log.log(level, "%s, for the third time: this call is disabled for a while", sentence)
             self.allow_start()
             self._backoff.reset()
+        failure.is_repeated = self._disabled.is_repeated(call)
         return failure
 
     def _call(self) -> str:

@@ -66,6 +66,11 @@ class ScriptedChildren:
         return not child.is_running
 
     @property
+    def abandoned_count(self) -> int:
+        """How many were killed and have not died."""
+        return sum(child.is_killed and child.is_running for child in self.started)
+
+    @property
     def last(self) -> ScriptedChild:
         return self.started[-1]
 

@@ -1,7 +1,14 @@
 """Which calls are switched off by their crashes, and back-off before a start."""
 
+import pytest
+
 from exporter.probes.backoff import Backoff
-from exporter.probes.call_failures import RETRY_SECS, DisabledCalls, call_and_place
+from exporter.probes.call_failures import (
+    RETRY_SECS,
+    VITAL_CALLS,
+    DisabledCalls,
+    call_and_place,
+)
 
 
 class Clock:
@@ -49,6 +56,17 @@ def test_a_call_is_tried_again_after_a_while() -> None:
     assert calls.note_crash("power@3") is None  # it is counted anew
 
 
+@pytest.mark.parametrize("call", sorted(VITAL_CALLS))
+def test_a_call_that_everything_needs_is_never_switched_off(call: str) -> None:
+    """Neither on a GPU nor on all; that it crashes again and again is known."""
+    calls = DisabledCalls(Clock())
+    for crumb in (call, f"{call}@1", f"{call}@2"):
+        assert not calls.is_repeated(crumb)
+        assert [calls.note_crash(crumb) for _ in range(9)] == [None] * 9
+        assert calls.is_repeated(crumb)
+    assert calls.crumbs == ()
+
+
 def test_the_pause_before_a_start_doubles_up_to_a_minute() -> None:
     """Nothing crashes more often than once a minute for long; a good answer forgets it all."""
     backoff = Backoff(first_secs=0.0)
@@ -56,3 +74,5 @@ def test_the_pause_before_a_start_doubles_up_to_a_minute() -> None:
     backoff.reset()
     assert backoff.next_secs() == 0
     assert [Backoff().next_secs() for _ in range(2)] == [1, 1]
+    short = Backoff(longest_secs=3)
+    assert [short.next_secs() for _ in range(4)] == [1, 2, 3, 3]

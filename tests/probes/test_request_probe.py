@@ -256,8 +256,8 @@ def test_a_child_that_fails_each_time_is_started_ever_more_seldom() -> None:
             failed = await scene.failure()
             assert str(failed) == "probe nvml ended with 1"
             await asyncio.sleep(0.5)
-        assert scene.children.starts == [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 63.5, 123.5]
-        assert scene.probe.restarts == 9
+        assert scene.children.starts == [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5, 121.5]
+        assert scene.probe.restarts == 10
 
     play(story)
 
@@ -348,11 +348,11 @@ def test_closing_forgets_failures_and_allows_every_call() -> None:
     """The driver may be another one after it."""
 
     async def story(scene: Scene) -> None:
-        scene.crashes_in("nvmlInit")
+        scene.crashes_in("nvmlEventSetWait_v2")
         for _ in range(3):
             await scene.failure()
             await asyncio.sleep(1)
-        assert scene.probe.switched_off == ("nvmlInit",)
+        assert scene.probe.switched_off == ("nvmlEventSetWait_v2",)
         scene.behave = crashes
         await scene.reasons(2)
         assert not scene.probe.may_start

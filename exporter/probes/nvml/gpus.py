@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pynvml
-
 from exporter.probes.nvml.card import Card
 from exporter.probes.nvml.identity import cuda_version, is_same
 from exporter.probes.nvml.known_gpu import KnownGpu
@@ -117,7 +115,7 @@ class GpuInventory:
     def _read_versions(self) -> dict[str, str | None]:
         try:
             cuda = cuda_version(self._library.ask("nvmlSystemGetCudaDriverVersion_v2"))
-        except pynvml.NVMLError:
+        except READ_ERRORS:
             cuda = None  # older drivers do not say it
         return {
             "driver_version": self._library.text("nvmlSystemGetDriverVersion"),

@@ -1,6 +1,6 @@
 """What is known of each GPU: the last good reading, for as long as it may be shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from exporter.model.gpu import Gpu, GpuState
@@ -58,9 +58,19 @@ class GpuCache:
             if reason == SUSPENDED:
                 fresh[uuid] = state.asleep()
             else:
-                fresh[uuid] = replace(state, up=False, reason=reason, stale=True, suspended=False)
+                fresh[uuid] = _down(state, reason)
         self._states = {**fresh, **strangers}
         return rejected
+
+    def note(self, problems: Iterable[GpuProblem]) -> bool:
+        """Mark GPUs down that were found so between two passes; whether any was up until now."""
+        is_news = False
+        for problem in problems:
+            uuid = _whom(problem, self._states)
+            if uuid is not None and self._states[uuid].up:
+                self._states[uuid] = _down(self._states[uuid], problem.reason)
+                is_news = True
+        return is_news
 
     def mark_stale(self) -> None:
         """Serve what is known from the cache from now on: no pass succeeded."""
@@ -87,6 +97,11 @@ class GpuCache:
             dynamic_expires=state.read_boottime
             + min(self._lives.dynamic_secs, self._lives.all_secs),
         )
+
+
+def _down(state: GpuState, reason: str) -> GpuState:
+    """Mark a GPU down: what was read of it before is served from the cache."""
+    return replace(state, up=False, reason=reason, stale=True, suspended=False)
 
 
 def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:

@@ -36,12 +36,19 @@ LASTING_ERRORS = {"version_mismatch", "uninitialized", "no_library"}
 PATIENCE_PASSES = 4
 """After so many passes in which the library failed, a fresh process tries."""
 
+REPLACE_SECS = 7.0
+"""A process of no use is replaced this often at most: three times in twenty seconds."""
+
+MOST_CRASHING = 2
+"""Of no more GPUs than these is a crash taken for their own."""
+
 
 class NvmlBackend:
     """Asks the probe under one deadline for each pass.
 
-    A GPU whose call hung goes into quarantine: the others are read without it at once. Where
-    others hang as well it is not the GPU, and the pass has failed.
+    A GPU whose call hung, or crashed the library again and again, goes into quarantine: the
+    others are read without it at once. Where others do so as well it is not the GPU, and the pass
+    has failed.
     """
 
     def __init__(self, probe: RequestProbe, deadline: Deadline, quarantine: Quarantine) -> None:
@@ -51,23 +58,24 @@ class NvmlBackend:
         self._count = 0
         self._first_bytes: int | None = None
         self._errors = 0
+        self._replaced_at = -REPLACE_SECS
 
     async def ask(self) -> GpuAnswer:
         """Read all GPUs in one pass; raises BackendError."""
         suspects: set[int] = set()
         while True:
             try:
-                message = await self._ask_without(suspects)
+                message, skipped = await self._ask_without(suspects)
             except ProbeFailed as failed:
                 self._first_bytes = None
-                if failed.reason != "timeout" or not self._may_be_one(failed.place, suspects):
+                if not self._may_be_one(failed, suspects):
                     raise BackendError(failed.reason, str(failed)) from failed
                 suspects.add(failed.place or 0)
                 self._probe.allow_start()
                 continue
             self._quarantine.add(suspects)
             await self._replace_when_of_no_use(message)
-            return self._answer(message)
+            return self._answer(message, skipped)
 
     @property
     def restarts(self) -> int:
@@ -75,24 +83,41 @@ class NvmlBackend:
         return self._probe.restarts
 
     @property
+    def problems(self) -> tuple[GpuProblem, ...]:
+        """The GPUs that failed when they were asked alone."""
+        return self._quarantine.problems
+
+    @property
     def is_one_stuck(self) -> bool:
         """Whether a child that asked a GPU in quarantine was killed but does not exit."""
         return self._quarantine.is_stuck
 
-    def _may_be_one(self, place: int | None, suspects: set[int]) -> bool:
-        """Whether a hang in the call of this GPU may be its own: of four one, of eight two."""
-        most = max(1, self._count // 4)
-        return place is not None and self._count != 1 and len(suspects) < most
+    def _may_be_one(self, failed: ProbeFailed, suspects: set[int]) -> bool:
+        """Whether a failure in a call of a GPU may be its own: of four one, of eight two.
 
-    async def _ask_without(self, suspects: set[int]) -> dict[str, Any]:
-        """Ask for all GPUs but those; a crash is tried again where back-off allows it."""
+        Not many are tried where the library crashes: each try is a start of the probe.
+        """
+        if failed.reason == "timeout":
+            most = max(1, self._count // 4)
+        elif failed.is_repeated:
+            most = max(1, min(self._count // 4, MOST_CRASHING))
+        else:
+            return False
+        return failed.place is not None and self._count != 1 and len(suspects) < most
+
+    async def _ask_without(self, suspects: set[int]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Ask for all GPUs but those and give the answer, and which GPUs were not asked for.
+
+        A crash is tried again where back-off allows it.
+        """
         loop = asyncio.get_running_loop()
         started = loop.time()
         deadline = started + self._deadline.secs
         while True:
             left = deadline - loop.time()
             request: dict[str, Any] = {"op": "read", "enough_secs": ENOUGH * left}
-            if skipped := sorted({*suspects, *self._quarantine.suspects}):
+            skipped = tuple(sorted({*suspects, *self._quarantine.suspects}))
+            if skipped:
                 request["skip"] = skipped
             try:
                 message = await self._probe.ask(request, left)
@@ -105,16 +130,18 @@ class NvmlBackend:
             has_lacked_time = message.get("is_partial") is True
             took = self._deadline.secs if has_lacked_time else loop.time() - started
             self._deadline.took(took)
-            return message
+            return message, skipped
 
-    def _answer(self, message: Mapping[str, Any]) -> GpuAnswer:
+    def _answer(self, message: Mapping[str, Any], skipped: tuple[int, ...]) -> GpuAnswer:
+        """Give what was answered; of a GPU that was skipped and answers by now nothing is known."""
         answer = parse_answer(message)
+        has_left = not set(skipped) <= set(self._quarantine.suspects)
         count = message.get("count")
         self._count = count if isinstance(count, int) else self._count
         return replace(
             answer,
             problems=(*answer.problems, *self._quarantine.problems),
-            is_partial=answer.is_partial or self._quarantine.is_undecided,
+            is_partial=answer.is_partial or self._quarantine.is_undecided or has_left,
             disabled_calls=tuple(
                 DisabledCall(*call_and_place(crumb)) for crumb in self._probe.switched_off
             ),
@@ -124,8 +151,10 @@ class NvmlBackend:
         """Replace a process that has met another driver than its library was made for."""
         if "error" in message:
             self._errors += 1
-            if message["error"] in LASTING_ERRORS or self._errors >= PATIENCE_PASSES:
-                self._errors = 0
+            now = asyncio.get_running_loop().time()
+            is_lasting = message["error"] in LASTING_ERRORS or self._errors >= PATIENCE_PASSES
+            if is_lasting and now - self._replaced_at >= REPLACE_SECS:
+                self._errors, self._replaced_at = 0, now
                 self._first_bytes = None
                 await self._probe.recycle()
             return

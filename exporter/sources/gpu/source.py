@@ -89,6 +89,8 @@ class GpuSource:
             await self._events.load()
             await self._look_for_driver()
             self._watch = asyncio.ensure_future(self._keep_looking())
+        if self._backend.backend == self._backends.first:
+            self._has_news |= self._cache.note(self._backends.problems())
         if self._backend is not NO_DRIVER and not self._has_news and not self._is_released():
             await self._pass_for_a_moment()
         self._has_news = False
@@ -330,6 +332,7 @@ def build_gpu(
             is_stuck=lambda: children.abandoned_count > (nvml is not None and nvml.is_one_stuck),
             restarts=lambda: None if nvml is None else nvml.restarts,
             first="demo" if config.backend == "demo" else "nvml",
+            problems=lambda: () if nvml is None else nvml.problems,
         ),
         driver_of(config),
         GpuCache(

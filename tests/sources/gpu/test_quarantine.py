@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any, cast
 
-from exporter.probes.supervisor import ProbeFailed, RequestProbe
-from exporter.sources.gpu.quarantine import ENOUGH, HUNG, RETRY_SECS, Quarantine
+from exporter.probes.supervisor import LONGEST_PAUSE_SECS, ProbeFailed, RequestProbe
+from exporter.sources.gpu.quarantine import CRASHES, ENOUGH, HUNG, RETRY_SECS, Quarantine
 from tests.fakes.virtual_time import run_virtually
 
 TIMEOUT_SECS = 2.0
@@ -127,11 +127,28 @@ def test_a_child_that_cannot_be_killed_is_waited_for() -> None:
     play(story)
 
 
+def test_one_that_crashes_alone_too_is_tried_ever_more_seldom() -> None:
+    """It is down for that reason; half a minute after it is well again it is back."""
+
+    async def story(scene: _Scene) -> None:
+        scene.probe.hung, scene.probe.reason = {1}, "crashed"
+        scene.quarantine.add({1})
+        await asyncio.sleep(120)
+        assert (scene.problems, scene.changes) == ([(1, CRASHES)], 1)
+        times = [at for at, _ in scene.probe.asked]
+        assert all(sum(since <= at < since + 20 for at in times) <= 2 for since in times[1:])
+        scene.probe.hung = set()
+        await asyncio.sleep(LONGEST_PAUSE_SECS + TIMEOUT_SECS + RETRY_SECS)
+        assert not scene.quarantine.suspects
+
+    play(story)
+
+
 def test_a_probe_that_cannot_start_says_nothing_of_a_gpu() -> None:
     """Neither hung nor well: it stays a suspect, and is tried again."""
 
     async def story(scene: _Scene) -> None:
-        scene.probe.hung, scene.probe.reason = {1}, "crashed"
+        scene.probe.hung, scene.probe.reason = {1}, "no_program"
         scene.quarantine.add({1})
         await asyncio.sleep(2 * (TIMEOUT_SECS + RETRY_SECS))
         assert (scene.quarantine.suspects, scene.problems, scene.changes) == ((1,), [], 0)
