@@ -261,7 +261,8 @@ class GpuBackend:
 
     `backend` is nvml, nvidia-smi, cache, demo or none, of another vendor its driver or program;
     `reason` is ok or one of the words of docs/troubleshooting.md. `nvml_up` is None where no
-    driver of NVIDIA is detected.
+    driver of NVIDIA is detected. `tried` is False for a failure that was said before, and that no
+    further try has confirmed since.
     """
 
     backend: str
@@ -269,6 +270,7 @@ class GpuBackend:
     driver_version: str | None = None
     cuda_version: str | None = None
     nvml_up: bool | None = None
+    tried: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ GPU_CASES = {
     "gpu_recovery_required": Case({"recovery_action": "reset"}, {"recovery_action": "none"}),
     "gpu_reset_required": Case({"up": False, "reason": "reset_required"}, {"up": True}),
     "gpu_hung": Case({"up": False, "reason": "hung"}, {"up": True, "reason": None}),
+    "gpu_unreadable": Case({"up": False, "reason": "no_identity"}, {"up": True, "reason": ""}),
     "gpu_unhealthy": Case({"health": "alarm"}, {"health": "ok"}),
     "gpu_inforom_corrupted": Case({"inforom_valid": False}, {"inforom_valid": True}),
     "gpu_persistence_off": Case(

@@ -57,7 +57,8 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
             addresses.append(("gpu", pci))
         name = f"GPU {gpu.index}"
         fields = GpuFields(state, found | found_unusual(gpu.uuid, unusual))
-        yield Entity(("gpu", gpu.uuid), name, fields, tuple(addresses), state.is_fresh)
+        known_by = gpu.uuid or pci or f"index {gpu.index}"  # nobody has asked it who it is
+        yield Entity(("gpu", known_by), name, fields, tuple(addresses), state.is_fresh)
 
 
 def _links(snapshot: Snapshot) -> Iterable[Entity]:

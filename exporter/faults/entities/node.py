@@ -33,6 +33,9 @@ from exporter.model.workload import Workloads
 GRAPHICS_DRIVERS = frozenset({"amdgpu", "i915", "radeon", "xe"})
 """Drivers of GPUs that need not be accelerators: those count that are read."""
 
+SILENT = ("hung", "crashes")
+"""A GPU that does not answer for one of these reasons is there: `gpu_hung` is about it."""
+
 READINGS: tuple[tuple[str, type], ...] = (
     ("", Host),
     ("cpu_", Cpu),
@@ -105,7 +108,7 @@ def _interfaces(network: Network) -> Value:
 def _up_gpus(gpus: Gpus) -> Value:
     if any(state.stale and state.up for state in gpus.states):
         return None
-    return sum(state.up for state in gpus.states)
+    return sum(state.up or state.reason in SILENT for state in gpus.states)
 
 
 def _pressure(resource: str, kind: str, average: str) -> Getter:
@@ -133,6 +136,7 @@ _GETTERS: Mapping[str, Getter] = {
     "gpu_backend": _of(Gpus, attrgetter("backend.backend")),
     "gpu_backend_reason": _of(Gpus, attrgetter("backend.reason")),
     "gpu_nvml_up": _of(Gpus, attrgetter("backend.nvml_up")),
+    "gpu_backend_tried": _of(Gpus, lambda gpus: gpus.backend.tried or None),
     "gpu_releases": _of(Gpus, attrgetter("releases")),
     "gpu_release_overdue": _of(Gpus, attrgetter("release_overdue")),
     "gpu_up_count": _of(Gpus, _up_gpus),
@@ -157,6 +161,7 @@ _NAMES: Mapping[str, FieldType] = {
     "gpu_backend": FieldType(Type.TEXT),
     "gpu_backend_reason": FieldType(Type.TEXT),
     "gpu_nvml_up": FieldType(Type.TRUTH),
+    "gpu_backend_tried": FieldType(Type.TRUTH),
     "gpu_releases": FieldType(Type.NUMBER),
     "gpu_release_overdue": FieldType(Type.TRUTH),
     "gpu_up_count": FieldType(Type.NUMBER),

@@ -16,6 +16,9 @@ REASONS = {"timeout": HUNG, "stuck": HUNG, "crashed": CRASHES}
 RETRY_SECS = 5.0
 """So long after one call has hung the next is tried: a GPU that answers is back within 30 s."""
 
+CRASH_PAUSE_SECS = 20.0
+"""A GPU that crashes the probe is tried more seldom: each try is a start of a process."""
+
 ENOUGH = 0.5
 """A slow GPU is asked for nothing more after this part of the deadline: slow is not hung."""
 
@@ -123,5 +126,5 @@ class _Suspect:
 
     def __init__(self) -> None:
         self.reason: str | None = None
-        self.backoff = Backoff(RETRY_SECS, LONGEST_PAUSE_SECS)
+        self.backoff = Backoff(CRASH_PAUSE_SECS, LONGEST_PAUSE_SECS)
         self.not_before = 0.0

@@ -32,6 +32,7 @@ LOOK_FOR_UNLOAD_SECS = 1.0
 DEADLINE_SECS = 5.0
 
 NO_DEVICES = "no_devices"
+PAUSED = ("timeout", "crashed")  # after these NVML's next try may have to wait
 NO_DRIVER = GpuBackend("none", "no_driver")
 
 log = logging.getLogger("exporter.sources.gpu.source")
@@ -76,6 +77,7 @@ class GpuSource:
         self._released_since = 0.0
         self._released_until: float | None = None
         self._releases = 0
+        self._restarts: int | None = 0
         self._letting_go: asyncio.Task[None] | None = None
         self._is_awaited = False
         self._has_news = False
@@ -97,12 +99,14 @@ class GpuSource:
         self._take_end_of_pass()
         now = self._boottime()
         rejected = tuple(sorted((name, float(count)) for name, count in self._rejected.items()))
+        before, restarts = self._restarts, self._backends.restarts()
+        self._restarts = restarts
         gpus = Gpus(
-            self._backend,
+            replace(self._backend, tried=self._backend.reason not in PAUSED or restarts != before),
             self._cache.states(now),
             xids=self._events.xids,
             events=self._events.events,
-            probe_restarts=self._backends.restarts(),
+            probe_restarts=restarts,
             releases=self._releases,
             release_overdue=self._is_release_overdue(),
             disabled_calls=self._disabled_calls,
@@ -314,17 +318,16 @@ def build_gpu(
     sees_host_pids: bool = True,
 ) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows."""
-    smi = None
-    deadline_secs = (config.timeout_secs, interval_secs)
+    smi, limits = None, (config.timeout_secs, interval_secs)
     probes = NvmlProbes(config, demo or Demo(), environment, children, sys_root)
-    nvml = build_nvml(probes, Deadline(*deadline_secs), events.take, wake)
+    nvml = build_nvml(probes, Deadline(*limits), events.take, wake)
 
     async def on_bus() -> tuple[str, ...]:
         return await call(lambda: bound_gpus(sys_root))
 
     if config.backend in ("auto", "nvidia-smi"):
         paths = program_paths(config, environment)
-        smi = NvidiaSmiBackend(children, paths, environment, Deadline(*deadline_secs), on_bus)
+        smi = NvidiaSmiBackend(children, paths, environment, Deadline(*limits), on_bus)
     return GpuSource(
         Backends(
             nvml,
