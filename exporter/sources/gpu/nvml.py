@@ -69,6 +69,7 @@ class NvmlBackend:
             except ProbeFailed as failed:
                 self._first_bytes = None
                 if not self._may_be_one(failed, suspects):
+                    self._quarantine.doubt()
                     raise BackendError(failed.reason, str(failed)) from failed
                 suspects.add(failed.place or 0)
                 self._probe.allow_start()
@@ -275,7 +276,8 @@ class NvmlProbes:
 
     def lone_probe(self) -> RequestProbe:
         """Build the probe that is asked for one GPU at a time."""
-        return RequestProbe("nvml", self._command(()), self.children, lambda _: None)
+        crumb = _breadcrumb()
+        return RequestProbe("nvml", self._command(()), self.children, lambda _: None, crumb)
 
     def _command(self, switches: Sequence[str]) -> Command:
         argv = [sys.executable, "-m", "exporter.probes.nvml", f"--sys-root={self.sys_root}"]

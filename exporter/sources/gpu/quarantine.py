@@ -78,6 +78,11 @@ class Quarantine:
         if self._suspects and (self._task is None or self._task.done()):
             self._task = asyncio.ensure_future(self._ask_until_none_is_left())
 
+    def doubt(self) -> None:
+        """Forget what was found of the suspects: the library has failed as a whole."""
+        for suspect in self._suspects.values():
+            suspect.reason = None
+
     async def close(self) -> None:
         """Forget the suspects and end their probe."""
         self._suspects.clear()
@@ -115,6 +120,8 @@ class Quarantine:
             pause = suspect.backoff.next_secs()
             suspect.not_before = asyncio.get_running_loop().time() + pause
         reason = REASONS.get(failed.reason)
+        if failed.reason == "crashed" and failed.place != place:
+            return  # the library crashed before it came to this GPU
         if reason is not None and reason != suspect.reason:
             log.warning("GPU %d %s and is not read until it answers: %s", place, reason, failed)
             suspect.reason = reason

@@ -39,7 +39,8 @@ class Asked:
         self.crumb = Breadcrumb("test")
         self.probe = RequestProbe("nvml", command, children, self.events.append, self.crumb)
         self.changes = 0
-        lone = RequestProbe("nvml", command, children, lambda _: None)
+        self.lone_crumb = Breadcrumb("test")
+        lone = RequestProbe("nvml", command, children, lambda _: None, self.lone_crumb)
         lone_secs = min(timeout_secs, 1.5)
         self.quarantine = Quarantine(lone, lone_secs, self._note_change, retry_secs=0.5)
         self.deadline = Deadline(timeout_secs, longest_secs)
@@ -88,6 +89,7 @@ async def make(nvml: NvmlLibrary) -> AsyncIterator[MakeBackend]:
     await children.end_all()
     for each in made:
         each.crumb.close()
+        each.lone_crumb.close()
 
 
 def temperatures(answer: GpuAnswer) -> dict[str, float | None]:

@@ -19,6 +19,7 @@ class _Probe:
         self.hung: set[int] = set()
         self.reason = "timeout"
         self.is_stuck = False
+        self.fails_in_gpu = True
         self.closed = 0
         self.asked: list[tuple[float, int]] = []
         self.requests: list[tuple[dict[str, Any], float]] = []
@@ -30,8 +31,12 @@ class _Probe:
         await asyncio.sleep(0.1)
         if place in self.hung:
             await asyncio.sleep(timeout_secs - 0.1)
-            raise ProbeFailed(self.reason, "it hangs")
+            raise ProbeFailed(self.reason, "it hangs", self.place(place))
         return {}
+
+    def place(self, asked: int) -> int | None:
+        """In the call of which GPU it failed."""
+        return asked if self.fails_in_gpu else None
 
     async def close(self) -> None:
         self.closed += 1
@@ -154,6 +159,22 @@ def test_a_probe_that_cannot_start_says_nothing_of_a_gpu() -> None:
         assert (scene.quarantine.suspects, scene.problems, scene.changes) == ((1,), [], 0)
         assert scene.quarantine.is_undecided
         assert len(scene.probe.asked) >= 2
+
+    play(story)
+
+
+def test_a_library_that_crashes_before_it_comes_to_the_gpu_says_nothing_of_it() -> None:
+    """The GPU stays a suspect; what was found of it before is in doubt where all has failed."""
+
+    async def story(scene: _Scene) -> None:
+        scene.probe.hung = {1}
+        scene.quarantine.add({1})
+        await asyncio.sleep(TIMEOUT_SECS + 1)
+        assert scene.problems == [(1, HUNG)]
+        scene.probe.reason, scene.probe.fails_in_gpu = "crashed", False
+        scene.quarantine.doubt()
+        await asyncio.sleep(2 * (TIMEOUT_SECS + RETRY_SECS))
+        assert (scene.quarantine.suspects, scene.problems) == ((1,), [])
 
     play(story)
 
