@@ -23,6 +23,7 @@ from tools.alerting.documents import (
 )
 from tools.alerting.documents import runbooks_page as alert_runbooks_page
 from tools.alerting.rules import alerts_file
+from tools.bad_values import word_of
 from tools.dashboards.document import config_maps, to_json
 from tools.dashboards.pages import DASHBOARDS
 from tools.kernel_log_page import kernel_log_page, security_page
@@ -102,14 +103,19 @@ def metrics_page() -> str:
         "",
         "This page lists every metric family; it is generated from the code.",
         "Every sample has `node` as its first label. A value that is not reported has no sample.",
+        (
+            "A bad value belongs to an active fault of its component, or of what the component"
+            " depends on."
+        ),
         "",
-        "| family | type | labels after `node` | meaning |",
-        "|---|---|---|---|",
+        "| family | type | labels after `node` | meaning | bad values |",
+        "|---|---|---|---|---|",
     ]
     rows: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
     for family in rows:
         labels = ", ".join(f"`{name}`" for name in family.labels)
-        lines.append(f"| `{family.name}` | {family.type.in_text} | {labels} | {family.help} |")
+        cells = (f"`{family.name}`", family.type.in_text, labels, family.help, word_of(family))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

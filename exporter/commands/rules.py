@@ -14,6 +14,7 @@ from exporter.faults.engine import RuleEngine, rule_book
 from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
+from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from exporter.regular_file import FileUnusable, read_text
 from exporter.web.documents.faults import subject_document
@@ -100,9 +101,15 @@ def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conc
 
     Raises BadRecording.
     """
+    for snapshot, conclusions in concluded(lines, book):
+        yield snapshot.taken_at - START_WALL, conclusions
+
+
+def concluded(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[Snapshot, Conclusions]]:
+    """Yield each snapshot of a recording, and what is concluded from it; raises BadRecording."""
     engine = RuleEngine(book, time.perf_counter, boot_id="")
     for snapshot in SnapshotReader(KernelLines().events).snapshots(lines):
-        yield snapshot.taken_at - START_WALL, engine.conclude(snapshot)
+        yield snapshot, engine.conclude(snapshot)
 
 
 def changes(lines: Iterable[str], book: RuleBook) -> Iterable[str]:

@@ -18,7 +18,7 @@ FAMILIES = (
             "frequencies",
             ("stat",),
         ),
-        Row("frequency_max_hertz", "Maximum CPU frequency."),
+        Row("frequency_max_hertz", "Maximum frequency that the CPUs support."),
         Row(
             "thermal_throttles_total",
             "Thermal throttling events of cores and packages since boot.",
@@ -29,10 +29,10 @@ FAMILIES = (
     *families(
         "hw_node_",
         reading(Cpu),
-        Row("load1", "Load average over 1 minute."),
-        Row("load5", "Load average over 5 minutes."),
-        Row("load15", "Load average over 15 minutes."),
-        Row("context_switches_total", "Context switches since boot."),
+        Row("load1", "Load average: tasks that run or wait, over 1 minute."),
+        Row("load5", "Load average: tasks that run or wait, over 5 minutes."),
+        Row("load15", "Load average: tasks that run or wait, over 15 minutes."),
+        Row("context_switches_total", "Context switches of all CPUs since boot."),
         Row("boot_time_seconds", "When the node was booted (Unix time).", "boot_time"),
     ),
 )

@@ -126,7 +126,7 @@ FAMILIES = (
             labels=("fault", "state"),
         ),
     ),
-    _family("hw_faults", "Active faults by severity.", _counts, "severity"),
+    _family("hw_faults", "Number of faults that are active now, by severity.", _counts, "severity"),
     _family(
         "hw_status",
         "State of a component: 1 for the current state. Only for GPUs that answer and"
@@ -162,7 +162,7 @@ FAMILIES = (
     *families(
         "hw_exporter_",
         CONCLUSIONS,
-        Row("rules_loaded", "Fault rules loaded."),
+        Row("rules_loaded", "Number of fault rules that are loaded and evaluated."),
         Row(
             "rules_skipped",
             "Rule files skipped (unreadable, syntax, invalid) and rules that failed during"
@@ -180,7 +180,7 @@ FAMILIES = (
         CONCLUSIONS,
         Row(
             "rule_duration_seconds_total",
-            "Time spent evaluating rules.",
+            "Time spent on evaluating the fault rules.",
             "rule_seconds",
             digits=6,
         ),

@@ -107,7 +107,9 @@ FAMILIES = (
         " and memory.",
         _used_count,
     ),
-    family("hw_gpu_type_count", "GPUs by product name.", _type_count, "gpu_type"),
+    family(
+        "hw_gpu_type_count", "Number of GPUs of the node by product name.", _type_count, "gpu_type"
+    ),
     *families(
         "hw_gpu_",
         EACH_GPU,
@@ -117,15 +119,15 @@ FAMILIES = (
             "Framebuffer (FB) memory in use, excluding memory reserved by the driver if the"
             " driver reports it.",
         ),
-        Row("memory_free_bytes", "Free framebuffer (FB) memory."),
+        Row("memory_free_bytes", "Free framebuffer (FB) memory of the GPU."),
         Row(
             "utilization_percent",
             "GPU utilization: share of the driver's last sample period in which a kernel ran, "
             "0 to 100.",
         ),
-        Row("temperature_celsius", "GPU core temperature."),
+        Row("temperature_celsius", "Temperature of the GPU: the GPU core temperature."),
         Row("power_draw_watts", "Power usage (draw) of the board."),
-        Row("power_limit_watts", "Enforced power limit."),
+        Row("power_limit_watts", "Enforced power limit: the lowest of all limits of the board."),
     ),
     *families("hw_gpu_", BACKEND, Row("nvml_up", "Whether the last NVML reading succeeded.")),
     info(

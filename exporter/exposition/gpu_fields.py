@@ -16,16 +16,28 @@ MEMORY = (
         "bar1_memory_total_bytes",
         "BAR1 memory: size of the window through which PCIe maps the GPU's memory.",
     ),
-    Row("bar1_memory_used_bytes", "BAR1 memory in use (mapped)."),
+    Row("bar1_memory_used_bytes", "BAR1 memory in use: mapped into the window at present."),
 )
 ENGINES = (
-    Row("encoder_utilization_percent", "Video encoder (NVENC) utilization."),
-    Row("decoder_utilization_percent", "Video decoder (NVDEC) utilization."),
-    Row("jpeg_utilization_percent", "JPEG decoder (NVJPG) utilization."),
-    Row("ofa_utilization_percent", "Optical flow accelerator (OFA) utilization."),
+    Row(
+        "encoder_utilization_percent",
+        "Video encoder (NVENC) utilization in the last sample period, 0 to 100.",
+    ),
+    Row(
+        "decoder_utilization_percent",
+        "Video decoder (NVDEC) utilization in the last sample period, 0 to 100.",
+    ),
+    Row(
+        "jpeg_utilization_percent",
+        "JPEG decoder (NVJPG) utilization in the last sample period, 0 to 100.",
+    ),
+    Row(
+        "ofa_utilization_percent",
+        "Optical flow accelerator (OFA) utilization in the last sample period, 0 to 100.",
+    ),
 )
 THERMAL = (
-    Row("memory_temperature_celsius", "Memory (HBM or GDDR) temperature."),
+    Row("memory_temperature_celsius", "Memory (HBM or GDDR) temperature of the GPU."),
     Row(
         "temperature_threshold_celsius",
         "Temperature thresholds: shutdown, slowdown, max_operating, memory_max, target.",
@@ -52,7 +64,11 @@ POWER = (
 )
 CLOCKS = (
     Row("clock_hertz", "Current clocks: graphics, sm, memory, video.", labels=("clock",)),
-    Row("clock_max_hertz", "Maximum clocks.", labels=("clock",)),
+    Row(
+        "clock_max_hertz",
+        "Maximum clocks of the GPU: graphics, sm, memory, video.",
+        labels=("clock",),
+    ),
     Row("performance_state", "Performance state (P-state): 0 is the fastest, 15 the slowest."),
     Row(
         "throttle_active",
@@ -139,7 +155,7 @@ REPAIR = (
     ),
 )
 PCIE = (
-    Row("pcie_link_generation", "Current PCIe link generation."),
+    Row("pcie_link_generation", "Current PCIe link generation; an idle GPU may lower it."),
     Row("pcie_link_generation_max", "Maximum PCIe link generation of this GPU in this slot."),
     Row("pcie_link_width", "Current PCIe link width, in lanes."),
     Row("pcie_link_width_max", "Maximum PCIe link width of this GPU in this slot, in lanes."),

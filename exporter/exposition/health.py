@@ -57,7 +57,7 @@ FAMILIES = (
         ),
         Row(
             "values_rejected_total",
-            "Implausible values rejected.",
+            "Values that a source reported and that were rejected as implausible.",
             "rejected",
             ("field",),
         ),
@@ -65,7 +65,11 @@ FAMILIES = (
     *families(
         "hw_exporter_",
         SNAPSHOT,
-        Row("collections_total", "Complete collections since the start.", "sequence"),
+        Row(
+            "collections_total",
+            "Collections that were completed since the exporter was started.",
+            "sequence",
+        ),
         Row(
             "collections_skipped_total",
             "Collections skipped because the previous one took longer than the interval.",

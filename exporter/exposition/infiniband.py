@@ -11,11 +11,11 @@ FAMILIES = (
     *families(
         "hw_infiniband_port_",
         PORTS,
-        Row("up", "Whether the port is active."),
-        Row("state", "Port state; always 1.", labels=("state",)),
-        Row("rate_bytes_per_second", "Port rate in one direction."),
-        Row("receive_bytes_total", "Bytes received."),
-        Row("transmit_bytes_total", "Bytes transmitted."),
+        Row("up", "Whether the InfiniBand or RoCE port is active."),
+        Row("state", "State of the InfiniBand or RoCE port; always 1.", labels=("state",)),
+        Row("rate_bytes_per_second", "Data rate of the port in one direction."),
+        Row("receive_bytes_total", "Bytes received by the InfiniBand port."),
+        Row("transmit_bytes_total", "Bytes transmitted by the InfiniBand port."),
         Row(
             "errors_total",
             "Port errors by the kernel's counter name; with many ports, only errors that occurred.",

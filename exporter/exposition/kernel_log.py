@@ -37,7 +37,7 @@ FAMILIES = (
             "rejected",
             ("reason",),
         ),
-        Row("records_total", "Kernel log records read."),
+        Row("records_total", "Records of the kernel log that were read."),
         Row(
             "overruns_total",
             "Kernel log records overwritten before they were read.",

@@ -71,7 +71,7 @@ def _of_the_server(moment: Moment) -> tuple[Family, ...]:
     return (
         family(
             "hw_exporter_http_requests_total",
-            "HTTP requests answered.",
+            "HTTP requests that were answered, by path and status code.",
             lambda _: [
                 ((path, str(code)), count)
                 for (path, code), count in sorted(moment.requests.items())

@@ -52,9 +52,9 @@ FAMILIES = (
     *families(
         "hw_memory_",
         reading(Memory),
-        Row("free_bytes", "Free memory (MemFree)."),
-        Row("buffers_bytes", "Buffer cache (Buffers)."),
-        Row("cached_bytes", "Page cache (Cached)."),
+        Row("free_bytes", "Memory that nothing uses (MemFree), without caches."),
+        Row("buffers_bytes", "Memory used to buffer block devices (Buffers)."),
+        Row("cached_bytes", "Memory used to cache the contents of files (Cached)."),
         Row("dirty_bytes", "Dirty memory, waiting to be written to disk."),
         Row("writeback_bytes", "Memory being written back to disk."),
         Row(
@@ -66,15 +66,19 @@ FAMILIES = (
     *families(
         "hw_",
         reading(Memory),
-        Row("swap_total_bytes", "Swap space."),
-        Row("swap_used_bytes", "Swap space in use."),
+        Row("swap_total_bytes", "Total swap space of all swap devices."),
+        Row("swap_used_bytes", "Swap space in use on all swap devices."),
     ),
     *families(
         "hw_",
         reading(Paging),
-        Row("swap_in_bytes_total", "Swapped in since boot."),
-        Row("swap_out_bytes_total", "Swapped out since boot."),
-        Row("memory_major_faults_total", "Major page faults since boot.", "major_faults"),
+        Row("swap_in_bytes_total", "Memory read back from swap space since boot."),
+        Row("swap_out_bytes_total", "Memory written to swap space since boot."),
+        Row(
+            "memory_major_faults_total",
+            "Page faults that had to read from disk (major) since boot.",
+            "major_faults",
+        ),
         Row(
             "memory_oom_kills_total", "Processes killed by the OOM killer since boot.", "oom_kills"
         ),
@@ -82,7 +86,7 @@ FAMILIES = (
     *families(
         "hw_memory_numa_",
         each(NumaNodes, lambda found: found.nodes, NumaNode, "numa_node"),
-        Row("total_bytes", "Memory of the NUMA node."),
+        Row("total_bytes", "Total memory of the NUMA node."),
         Row("free_bytes", "Free memory of the NUMA node."),
     ),
     family(

@@ -19,14 +19,30 @@ FAMILIES = (
     *families(
         "hw_network_",
         USED,
-        Row("receive_bytes_total", "Bytes received."),
-        Row("transmit_bytes_total", "Bytes transmitted."),
-        Row("receive_packets_total", "Packets received."),
-        Row("transmit_packets_total", "Packets transmitted."),
-        Row("receive_errors_total", "Receive errors.", max_with_zeros=MAX_WITH_ZEROS),
-        Row("transmit_errors_total", "Transmit errors.", max_with_zeros=MAX_WITH_ZEROS),
-        Row("receive_drops_total", "Received packets dropped.", max_with_zeros=MAX_WITH_ZEROS),
-        Row("transmit_drops_total", "Transmit packets dropped.", max_with_zeros=MAX_WITH_ZEROS),
+        Row("receive_bytes_total", "Bytes received by the network interface."),
+        Row("transmit_bytes_total", "Bytes transmitted by the network interface."),
+        Row("receive_packets_total", "Packets received by the network interface."),
+        Row("transmit_packets_total", "Packets transmitted by the network interface."),
+        Row(
+            "receive_errors_total",
+            "Packets that the interface received with an error.",
+            max_with_zeros=MAX_WITH_ZEROS,
+        ),
+        Row(
+            "transmit_errors_total",
+            "Packets that the interface could not transmit because of an error.",
+            max_with_zeros=MAX_WITH_ZEROS,
+        ),
+        Row(
+            "receive_drops_total",
+            "Received packets that the kernel or the interface dropped.",
+            max_with_zeros=MAX_WITH_ZEROS,
+        ),
+        Row(
+            "transmit_drops_total",
+            "Packets dropped by the interface before they were transmitted.",
+            max_with_zeros=MAX_WITH_ZEROS,
+        ),
     ),
     *families("hw_network_", ALL, Row("up", "Whether the link is up (operstate).")),
     *families(

@@ -37,17 +37,17 @@ FAMILIES = (
     *families(
         "hw_cpu_",
         reading(Cpu),
-        Row("cores", "Physical CPU cores online."),
-        Row("threads", "Logical CPUs (hardware threads) online."),
+        Row("cores", "Number of physical CPU cores that are online."),
+        Row("threads", "Number of logical CPUs (hardware threads) that are online."),
         Row("usage_percent", "CPU usage over the last collection interval, 0 to 100."),
         Row("used_cores", "Logical CPUs busy over the last collection interval."),
     ),
     *families(
         "hw_memory_",
         reading(Memory),
-        Row("total_bytes", "Total memory (MemTotal)."),
-        Row("used_bytes", "Used memory: total minus available."),
-        Row("available_bytes", "Memory available without swapping (MemAvailable)."),
-        Row("usage_percent", "Memory usage, 0 to 100."),
+        Row("total_bytes", "Total memory that the kernel manages (MemTotal)."),
+        Row("used_bytes", "Memory in use: total memory minus available memory."),
+        Row("available_bytes", "Memory available to programs without swapping (MemAvailable)."),
+        Row("usage_percent", "Memory in use as a share of total memory, 0 to 100."),
     ),
 )

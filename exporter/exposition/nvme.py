@@ -38,7 +38,7 @@ FAMILIES = (
         Row("available_spare_ratio", "SMART available spare: share of spare blocks left."),
         Row("media_errors_total", "SMART media errors: data the disk could not return."),
         Row("unsafe_shutdowns_total", "SMART unsafe shutdowns: power losses without notification."),
-        Row("temperature_celsius", "SMART composite temperature."),
+        Row("temperature_celsius", "Composite temperature of the disk, from SMART."),
         Row(
             "critical_warning",
             "SMART critical warning bits: 1 spare, 2 temperature, 4 reliability, 8 read-only, "

@@ -47,7 +47,7 @@ FAMILIES = (
     ),
     family(
         "hw_exporter_probe_restarts_total",
-        "Restarts of the probe.",
+        "How often the probe was restarted after it ended or hung.",
         _restarts,
         "probe",
     ),

@@ -30,9 +30,9 @@ FAMILIES = (
     *families(
         "hw_",
         reading(ProcessCounts),
-        Row("processes_limit", "Maximum process id (pid_max)."),
+        Row("processes_limit", "Maximum number of process and thread ids (pid_max)."),
         Row("threads", "Threads of all processes and of the kernel."),
         Row("file_descriptors_open", "Open file descriptors of all processes (file-nr)."),
-        Row("file_descriptors_max", "Maximum open file descriptors (file-max)."),
+        Row("file_descriptors_max", "Maximum number of open file descriptors (file-max)."),
     ),
 )

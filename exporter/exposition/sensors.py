@@ -63,7 +63,7 @@ FAMILIES = (
         ),
         Row(
             "limit_celsius",
-            "Temperature limit: high.degraded or high.critical.",
+            "Temperature limit of the sensor: high.degraded or high.critical.",
             "limits",
             ("hw_limit_type",),
         ),
@@ -76,16 +76,16 @@ FAMILIES = (
     *families(
         "hw_",
         _sensors(lambda found: _of_kind(found, "voltage")),
-        Row("voltage_volts", "Voltage.", "value"),
+        Row("voltage_volts", "Voltage that the sensor measures now.", "value"),
     ),
     *families(
         "hw_",
         _sensors(lambda found: _of_kind(found, "power")),
-        Row("power_watts", "Power draw.", "value"),
+        Row("power_watts", "Power draw that the sensor measures now.", "value"),
     ),
     *families(
         "hw_",
         each(EnergyMeters, lambda found: found.meters, EnergyMeter, "hw_type", "hw_id"),
-        Row("energy_joules_total", "Energy consumption (RAPL)."),
+        Row("energy_joules_total", "Energy consumption of processors and memory (RAPL)."),
     ),
 )

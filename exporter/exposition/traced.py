@@ -29,7 +29,7 @@ FAMILIES = (
             "durations",
             type=MetricType.HISTOGRAM,
         ),
-        Row("errors_total", "Calls that returned an error."),
+        Row("errors_total", "Calls into a library that returned an error."),
     ),
     *families(
         "hw_nccl_",

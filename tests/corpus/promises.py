@@ -43,6 +43,16 @@ def test_verdict_severity_and_status_agree(case: Case) -> None:
     assert not result_of(case).contradictions
 
 
+def test_no_gauge_is_bad_in_silence(case: Case) -> None:
+    """A sample that stays bad for ten minutes belongs to an active fault, or is meant."""
+    assert not result_of(case).holes
+
+
+def test_nothing_begins_because_something_got_well(case: Case) -> None:
+    """No fault begins at the moment at which its component got well and nothing got worse."""
+    assert not result_of(case).got_well
+
+
 def test_the_figures_hold(batch: str) -> None:
     """In each batch little is missed, less is wrong, and roots, verdicts and ends are right."""
     score = Score(tuple(map(result_of, BATCHES[batch])))

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from exporter.commands.rules import changes_as_json, replayed
+from exporter.commands.rules import changes_as_json, concluded
+from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
+from tests.corpus.invariants import Watch
 from tests.corpus.labels import Case
 from tests.corpus.parts import Tree
 
@@ -30,6 +32,8 @@ class Result:
     is_healthy: bool = True  # at the end
     left: tuple[str, ...] = ()  # still active at the end
     contradictions: tuple[str, ...] = ()  # moments at which verdict, severity, status disagree
+    holes: tuple[str, ...] = ()  # bad samples of which no fault says anything
+    got_well: tuple[str, ...] = ()  # faults that began because something got well
 
     @property
     def is_verdict_right(self) -> bool:
@@ -123,16 +127,24 @@ def score(cases: Iterable[Case], book: RuleBook) -> Score:
 def judged(case: Case, book: RuleBook) -> Result:
     """Replay one recording through these rules, and read what `rules replay --json` prints."""
     contradictions: dict[str, None] = {}
+    watch = Watch()
 
     def moments() -> Iterator[tuple[float, Conclusions]]:
-        for at, conclusions in replayed(case.recording(), book):
+        for snapshot, conclusions in concluded(case.recording(), book):
             contradictions.update(dict.fromkeys(_contradictions(conclusions)))
-            yield at, conclusions
+            watch.look(snapshot, conclusions)
+            yield snapshot.taken_at - START_WALL, conclusions
 
-    return _result(case, [json.loads(line) for line in changes_as_json(moments())], contradictions)
+    said = _result(case, [json.loads(line) for line in changes_as_json(moments())])
+    return replace(
+        said,
+        contradictions=tuple(contradictions),
+        holes=tuple(watch.holes),
+        got_well=tuple(watch.got_well),
+    )
 
 
-def _result(case: Case, changes: list[Tree], contradictions: Iterable[str]) -> Result:
+def _result(case: Case, changes: list[Tree]) -> Result:
     last: dict[str, str] = {}  # by fault its root, as it was said last
     left: tuple[str, ...] = ()
     for change in changes:
@@ -153,7 +165,6 @@ def _result(case: Case, changes: list[Tree], contradictions: Iterable[str]) -> R
         was_unhealthy=not all(change["healthy"] for change in changes),
         is_healthy=all(change["healthy"] for change in changes[-1:]),
         left=left,
-        contradictions=tuple(contradictions),
     )
 
 

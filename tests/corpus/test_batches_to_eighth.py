@@ -3,12 +3,16 @@
 import pytest
 
 from tests.corpus.promises import (
+    test_no_gauge_is_bad_in_silence,
+    test_nothing_begins_because_something_got_well,
     test_nothing_grave_is_said,
     test_the_figures_hold,
     test_verdict_severity_and_status_agree,
 )
 
 __all__ = [
+    "test_no_gauge_is_bad_in_silence",
+    "test_nothing_begins_because_something_got_well",
     "test_nothing_grave_is_said",
     "test_the_figures_hold",
     "test_verdict_severity_and_status_agree",

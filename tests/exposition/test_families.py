@@ -20,6 +20,8 @@ from exporter.model.snapshot import Snapshot
 
 ROWS: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
 CONVENTIONS = Path(__file__).parent.parent.parent / "docs/conventions.md"
+LEAST_WORDS = 6
+"""A shorter HELP repeats the name: «Bytes read.»"""
 MUST_STAY = {"hw_gpu_count", "hw_gpu_used_count", "hw_gpu_type_count"}
 SNAPSHOT = Snapshot("node-1", 1, 0.0, 0.0, 0.0)
 
@@ -38,6 +40,7 @@ def test_rows_follow_the_conventions() -> None:
     names = [row.name for row in ROWS]
     assert [name for name in names if not re.fullmatch(r"hw_[a-z0-9]+(_[a-z0-9]+)*", name)] == []
     assert [row.name for row in ROWS if not re.fullmatch(r"[A-Z].*\.", row.help)] == []
+    assert [row.name for row in ROWS if len(row.help.split()) < LEAST_WORDS] == []
     counters = {row.name for row in ROWS if row.type is MetricType.COUNTER}
     assert {name for name in names if name.endswith("_total")} == counters
 

@@ -1,0 +1,142 @@
+"""What holds at every moment of every recording, whatever it tells."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from exporter.exposition import FAMILIES
+from exporter.model.gpu import Gpus, GpuState
+from exporter.model.network import Network
+from exporter.model.probe import Histogram
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions
+from tools.bad_values import TABLE
+
+REPEATED = frozenset({"hw_node_healthy", "hw_fault_active", "hw_fault_root_cause"}) | {
+    *("hw_faults", "hw_status", "hw_gpu_nvlink_inactive")
+}
+"""What repeats the verdict itself, or another family: `hw_gpu_nvlink_up` has every link."""
+ROWS = tuple(
+    (family, TABLE[family.name])
+    for family in FAMILIES
+    if family.name in TABLE and family.name not in REPEATED
+)
+PATIENCE_SECS = 900.0
+"""How long a value may be bad before a fault says so: the longest `for` of the rules is shorter."""
+
+Place: TypeAlias = "tuple[str, tuple[str, ...], str]"
+"""A sample: its family, its labels, the id of its component."""
+
+
+class Watch:
+    """Follows one recording; `holes` are bad samples of which nothing was said, as text."""
+
+    def __init__(self) -> None:
+        self.holes: dict[str, None] = {}
+        self.got_well: dict[str, None] = {}
+        self._good: set[Place] = set()
+        self._since: dict[Place, float] = {}
+
+    def look(self, snapshot: Snapshot, conclusions: Conclusions) -> None:
+        """Take in one moment."""
+        now = snapshot.taken_boottime
+        bad = set(self._bad(snapshot))
+        ended = self._since.keys() - bad
+        begun = bad - self._since.keys()
+        self._since = {place: self._since.get(place, now) for place in bad}
+        silent = [place for place in bad if now - self._since[place] > PATIENCE_SECS]
+        if silent:
+            told, rules = _told(conclusions), {fault.rule for fault in conclusions.active}
+            holes = (place for place in silent if not _is_told(place, told, rules))
+            self.holes.update(dict.fromkeys(f"{place[0]}{place[1]}" for place in holes))
+        if ended and not begun:
+            well = {place[2] or NODE for place in ended}
+            for fault in conclusions.active:
+                is_new = fault.since == snapshot.taken_at and fault.rule not in COUNTS_RETURNS
+                if is_new and fault.subject.hw_id in well:
+                    self.got_well[f"{fault.rule}@{fault.subject.hw_id}"] = None
+
+    def _bad(self, snapshot: Snapshot) -> Iterator[Place]:
+        for family, row in ROWS:
+            for values, number in family.samples(snapshot):
+                labels = dict(zip(family.labels, values, strict=True))
+                place = (family.name, values, labels.get(row.component, ""))
+                if isinstance(number, Histogram) or not row.is_bad(labels, number):
+                    self._good.add(place)
+                elif not row.once_good or place in self._good:
+                    is_meant = MEANT.get(family.name)
+                    if is_meant is None or not is_meant(snapshot, place[2]):
+                        yield place
+
+
+NODE = "node"
+OF_ALL_GPUS = frozenset({"driver_version_mismatch", "nvml_unavailable", "telemetry_stale"})
+"""Faults of the node that say that its GPUs cannot be read."""
+COUNTS_RETURNS = frozenset({"net_link_flap", "ib_link_flap"})
+"""Rules that count how often a link changed: its return is one more change."""
+
+
+def _is_told(place: Place, told: set[str], rules: set[str]) -> bool:
+    """Whether a fault says it: of the component, of a part of it, or of what it depends on."""
+    component = place[2] or NODE
+    if place[0].startswith("hw_gpu_") and rules & OF_ALL_GPUS:
+        return True
+    return any(each == component or _is_part(each, component) for each in told)
+
+
+def _is_part(part: str, whole: str) -> bool:
+    """Whether this is a port (`mlx5_0/1`) or a namespace (`nvme1n1`) of the other."""
+    return part.startswith((f"{whole}/", f"{whole}n")) and whole != NODE
+
+
+def _told(conclusions: Conclusions) -> set[str]:
+    """Return the ids of all components with an active fault, and of what depends on them."""
+    told = {fault.subject.hw_id for fault in conclusions.active}
+    told |= {cause.subject.hw_id for fault in conclusions.active for cause in fault.causes}
+    for _ in range(8):
+        edges = (edge for edge in conclusions.graph if edge.relation in ("part_of", "below"))
+        more = {edge.source[1] for edge in edges if edge.target[1] in told} - told
+        if not more:
+            break
+        told |= more
+    return told
+
+
+def _state_of(snapshot: Snapshot, uuid: str) -> GpuState | None:
+    gpus = snapshot.reading(Gpus)
+    states = gpus.states if gpus else ()
+    return next((state for state in states if state.gpu.uuid == uuid), None)
+
+
+def _is_sliced_or_asleep(snapshot: Snapshot, uuid: str) -> bool:
+    state = _state_of(snapshot, uuid)
+    if state is None:
+        return False
+    is_asleep = not state.gpu.processes and not any(up for _, up in state.gpu.nvlink_up or ())
+    return bool(state.gpu.mig_enabled) or is_asleep
+
+
+def _is_suspended(snapshot: Snapshot, uuid: str) -> bool:
+    state = _state_of(snapshot, uuid)
+    return state is not None and state.suspended
+
+
+def _is_chosen(snapshot: Snapshot, _: str) -> bool:
+    gpus = snapshot.reading(Gpus)
+    return gpus is not None and any(b.backend == "nvidia-smi" for b in gpus.backends)
+
+
+def _is_unwanted(snapshot: Snapshot, device: str) -> bool:
+    network = snapshot.reading(Network)
+    found = network.interfaces if network else ()
+    return any(
+        one.device == device and (not one.pci_bus_id or one.admin_up is False) for one in found
+    )
+
+
+MEANT: Mapping[str, Callable[[Snapshot, str], bool]] = {
+    "hw_gpu_nvlink_up": _is_sliced_or_asleep,
+    "hw_gpu_data_stale": _is_suspended,
+    "hw_gpu_nvml_up": _is_chosen,
+    "hw_network_up": _is_unwanted,
+}
+"""Where a bad value is meant, beside what its row in tools/bad_values.py says of the past."""
