@@ -19,18 +19,20 @@ class GpuNode:
         self.smi = smi
         self.marker = folder / "driver"
         self.marker.touch()
+        self.sections: dict[str, dict[str, Any]] = {}
         nvml.say(capture=CAPTURE)
         smi.say(capture=CAPTURE)
 
     def start(self, interval_secs: float = 0.2, **gpu: Any) -> Program:
-        """The program; `gpu` are keys of that section."""
+        """The program; `gpu` are keys of that section, `sections` are others."""
         settings = {
             "driver_markers": [str(self.marker)],
             "smi_paths": [str(self.smi.path)],
             "redetect_secs": 0.2,
             **gpu,
         }
-        changes = {"metrics": {"collect_interval_secs": interval_secs}, "gpu": settings}
+        metrics = {"collect_interval_secs": interval_secs}
+        changes = {"metrics": metrics, "gpu": settings, **self.sections}
         return Program(self.folder / "run", changes, environment=self.nvml.environment)
 
     def wedge(self) -> None:

@@ -108,7 +108,7 @@ def _value(page: str, name: str) -> float | None:
 def test_time_asleep_counts(asleep_secs: float) -> None:
     """After a machine slept, what was read before is as old as it is, or gone."""
     now = BOOT
-    cache = GpuCache(CacheTtl(300, 300))
+    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
     cache.take(GpuAnswer((Gpu(0, "GPU-0", "H", temperature_celsius=40),)), now)
     pages = Pages(lambda: now, Moment)
     pages.publish(Snapshot("n", 1, EPOCH, BOOT, 0.0, readings={KernelLog: KernelThatSpoke(1)._log}))

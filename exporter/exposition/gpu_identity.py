@@ -27,7 +27,8 @@ def _vendors(snapshot: Snapshot) -> Iterable[Sample]:
     if gpus is None or not gpus.others:
         return
     for state in gpus.states:
-        yield (*gpu_label_values(state.gpu), state.gpu.vendor), 1
+        if state.gpu.vendor is not None:
+            yield (*gpu_label_values(state.gpu), state.gpu.vendor), 1
 
 
 def _instances(snapshot: Snapshot) -> Iterable[tuple[tuple[str, str, str], MigInstance]]:

@@ -75,7 +75,7 @@ class Gpu:
     board_part_number: str | None = field(default=None, metadata=_IDENTITY)
     numa_node: int | None = field(default=None, metadata=_IDENTITY)
     minor_number: int | None = field(default=None, metadata=_IDENTITY)
-    vendor: str = field(default="nvidia", metadata=_IDENTITY)  # nvidia, amd, intel, ascend
+    vendor: str | None = field(default=None, metadata=_IDENTITY)  # nvidia, amd, intel, ascend
     # -- lasting: what a board can do ----------------------------------------------------------
     memory_total_bytes: int | None = field(default=None, metadata=_LASTING)
     bar1_memory_total_bytes: int | None = field(default=None, metadata=_LASTING)

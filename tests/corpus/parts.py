@@ -77,6 +77,7 @@ def h100(index: int, bus: str, **more: object) -> Tree:
         "pcie_link_generation": 5,
         "pcie_link_width": 16,
         "pcie_replays_total": 4,
+        "vendor": "nvidia",
         "nvlink_up": {str(link): 1 for link in range(18)},
         "nvlink_errors_total": {"crc_flit": 12, "crc_data": 0, "replay": 3, "recovery": 0},
         "fabric_state": "completed",

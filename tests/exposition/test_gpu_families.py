@@ -83,7 +83,8 @@ def test_a_mode_waits_for_a_reset_where_it_differs(
 def test_vendors_are_shown_where_there_are_several() -> None:
     """On a node of NVIDIA alone nothing is."""
     assert samples("hw_gpu_vendor_info", snapshot(of_gpu())) == []
-    mixed = gpus(STATE, others=(GpuBackend("amdgpu", "ok"),))
+    known = replace(STATE, gpu=replace(STATE.gpu, vendor="nvidia"))
+    mixed = gpus(known, STATE, others=(GpuBackend("amdgpu", "ok"),))
     assert samples("hw_gpu_vendor_info", snapshot(mixed)) == [((*LABELS, "nvidia"), 1)]
     assert samples("hw_gpu_vendor_info", snapshot()) == []
 

@@ -60,7 +60,7 @@ DEMO_ROOTS = {
     ECC_BURST: "gpu_ecc_uncorrected@GPU-*",
     FELL_OFF: "pcie_link_down@*",
     LINK_ERRORS: "nvlink_fatal@*",
-    SLOW_DISK: "nvme_timeout@nvme1n1",
+    SLOW_DISK: "disk_stalled@nvme1n1",
 }
 """What is broken in each incident of the demo."""
 

@@ -183,7 +183,7 @@ def _gpu_source(context: SourceContext, backend: Backend, events: GpuEvents) -> 
     return GpuSource(
         Backends(backend, None, is_stuck=lambda: False, first="demo"),
         driver_of(settings),
-        GpuCache(CacheTtl(settings.cache_ttl_secs, settings.dynamic_ttl_secs)),
+        GpuCache(CacheTtl(settings.cache_ttl_secs, settings.dynamic_ttl_secs), vendor="nvidia"),
         events,
         call=context.call,
         boottime=context.boottime,

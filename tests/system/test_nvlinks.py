@@ -9,8 +9,11 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
+from tests.system.test_faults import KernelLog
 
 RULE = "nvlink_down"
+FATAL = "NVLink: fatal error detected on link 3(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)"
+LINK = "0000:3a:00.0/3"
 ALL = tuple(range(8))
 LINKS = 8 * 18
 BROKEN = {
@@ -97,3 +100,33 @@ def test_a_link_that_breaks_twice_fires_twice(node: GpuNode) -> None:
             node.nvml.say(capture=CAPTURE)
             wait_for(lambda: _down(program) == {} or None, "the end")
         assert len(set(began)) == 3
+
+
+def _fatal(program: Program) -> list[bool]:
+    """Whether each active fault of the link is a root; an inactive link beside it is none."""
+    faults = program.get("/faults").document["faults"]
+    active = [fault for fault in faults if fault["state"] == "active"]
+    found = [it for it in active if it["rule"] == "nvlink_fatal"]
+    assert {fault["entity"]["hw_id"] for fault in found} <= {LINK}
+    assert not (found and any(it["root"] for it in active if it["rule"] == RULE))
+    return [fault["root"] for fault in found]
+
+
+def test_a_link_that_failed_is_well_when_it_is_up(node: GpuNode, tmp_path: Path) -> None:
+    """Xid 74 twice: each time a fault that ends with the link."""
+    log = KernelLog(tmp_path / "kmsg")
+    node.sections["kernel_log"] = {"enabled": True, "path": str(log.path)}
+    with node.start() as program:
+        program.page_with('backend="nvml",reason="ok"')
+        for _ in range(2):
+            node.nvml.say(*BROKEN["one_link"][0], capture=CAPTURE)
+            wait_for(lambda: _down_links(program) == 1 or None, "the link to be down")
+            log.say(f"NVRM: Xid (PCI:0000:3a:00): 74, pid='<unknown>', name=<unknown>, {FATAL}")
+            wait_for(lambda: _fatal(program) == [True] or None, "the fault")
+            node.nvml.say(capture=CAPTURE)
+            wait_for(lambda: _fatal(program) == [] or None, "the end")
+    log.close()
+
+
+def _down_links(program: Program) -> int:
+    return program.get("/metrics").text.count("\nhw_gpu_nvlink_inactive{")

@@ -24,6 +24,8 @@ SLOWDOWN_CELSIUS = 87.0
 HEAT_INERTIA_SECS = 25.0
 NVLINK_BYTES_PER_SECOND = 1.6e11
 LINK_IS_DOWN_SECS = range(60, 90)
+CORRECTED_EVERY_SECS = 15
+"""So few that they are no fault of their own, which would last longer than the script."""
 
 XID_LINK = 74
 XID_UNCORRECTABLE = 48
@@ -125,7 +127,7 @@ class Card:
         if lasted is None:
             return ()
         if lasted < BURST_SECS:
-            errors = self._chance.randrange(20, 60)
+            errors = int(lasted % CORRECTED_EVERY_SECS == 0)
             counters.corrected += errors
             counters.corrected_volatile += errors
             return ()

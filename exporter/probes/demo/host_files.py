@@ -96,8 +96,8 @@ class HostFiles:
         for place, name in enumerate(DISKS):
             slow_secs = self._slow_secs if name == SLOW_DISK_NAME else 0.0
             good_secs = self._awake_secs - slow_secs
-            reads, writes = int(900 * good_secs + 2 * slow_secs), int(400 * good_secs + slow_secs)
-            read_ms = int(0.2 * 900 * good_secs + 2600 * slow_secs)
+            reads, writes = int(900 * good_secs), int(400 * good_secs)
+            read_ms = int(0.2 * 900 * good_secs)
             io_ms = int(120 * good_secs + 1000 * slow_secs)
             in_flight = 31 if is_slow and slow_secs else 0
             numbers = (reads, 0, reads * 256, read_ms, writes, 0, writes * 128, read_ms // 2)

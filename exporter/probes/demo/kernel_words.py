@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from exporter.probes.demo.card import XID_FELL_OFF, XID_LINK, XID_REMAPPED, XID_UNCORRECTABLE, Card
 from exporter.probes.demo.jobs import TRAINING
 from exporter.probes.demo.node import Xid
-from exporter.probes.demo.script import FELL_OFF, SLOW_DISK, SLOW_DISK_NAME, Now
+from exporter.probes.demo.script import FELL_OFF, SLOW_DISK, Now
 
 UNKNOWN_PROCESS = "pid='<unknown>', name=<unknown>"
 TEXTS = {
@@ -17,7 +17,6 @@ TEXTS = {
     XID_LINK: "NVLink: fatal error detected on link 4(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
     XID_FELL_OFF: "GPU has fallen off the bus.",
 }
-DISK_TIMEOUT_SECS = range(30, 200, 40)
 HUNG_TASK_SECS = 125
 
 
@@ -42,12 +41,6 @@ def of_bus(before: Now, now: Now, cards: Sequence[Card]) -> Iterator[str]:
 
 def of_host(now: Now) -> Iterator[str]:
     """Write the kernel's lines about the disk that does not answer, and who waits for it."""
-    lasted = now.of_node(SLOW_DISK)
-    if lasted is None:
-        return
-    if lasted in DISK_TIMEOUT_SECS:
-        controller = SLOW_DISK_NAME.removesuffix("n1")
-        yield f"nvme {controller}: I/O {lasted} QID 4 timeout, aborting"
-    if lasted == HUNG_TASK_SECS:
+    if now.of_node(SLOW_DISK) == HUNG_TASK_SECS:
         pid = TRAINING.first_pid
         yield f"INFO: task {TRAINING.command}:{pid} blocked for more than 120 seconds."

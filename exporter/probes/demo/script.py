@@ -35,7 +35,9 @@ class Incident:
 
 INCIDENTS = (
     Incident(OVERHEATING, 60, 330, "GPU {gpu} overheats and is throttled", gpu=2),
-    Incident(ECC_BURST, 420, 750, "GPU {gpu} has memory errors, then needs a reset", gpu=1),
+    Incident(
+        ECC_BURST, 420, 750, "GPU {gpu} has an uncorrectable memory error and needs a reset", gpu=1
+    ),
     Incident(FELL_OFF, 840, 1020, "GPU {gpu} falls off the bus", gpu=5),
     Incident(LINK_ERRORS, 1110, 1320, "NVLink errors on GPU {gpu}, a link goes down", gpu=3),
     Incident(SLOW_DISK, 1410, 1620, "a training job waits for a disk that does not answer"),

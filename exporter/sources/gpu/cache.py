@@ -20,10 +20,11 @@ class CacheTtl:
 
 
 class GpuCache:
-    """The states of all GPUs seen since the driver appeared, by UUID."""
+    """The states of all GPUs of one vendor seen since its driver appeared, by UUID."""
 
-    def __init__(self, lives: CacheTtl, *, sees_host_pids: bool = True) -> None:
+    def __init__(self, lives: CacheTtl, *, vendor: str, sees_host_pids: bool = True) -> None:
         self._lives = lives
+        self._vendor = vendor
         self._sees_host_pids = sees_host_pids
         self._states: dict[str, GpuState] = {}
         self._temperatures = LastTemperatures()
@@ -49,7 +50,9 @@ class GpuCache:
             if uuid is not None:
                 reasons[uuid] = problem.reason
             elif problem.index is not None:
-                strangers[f"index {problem.index}"] = _stranger(problem, problem.index, boottime)
+                strangers[f"index {problem.index}"] = self._stranger(
+                    problem, problem.index, boottime
+                )
         for uuid, state in quiet.items():
             if uuid not in reasons and answer.is_partial:
                 fresh[uuid] = replace(state, stale=True)
@@ -88,7 +91,16 @@ class GpuCache:
     def _known(self, gpu: Gpu) -> Gpu:
         """Add what an earlier pass reported of its identity: nvidia-smi knows less than NVML."""
         before = self._states.get(gpu.uuid)
+        gpu = gpu if gpu.vendor else replace(gpu, vendor=self._vendor)
         return gpu if before is None else gpu.with_identity_of(before.gpu)
+
+    def _stranger(self, problem: GpuProblem, index: int, boottime: float) -> GpuState:
+        """Make the state of a GPU that has never answered: only place and vendor are known."""
+        uuid, place = problem.uuid or "", problem.pci_bus_id
+        gpu = Gpu(index, uuid, "unknown", pci_bus_id=place, vendor=self._vendor)
+        if problem.reason == SUSPENDED:
+            return GpuState(gpu, boottime, expired=True, suspended=True)
+        return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)
 
     def _fresh(self, state: GpuState) -> GpuState:
         return replace(
@@ -116,11 +128,3 @@ def _whom(problem: GpuProblem, quiet: Mapping[str, GpuState]) -> str | None:
         if is_it:
             return uuid
     return None
-
-
-def _stranger(problem: GpuProblem, index: int, boottime: float) -> GpuState:
-    """Make the state of a GPU that has never answered: its place is all that is known of it."""
-    gpu = Gpu(index, problem.uuid or "", "unknown", pci_bus_id=problem.pci_bus_id)
-    if problem.reason == SUSPENDED:
-        return GpuState(gpu, boottime, expired=True, suspended=True)
-    return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)

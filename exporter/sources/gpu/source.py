@@ -328,6 +328,7 @@ def build_gpu(
     if config.backend in ("auto", "nvidia-smi"):
         paths = program_paths(config, environment)
         smi = NvidiaSmiBackend(children, paths, environment, Deadline(*limits), on_bus)
+    ttl = CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs)
     return GpuSource(
         Backends(
             nvml,
@@ -338,10 +339,7 @@ def build_gpu(
             problems=lambda: () if nvml is None else nvml.problems,
         ),
         driver_of(config),
-        GpuCache(
-            CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs),
-            sees_host_pids=sees_host_pids or config.backend == "demo",
-        ),
+        GpuCache(ttl, vendor="nvidia", sees_host_pids=sees_host_pids or config.backend == "demo"),
         events,
         call=call,
         boottime=boottime,

@@ -142,7 +142,7 @@ def build_vendors(ctx: SourceContext, publish: Callable[[], None]) -> tuple[Vend
     return tuple(
         VendorGpus(
             vendor,
-            GpuCache(ttl, sees_host_pids=ctx.sees_host_pids),
+            GpuCache(ttl, vendor=vendor.vendor, sees_host_pids=ctx.sees_host_pids),
             boottime=ctx.boottime,
             publish=publish,
             due_secs=max(DUE_SECS, DUE_SECS * ctx.config.metrics.collect_interval_secs),

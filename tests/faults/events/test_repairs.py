@@ -15,7 +15,7 @@ from exporter.model.network import Interface, Network
 from exporter.model.snapshot import Snapshot
 
 NVML = GpuBackend("nvml", "ok")
-CARD = Gpu(0, "GPU-a", "H100", energy_joules_total=5e9, recovery_action="none")
+CARD = Gpu(0, "GPU-a", "H100", vendor="nvidia", energy_joules_total=5e9, recovery_action="none")
 ERRORS = (("uncorrected", "volatile", 2.0), ("uncorrected", "aggregate", 2.0))
 CLEAN = (("uncorrected", "volatile", 0.0), ("uncorrected", "aggregate", 2.0))
 

@@ -79,7 +79,7 @@ def test_its_gpus_sit_in_slots_below_ports(tmp_path: Path) -> None:
 
 
 def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
-    """Xids, timeouts of the disk and the task that hangs come as records of the kernel."""
+    """Xids and the task that hangs come as records of the kernel."""
     node = DemoNode(8, 1, 1.0)
     node.advance_to(STARTS[FELL_OFF] - 10)  # what was before is not told
     files = _written(tmp_path, node, STARTS[FELL_OFF] - 9, with_host=True)
@@ -98,6 +98,5 @@ def test_the_kernel_speaks_of_incidents(tmp_path: Path) -> None:
     assert down < text.index(f"Xid (PCI:{gpu.removesuffix('.0')}): 79") < up
     assert text.count("Xid") == 2  # 79 and, later, 74
     assert ": 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus." in text
-    assert "nvme nvme1: I/O 30 QID 4 timeout, aborting" in text
     assert "INFO: task python3:41000 blocked for more than 120 seconds." in text
     files.close()

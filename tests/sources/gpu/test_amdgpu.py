@@ -155,11 +155,12 @@ def test_a_sleeping_card_is_not_read(node: AmdNode) -> None:
 
 
 def test_a_card_that_slept_from_the_start_has_its_place_only(node: AmdNode) -> None:
-    """Nothing but the address is known of it, and it is not woken to be asked."""
+    """Nothing but the address and the vendor are known of it, and it is not woken to be asked."""
     folder = node.card(FIRST, {"power/runtime_status": "suspended\n"})
     _trap(folder / "unique_id")
     state = only(look(node.sys))
     assert (state.gpu.pci_bus_id, state.suspended, state.up) == (FIRST, True, True)
+    assert state.gpu.vendor == "amd"
 
 
 def test_a_card_whose_registers_are_all_ones_is_lost(node: AmdNode) -> None:

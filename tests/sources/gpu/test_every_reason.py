@@ -61,7 +61,7 @@ def test_a_gpu_that_is_not_up_is_a_fault_within_half_a_minute(reason: str, befor
 
 def told(reason: str, *, is_known: bool) -> tuple[Fault, ...]:
     """The faults of a node on which one of two GPUs is down for this reason."""
-    kept = GpuCache(CacheTtl(all_secs=300, dynamic_secs=300))
+    kept = GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia")
     engine = RuleEngine(BOOK, lambda: 0.0, "")
     well, ill = (Gpu(n, f"GPU-{n}", "H100", pci_bus_id=f"0000:0{n}:00.0") for n in range(2))
     if is_known:
@@ -79,7 +79,7 @@ def told(reason: str, *, is_known: bool) -> tuple[Fault, ...]:
 def test_two_gpus_that_never_answered_are_two_faults() -> None:
     """Neither has a UUID: each is known by its address, or by its place."""
     engine = RuleEngine(BOOK, lambda: 0.0, "")
-    kept = GpuCache(CacheTtl(all_secs=300, dynamic_secs=300))
+    kept = GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia")
     kept.take(GpuAnswer((), (GpuProblem("crashes", None, 0), GpuProblem("crashes", None, 1))), 0.0)
     gpus = Gpus(GpuBackend("nvml", "ok", nvml_up=True), kept.states(0.0))
     conclusions = engine.conclude(Snapshot("n", 1, 1.7e9, 0.0, 0.0, {Gpus: gpus}))

@@ -102,7 +102,7 @@ def test_a_bug_about_one_vendor_costs_that_vendor() -> None:
     async def scenario() -> tuple[str, str]:
         gpus = VendorGpus(
             Vendor("amdgpu", "amd", lambda: True, Broken()),
-            GpuCache(CacheTtl(300, 300)),
+            GpuCache(CacheTtl(300, 300), vendor="nvidia"),
             boottime=lambda: 1000.0,
             publish=lambda: None,
             due_secs=1.0,

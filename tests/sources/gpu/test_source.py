@@ -85,7 +85,7 @@ class Node:
         self.source = GpuSource(
             Backends(nvml, smi, lambda: self.is_stuck),
             Driver((marker,), redetect_secs=10),
-            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300)),
+            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia"),
             GpuEvents(lambda: 1.7e9, loop.time),
             call=call_here,
             boottime=loop.time,

@@ -57,7 +57,7 @@ class VendorNode:
         source = GpuSource(
             Backends(self.nvml, None, lambda: False),
             Driver((Path("/") if nvidia else Path("/nowhere/driver"),), redetect_secs=10),
-            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300)),
+            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia"),
             GpuEvents(lambda: 1.7e9, lambda: self._now),
             call=call,
             boottime=lambda: self._now,
