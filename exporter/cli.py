@@ -51,7 +51,8 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
     try:
         return int(handler(Invocation(options, environment)))
     except ConfigError as error:
-        print(f"hw-exporter: {error}", file=sys.stderr)
+        for sentence in error.sentences:
+            print(f"hw-exporter: {sentence}", file=sys.stderr)
         return EXIT_CONFIG
     except CommandError as error:
         print(f"hw-exporter: {error}", file=sys.stderr)

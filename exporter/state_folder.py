@@ -11,6 +11,22 @@ LOCK_NAME = ".lock"
 log = logging.getLogger("exporter.state")
 
 
+def look_at(name: str) -> tuple[str, str]:
+    """Return why a directory cannot be used, and what others could do in it; empty for nothing."""
+    try:
+        status = os.stat(name)  # noqa: PTH116 - systemd makes it a link
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        return f"cannot be used: {getattr(error, 'strerror', error)}", ""
+    if not stat.S_ISDIR(status.st_mode):
+        return "is no directory", ""
+    if status.st_uid not in (0, os.geteuid()):
+        return f"belongs to user {status.st_uid}, who could change what is in it", ""
+    if not os.access(name, os.W_OK | os.X_OK):
+        return "cannot be used: Permission denied", ""
+    is_open = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
+    return "", "can be changed by every user of this machine: chmod o-w" if is_open else ""
+
+
 class StateFolder:
     """A directory that this process alone uses, as long as it lives.
 
@@ -47,12 +63,12 @@ class StateFolder:
 
     def _hold(self) -> str:
         """Take the lock; return in one sentence why not, or an empty text."""
+        problem, risk = look_at(self._name)
+        if problem:
+            return problem
+        if risk:
+            log.warning("state.dir: %s %s", self._name, risk)
         try:
-            status = os.stat(self._name)  # noqa: PTH116 - systemd makes it a link
-            if not stat.S_ISDIR(status.st_mode):
-                return "is no directory"
-            if status.st_uid not in (0, os.geteuid()):
-                return f"belongs to user {status.st_uid}, who could change what is in it"
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(self._lock_path(), flags, 0o600)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name

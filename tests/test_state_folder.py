@@ -74,6 +74,19 @@ def test_a_directory_of_somebody_else_is_not_used(
     assert "belongs to user 4711" in caplog.text
 
 
+def test_a_directory_that_all_may_change_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is used, since volumes of Kubernetes are made so; not said where others own no names."""
+    for mode, count in ((0o755, 0), (0o775, 0), (0o1777, 0), (0o777, 1)):
+        path = tmp_path / f"{mode:o}"
+        path.mkdir()
+        path.chmod(mode)
+        assert StateFolder(str(path)).path == path
+        assert len(caplog.records) == count
+    assert "can be changed by every user of this machine: chmod o-w" in caplog.text
+
+
 def test_a_directory_that_goes_is_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

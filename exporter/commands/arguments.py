@@ -1,17 +1,28 @@
 """The command line arguments; the code of a command is imported when it is called."""
 
 import argparse
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from exporter.commands.invocation import LOG_LEVELS
+from exporter.config.setting import masked
 from exporter.identity import read_version
+from exporter.web.units import one_line
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - has no other name
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one sentence what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the sentence and end with exit code 2."""
+        sentence = one_line(masked(f"{message}; see {self.prog} --help"))
+        self.exit(2, f"hw-exporter: {sentence}\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="hw-exporter",
         description="Prometheus exporter for GPU and CPU nodes that tells you what is broken,"
         " and why.",

@@ -6,21 +6,20 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from exporter.commands.invocation import Invocation
+from exporter.config.setting import SECRET, SECRET_KEYS, masked
 from exporter.exit_codes import EXIT_OK
-
-SECRET = "…"  # noqa: S105 - what is shown in its place
 
 
 def check(invocation: Invocation) -> int:
     """Say that the configuration is good; raise ConfigError where it is not."""
-    invocation.settings()
+    invocation.check()
     print('{"good": true}' if invocation.options.json else "the configuration is valid")
     return EXIT_OK
 
 
 def show(invocation: Invocation) -> int:
     """Print every key with its value, secrets left out."""
-    table = _without_secrets(_table(invocation.settings().config))
+    table = shown(invocation.settings().config)
     if invocation.options.json:
         print(json.dumps(table, ensure_ascii=False))
     else:
@@ -28,20 +27,24 @@ def show(invocation: Invocation) -> int:
     return EXIT_OK
 
 
-def _table(value: Any) -> Any:
-    """Turn a part of the configuration into tables, lists and plain values."""
+def shown(value: Any) -> Any:
+    """Turn a part of the configuration into tables, lists and plain values without secrets."""
     if is_dataclass(value):
-        return {each.name: _table(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _field(each.name, getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {key: _table(each) for key, each in value.items()}
-    return [_table(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {key: shown(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shown(each) for each in value]
+    return masked(value) if isinstance(value, str) else value
 
 
-def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
-    """Hide the hashes of passwords: the names are enough to see who may read."""
-    auth = table["server"]["auth"]
-    users = {key: dict.fromkeys(auth[key], SECRET) for key in auth if key.startswith("basic")}
-    return {**table, "server": {**table["server"], "auth": {**auth, **users}}}
+def _field(name: str, value: Any) -> Any:
+    """Return what is shown of a key: of a secret that there is one, of a command its program."""
+    if name not in SECRET_KEYS or not value:
+        return shown(value)
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value, SECRET)
+    return [shown(value[0]), *(SECRET for _ in value[1:])] if isinstance(value, tuple) else SECRET
 
 
 def _toml(table: dict[str, Any], prefix: str = "") -> list[str]:

@@ -1,16 +1,20 @@
 """One run of the command line: its options, environment, validated settings and exit codes."""
 
 import argparse
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from exporter.blocking import DaemonThreads
 from exporter.config import Config
-from exporter.config.file import ConfigError, Layer, environment_layer, file_layers, load
+from exporter.config.file import ConfigError, Layer, environment_layer, every, file_layers, load
 from exporter.exit_codes import EXIT_FAILED
 from exporter.identity import Identity, identify
 from exporter.sources import chosen
+from exporter.state_folder import look_at
 from exporter.web.server.credentials import SecurityError
 from exporter.web.server.security import Security
 from exporter.web.units import one_line
@@ -59,16 +63,21 @@ class Invocation:
             Layer("command line", self._flags()),
         ]
         config = load(layers)
-        _check_rules(config)
-        try:
-            chosen(config)
-        except ValueError as error:
-            raise ConfigError(f"sources.enabled, sources.disabled: {error}") from error
-        try:
-            Security(config.server, DaemonThreads())
-        except SecurityError as error:
-            raise ConfigError(str(error)) from error
+        checks = (_check_rules, _check_sources, _check_security)
+        every(partial(check, config) for check in checks)
         return Settings(config, self._log_level(), identify(self.environment))
+
+    def check(self, demo: Mapping[str, Any] | None = None) -> None:
+        """Check also what costs a running exporter only a part of its work; raise ConfigError."""
+        config = self.settings(demo).config
+        wrong = [*_rule_mistakes(config), *_missing_programs(config)]
+        if config.state.dir:
+            problem, risk = look_at(config.state.dir)
+            wrong += [f"state.dir: {config.state.dir} {problem}"] if problem else []
+            if risk:
+                print(f"hw-exporter: state.dir: {config.state.dir} {risk}", file=sys.stderr)
+        if wrong:
+            raise ConfigError(*wrong)
 
     def _log_level(self) -> str:
         given = self.options.log_level or self.environment.get("LOG_LEVEL")
@@ -97,10 +106,37 @@ def _rust_level(directives: str) -> str | None:
 
 
 def _check_rules(config: Config) -> None:
-    """Raise ConfigError for the first mistake in a rule file, where mistakes are fatal."""
-    if not (config.faults.strict and config.faults.enabled):
-        return
+    """Raise ConfigError for the mistakes in rule files, where mistakes are fatal."""
+    if config.faults.strict and (wrong := _rule_mistakes(config)):
+        raise ConfigError(*wrong)
+
+
+def _rule_mistakes(config: Config) -> list[str]:
     from exporter.faults.engine import rule_book  # noqa: PLC0415 - only where rules are checked
 
-    for mistake in rule_book(config.faults.rules_dirs).mistakes:
-        raise ConfigError(str(mistake))
+    is_on = config.faults.enabled and config.faults.rules_dirs
+    return [str(each) for each in rule_book(config.faults.rules_dirs).mistakes] if is_on else []
+
+
+def _check_sources(config: Config) -> None:
+    try:
+        chosen(config)
+    except ValueError as error:
+        raise ConfigError(f"sources.enabled, sources.disabled: {error}") from error
+
+
+def _check_security(config: Config) -> None:
+    try:
+        Security(config.server, DaemonThreads())
+    except SecurityError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _missing_programs(config: Config) -> list[str]:
+    """Say which external probes cannot be started."""
+    programs = [probe.command[0] for probe in config.probes]
+    return [
+        f"probes[{position}].command: {program} is no program that can be started"
+        for position, program in enumerate(programs)
+        if not (os.path.isfile(program) and os.access(program, os.X_OK))  # noqa: PTH113 - a Path takes no NUL
+    ]

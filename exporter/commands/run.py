@@ -27,10 +27,11 @@ def demo(invocation: Invocation) -> int:
 def _check_and_run(
     invocation: Invocation, demo_tables: Mapping[str, Any], *, announce: bool = False
 ) -> int:
-    settings = invocation.settings(demo_tables)
     if invocation.options.check_config:
+        invocation.check(demo_tables)
         print("the configuration is valid")
         return EXIT_OK
+    settings = invocation.settings(demo_tables)
     if announce:
         from exporter.commands.demo import plan  # noqa: PLC0415 - as above
 

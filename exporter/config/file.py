@@ -5,15 +5,19 @@ import json
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from exporter.config import Config
+from exporter.config.setting import SECRET, SECRET_KEYS, masked
 from exporter.durations import ALLOWED as ALLOWED_DURATION
 from exporter.durations import parse_duration
 from exporter.regular_file import FileUnusable, read_text
 from exporter.toml import tomllib
+
+T = TypeVar("T")
 
 ENV_PREFIX = "APP__"
 DEFAULT_FILES = ("config/default.toml", "config/local.toml")
@@ -33,7 +37,29 @@ TYPE_NAMES = {
 
 
 class ConfigError(Exception):
-    """A mistake in the configuration; the message names place, key, what was found and allowed."""
+    """Mistakes in the configuration; each names place, key, what was found and allowed."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__(*sentences)
+        self.sentences = sentences
+
+    def __str__(self) -> str:
+        """Return a line for each mistake."""
+        return "\n".join(self.sentences)
+
+
+def every(attempts: Iterable[Callable[[], T]]) -> list[T]:
+    """Return what all attempts return; raise ConfigError with the mistakes of all."""
+    results: list[T] = []
+    sentences: list[str] = []
+    for attempt in attempts:
+        try:
+            results.append(attempt())
+        except ConfigError as error:
+            sentences += error.sentences
+    if sentences:
+        raise ConfigError(*sentences)
+    return results
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,8 +74,12 @@ class Layer:
 def load(layers: Iterable[Layer]) -> Config:
     """Return the configuration of all layers, later ones winning; raises ConfigError."""
     config = Config()
-    for layer in layers:
+
+    def merge(layer: Layer) -> None:
+        nonlocal config
         config = _merged(config, layer.table, layer, "")
+
+    every(partial(merge, layer) for layer in layers)
     _check_probes(config)
     return config
 
@@ -57,12 +87,15 @@ def load(layers: Iterable[Layer]) -> Config:
 def _check_probes(config: Config) -> None:
     """Each external probe has a name of its own and a command; raises ConfigError."""
     names = [probe.name for probe in config.probes]
+    wrong = []
     for position, probe in enumerate(config.probes):
         place = f"probes[{position}]"
-        if not probe.name or names.count(probe.name) > 1:
-            raise ConfigError(f"{place}.name is {_shown(probe.name)}, but must be unique")
+        if not probe.name or probe.name in names[:position]:
+            wrong.append(f"{place}.name is {_shown(probe.name)}, but must be unique")
         if not probe.command or not probe.command[0].startswith("/"):
-            raise ConfigError(f"{place}.command must begin with the absolute path of a program")
+            wrong.append(f"{place}.command must begin with the absolute path of a program")
+    if wrong:
+        raise ConfigError(*wrong)
 
 
 def file_layers(named: str | None) -> list[Layer]:
@@ -72,7 +105,8 @@ def file_layers(named: str | None) -> list[Layer]:
     """
     if named is not None:
         return [read_file(Path(named))]
-    return [read_file(Path(name)) for name in DEFAULT_FILES if Path(name).is_file()]
+    there = (Path(name) for name in DEFAULT_FILES)
+    return every(partial(read_file, path) for path in there if path.is_file())
 
 
 def read_file(path: Path) -> Layer:
@@ -110,20 +144,22 @@ def _merged(current: Any, table: Mapping[str, Any], layer: Layer, prefix: str) -
     """Return the section with the values of one layer's table put in."""
     fields = {item.name: item for item in dataclasses.fields(current)}
     hints = typing.get_type_hints(type(current))
-    changes = {}
-    for key, found in table.items():
+
+    def changed(key: str, found: Any) -> tuple[str, Any]:
         name = f"{prefix}{key}"
         if key not in fields:
             raise _unknown_key(layer, name, key, tuple(fields))
         before = getattr(current, key)
-        if dataclasses.is_dataclass(before):
-            if not isinstance(found, Mapping):
-                raise _wrong(layer, name, found, "a table")
-            changes[key] = _merged(before, found, layer, f"{name}.")
-        else:
-            changes[key] = _value(hints[key], found, layer, name)
-            _check_bounds(fields[key].metadata, changes[key], layer, name)
-    return dataclasses.replace(current, **changes)
+        if not dataclasses.is_dataclass(before):
+            value = _value(hints[key], found, layer, name)
+            _check_bounds(fields[key].metadata, value, layer, name)
+            return key, value
+        if not isinstance(found, Mapping):
+            raise _wrong(layer, name, found, "a table")
+        return key, _merged(before, found, layer, f"{name}.")
+
+    changes = every(partial(changed, key, found) for key, found in table.items())
+    return dataclasses.replace(current, **dict(changes))
 
 
 def _unknown_key(layer: Layer, name: str, key: str, known: tuple[str, ...]) -> ConfigError:
@@ -135,12 +171,14 @@ def _unknown_key(layer: Layer, name: str, key: str, known: tuple[str, ...]) -> C
 
 
 def _wrong(layer: Layer, name: str, found: Any, allowed: str) -> ConfigError:
-    return ConfigError(f"{layer.origin}: {name} is {_shown(found)}, but must be {allowed}")
+    is_secret = re.sub(r"\[\d+\]$", "", name).rpartition(".")[2] in SECRET_KEYS
+    shown = SECRET if is_secret else _shown(found)
+    return ConfigError(f"{layer.origin}: {name} is {shown}, but must be {allowed}")
 
 
 def _shown(found: Any) -> str:
-    """Return what was found, on one line, short; secrets live in files, not in these values."""
-    text = found if isinstance(found, str) else repr(found)
+    """Return what was found, on one line, short, without what looks like a secret."""
+    text = masked(found if isinstance(found, str) else repr(found))
     return json.dumps(text[:80], ensure_ascii=True)
 
 
@@ -192,8 +230,10 @@ def _list(kind: Any, found: Any, layer: Layer, name: str) -> tuple[Any, ...]:
         raise _wrong(layer, name, found, "a list")
     element_layer = dataclasses.replace(layer, is_text=False)
     return tuple(
-        _value(kind, item, element_layer, f"{name}[{position}]")
-        for position, item in enumerate(items)
+        every(
+            partial(_value, kind, item, element_layer, f"{name}[{position}]")
+            for position, item in enumerate(items)
+        )
     )
 
 

@@ -1,9 +1,28 @@
 """A setting: a field of the configuration with default, description and bounds."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any
+
+SECRET = "…"  # noqa: S105 - what is shown in its place
+SECRET_KEYS = frozenset({"basic_users", "redact_salt", "command"})
+"""Keys whose values are never shown; of a command the program is."""
+
+_SECRETS = (
+    (r"(//)\S*@", rf"\1{SECRET}@"),
+    (r"(?i)(\b(?:bearer|basic)\s+)\S+", rf"\1{SECRET}"),
+    (r"(?i)((?:token|passw|secret|key|auth|credential|salt)\w*[=:]\s*)\S+", rf"\1{SECRET}"),
+    (r"(\b(?:sk-|gh[opsu]_|glpat-|xox[bp]-|AKIA|eyJ)|\$2[aby]?\$)\S{8,}", rf"\1{SECRET}"),
+)
+
+
+def masked(text: str) -> str:
+    """Hide what looks like a secret: a login in a URL, `token=…`, a key of a known form."""
+    for pattern, shown in _SECRETS:
+        text = re.sub(pattern, shown, text)
+    return text
 
 
 def setting(

@@ -165,8 +165,8 @@ FAMILIES = (
         Row("rules_loaded", "Number of fault rules that are loaded and evaluated."),
         Row(
             "rules_skipped",
-            "Rule files skipped (unreadable, syntax, invalid) and rules that failed during"
-            " evaluation (broken).",
+            "Rule files (unreadable) and rules (syntax, invalid) left out, and rules that failed"
+            " during evaluation (broken).",
             labels=("reason",),
         ),
     ),

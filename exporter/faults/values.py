@@ -4,6 +4,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
@@ -44,9 +45,13 @@ class Vocabulary:
 
 def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
     """Return the known words for an error message, the close ones first."""
+    return _hint(word, tuple(sorted(known)))
+
+
+@lru_cache(maxsize=1024)  # a mistake may be in each of a thousand rules
+def _hint(word: str, words: tuple[str, ...]) -> str:
     import difflib  # noqa: PLC0415 - only for a mistake
 
-    words = sorted(known)
     close = difflib.get_close_matches(word, words, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"

@@ -280,8 +280,10 @@ def test_completions_name_every_command(shell: str) -> None:
     [("status", "--jsn"), ("faults", "x"), ("completion", "tcsh"), ("config",), ("why", "a", "b")],
 )
 def test_wrong_use_is_exit_code_2(arguments: tuple[str, ...]) -> None:
-    """Argparse says what is allowed."""
-    assert run(*arguments).returncode == 2
+    """One sentence says what is wrong, and where to read on."""
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert re.fullmatch(r"hw-exporter: .+; see hw-exporter[ a-z]* --help\n", ended.stderr)
 
 
 def test_top_needs_a_terminal(demo: Program) -> None:

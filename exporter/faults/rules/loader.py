@@ -1,8 +1,10 @@
 """Loads rule files: built-in ones, then the operator's; later ones replace earlier ones."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,14 @@ from exporter.toml import tomllib
 SHIPPED = Path(__file__).parent.parent / "catalogue" / "rules"
 MAX_FILE_BYTES = 1024 * 1024
 MAX_RULES = 1000
+RULE_HEADER = re.compile(r"^(?=[ \t]*\[\[[ \t]*rule[ \t]*\]\])", re.MULTILINE)
+ID_LINE = re.compile(r"""\s*id\s*=\s*(["'])(.*?)\1""")
 SKIP_REASONS = ("unreadable", "syntax", "invalid", "broken")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """The rules that count, files left out by reason, and everything that is wrong."""
+    """The rules that count, files and rules left out by reason, and everything that is wrong."""
 
     rules: tuple[Rule, ...]
     mistakes: tuple[Mistake, ...] = ()
@@ -29,29 +33,37 @@ class RuleBook:
 
 @dataclass(slots=True)
 class _File:
-    """One file while it is read; `ids` are those it meant to define."""
+    """One file while it is read; `ids` are those it meant to define, with their lines."""
 
     name: str
-    rules: list[Rule]
-    ids: set[str]
-    mistakes: list[Mistake]
-    reason: str = "invalid"
+    rules: dict[str, Rule] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+    lines: dict[str, int] = field(default_factory=dict)
+    mistakes: list[Mistake] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def leave_out(self, rule: Rule, sentence: str, key: str) -> None:
+        """Note a mistake of a rule among others, and keep the others."""
+        line = self.lines.get(rule.id, 0)
+        self.mistakes.append(Mistake(self.name, sentence, line, rule.id, key))
+        del self.rules[rule.id]
+        self.skipped["invalid"] += 1
 
 
 def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
-    """All rules of these directories and files; a file with a mistake is left out whole."""
+    """All rules of these directories and files; a rule with a mistake is left out."""
     files = [_read(path, vocabulary) for place in places for path in _toml_files(place)]
     _check_references(files)
     _check_twice(files)
     chosen: dict[str, Rule] = {}
     for file in files:
-        if not file.mistakes:
-            chosen.update({rule.id: rule for rule in file.rules})
-    reasons = [file.reason for file in files if file.mistakes]
+        chosen.update(file.rules)
+    _check_number(files, chosen)
+    skipped = sum((file.skipped for file in files), Counter[str]())
     return RuleBook(
         rules=tuple(chosen.values())[:MAX_RULES],
         mistakes=tuple(mistake for file in files for mistake in file.mistakes),
-        skipped=tuple((reason, reasons.count(reason)) for reason in SKIP_REASONS),
+        skipped=tuple((reason, skipped[reason]) for reason in SKIP_REASONS),
     )
 
 
@@ -66,32 +78,41 @@ def _toml_files(place: Path) -> list[Path]:
 
 
 def _read(path: Path, vocabulary: Vocabulary) -> _File:
-    file = _File(str(path), [], set(), [])
+    file = _File(str(path))
     text = _text(path, file)
-    table = _table(text, file)
-    rows = table.get("rule", [])
-    for key in table.keys() - {"rule"}:
-        file.mistakes.append(Mistake(file.name, f"{key[:40]!r} is not known; there is [[rule]]"))
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        file.mistakes.append(Mistake(file.name, "rules must be written as [[rule]]"))
-        return file
-    for row in rows:
-        _read_rule(row, text, file, vocabulary)
+    file.lines = _lines_of_ids(text)
+    for table in _tables(text, file):
+        _read_table(table, file, vocabulary)
     return file
 
 
-def _read_rule(row: Mapping[str, Any], text: str, file: _File, vocabulary: Vocabulary) -> None:
+def _read_table(table: Mapping[str, Any], file: _File, vocabulary: Vocabulary) -> None:
+    rows = table.get("rule", [])
+    wrong = [f"{key[:40]!r} is not known; there is [[rule]]" for key in table if key != "rule"]
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        wrong.append("rules must be written as [[rule]]")
+        rows = []
+    file.skipped["invalid"] += len(wrong)
+    file.mistakes += [Mistake(file.name, sentence) for sentence in wrong]
+    for row in rows:
+        _read_rule(row, file, vocabulary)
+
+
+def _read_rule(row: Mapping[str, Any], file: _File, vocabulary: Vocabulary) -> None:
     name = str(row.get("id", "without id"))[:80]
     reader = RuleReader(row, vocabulary)
     rule = reader.read()
-    line = _line_of(name, text)
-    for key, position, sentence in reader.mistakes:
-        file.mistakes.append(Mistake(file.name, sentence, line, name, key, position))
+    mistakes = list(reader.mistakes)
     if name in file.ids:
-        file.mistakes.append(Mistake(file.name, "is there twice", line, name, "id"))
+        mistakes.append(("id", 0, "is there twice"))
+    line = file.lines.get(name, 0)
+    for key, position, sentence in mistakes:
+        file.mistakes.append(Mistake(file.name, sentence, line, name, key, position))
     file.ids.add(name)
-    if rule is not None:
-        file.rules.append(replace(rule, file=file.name))
+    if rule is None or mistakes:
+        file.skipped["invalid"] += 1
+    else:
+        file.rules[rule.id] = replace(rule, file=file.name)
 
 
 def _text(path: Path, file: _File) -> str:
@@ -100,54 +121,70 @@ def _text(path: Path, file: _File) -> str:
         return raw.decode("utf-8")
     except FileUnusable as error:
         file.mistakes.append(Mistake(file.name, str(error)))
-        file.reason = "unreadable"
+        file.skipped["unreadable"] += 1
     except UnicodeDecodeError as error:
         file.mistakes.append(Mistake(file.name, f"is not UTF-8 text (byte {error.start})"))
-        file.reason = "syntax"
+        file.skipped["syntax"] += 1
     return ""
 
 
-def _table(text: str, file: _File) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits as well
-        sentence = f"is not valid TOML: {error or 'nested too deeply'}"
-        file.mistakes.append(Mistake(file.name, sentence))
-        file.reason = "syntax"
-        return {}
+def _tables(text: str, file: _File) -> Iterator[dict[str, Any]]:
+    """Yield what is in a file; where that is no TOML, each of its rules that is."""
+    with suppress(ValueError, RecursionError):
+        yield tomllib.loads(text)
+        return
+    line = 1
+    for part in RULE_HEADER.split(text):
+        try:
+            yield tomllib.loads(part)
+        except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
+            reason = _moved(str(error) or "nested too deeply", line - 1)
+            file.mistakes.append(Mistake(file.name, f"is not valid TOML: {reason}", line))
+            file.skipped["syntax"] += 1
+        line += part.count("\n")
 
 
-def _line_of(rule: str, text: str) -> int:
-    """Return the line on which a rule is named; 0 when it cannot be told."""
-    match = re.search(rf"""^\s*id\s*=\s*["']{re.escape(rule)}["']""", text, re.MULTILINE)
-    return text.count("\n", 0, match.end()) + 1 if match else 0
+def _moved(sentence: str, lines: int) -> str:
+    """Let a sentence about a part of a file name the line in the file."""
+    return re.sub(r"at line (\d+)", lambda match: f"at line {int(match[1]) + lines}", sentence)
+
+
+def _lines_of_ids(text: str) -> dict[str, int]:
+    """Return the line on which each rule is named first, as far as that can be told."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := ID_LINE.match(line):
+            found.setdefault(match[2], number)
+    return found
 
 
 def _check_references(files: list[_File]) -> None:
     """Note causes that no file defines as mistakes; one in a skipped file is none."""
-    if any(file.reason != "invalid" for file in files):
-        return  # what an unreadable file would have defined is not known
+    if any(file.skipped[reason] for file in files for reason in ("unreadable", "syntax")):
+        return  # what such a file would have defined is not known
     known = set().union(*(file.ids for file in files)) if files else set()
     for file in files:
-        for rule, cause in _causes(file):
-            if cause not in known:
-                sentence = f"there is no rule {cause}"
-                file.mistakes.append(Mistake(file.name, sentence, 0, rule, "explained_by"))
+        for rule in list(file.rules.values()):
+            gone = [each.rule for each in rule.explained_by if each.rule not in known]
+            if gone:
+                file.leave_out(rule, f"there is no rule {', '.join(gone)}", "explained_by")
 
 
-def _causes(file: _File) -> Iterator[tuple[str, str]]:
-    for rule in file.rules:
-        for explanation in rule.explained_by:
-            yield rule.id, explanation.rule
+def _check_number(files: list[_File], chosen: Mapping[str, Rule]) -> None:
+    """Note in the last file how many rules are more than there may be."""
+    more = len(chosen) - MAX_RULES
+    if more > 0:
+        sentence = f"the last {more} rules are left out: there may be {MAX_RULES} in all"
+        files[-1].mistakes.append(Mistake(files[-1].name, sentence))
+        files[-1].skipped["invalid"] += more
 
 
 def _check_twice(files: list[_File]) -> None:
-    """Two files of one directory must not define the same rule: neither is meant to win."""
+    """Two files of one directory must not define the same rule: the first one counts."""
     seen: dict[tuple[Path, str], str] = {}
     for file in files:
-        for rule in sorted(file.ids):
-            place = (Path(file.name).parent, rule)
+        for rule in list(file.rules.values()):
+            place = (Path(file.name).parent, rule.id)
             if place in seen:
-                sentence = f"is also in {seen[place]}"
-                file.mistakes.append(Mistake(file.name, sentence, 0, rule, "id"))
+                file.leave_out(rule, f"is also in {seen[place]}", "id")
             seen.setdefault(place, file.name)

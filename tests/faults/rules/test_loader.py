@@ -25,11 +25,11 @@ def test_a_later_directory_wins(tmp_path: Path) -> None:
     }
 
 
-def test_one_bad_file_costs_that_file(tmp_path: Path) -> None:
-    """The rules of the other files count, and the bad ones are counted by reason."""
+def test_one_bad_rule_costs_that_rule(tmp_path: Path) -> None:
+    """All others count, also those of its file; what is left out is counted by reason."""
     files = {
         "a.toml": GOOD,
-        "b.toml": rule("worse", "gpu", "heet > 1") + rule("lost_too", "gpu", "heat > 1"),
+        "b.toml": rule("worse", "gpu", "heet > 1") + rule("kept", "gpu", "heat > 1"),
         "c.toml": "[[rule]\n",
         "d.toml": "\x00",
     }
@@ -38,8 +38,45 @@ def test_one_bad_file_costs_that_file(tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "readme.txt").write_text("not a rule")
     loaded = load_rules([tmp_path, tmp_path / "none"], VOCABULARY)
-    assert [each.id for each in loaded.rules] == ["good"]
+    assert [each.id for each in loaded.rules] == ["good", "kept"]
     assert dict(loaded.skipped) == {"unreadable": 1, "syntax": 3, "invalid": 1, "broken": 0}
+
+
+def test_a_typo_in_the_toml_costs_its_rule(tmp_path: Path) -> None:
+    """Every part that is no TOML is said with its line in the file, and the rules around count."""
+    wrong = [rule(f"bad_{n}", "gpu", "heat > 1").replace('"gpu"', "gpu") for n in range(2)]
+    loaded = book(tmp_path, "# ours\n" + wrong[0] + GOOD + wrong[1] + rule("b", "gpu", "heat > 2"))
+    assert [each.id for each in loaded.rules] == ["good", "b"]
+    length = GOOD.count("\n")
+    said = [(each.line, each.sentence) for each in loaded.mistakes]
+    assert [line for line, _ in said] == [2, 2 + 2 * length]
+    assert f"at line {2 + 2 * length + wrong[1].split('gpu')[0].count(chr(10))}," in said[1][1]
+    assert dict(loaded.skipped)["syntax"] == 2
+
+
+def test_every_mistake_of_every_kind_is_said_at_once(tmp_path: Path) -> None:
+    """An unknown table, a rule twice, in two files, a cause that is none: the rest counts."""
+    (tmp_path / "a.toml").write_text("[typo]\n" + GOOD + GOOD)
+    cause = [{"rule": "nowhere", "via": "same"}, {"rule": "gone", "via": "same"}]
+    more = rule("lost", "gpu", "heat > 1", explained_by=cause) + rule("kept", "gpu", "heat > 1")
+    (tmp_path / "b.toml").write_text(GOOD + more)
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert [each.id for each in loaded.rules] == ["good", "kept"]
+    assert [each.sentence.partition(str(tmp_path))[0] for each in loaded.mistakes] == [
+        "'typo' is not known; there is [[rule]]",
+        "is there twice",
+        "there is no rule nowhere, gone",
+        "is also in ",
+    ]
+    assert dict(loaded.skipped)["invalid"] == 4
+
+
+def test_rules_beyond_the_last_are_said(tmp_path: Path) -> None:
+    """How many there may be is no secret."""
+    loaded = book(tmp_path, "".join(rule(f"r{n}", "gpu", "heat > 1") for n in range(1002)))
+    assert len(loaded.rules) == 1000
+    said = [each.sentence for each in loaded.mistakes]
+    assert said == ["the last 2 rules are left out: there may be 1000 in all"]
 
 
 def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
