@@ -1,5 +1,7 @@
 """Lets one real Prometheus scrape hundreds of simulated nodes, and writes what that took.
 
+No file is overwritten; ports and file are arguments.
+
 Everything stays on loopback and stops by itself.
 """
 
@@ -27,17 +29,23 @@ from tools.sizing import FIGURES, ROOT, size_of
 KIND = "node with 8 GPUs"
 SETTLING_SECS = 12.0
 INTERVAL_SECS = 15
-PROMETHEUS_PORT = 19099
-PAGES_PORT = 19100
 
 
-def _page_of(*words: str) -> bytes:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of this run on loopback, of Prometheus and of the pages."""
+
+    prometheus: int = 19099
+    pages: int = 19100
+
+
+def _page_of(port: int, *words: str) -> bytes:
     """Return the page of the program, some seconds after it was started with these words."""
-    command = (sys.executable, "-m", "exporter", *words, f"--port={PAGES_PORT}")
+    command = (sys.executable, "-m", "exporter", *words, "--host=127.0.0.1", f"--port={port}")
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
         time.sleep(SETTLING_SECS)
-        url = f"http://127.0.0.1:{PAGES_PORT}/metrics"
+        url = f"http://127.0.0.1:{port}/metrics"
         with urllib.request.urlopen(url, timeout=10) as answer:
             body: bytes = answer.read()
         return body
@@ -57,20 +65,20 @@ def _named_apart(page: bytes, nodes: int) -> list[bytes]:
     ]
 
 
-async def _serve(pages: list[bytes]) -> None:
+async def _serve(pages: list[bytes], port: int) -> None:
     headers = {"Content-Type": "text/plain; version=0.0.4", "Content-Encoding": "gzip"}
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(body=pages[int(request.path[1:])], headers=headers)
 
-    await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", PAGES_PORT)
+    await asyncio.get_running_loop().create_server(web.Server(handle), "127.0.0.1", port)
     await asyncio.Event().wait()
 
 
-def _config(nodes: int) -> str:
+def _config(nodes: int, port: int) -> str:
     targets = [
         {
-            "targets": [f"127.0.0.1:{PAGES_PORT}"],
+            "targets": [f"127.0.0.1:{port}"],
             "labels": {"__metrics_path__": f"/{number}", "instance": f"sim-{number:05}"},
         }
         for number in range(nodes)
@@ -86,9 +94,9 @@ def _config(nodes: int) -> str:
     return json.dumps(settings)  # JSON is YAML
 
 
-def _ask(expression: str) -> float:
+def _ask(port: int, expression: str) -> float:
     query = urllib.parse.urlencode({"query": expression})
-    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/query?{query}"
+    url = f"http://127.0.0.1:{port}/api/v1/query?{query}"
     with urllib.request.urlopen(url, timeout=30) as answer:
         found: list[Any] = json.loads(answer.read())["data"]["result"]
     return float(found[0]["value"][1]) if found else 0.0
@@ -101,18 +109,18 @@ def _version() -> str:
     return (reported.stdout or reported.stderr).split()[2]
 
 
-def measure(page: bytes, nodes: int, secs: int) -> dict[str, Any]:
+def measure(page: bytes, nodes: int, secs: int, ports: Ports) -> dict[str, Any]:
     """Let Prometheus scrape so many nodes with this page for so long, and give the figures."""
     folder = Path(tempfile.mkdtemp(prefix="hw-exporter-scale-"))
-    (folder / "prometheus.yml").write_text(_config(nodes), "utf-8")
+    (folder / "prometheus.yml").write_text(_config(nodes, ports.pages), "utf-8")
     server = os.fork()
     if server == 0:
-        asyncio.run(_serve(_named_apart(page, nodes)))
+        asyncio.run(_serve(_named_apart(page, nodes), ports.pages))
     command = [
         *("prometheus", f"--config.file={folder}/prometheus.yml"),
         *(
             f"--storage.tsdb.path={folder}/data",
-            f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}",
+            f"--web.listen-address=127.0.0.1:{ports.prometheus}",
         ),
     ]
     with (folder / "log").open("wb") as log:
@@ -126,10 +134,10 @@ def measure(page: bytes, nodes: int, secs: int) -> dict[str, Any]:
             "interval_secs": INTERVAL_SECS,
             "prometheus": _version(),
             "cores": os.cpu_count(),
-            "up": int(_ask("sum(up)")),
-            "series": int(_ask("count({__name__=~'hw_.+'})")),
-            "slowest_scrape_secs": _ask("max(scrape_duration_seconds)"),
-            "rules_secs": _rules_secs(),
+            "up": int(_ask(ports.prometheus, "sum(up)")),
+            "series": int(_ask(ports.prometheus, "count({__name__=~'hw_.+'})")),
+            "slowest_scrape_secs": _ask(ports.prometheus, "max(scrape_duration_seconds)"),
+            "rules_secs": _rules_secs(ports.prometheus),
             **_cost(process.pid, secs),
         }
     finally:
@@ -140,8 +148,8 @@ def measure(page: bytes, nodes: int, secs: int) -> dict[str, Any]:
         shutil.rmtree(folder)
 
 
-def _rules_secs() -> float:
-    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/rules"
+def _rules_secs(port: int) -> float:
+    url = f"http://127.0.0.1:{port}/api/v1/rules"
     with urllib.request.urlopen(url, timeout=30) as answer:
         groups = json.loads(answer.read())["data"]["groups"]
     return float(sum(group["evaluationTime"] for group in groups))
@@ -159,19 +167,30 @@ def _cost(pid: int, secs: int) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure and write bench/results/scale.json."""
+    """Measure and write a file that is not there yet: bench/results/scale.json for the docs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--secs", type=int, default=90)
+    parser.add_argument("--out", type=Path, default=FIGURES, help="the file; must not exist yet")
+    parser.add_argument("--prometheus-port", type=int, default=Ports().prometheus)
+    parser.add_argument("--pages-port", type=int, default=Ports().pages)
     options = parser.parse_args()
+    if options.out.exists():
+        parser.error(f"{options.out} is there already; remove it, or name another with --out")
+    ports = Ports(options.prometheus_port, options.pages_port)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
-    pages = {"CPU node": _page_of("run"), KIND: _page_of("demo", "--whole-node")}
+    pages = {
+        "CPU node": _page_of(ports.pages, "run"),
+        KIND: _page_of(ports.pages, "demo", "--whole-node"),
+    }
     sizes = {kind: dataclasses.asdict(size_of(page)) for kind, page in pages.items()}
-    found = {"pages": sizes, **measure(pages[KIND], options.nodes, options.secs)}
-    FIGURES.parent.mkdir(parents=True, exist_ok=True)
-    FIGURES.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    sys.stdout.write(FIGURES.read_text("utf-8"))
+    found = {"pages": sizes, **measure(pages[KIND], options.nodes, options.secs, ports)}
+    text = json.dumps(found, indent=1) + "\n"
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    with options.out.open("x", encoding="utf-8") as file:
+        file.write(text)
+    sys.stdout.write(text)
     return 0
 
 

@@ -2,18 +2,25 @@
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from exporter.commands.invocation import Invocation
 from exporter.exit_codes import EXIT_OK
 
 _BASH = """\
 _hw_exporter() {{
-  local words="{top}" word
+  local command="" words="{top}" word value=""
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case "$word" in
+    if [ -n "$value" ]; then value=""; continue; fi
+    case "$command $word" in
 {cases}
     esac
   done
+  case "$value" in
+    "") ;;
+{values}
+    *) words="" ;;
+  esac
   COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
 }}
 complete -o default -F _hw_exporter hw-exporter"""
@@ -24,45 +31,75 @@ autoload -U +X bashcompinit && bashcompinit
 {bash}"""
 
 
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A command with what may follow it; `values` are options with a value, and its choices."""
+
+    path: tuple[str, ...]
+    flags: tuple[str, ...]
+    values: dict[str, tuple[str, ...]]
+    below: tuple[str, ...]
+    choices: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        return " ".join((*self.flags, *self.values, *self.below, *self.choices))
+
+
 def completion(invocation: Invocation) -> int:
     """Print what the shell has to read; the exit code."""
     from exporter.commands.arguments import build_parser  # noqa: PLC0415 - it names this module
 
-    words = dict(_words(build_parser()))
+    levels = list(_levels(build_parser(), ()))
     shell = invocation.options.shell
-    print(_fish(words) if shell == "fish" else _bash(words, is_zsh=shell == "zsh"))
+    print(_fish(levels) if shell == "fish" else _bash(levels, is_zsh=shell == "zsh"))
     return EXIT_OK
 
 
-def _words(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Give each command with the options and commands that may follow it."""
-    own: list[str] = []
+def _levels(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[_Level]:
+    """Give a command and each command below it."""
+    flags: list[str] = []
+    values: dict[str, tuple[str, ...]] = {}
     below: dict[str, argparse.ArgumentParser] = {}
+    choices: tuple[str, ...] = ()
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to look at a parser
+        options = [option for option in action.option_strings if option.startswith("--")]
+        allowed = tuple(map(str, action.choices or ()))
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             below = dict(action.choices)
-            own += below
-        elif action.choices and not action.option_strings:
-            own += [str(choice) for choice in action.choices]
-        own += [option for option in action.option_strings if option.startswith("--")]
-    yield name, own
-    for child, its in below.items():
-        yield from _words(its, child)
+        elif not options:
+            choices += allowed
+        elif action.nargs == 0:
+            flags += options
+        else:
+            values |= dict.fromkeys(options, allowed)
+    yield _Level(path, tuple(flags), values, tuple(below), choices)
+    for name, child in below.items():
+        yield from _levels(child, (*path, name))
 
 
-def _bash(words: dict[str, list[str]], *, is_zsh: bool) -> str:
-    cases = "\n".join(
-        f'      {name}) words="{" ".join(own)}" ;;' for name, own in words.items() if name
-    )
-    text = _BASH.format(top=" ".join(words[""]), cases=cases)
+def _bash(levels: list[_Level], *, is_zsh: bool) -> str:
+    values = {option: allowed for level in levels for option, allowed in level.values.items()}
+    taking = "|".join(f'*" {option}"' for option in values)
+    cases = [f'      {taking}) value="$word" ;;']
+    for level in levels[1:]:
+        path = "".join(f" {name}" for name in level.path)
+        cases.append(f'      "{path}") command="$command $word" words="{level.words}" ;;')
+    known = [f'    {option}) words="{" ".join(v)}" ;;' for option, v in values.items() if v]
+    text = _BASH.format(top=levels[0].words, cases="\n".join(cases), values="\n".join(known))
     return _ZSH.format(bash=text) if is_zsh else text
 
 
-def _fish(words: dict[str, list[str]]) -> str:
+def _fish(levels: list[_Level]) -> str:
     lines = []
-    for name, own in words.items():
-        seen = f"__fish_seen_subcommand_from {name}" if name else "__fish_use_subcommand"
-        for word in own:
-            what = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
-            lines.append(f"complete -c hw-exporter -n '{seen}' {what}")
+    for level in levels:
+        seen = [f"__fish_seen_subcommand_from {name}" for name in level.path]
+        if level.path and level.below:
+            seen.append(f"not __fish_seen_subcommand_from {' '.join(level.below)}")
+        start = f"complete -c hw-exporter -n '{'; and '.join(seen) or '__fish_use_subcommand'}'"
+        lines += [f"{start} -l {flag[2:]}" for flag in level.flags]
+        for option, allowed in level.values.items():
+            value = f"-x -a '{' '.join(allowed)}'" if allowed else "-r"
+            lines.append(f"{start} -l {option[2:]} {value}")
+        lines += [f"{start} -f -a {word}" for word in (*level.below, *level.choices)]
     return "\n".join(lines)

@@ -1,10 +1,12 @@
 """`hw-exporter status`, `doctor` and `ps`: one page each."""
 
+import sys
 from typing import Any
 
 from exporter.commands.invocation import Invocation
 from exporter.commands.printing import print_from, print_page
 from exporter.commands.readings import connected
+from exporter.config.file import ConfigError
 from exporter.exit_codes import EXIT_OK
 from exporter.model.workload import Workload
 from exporter.web.text.doctor import doctor_text
@@ -30,7 +32,20 @@ def doctor(invocation: Invocation) -> int:
             readings, invocation, "/doctor", lambda document, _: doctor_text(document)
         )
         states = [check["state"] for check in document["checks"]]
-    return EXIT_PROBLEMS if "problem" in states else EXIT_OK
+    wrong = _wrong_here(invocation)
+    for sentence in wrong:
+        print(f"hw-exporter: {sentence}", file=sys.stderr)
+    return EXIT_PROBLEMS if wrong or "problem" in states else EXIT_OK
+
+
+def _wrong_here(invocation: Invocation) -> tuple[str, ...]:
+    """Return what is wrong with the configuration of this machine, unless another is asked."""
+    try:
+        if invocation.options.url is None:
+            invocation.check()
+    except ConfigError as error:
+        return error.sentences
+    return ()
 
 
 def ps(invocation: Invocation) -> int:

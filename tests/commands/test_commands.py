@@ -276,6 +276,41 @@ def test_completions_name_every_command(shell: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("typed", "offered", "not_offered"),
+    [
+        (("",), {"status", "rules", "--config"}, {"check", "--json", "--since"}),
+        (("status", ""), {"--json", "--url"}, {"--since", "rules", "--port"}),
+        (("--config", "rules", "faults", ""), {"--since", "--npd"}, {"check"}),
+        (("rules", ""), {"check", "list", "replay"}, {"--json", "show"}),
+        (("rules", "check", ""), {"--json"}, {"--config", "list", "--rules"}),
+        (("config", "check", "--"), {"--json", "--config"}, {"--rules"}),
+        (("rules", "check", "status", ""), {"--json"}, {"--url"}),
+        (("run", "--log-level", ""), {"debug", "error"}, {"--port"}),
+        (("completion", ""), {"bash", "zsh", "fish"}, {"status"}),
+    ],
+)
+def test_bash_offers_what_may_follow(
+    typed: tuple[str, ...], offered: set[str], not_offered: set[str]
+) -> None:
+    """The flags and commands of the level that was reached, and no value is taken for one."""
+    script = f"""{run("completion", "bash").stdout}
+COMP_WORDS=(hw-exporter {" ".join(word or "''" for word in typed)}); COMP_CWORD={len(typed)}
+_hw_exporter; echo "${{COMPREPLY[@]}}"
+"""
+    ended = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True)
+    words = set(ended.stdout.split())
+    assert (offered <= words, not_offered & words) == (True, set()), ended
+
+
+def test_fish_offers_what_may_follow() -> None:
+    """Flags of a command below a command depend on both."""
+    lines = run("completion", "fish").stdout.splitlines()
+    both = "__fish_seen_subcommand_from rules; and __fish_seen_subcommand_from"
+    assert f"complete -c hw-exporter -n '{both} replay' -l rules -r" in lines
+    assert [line for line in lines if f"{both} check" in line and "-l config" in line] == []
+
+
+@pytest.mark.parametrize(
     "arguments",
     [("status", "--jsn"), ("faults", "x"), ("completion", "tcsh"), ("config",), ("why", "a", "b")],
 )
