@@ -75,13 +75,17 @@ NO_FIELDS: Mapping[str, Value] = MappingProxyType({})
 
 @dataclass(slots=True)  # not frozen: it is made for each process in each judgement
 class Entity:
-    """One thing that can have a fault; one that is not fresh was not read lately."""
+    """One thing that can have a fault; one that is not fresh was not read lately.
+
+    `untold` are fields that the way of reading it cannot tell: whether it has them is unknown.
+    """
 
     key: Key
     name: str
     fields: Fields = field(default_factory=lambda: NO_FIELDS)
     addresses: tuple[Address, ...] = ()
     is_fresh: bool = True
+    untold: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:

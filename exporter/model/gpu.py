@@ -158,12 +158,21 @@ class Gpu:
     # -- moving: who is on it ------------------------------------------------------------------
     mig_instances: tuple[MigInstance, ...] | None = None
     processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen
+    unprinted: tuple[str, ...] | None = None  # what may be there and this backend cannot tell
 
     def with_identity_of(self, known: "Gpu") -> "Gpu":
         """Add what was known of the GPU's identity and is not reported now."""
         unsaid = [name for name in IDENTITY_FIELDS if getattr(self, name) is None]
         reported: dict[str, Any] = {name: getattr(known, name) for name in unsaid}
         return replace(self, **reported) if any(v is not None for v in reported.values()) else self
+
+    @property
+    def fabric_standing(self) -> str | None:
+        """Say in a few words how it stands in the NVLink fabric; None for a GPU outside any."""
+        if self.fabric_healthy is False:
+            held = [name for name, holds in self.fabric_condition or () if holds]
+            return ", ".join(held).replace("_", " ") or "unhealthy"
+        return self.fabric_state and self.fabric_state.replace("_", " ")
 
     @property
     def is_used(self) -> bool | None:

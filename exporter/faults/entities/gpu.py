@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.gpu_fields import DERIVED, UNUSUAL, derived, found_unusual
+from exporter.faults.entities.gpu_fields import DERIVED, OF_LINKS, UNUSUAL, derived, found_unusual
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.gpu import Gpu, Gpus, GpuState
@@ -57,8 +57,11 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
             addresses.append(("gpu", pci))
         name = f"GPU {gpu.index}"
         fields = GpuFields(state, found | found_unusual(gpu.uuid, unusual))
+        untold = frozenset(gpu.unprinted or ())
+        if "nvlink_up" in untold:
+            untold |= OF_LINKS
         known_by = gpu.uuid or pci or f"index {gpu.index}"  # nobody has asked it who it is
-        yield Entity(("gpu", known_by), name, fields, tuple(addresses), state.is_fresh)
+        yield Entity(("gpu", known_by), name, fields, tuple(addresses), state.is_fresh, untold)
 
 
 def _links(snapshot: Snapshot) -> Iterable[Entity]:

@@ -35,6 +35,8 @@ DERIVED = (
 )
 """All names; each is a number, or absent."""
 
+OF_LINKS = frozenset(name for name in DERIVED if name.startswith("links_"))
+"""Names of what follows from the state of the NVLinks."""
 
 UNUSUAL = {
     "sibling_deviation": FieldType(Type.NUMBER, is_labeled=True),

@@ -105,11 +105,22 @@ def compile_expr(node: Node) -> Compiled:
 
 def _function(node: Known | Window | Events) -> Compiled:
     if isinstance(node, Known):
-        key, name = node.name.key, _name(node.name)
-        if not node.name.related:
-            return lambda ctx: ctx.entity.fields.get(key) is not None
-        return lambda ctx: name(ctx) is not None
+        return _known(node.name)
     return _window(node) if isinstance(node, Window) else _events(node)
+
+
+def _known(node: Name) -> Compiled:
+    field, key, word = node.field, node.key, node.related
+
+    def known(ctx: EvalContext) -> Value:
+        owner = ctx.related.get(word) if word else ctx.entity
+        if owner is None:
+            return False
+        if owner.fields.get(key) is not None:
+            return True
+        return None if field in owner.untold else False
+
+    return known
 
 
 def _name(node: Name) -> Compiled:

@@ -88,7 +88,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Whether the field was said at all; never unknown itself."""
+    """Whether the field was said; unknown only where the way of reading cannot tell it."""
 
     name: Name
     position: int

@@ -6,6 +6,7 @@ from typing import Any
 
 import pynvml
 
+from exporter.model.fabric import is_fabric_healthy
 from exporter.probes.nvml.card import Card
 from exporter.probes.nvml.library import reason_of
 
@@ -19,9 +20,6 @@ CONDITIONS = {
     "access_timeout_recovery": 6,
 }
 """Shift of two bits in the health mask, by condition."""
-
-ILL = ("degraded_bandwidth", "route_unhealthy", "access_timeout_recovery", "configuration")
-"""Conditions that mean trouble; a recovery of routes that is under way does not."""
 
 CONFIGURATION_SHIFT, CONFIGURATION_MASK, CONFIGURATION_RIGHT = 8, 0xF, 1
 SUMMARY_HEALTHY = 1
@@ -72,12 +70,13 @@ def reported_of(info: Any) -> dict[str, Any]:
     if conditions:
         found["fabric_condition"] = [(name, int(value)) for name, value in conditions.items()]
     summary = getattr(info, "healthSummary", NOT_REPORTED)
-    if info.status != pynvml.NVML_SUCCESS:
-        found["fabric_healthy"] = False
-    elif summary != NOT_REPORTED:
-        found["fabric_healthy"] = summary == SUMMARY_HEALTHY
-    elif conditions:
-        found["fabric_healthy"] = not any(conditions.get(name) for name in ILL)
+    healthy = is_fabric_healthy(
+        has_joined=info.status == pynvml.NVML_SUCCESS,
+        summary=None if summary == NOT_REPORTED else summary == SUMMARY_HEALTHY,
+        conditions=conditions,
+    )
+    if healthy is not None:
+        found["fabric_healthy"] = healthy
     found["fabric_clique"] = info.cliqueId
     found["fabric_cluster"] = str(uuid.UUID(bytes=bytes(bytearray(info.clusterUuid))))
     return found

@@ -51,7 +51,6 @@ _RECOVERY = {
     "bus reset": "bus_reset",
     "system reboot": "reboot",
 }
-_FABRIC = {"not started": "not_started", "in progress": "in_progress", "completed": "completed"}
 _COMPUTE_MODES = {
     "default": "default",
     "exclusive_thread": "exclusive_thread",
@@ -113,7 +112,8 @@ def _yes(cell: str) -> bool | None:
     return _YES.get(cell.lower())
 
 
-def _word(words: dict[str, Any]) -> Convert:
+def word(words: dict[str, Any]) -> Convert:
+    """Make the conversion that looks the cell up in these words, in lower case."""
     return lambda cell: words.get(cell.lower())
 
 
@@ -230,7 +230,7 @@ CELLS = (
                 f"clocks_event_reasons/clocks_event_reason_{name}",
                 f"clocks_throttle_reasons/clocks_throttle_reason_{name}",
             ),
-            _word(_ACTIVE),
+            word(_ACTIVE),
             (reason,),
         )
         for reason, name in _PRINTED_REASONS
@@ -283,11 +283,11 @@ CELLS = (
     *(
         Cell(
             "row_remap_banks",
-            (f"remapped_rows/row_remapper_histogram/row_remapper_histogram_{word}",),
+            (f"remapped_rows/row_remapper_histogram/row_remapper_histogram_{banks}",),
             whole,
-            (word,),
+            (banks,),
         )
-        for word in ("max", "high", "partial", "low", "none")
+        for banks in ("max", "high", "partial", "low", "none")
     ),
     Cell(
         "retired_pages_total",
@@ -306,19 +306,16 @@ CELLS = (
         ("retired_pages/pending_retirement", "retired_pages/pending_blacklist"),
         _yes,
     ),
-    Cell("recovery_action", ("gpu_recovery_action",), _word(_RECOVERY)),
+    Cell("recovery_action", ("gpu_recovery_action",), word(_RECOVERY)),
     Cell("pcie_link_generation", (f"{_LINK}/pcie_gen/current_link_gen",), whole),
     Cell("pcie_link_generation_max", (f"{_LINK}/pcie_gen/max_link_gen",), whole),
     Cell("pcie_link_width", (f"{_LINK}/link_widths/current_link_width",), whole),
     Cell("pcie_link_width_max", (f"{_LINK}/link_widths/max_link_width",), whole),
     Cell("pcie_replays_total", ("pci/replay_counter",), whole),
-    Cell("fabric_state", ("fabric/state",), _word(_FABRIC)),
-    Cell("fabric_clique", ("fabric/cliqueId",), whole),
-    Cell("fabric_cluster", ("fabric/clusterUuid",), clean_text),
     Cell("mig_mode_pending", ("mig_mode/pending_mig",), _yes),
     Cell("mig_enabled", ("mig_mode/current_mig",), _yes),
     Cell("persistence_mode", ("persistence_mode",), _yes),
-    Cell("compute_mode", ("compute_mode",), _word(_COMPUTE_MODES)),
+    Cell("compute_mode", ("compute_mode",), word(_COMPUTE_MODES)),
     Cell("gsp_enabled", ("gsp_firmware_version",), _firmware),
 )
 

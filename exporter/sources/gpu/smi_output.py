@@ -11,6 +11,7 @@ from exporter.model.label import clean_text
 from exporter.model.pci import pci_address
 from exporter.model.reading import Missing
 from exporter.sources.gpu.backend import GpuAnswer, GpuProblem
+from exporter.sources.gpu.smi_fabric import FABRIC_CELLS, add_fabric, unprinted
 from exporter.sources.gpu.smi_fields import CELLS, ECC_SUMS, Cell, absence, mib, number, whole
 from exporter.sources.gpu.smi_xml import Cells, GpuElement, SmiDocument
 from exporter.sources.gpu.validation import drop_implausible
@@ -198,7 +199,7 @@ def _gpu(
     """One element as a GPU, and why the fields it does not report are absent."""
     values: dict[str, Any] = {}
     reasons: dict[str, str] = {}
-    for cell in CELLS:
+    for cell in (*CELLS, *FABRIC_CELLS):
         value, reason = _value(cell, element.cells)
         if reason is not None:
             reasons.setdefault(cell.field, reason)
@@ -207,6 +208,8 @@ def _gpu(
         else:
             values[cell.field] = value
     _add_ecc(element.cells, values, reasons)
+    add_fabric(element.cells, values)
+    values["unprinted"] = tuple(unprinted(element.cells, values))
     if values.get("mig_enabled"):  # the use of the whole is nobody's, whatever is printed
         values.pop("utilization_percent", None)
         values.pop("memory_controller_utilization_percent", None)

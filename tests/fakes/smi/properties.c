@@ -113,6 +113,13 @@ static const struct property table[] = {
     {"gsp.mode.current", "gsp_mode", ENABLED, 0, NULL},
     {"gsp.mode.default", "gsp_mode", ENABLED, 0, NULL},
     {"fabric.state", "fabric_state", FABRIC, 0, NULL},
+    {"fabric.status", "fabric_status", FABRIC_STATUS, 0, NULL},
+    {"fabric.health.summary", "fabric_health_summary", FABRIC_SUMMARY, 0, NULL},
+    {"fabric.health.bandwidth", "fabric_health", FABRIC_BANDWIDTH, 0, NULL},
+    {"fabric.health.route_recovery_in_progress", "fabric_health", FABRIC_FLAG, 2, NULL},
+    {"fabric.health.route_unhealthy", "fabric_health", FABRIC_FLAG, 4, NULL},
+    {"fabric.health.access_timeout_recovery", "fabric_health", FABRIC_FLAG, 6, NULL},
+    {"fabric.health.incorrect_configuration", "fabric_health", FABRIC_CONFIGURATION, 8, NULL},
     {"platform.module_id", "module_id", NUMBER, 0, NULL},
 };
 

@@ -31,6 +31,11 @@ enum kind {
     COMPUTE_MODE,
     RECOVERY,
     FABRIC,
+    FABRIC_STATUS,
+    FABRIC_SUMMARY,
+    FABRIC_BANDWIDTH,
+    FABRIC_FLAG,
+    FABRIC_CONFIGURATION,
     LENGTH,
     PCI_DOMAIN,
     PCI_BUS,
@@ -44,7 +49,7 @@ enum kind {
 struct property {
     const char *name, *key;
     enum kind kind;
-    unsigned bit;      /* of ACTIVE */
+    unsigned bit;      /* of ACTIVE, FABRIC_FLAG and FABRIC_CONFIGURATION */
     const char *group; /* a second key whose faults hold for this one too */
 };
 

@@ -52,6 +52,9 @@ static void print_number(FILE *out, enum kind kind, unsigned bit, u64 number) {
     static const char *const actions[] = {"None", "Reset", "Reboot", "Drain P2P",
                                           "Drain and Reset", "Recover IMEX"};
     static const char *const states[] = {"N/A", "Not Started", "In Progress", "Completed"};
+    static const char *const summaries[] = {"N/A", "Healthy", "Unhealthy", "Limited Capacity"};
+    static const char *const bandwidths[] = {"N/A", "Degraded", "Full"};
+    static const char *const flags[] = {"N/A", "True", "False"};
     switch (kind) {
     case MEBIBYTES:
     case FREE_MEMORY: fprintf(out, "%llu", (number + (1 << 19)) >> 20); break;
@@ -66,6 +69,14 @@ static void print_number(FILE *out, enum kind kind, unsigned bit, u64 number) {
     case COMPUTE_MODE: fputs(word(modes, 4, number), out); break;
     case RECOVERY: fputs(word(actions, 6, number), out); break;
     case FABRIC: fputs(word(states, 4, number), out); break;
+    case FABRIC_STATUS: fputs(number ? "Unknown Error" : "Success", out); break;
+    case FABRIC_SUMMARY: fputs(word(summaries, 4, number), out); break;
+    case FABRIC_BANDWIDTH: fputs(word(bandwidths, 3, number & 3), out); break;
+    case FABRIC_FLAG: fputs(word(flags, 3, number >> bit & 3), out); break;
+    case FABRIC_CONFIGURATION:
+        number = number >> bit & 15;
+        fputs(number > 1 ? "Insufficient NVLinks" : number ? "None" : "N/A", out);
+        break;
     default: fprintf(out, "%lld", (long long)number); break;
     }
 }
