@@ -19,6 +19,11 @@ FAMILIES = (
         "hw_call_",
         reading(TracedCalls),
         Row("libraries", "Libraries whose calls are currently counted."),
+        Row(
+            "refused_libraries",
+            "Files in use with the name of a library whose calls are not counted: no library, none "
+            "of its functions, or too many symbols.",
+        ),
     ),
     *families(
         "hw_call_",

@@ -21,11 +21,16 @@ class TracedCall:
 
 @dataclass(frozen=True, slots=True)
 class TracedCalls:
-    """What is counted now; `libraries` are the files that are attached to."""
+    """What is counted now; `libraries` are the files that are attached to.
+
+    `refused_libraries` are files in use, named like a library, that there is nothing to attach to
+    in, or whose symbols cost too much to read.
+    """
 
     calls: tuple[TracedCall, ...] = ()
     communicators: tuple[Communicator, ...] = ()
     libraries: int = 0
+    refused_libraries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

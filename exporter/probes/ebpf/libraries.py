@@ -7,14 +7,21 @@ to tenants: a file is opened once, and known by its descriptor and inode from th
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from re import Pattern
 
 MAX_MAPS_BYTES = 8 * 1024 * 1024
 MAX_LOOKS = 1000
-"""Processes whose maps are read in one look; the others come later."""
+LOOK_SECS = 0.5
+"""Processes whose maps are read in one look, and seconds of a processor for them: a tenant chooses
+how long its maps are. The others come later, those that have waited longest first."""
+
+MAX_OF_PROCESS = 16
+"""Libraries of one process; one that maps more chose their names itself."""
 
 FIRST_PAUSE_SECS = 1.5
 LONGEST_PAUSE_SECS = 60.0
@@ -56,9 +63,15 @@ class _Seen:
 class LibraryFinder:
     """Looks through the processes under a proc root; blocks while it does."""
 
-    def __init__(self, proc_root: Path, names: Mapping[str, Pattern[str]]) -> None:
+    def __init__(
+        self,
+        proc_root: Path,
+        names: Mapping[str, Pattern[str]],
+        spent: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._proc = proc_root
         self._names = names
+        self._spent = spent
         self._seen: dict[int, _Seen] = {}
         self._closed: frozenset[str] = frozenset()
         self._noted: set[str] = set()
@@ -88,7 +101,10 @@ class LibraryFinder:
         for pid in pids:
             self._seen.setdefault(pid, _Seen(now, now))
         due = sorted((seen.due, pid) for pid, seen in self._seen.items() if seen.due <= now)
+        until = self._spent() + LOOK_SECS
         for _, pid in due[:MAX_LOOKS]:
+            if self._spent() > until:
+                break
             seen = self._seen[pid]
             self._look_at(pid, seen)
             pause = (now - seen.first) / 4
@@ -105,21 +121,23 @@ class LibraryFinder:
             words = _read(f"{self._proc}/{pid}/stat", 4096).rpartition(")")[2].split()
             if words and words[0] not in "DZX":
                 seen.parent = seen.parent or int(words[1])
-                seen.libraries = tuple(self._libraries(_read(f"{self._proc}/{pid}/maps")))
+                maps = _read(f"{self._proc}/{pid}/maps")
+                seen.libraries = tuple(islice(self._libraries(maps), MAX_OF_PROCESS))
         except (OSError, ValueError, IndexError):
             return  # it has ended, or it is not ours to see
 
     def _libraries(self, maps: str) -> Iterator[Found]:
-        found: dict[Found, None] = {}
+        found: set[Found] = set()
         for line in maps.split("\n"):
             # address, permissions, offset, device, inode, path
             fields = line.split(maxsplit=5)
             if len(fields) == 6 and "x" in fields[1]:  # noqa: PLR2004
                 name = fields[5].rpartition("/")[2]
                 for layer, pattern in self._names.items():
-                    if pattern.fullmatch(name):
-                        found[Found(layer, fields[5], (fields[3], fields[4]))] = None
-        yield from found
+                    one = Found(layer, fields[5], (fields[3], fields[4]))
+                    if pattern.fullmatch(name) and one not in found:
+                        found.add(one)
+                        yield one
 
 
 def _read(path: str, limit: int = MAX_MAPS_BYTES) -> str:

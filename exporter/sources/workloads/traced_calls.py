@@ -13,6 +13,7 @@ from exporter.probes.ebpf.batch import Batch
 from exporter.probes.ebpf.calls import LIBRARIES, numbers_of
 from exporter.probes.ebpf.communicators import Communicators
 from exporter.probes.ebpf.libraries import (
+    Found,
     Identity,
     LibraryFinder,
     OpenLibrary,
@@ -27,15 +28,25 @@ from exporter.sources.workloads.traced_processes import TracedProcesses
 WAITED_SECS = 20.0
 """From then on who waits is published at once: as long as the rules for it wait."""
 
+MAX_OPENED = 64
+"""Libraries that are opened in one look."""
+
+MAX_KNOWN = 4096
+"""Libraries that are known at one time, attached to or not."""
+
 Mapped = tuple[str, tuple[str, str]]
 """A file as the maps of processes name it: the layer, then device and inode."""
+
+Place = tuple[int, Found]
+"""A process that maps a file, and how it names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What one look found: who maps which libraries, and the libraries not known before, open."""
+    """What one look found: who maps which libraries, all of them, and those that are new, open."""
 
     users: dict[int, User]
+    mapped: frozenset[Mapped]
     opened: dict[Mapped, OpenLibrary]
 
 
@@ -59,10 +70,12 @@ class TracedCallsSource:
             {layer: numbers_of((layer,), settings.skipped_calls) for layer in layers},
             self._take,
             time.monotonic,
+            ctx.call,
         )
         self._loop = TraceLoop(self._follow, "looking for libraries")
         self._identities: dict[Mapped, Identity] = {}
         self._attached = 0
+        self._turn = 0
 
     async def read(self) -> Reading[TracedCalls]:
         """Return what was counted; raise SourceAbsent where calls cannot be counted."""
@@ -71,11 +84,15 @@ class TracedCallsSource:
             self._loop.start()
         self._loop.check()
         calls = self._totals.calls()
-        problems = (*self._attachments.problems, *self._finder.problems)
+        refusals, failures = self._attachments.refusals, self._attachments.failures
+        problems = (*failures, *self._finder.problems)
         if problems and not calls and not self._attachments.count:
-            raise SourceFailed(problems[0])
-        missing = tuple(Missing("calls", problem) for problem in problems)
-        return Reading(TracedCalls(calls, self._judged, self._attachments.count), missing)
+            raise SourceFailed(problems[0])  # not for a refusal: tenants name their files
+        missing = tuple(
+            Missing("calls", problem) for problem in dict.fromkeys((*problems, *refusals))
+        )
+        traced = TracedCalls(calls, self._judged, self._attachments.count, len(refusals))
+        return Reading(traced, missing)
 
     async def close(self) -> None:
         """Detach from everything."""
@@ -84,7 +101,7 @@ class TracedCallsSource:
 
     async def _follow(self) -> None:
         look = await self._ctx.call(partial(self._look, frozenset(self._identities)))
-        self._attach(look)
+        await self._attach(look)
         self._attachments.prune()
         now = time.monotonic()
         counted, ranks = self._totals.pids, self._communicators.pids
@@ -106,21 +123,26 @@ class TracedCallsSource:
             self._ctx.wake(self.name)
 
     def _look(self, known: Collection[Mapped]) -> _Look:
+        """Find who maps which libraries, and open what is new; blocks while it does."""
         users = self._finder.look(time.monotonic())
-        opened: dict[Mapped, OpenLibrary] = {}
+        mapped: dict[Mapped, Place] = {}
         for pid, user in users.items():
             for found in user.libraries:
-                mapped = (found.layer, found.file)
-                if mapped not in known and mapped not in opened:
-                    library = self._finder.open(pid, found)
-                    if library is not None:
-                        opened[mapped] = library
-        return _Look(users, opened)
+                mapped.setdefault((found.layer, found.file), (pid, found))
+        unknown = [at for at in mapped if at not in known]
+        self._turn += MAX_OPENED
+        opened: dict[Mapped, OpenLibrary] = {}
+        for at in _turned(unknown, self._turn)[: max(0, min(MAX_OPENED, MAX_KNOWN - len(known)))]:
+            library = self._finder.open(*mapped[at])
+            if library is not None:
+                opened[at] = library
+        return _Look(users, frozenset(mapped), opened)
 
-    def _attach(self, look: _Look) -> None:
+    async def _attach(self, look: _Look) -> None:
         """Attach to what is new; note what is still in use."""
-        mapped = {(one.layer, one.file) for user in look.users.values() for one in user.libraries}
-        self._identities = {at: self._identities[at] for at in self._identities if at in mapped}
+        self._identities = {
+            at: self._identities[at] for at in self._identities if at in look.mapped
+        }
         wanted: dict[Identity, OpenLibrary] = {}
         for at, library in look.opened.items():
             self._identities[at] = library.identity
@@ -129,9 +151,17 @@ class TracedCallsSource:
         for at in self._identities.keys() - look.opened.keys():
             if self._attachments.wants(self._identities[at]):
                 del self._identities[at]  # opened again at the next look
-        self._attachments.attach(tuple(wanted.values()))
-        for library in look.opened.values():
-            library.close()
+        try:
+            await self._attachments.attach(tuple(wanted.values()))
+        finally:
+            for library in look.opened.values():
+                library.close()
+
+
+def _turned(places: list[Mapped], by: int) -> list[Mapped]:
+    """Begin somewhere else each time: what cannot be opened does not keep the others waiting."""
+    start = by % len(places) if places else 0
+    return places[start:] + places[:start]
 
 
 def _noticed(one: Communicator) -> tuple[str, bool, str, str]:

@@ -75,7 +75,8 @@ class TracedFunctionsSource:
         self._tracer: asyncio.Task[str] | None = None
         self._running: Tracer | None = None
         self._backoff, self._not_before = Backoff(), 0.0
-        self._problems: tuple[str, ...] = ()
+        self._failure = ""
+        self._left_out: tuple[str, ...] = ()  # tenants name their files: no failure of ours
         self._loop = TraceLoop(self._follow, "looking for files to attach to")
 
     async def read(self) -> Reading[TracedFunctions]:
@@ -84,9 +85,10 @@ class TracedFunctionsSource:
             require_tracing(self._ctx, needs_pids=True)
             self._loop.start()
         self._loop.check()
-        if self._problems and self._tracer is None:
-            raise SourceFailed(self._problems[0])
-        problems = (*self._problems, *self._finder.problems)
+        if self._failure and self._tracer is None:
+            raise SourceFailed(self._failure)
+        failures = (self._failure,) if self._failure else ()
+        problems = (*failures, *self._left_out, *self._finder.problems)
         missing = tuple(Missing("functions", problem) for problem in problems)
         is_attached = self._running is not None and self._running.is_attached
         files = len(self._attached) if is_attached else 0
@@ -126,12 +128,10 @@ class TracedFunctionsSource:
         """Attach to these files where one is new, or one has not been in use for a while."""
         now = self._clock()
         if self._tracer is not None and self._tracer.done():
-            self._problems = (self._tracer.result(),)
+            self._failure = self._tracer.result()
             self._tracer, self._attached = None, frozenset()
             self._not_before = now + self._backoff.next_secs()
-            log.warning(
-                "functions are not counted at the moment: %s", clean_text(self._problems[0])
-            )
+            log.warning("functions are not counted at the moment: %s", clean_text(self._failure))
         wanted = frozenset(places) - self._barren
         if wanted >= self._attached:
             self._all_used = now
@@ -141,7 +141,7 @@ class TracedFunctionsSource:
         prepared = await self._ctx.call(partial(self._prepare, places))
         try:
             self._barren = frozenset(places) - prepared.files
-            self._problems = tuple(prepared.problems)
+            self._left_out, self._failure = tuple(prepared.problems), ""
             if prepared.files != self._attached:
                 await self._detach(None)
                 self._start(prepared)
@@ -177,7 +177,7 @@ class TracedFunctionsSource:
         try:
             tracer.start()
         except OSError as error:
-            self._problems = (f"bpftrace cannot be started: {error.strerror}",)
+            self._failure = f"bpftrace cannot be started: {error.strerror}"
             self._attached = frozenset()
             self._not_before = self._clock() + self._backoff.next_secs()
             return

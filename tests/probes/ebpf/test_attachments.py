@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.blocking import DaemonThreads
 from exporter.probes.child import Children, Command
 from exporter.probes.ebpf.attachments import (
     LINGER_SECS,
@@ -39,6 +40,7 @@ class Stage:
             {"cuda": numbers_of(("cuda",))},
             lambda _: None,
             lambda: self.now,
+            DaemonThreads(),
             self._command,
         )
         self._folder = folder
@@ -84,7 +86,7 @@ async def test_libraries_found_together_share_one(stage: Stage) -> None:
     """One bpftrace for both; they are not wanted again while they are attached to."""
     both = [stage.library(1), stage.library(2)]
     assert all(stage.attachments.wants(one.identity) for one in both)
-    stage.attachments.attach(both)
+    await stage.attachments.attach(both)
     await stage.until(lambda: stage.attachments.count == 2)
     assert len(stage.scripts) == 1
     assert stage.scripts[0].descriptors == tuple(one.descriptor for one in both)
@@ -94,7 +96,7 @@ async def test_libraries_found_together_share_one(stage: Stage) -> None:
 async def test_what_nobody_uses_any_more_is_detached_from(stage: Stage) -> None:
     """Not at once, since its last counts are still to be printed; then nothing is left."""
     one = stage.library(1)
-    stage.attachments.attach([one])
+    await stage.attachments.attach([one])
     await stage.until(lambda: stage.attachments.count == 1)
     stage.now += LINGER_SECS - 1
     stage.attachments.prune()
@@ -110,26 +112,26 @@ async def test_a_library_that_cannot_be_attached_to_costs_itself_only(stage: Sta
     good, bad = stage.library(1), stage.library(2)
     place = f"/fd/{bad.descriptor}:"
     stage.bad = lambda script: place in script.text
-    stage.attachments.attach([good, bad])
-    await stage.until(lambda: bool(stage.attachments.problems))
-    assert stage.attachments.problems == ("ERROR: no memory",)
+    await stage.attachments.attach([good, bad])
+    await stage.until(lambda: bool(stage.attachments.failures))
+    assert stage.attachments.failures == ("ERROR: no memory",)
     assert not stage.attachments.wants(good.identity)
     stage.now += 1.1
     assert stage.attachments.wants(good.identity)
-    stage.attachments.attach([good, bad])
+    await stage.attachments.attach([good, bad])
     await stage.until(lambda: stage.attachments.count == 1 and len(stage.children.pids) == 1)
     assert len(stage.scripts) == 3
     stage.now += 1.1
     assert not stage.attachments.wants(bad.identity)
-    assert stage.attachments.problems == ("ERROR: no memory",)
+    assert stage.attachments.failures == ("ERROR: no memory",)
 
 
 async def test_a_file_without_the_functions_is_a_reason(stage: Stage, tmp_path: Path) -> None:
     """Neither a text nor a library of something else starts a bpftrace."""
     text = tmp_path / "libcudart.so.12"
     text.write_text("no library" * 100)
-    stage.attachments.attach([stage.library(1, text), stage.library(2, Path("/bin/true"))])
-    assert stage.attachments.problems == (
+    await stage.attachments.attach([stage.library(1, text), stage.library(2, Path("/bin/true"))])
+    assert stage.attachments.refusals == (
         "a library of cuda is not read: it is not a 64-bit ELF file",
         "a library of cuda has none of the functions",
     )
@@ -139,25 +141,25 @@ async def test_a_file_without_the_functions_is_a_reason(stage: Stage, tmp_path: 
 async def test_a_bpftrace_that_dies_is_replaced(stage: Stage) -> None:
     """Its libraries are wanted again, after a pause, and the reason goes when it is attached."""
     one = stage.library(1)
-    stage.attachments.attach([one])
+    await stage.attachments.attach([one])
     await stage.until(lambda: stage.attachments.count == 1)
     stage.children.kill_all()
-    await stage.until(lambda: bool(stage.attachments.problems))
+    await stage.until(lambda: bool(stage.attachments.failures))
     stage.now += 1.1
     assert stage.attachments.wants(one.identity)
-    stage.attachments.attach([one])
-    await stage.until(lambda: stage.attachments.count == 1 and not stage.attachments.problems)
+    await stage.attachments.attach([one])
+    await stage.until(lambda: stage.attachments.count == 1 and not stage.attachments.failures)
 
 
 async def test_many_libraries_one_after_the_other_start_anew_as_one(stage: Stage) -> None:
     """Each bpftrace costs memory: beyond a few all are ended, to be attached to together."""
     for number in range(MAX_TRACERS + 1):
-        stage.attachments.attach([stage.library(number)])
+        await stage.attachments.attach([stage.library(number)])
     await stage.until(lambda: not stage.children.pids)
     assert all(stage.attachments.wants((number, 1, 1)) for number in range(MAX_TRACERS + 1))
 
 
 async def test_libraries_are_bounded(stage: Stage) -> None:
     """A tenant with thousands of copies gets no more than so many attached."""
-    stage.attachments.attach([stage.library(number) for number in range(MAX_LIBRARIES)])
+    await stage.attachments.attach([stage.library(number) for number in range(MAX_LIBRARIES)])
     assert not stage.attachments.wants((MAX_LIBRARIES, 1, 1))

@@ -1,5 +1,6 @@
 """Finding functions in libraries, whole and broken."""
 
+import itertools
 import os
 import subprocess
 from collections.abc import Iterator
@@ -8,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from exporter.probes.ebpf.elf import BadLibrary, functions_of, functions_starting
+from exporter.probes.ebpf.elf import (
+    MAX_TABLE_BYTES,
+    BadLibrary,
+    functions_of,
+    functions_starting,
+)
 from tests.fakes.fixtures import built
+from tests.fakes.hostile_library import hostile_library
 from tests.fakes.native import CUDART, TORCH, build_cudart, build_torch
 
 pytestmark = pytest.mark.system
@@ -86,4 +93,35 @@ def test_too_many_symbols_are_refused(library: Path, tmp_path: Path) -> None:
     huge = tmp_path / "huge.so"
     huge.write_bytes(content)
     with opened(huge) as file, pytest.raises(BadLibrary, match="too many symbols"):
+        functions_of(file, WANTED)
+
+
+def test_symbols_that_repeat_or_take_too_long_are_refused(tmp_path: Path) -> None:
+    """Whoever writes the tables decides how much there is to read; time and repeats are bounded."""
+    repeats = hostile_library(tmp_path / "repeats", MAX_TABLE_BYTES, b"ncclSend")
+    others = hostile_library(tmp_path / "others", MAX_TABLE_BYTES, b"ncclOther")
+    large = hostile_library(tmp_path / "large", 2 * MAX_TABLE_BYTES, b"ncclSend")
+    seconds = itertools.count()
+    with opened(repeats) as file, pytest.raises(BadLibrary, match="again and again"):
+        functions_of(file, ["ncclSend"])
+    with opened(others) as file, pytest.raises(BadLibrary, match="too long"):
+        functions_of(file, ["ncclSend"], lambda: float(next(seconds)))
+    with opened(large) as file, pytest.raises(BadLibrary, match="too many symbols"):
+        functions_of(file, ["ncclSend"])
+
+
+@pytest.mark.parametrize("place", [2**63, 2**64 - 1])
+@pytest.mark.parametrize("at", [0x28, "section"])
+def test_tables_beyond_any_file_are_refused(
+    library: Path, tmp_path: Path, at: int | str, place: int
+) -> None:
+    """A place that no file can have is a bad library, as is any other nonsense."""
+    content = bytearray(library.read_bytes())
+    start = int.from_bytes(content[0x28:0x30], "little")
+    count = int.from_bytes(content[0x3C:0x3E], "little")
+    changed = [at] if isinstance(at, int) else range(start + 24, start + 64 * count, 64)
+    for where in changed:
+        content[where : where + 8] = place.to_bytes(8, "little")
+    (tmp_path / "far.so").write_bytes(content)
+    with opened(tmp_path / "far.so") as file, pytest.raises(BadLibrary, match="cannot be read"):
         functions_of(file, WANTED)

@@ -1,0 +1,102 @@
+"""Libraries of a tenant that are made to cost: health is answered, others are still counted."""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.probes.ebpf.elf import MAX_TABLE_BYTES
+from exporter.probes.ebpf.libraries import MAX_OF_PROCESS
+from exporter.probes.ebpf.requirements import not_met
+from tests.fakes.fixtures import built
+from tests.fakes.hostile_library import hostile_library
+from tests.fakes.native import CUDART, build_calls, build_cudart
+from tests.program import Program, wait_for
+
+REASON = not_met(Path("/proc"), Path("/sys"))
+pytestmark = pytest.mark.skipif(REASON is not None, reason=f"calls cannot be counted: {REASON}")
+
+LIBRARIES = 48
+WATCHED_SECS = 25.0
+SLOWEST_SECS = 0.25
+MAP_ALL = """
+import mmap, os, sys
+rights = mmap.PROT_READ | mmap.PROT_EXEC
+held = [
+    mmap.mmap(os.open(name, os.O_RDONLY), 4096, mmap.MAP_SHARED, rights) for name in sys.argv[1:]
+]
+print("mapped", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def tenant(tmp_path: Path) -> Iterator[None]:
+    """A process that maps as many libraries as can be attached to, each with full tables."""
+    half = LIBRARIES // 2
+    readable = hostile_library(tmp_path / "readable", MAX_TABLE_BYTES, b"ncclOther")
+    too_large = hostile_library(tmp_path / "too-large", 8 * 1024 * 1024)
+    names = []
+    for number in range(LIBRARIES):
+        folder = tmp_path / f"library{number}"
+        folder.mkdir()
+        names.append(
+            str(shutil.copy((readable, too_large)[number < half], folder / "libnccl.so.2"))
+        )
+    with ExitStack() as processes:
+        for first in range(0, LIBRARIES, MAX_OF_PROCESS):
+            command = [sys.executable, "-c", MAP_ALL, *names[first : first + MAX_OF_PROCESS]]
+            process = processes.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            )
+            processes.callback(process.kill)
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"mapped\n"
+        yield
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[None]:
+    """A process with a library whose calls can be counted."""
+    command = [str(built(build_calls) / "calls"), str(built(build_cudart) / CUDART), "1"]
+    with subprocess.Popen([*command, str(tmp_path / "go"), "cudaMalloc:1:1"]) as process:
+        yield
+        process.kill()
+
+
+@pytest.mark.usefixtures("tenant", "job")
+def test_health_is_answered_while_a_tenant_has_hostile_libraries(tmp_path: Path) -> None:
+    """Each answer comes within a quarter of a second, and the source does not fail for it."""
+    settings: dict[str, dict[str, Any]] = {"ebpf": {"enabled": True}}
+    settings["metrics"] = {"collect_interval_secs": 1}
+    with Program(tmp_path / "exporter", settings) as program:
+        assert program.get("/health").status == 200  # it has started
+        slowest = _slowest_health(program)
+        sys.stderr.write(f"slowest /health: {slowest * 1000:.0f} ms\n")
+        wait_for(lambda: _refuses(program, LIBRARIES), "all of them refused", 20.0)
+        assert 'source="ebpf"} 1\n' in program.get("/metrics").text
+    assert slowest <= SLOWEST_SECS
+
+
+def _slowest_health(program: Program) -> float:
+    """Ask again and again; return the seconds of the slowest answer."""
+    slowest, until = 0.0, time.monotonic() + WATCHED_SECS
+    while time.monotonic() < until:
+        began = time.monotonic()
+        assert program.get("/health").status == 200
+        slowest = max(slowest, time.monotonic() - began)
+        time.sleep(0.02)
+    return slowest
+
+
+def _refuses(program: Program, count: int) -> bool | None:
+    """Whether so many libraries are refused; None for not yet."""
+    page = program.get("/metrics").text
+    return re.search(rf"^hw_call_refused_libraries\{{.*\}} {count}$", page, re.MULTILINE) and True
