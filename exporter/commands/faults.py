@@ -30,7 +30,7 @@ def _report(invocation: Invocation, readings: Readings) -> int:
     query = {} if options.since is None else {"since": options.since}
     response = readings.get("/faults", query)
     document = document_in(readings, "/faults", response)
-    code = EXIT_CODES[verdict(incidents(document["faults"]), document["healthy"]).state]
+    code = EXIT_CODES[verdict(incidents(document), document["healthy"]).state]
     if options.json:
         print(json_text(response))
     else:
@@ -52,7 +52,7 @@ def _npd(invocation: Invocation) -> int:
     try:
         with connected(invocation) as readings:
             document = document_in(readings, "/faults", readings.get("/faults"))
-            summary = verdict(incidents(document["faults"]), document["healthy"])
+            summary = verdict(incidents(document), document["healthy"])
     except CommandError as error:
         print(_short(str(error)))
         return NPD_EXIT_CODES["unknown"]

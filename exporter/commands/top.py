@@ -129,7 +129,7 @@ def _lines(status: dict[str, Any], view: View, screen: Screen) -> list[str]:
     """Give all lines of what is looked at: the whole status, or one incident with its evidence."""
     if not view.fault:
         return status_lines(status, screen)
-    roots = incidents(status["faults"])
+    roots = incidents(status)
     if view.fault > len(roots):
         return [f"there is no fault {view.fault}; there are {len(roots)}"]
     lines = incident_lines(roots[view.fault - 1])

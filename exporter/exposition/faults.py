@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from exporter.exposition.family import Family, Sample, family
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.event import EventType
+from exporter.model.incident import incidents_of
 from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, STATUSES, Conclusions, Fault, FaultState
@@ -60,6 +61,16 @@ def _root_causes(conclusions: Conclusions) -> Iterable[Sample]:
         yield (*_fault_labels(fault), root.rule, root.subject.hw_type, root.subject.hw_id), 1
 
 
+def _incidents(conclusions: Conclusions) -> Iterable[Sample]:
+    """Tell each root the text of its incident: equal roots have the same."""
+    shown = {_fault_labels(fault) for fault in _active(conclusions)}
+    for told in incidents_of(conclusions):
+        for root in told.roots:
+            labels = _fault_labels(root)
+            if labels in shown:
+                yield (*labels, told.summary, told.details), 1
+
+
 def _counts(conclusions: Conclusions) -> Iterable[Sample]:
     counts = Counter(fault.severity for fault in conclusions.active)
     for severity in SEVERITIES:
@@ -105,6 +116,13 @@ FAMILIES = (
         " fault itself.",
         _root_causes,
         *(*FAULT, "cause", "cause_hw_type", "cause_hw_id"),
+    ),
+    _family(
+        "hw_incident_info",
+        "Text of the incident of each active root cause, for alert annotations; always 1. The"
+        " text may change during the incident: do not alert on these labels.",
+        _incidents,
+        *(*FAULT, "summary", "details"),
     ),
     *families(
         "hw_fault_",

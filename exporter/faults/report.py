@@ -155,6 +155,10 @@ class ReportBuilder:
             faults[place] = replace(
                 faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
             )
+        for place, fault in faults.items():
+            root = faults.get(_place(fault.root))
+            if root is not None and root is not fault:  # one incident, one instruction
+                faults[place] = replace(fault, action=root.action, advice=root.advice)
         ranked = sorted(
             faults.items(),
             key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]),
@@ -317,7 +321,7 @@ def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], st
     return raised
 
 
-def _place(cause: Cause) -> tuple[str, Key]:
+def _place(cause: "Cause | Fault") -> tuple[str, Key]:
     return cause.rule, cause.subject.key
 
 

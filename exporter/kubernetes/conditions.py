@@ -4,11 +4,12 @@ https://kubernetes.io/docs/reference/node/node-status/#condition
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from exporter.model.gpu import Gpus
+from exporter.model.incident import Incident, incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 
@@ -25,7 +26,6 @@ NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
 NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "filesystem_full", "node_oom_kill"})
 """Faults that programs made."""
 MAX_MESSAGE_CHARS = 1000
-MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
     """
     if snapshot is None or snapshot.conclusions is None:
         return (_unknown(HARDWARE_HEALTHY, "nothing was read recently"),)
-    critical = [fault for fault in snapshot.conclusions.active if fault.severity == "critical"]
-    hardware = _condition(HARDWARE_HEALTHY, [fault for fault in critical if _is_hardware(fault)])
+    told = incidents_of(snapshot.conclusions)
+    hardware = _condition(HARDWARE_HEALTHY, told, _is_hardware)
     gpus = snapshot.reading(Gpus)
-    about_gpus = [fault for fault in critical if _is_about_gpus(fault)]
-    if about_gpus:
-        return (_condition(GPU_HEALTHY, about_gpus), hardware)
+    about_gpus = _condition(GPU_HEALTHY, told, _is_about_gpus)
+    if about_gpus.status == "False":
+        return (about_gpus, hardware)
     if gpus is None or not gpus.states:
         return (hardware,)
     if all(state.expired for state in gpus.states):
         return (_unknown(GPU_HEALTHY, "no GPU was read recently"), hardware)
-    return (_condition(GPU_HEALTHY, []), hardware)
+    return (about_gpus, hardware)
 
 
 def no_longer_reported(
@@ -82,24 +82,28 @@ def _unknown(kind: str, message: str) -> Condition:
     return Condition(kind, "Unknown", "NotJudged", message)
 
 
-def _condition(kind: str, faults: list[Fault]) -> Condition:
-    if not faults:
+def _condition(kind: str, told: Iterable[Incident], is_meant: Callable[[Fault], bool]) -> Condition:
+    """Return whether no incident has a critical fault that is meant; the message tells them."""
+    broken = [
+        each
+        for each in told
+        if any(fault.severity == "critical" and is_meant(fault) for fault in each.faults)
+    ]
+    if not broken:
         return Condition(kind, "True", "NoCriticalFault", "no critical fault is active")
-    first = sorted(
-        faults, key=lambda fault: (not fault.is_root, fault.since, fault.rule, fault.subject)
-    )
-    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", first[0].root.rule))
-    return Condition(kind, "False", reason, "; ".join(_sentences(first))[:MAX_MESSAGE_CHARS])
+    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", broken[0].rule))
+    return Condition(kind, "False", reason, _message(broken))
 
 
-def _sentences(faults: list[Fault]) -> Iterable[str]:
-    for fault in faults[:MAX_NAMED]:
-        of = f"{fault.rule} of {fault.subject.hw_id}"
-        if fault.causes:
-            of += f"; because of {fault.root.rule} of {fault.root.subject.hw_id}"
-        yield f"{fault.summary} ({of}; do: {fault.action})"
-    if len(faults) > MAX_NAMED:
-        yield f"and {len(faults) - MAX_NAMED} more"
+def _message(broken: Sequence[Incident]) -> str:
+    """Tell as many incidents as there is room for, and count the rest."""
+    text = broken[0].text[:MAX_MESSAGE_CHARS]
+    for number, each in enumerate(broken[1:], start=1):
+        more = f" | and {len(broken) - number} more"
+        if len(text) + len(each.text) + len(more) + 3 > MAX_MESSAGE_CHARS:
+            return f"{text[: MAX_MESSAGE_CHARS - len(more)]}{more}"
+        text = f"{text} | {each.text}"
+    return text
 
 
 def patch(

@@ -76,7 +76,7 @@ class Fault:
 
     `since` and `ended` count seconds since the epoch; `confidence` is 0 to 1; `causes` lead from
     the nearest cause to the root and are empty for a root; `action` is a slug for programs,
-    `advice` the same as a sentence; `affected` are processes and workloads
+    `advice` the same as a sentence, both those of the root; `affected` are processes and workloads
     that use what is broken.
     """
 

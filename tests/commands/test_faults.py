@@ -3,6 +3,7 @@
 import json
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,11 +43,22 @@ LOST = {
 
 
 HEALTH = {"status": "healthy", "version": "1"}
-FAULTS: dict[str, object] = {"node": "n", "healthy": True, "faults": [], "unjudged": []}
+FAULTS: dict[str, object] = {"node": "n", "healthy": True, "faults": [], "incidents": []}
+FAULTS["unjudged"] = []
 
 
-def _document(*faults: object, healthy: object = True) -> bytes:
-    return json.dumps({**FAULTS, "healthy": healthy, "faults": list(faults)}).encode()
+def _document(*faults: dict[str, Any], healthy: object = True, summary: str = "") -> bytes:
+    rows = [fault for fault in faults if fault["state"] == "active"]
+    told = [_told(row, summary) for row in rows if not row["causes"]]
+    document = {**FAULTS, "healthy": healthy, "faults": list(faults), "incidents": told}
+    return json.dumps(document).encode()
+
+
+def _told(root: dict[str, Any], summary: str) -> dict[str, Any]:
+    """The incident of one root."""
+    ids = {"rule": root["rule"], **{key: root["entity"][key] for key in ("hw_type", "hw_id")}}
+    texts = {"summary": summary or root["summary"], "affects": "GPU 5", "action_text": "Look."}
+    return {"severity": root["severity"], "roots": [ids], **texts}
 
 
 @pytest.mark.parametrize(
@@ -56,10 +68,10 @@ def _document(*faults: object, healthy: object = True) -> bytes:
         (_document({**PORT, "severity": "info"}), 0, 0, "1 info"),
         (_document({**PORT, "severity": "warning"}), 1, 1, "1 warning"),
         (
-            _document(PORT, LOST, healthy=False),
+            _document(PORT, LOST, healthy=False, summary="GPU 5 is lost, because slot 6 is down"),
             2,
             1,
-            "1 critical: GPU 5 no longer answers on PCIe, because the link of PCIe slot 6",
+            "1 critical: GPU 5 is lost, because slot 6 is down",
         ),
         (_document({**PORT, "state": "cleared", "ended": 1.8e9}), 0, 0, "Healthy"),
         (_document(healthy=None), 3, 2, "Unknown"),

@@ -209,10 +209,11 @@ def test_a_node_that_was_drained_and_deleted_is_not_missed(tmp_path: Path) -> No
 @needs_promtool
 def test_texts_name_the_hardware(tmp_path: Path) -> None:
     """An alert says what is broken, where, since when, what follows from it, and what to do."""
-    (rule,) = (rule for rule in RULES_BOOK if rule.id == "gpu_lost")
     (symptom,) = [fault("nvlink_errors", "warning", cause="gpu_lost")]
-    since = (
-        'hw_fault_since_timestamp_seconds{node="n1",fault="gpu_lost",hw_type="gpu",hw_id="GPU-1"}'
+    told = (
+        'hw_incident_info{node="n1",fault="gpu_lost",hw_type="gpu",hw_id="GPU-1",'
+        'summary="GPU 0 is lost, because the port is down",'
+        'details="Affects GPU 0; pod ml/train-0. Since 1 Jan 01:00 UTC. Reseat it."}'
     )
     labels = {
         "severity": "critical",
@@ -223,10 +224,9 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
         "hw_name": "GPU 0",
     }
     texts = {
-        "summary": f"n1: {rule.summary.fill(lambda _: 'GPU 0')}",
+        "summary": "n1: GPU 0 is lost, because the port is down",
         "description": (
-            "Since 1970-01-01 01:00:00 +0000 UTC. Faults that follow from it: 1. "
-            f"{rule.advice.fill(lambda _: 'GPU 0')} Evidence and consequences: "
+            "Affects GPU 0; pod ml/train-0. Since 1 Jan 01:00 UTC. Reseat it. Evidence and consequences: "
             "hw-exporter why GPU-1 on the node, or http:///why?hw_id=GPU-1"
         ),
         "runbook_url": "http:///runbooks/gpu_lost",
@@ -234,7 +234,7 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
     test = {
         "interval": "1m",
         "input_series": _input(
-            (*fault("gpu_lost", "critical"), *symptom, gauge(since, None, 3600, None, SHORT))
+            (*fault("gpu_lost", "critical"), *symptom, gauge(told, None, 1, None, SHORT))
         ),
         "alert_rule_test": [
             {

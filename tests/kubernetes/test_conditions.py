@@ -45,7 +45,7 @@ def test_a_gpu_fault_is_named_with_its_action() -> None:
     gpus, hardware = conditions_of(snapshot(fault()))
     assert (gpus.status, hardware.status) == ("False", "False")
     assert gpus.reason == "GpuLost"
-    assert gpus.message == "GPU 0 has gpu_lost (gpu_lost of GPU-1; do: reboot_node)"
+    assert gpus.message == "GPU 0 has gpu_lost. Affects GPU 0. Since 1 Jan 00:01 UTC. Reboot node"
 
 
 def test_other_hardware_leaves_the_gpus_alone() -> None:
@@ -115,7 +115,7 @@ def test_a_symptom_of_a_warning_counts_with_its_cause() -> None:
     lost = fault(causes=(Cause("pcie_link_down", slot, "upstream_of"),))
     for condition in conditions_of(snapshot(lost)):
         assert (condition.status, condition.reason) == ("False", "PcieLinkDown")
-        assert "because of pcie_link_down of 0000:80:01.0" in condition.message
+        assert "because pcie_link_down of slot" in condition.message
 
 
 def test_roots_are_named_first() -> None:

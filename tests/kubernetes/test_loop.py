@@ -73,8 +73,8 @@ async def test_conditions_are_set_updated_and_cleared(caplog: pytest.LogCaptureF
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 6
     assert said[2] == (
-        "node n1: condition GPUHealthy=False (GpuLost: GPU 0 has gpu_lost "
-        "(gpu_lost of GPU-1; do: reboot_node)): written"
+        "node n1: condition GPUHealthy=False (GpuLost: GPU 0 has gpu_lost. "
+        "Affects GPU 0. Since 1 Jan 00:01 UTC. Reboot node): written"
     )
 
 

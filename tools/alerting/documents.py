@@ -34,7 +34,8 @@ def alerts_page() -> str:
         "",
         "Each fault rule has one alert. It fires only for root causes: faults that no other fault",
         "explains. A fault that follows from a root cause has no alert of its own; the description",
-        "of the alert has the number of such faults, and `/why` lists them. So an incident is one",
+        "of the alert is the text of the incident (`hw_incident_info`): GPUs, pods and jobs that it",
+        "affects, since when, and what to do; `/why` has the same text. So an incident is one",
         "notification, and its end is one resolved notification.",
         "Causes that affect several nodes have their own alerts, which inhibit those of the nodes;",
         "nodes are grouped by the labels `cluster` and `rack` of their targets.",
@@ -279,7 +280,7 @@ def _grafana_rule(alert: Alert) -> dict[str, Any]:
         "labels": {"severity": _for_grafana(alert.severity)},
         "annotations": {
             "summary": _for_grafana(alert.summary),
-            "description": _for_grafana(alert.description),
+            "description": _for_grafana(f"{alert.description} {alert.evidence}".strip()),
             "runbook_url": _for_grafana(alert.runbook),
             **ON_DASHBOARD,
         },
@@ -287,11 +288,10 @@ def _grafana_rule(alert: Alert) -> dict[str, Any]:
 
 
 def _for_grafana(text: str) -> str:
-    """Remove template queries, and write labels and value without a dollar sign.
+    """Write labels and value without a dollar sign.
 
     In files that Grafana provisions, a dollar sign starts the name of an environment variable.
     """
-    text = re.sub(r"\{\{ with printf .*?\{\{ end \}\} ?", "", text)
     return text.replace("$labels.", ".Labels.").replace("$value", ".Values.A.Value")
 
 

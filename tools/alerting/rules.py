@@ -17,13 +17,17 @@ BY_HAND = {"hw-by-hand": FOLDER / "by_hand.yml", "hw-clusters": FOLDER / "cluste
 SETTLING_SECS, MOST_SECS = 15, 30
 """How long an alert waits for the cause of a fault that others can explain."""
 
+NODE = "{{ $labels.node }}: "
 KEPT = "5m"
 """How long an alert stays active without its series: a missed scrape is no recovery."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One Prometheus alert; `reason` says why it is not generated from a rule."""
+    """One Prometheus alert; `reason` says why it is not generated from a rule.
+
+    `evidence` says where to read more; an alert with it is told by the text of its incident.
+    """
 
     name: str
     expr: str
@@ -33,6 +37,7 @@ class Alert:
     description: str
     runbook: str
     group: str
+    evidence: str = ""
     kept: str = ""
     reason: str = ""
     rule: str = ""
@@ -55,8 +60,9 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
             ),
             wait=_wait(rule, rules),
             severity="{{ $labels.severity }}",
-            summary=f"{{{{ $labels.node }}}}: {small(sentence(rule))}",
-            description=f"{FOLLOWS}{advice(rule)} {_more(place)}",
+            summary=f"{NODE}{small(sentence(rule))}",
+            description=advice(rule),
+            evidence=_more(place),
             runbook=place.runbook(rule.id),
             group=f"hw-{Path(rule.file).stem.replace('_', '-')}",
             kept=KEPT,
@@ -73,13 +79,17 @@ def _wait(rule: Rule, rules: Mapping[str, Rule]) -> str:
     return f"{max([SETTLING_SECS, *(secs for secs in later if secs <= MOST_SECS)]):.0f}s"
 
 
-FOLLOWS = (
-    "{{ with printf `hw_fault_since_timestamp_seconds{node=%q,fault=%q,hw_id=%q}` $labels.node"
-    " $labels.fault $labels.hw_id | query }}Since {{ . | first | value | humanizeTimestamp }}."
-    " {{ end }}{{ with printf `count(hw_fault_root_cause{node=%q,cause=%q,cause_hw_id=%q}) - 1 > 0`"
-    " $labels.node $labels.fault $labels.hw_id | query }}Faults that follow from it:"
-    " {{ . | first | value }}. {{ end }}"
-)
+def _told(label: str, otherwise: str) -> str:
+    """Return the text of the incident, which is no label of the alert: it may change meanwhile.
+
+    `otherwise` stands there when the series has gone, while the alert is still kept.
+    """
+    asked = (
+        "printf `hw_incident_info{node=%q,fault=%q,hw_type=%q,hw_id=%q}` $labels.node"
+        " $labels.fault $labels.hw_type $labels.hw_id | query"
+    )
+    text = f"{{{{ with {asked} }}}}{{{{ . | first | label `{label}` }}}}"
+    return f"{text}{{{{ else }}}}{otherwise}{{{{ end }}}}"
 
 
 def _more(place: Place) -> str:
@@ -102,8 +112,9 @@ def _other_rules(place: Place) -> Alert:
         ),
         wait=f"{SETTLING_SECS}s",
         severity="{{ $labels.severity }}",
-        summary="{{ $labels.node }}: {{ $labels.fault }} of {{ $labels.hw_name }}",
-        description=f"A custom rule from faults.rules_dirs is active. {_more(place)}",
+        summary=f"{NODE}{{{{ $labels.fault }}}} of {{{{ $labels.hw_name }}}}",
+        description="A custom rule from faults.rules_dirs is active.",
+        evidence=_more(place),
         runbook=place.runbook("{{ $labels.fault }}"),
         group="hw-custom",
         kept=KEPT,
@@ -181,11 +192,20 @@ def _entry(alert: Alert) -> dict[str, object]:
         entry["keep_firing_for"] = alert.kept
     entry["labels"] = {"severity": alert.severity}
     entry["annotations"] = {
-        "summary": alert.summary,
-        "description": alert.description,
+        **_texts(alert),
         "runbook_url": alert.runbook,
     }
     return entry
+
+
+def _texts(alert: Alert) -> dict[str, str]:
+    if not alert.evidence:
+        return {"summary": alert.summary, "description": alert.description}
+    summary = _told("summary", alert.summary.removeprefix(NODE))
+    return {
+        "summary": f"{NODE}{summary}",
+        "description": f"{_told('details', alert.description)} {alert.evidence}",
+    }
 
 
 class _Dumper(yaml.SafeDumper):

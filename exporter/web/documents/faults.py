@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from exporter.model.incident import Incident, incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
 from exporter.web.documents.fields import fields_of
@@ -17,8 +18,32 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
         "node": snapshot.node,
         "healthy": None if reported is None else reported.is_healthy,
         "faults": [fault_document(fault) for fault in (reported.faults if reported else ())],
+        "incidents": incident_documents(reported),
         "unjudged": unjudged(reported)[:MAX_LISTED],
     }
+
+
+def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
+    """Tell each incident: what is broken, whom it affects, since when, what to do."""
+    return [
+        {
+            **fields_of(told, "rule", "severity", "summary", "affects", "details"),
+            "since": round(told.since, 3),
+            "action_text": told.action,
+            "roots": [_place(root.rule, root.subject) for root in _roots(told)][:MAX_LISTED],
+            "follow_count": len(told.follows),
+        }
+        for told in incidents_of(reported)
+    ]
+
+
+def _roots(told: Incident) -> tuple[Fault | Cause, ...]:
+    """Return the roots of an incident; what follows from one that has ended names it still."""
+    return told.roots or tuple(dict.fromkeys(fault.root for fault in told.follows))
+
+
+def _place(rule: str, subject: Subject) -> dict[str, str]:
+    return {"rule": rule, "hw_type": subject.hw_type, "hw_id": subject.hw_id}
 
 
 def unjudged(reported: Conclusions | None) -> list[dict[str, Any]]:

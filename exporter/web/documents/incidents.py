@@ -15,7 +15,6 @@ Document: TypeAlias = "dict[str, Any]"
 Place: TypeAlias = "tuple[str, str, str]"
 
 STATE_OF = {"critical": "critical", "warning": "warning", "info": "healthy"}
-ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 
 
 @dataclass(slots=True)
@@ -24,6 +23,8 @@ class Node:
 
     fault: Document
     follows: list["Node"] = field(default_factory=list)
+    told: Document = field(default_factory=dict)
+    """Of a root: its incident as `/faults` tells it."""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Node"]]:
         """Give this fault and all that follow from it, each with its distance from here."""
@@ -33,17 +34,24 @@ class Node:
 
     @property
     def severity(self) -> str:
-        """Return the highest severity in the tree."""
-        return min((str(node.fault["severity"]) for _, node in self.walk()), key=severity_rank)
+        """Return the highest severity in the incident."""
+        return str(self.told["severity"])
 
 
-def severity_rank(severity: str) -> int:
-    """Return 0 for the most severe."""
-    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+def incidents(document: Document) -> list[Node]:
+    """Draw the tree of each incident of a document; of equal roots the first stands for all."""
+    roots = {_place(root.fault): root for root in _trees(document["faults"])}
+    drawn = []
+    for told in document["incidents"]:
+        root = next((roots[key] for row in told["roots"] if (key := _key(row)) in roots), None)
+        if root is not None:
+            root.told = told
+            drawn.append(root)
+    return drawn
 
 
-def incidents(faults: Iterable[Document]) -> list[Node]:
-    """Group the active faults under their roots: the severe first, then the old."""
+def _trees(faults: Iterable[Document]) -> list[Node]:
+    """Put the active faults under their roots."""
     active = [fault for fault in faults if fault["state"] == "active"]
     nodes = {_place(fault): Node(fault) for fault in active}
     roots: dict[Place, Node] = {}
@@ -56,7 +64,19 @@ def incidents(faults: Iterable[Document]) -> list[Node]:
             roots.setdefault(_place(root), Node(root)).follows.append(node)
         else:
             roots[place] = node
-    return sorted(roots.values(), key=lambda root: (severity_rank(root.severity), _since(root)))
+    return list(roots.values())
+
+
+def first_of_each(causes: Iterable[Document]) -> list[Document]:
+    """Keep the first cause of each incident: the others follow from the same root or are alike."""
+    kept: dict[int, Document] = {}
+    for cause in causes:
+        kept.setdefault(cause["incident"], cause)
+    return list(kept.values())
+
+
+def _key(row: Document) -> Place:
+    return row["rule"], row["hw_type"], row["hw_id"]
 
 
 def _place(row: Document) -> Place:
@@ -89,10 +109,6 @@ def _ended_root(fault: Document) -> Document:
     }
 
 
-def _since(node: Node) -> float:
-    return float(node.fault["since"] or 0.0)
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How a node is: `state` is critical, warning, healthy or unknown, `sentence` says why."""
@@ -110,28 +126,7 @@ def verdict(roots: Sequence[Node], healthy: bool | None, well: str = "") -> Verd
     counts = Counter(root.severity for root in roots)
     numbers = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
     state = STATE_OF.get(roots[0].severity, "healthy")
-    return Verdict(state, f"{numbers}: {headline(roots[0])}")
-
-
-def headline(root: Node) -> str:
-    """Say what broke and why: the worst thing that follows, because of the root."""
-    following = [node for _, node in root.walk()][1:]
-    cause = root.fault["summary"]
-    if not following:
-        return str(cause)
-    worst = min(following, key=lambda node: severity_rank(node.fault["severity"]))
-    if severity_rank(worst.fault["severity"]) > severity_rank(root.fault["severity"]):
-        return f"{cause}, and {_things(len(following))} from it"
-    return f"{worst.fault['summary']}, because {_within_sentence(cause)}"
-
-
-def _things(number: int) -> str:
-    return "another fault follows" if number == 1 else f"{number} other faults follow"
-
-
-def _within_sentence(sentence: str) -> str:
-    is_lowered = sentence.startswith(ARTICLES)
-    return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
+    return Verdict(state, f"{numbers}: {roots[0].told['summary']}")
 
 
 def entity_name(entity: Document) -> str:
@@ -143,5 +138,5 @@ def entity_name(entity: Document) -> str:
 def action_sentence(fault: Document) -> str:
     """Return what to do as a sentence; machines read the word in `action`."""
     sentence = fault.get("action_text") or ""
-    word = fault["action"] or ""
+    word = fault.get("action") or ""
     return str(sentence or word.replace("_", " ").capitalize())

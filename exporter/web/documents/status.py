@@ -13,7 +13,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.model.workload import Workload, Workloads, sum_of_all
 from exporter.web.documents.checks import OK, checks
-from exporter.web.documents.faults import fault_document
+from exporter.web.documents.faults import fault_document, incident_documents
 from exporter.web.documents.fields import fields_of
 from exporter.web.documents.hardware import filesystems
 from exporter.web.documents.history import History
@@ -36,7 +36,8 @@ def status_document(
     reported = snapshot.conclusions
     faults = [fault_document(fault) for fault in (reported.faults if reported else ())]
     healthy = None if reported is None else reported.is_healthy
-    summary = verdict(incidents(faults), healthy, _well(reported) if reported else "")
+    broken = {"faults": faults, "incidents": incident_documents(reported)}
+    summary = verdict(incidents(broken), healthy, _well(reported) if reported else "")
     return {
         "node": snapshot.node,
         "version": version,
@@ -44,7 +45,7 @@ def status_document(
         "collected_at": snapshot.taken_at,
         "verdict": asdict(summary),
         "healthy": healthy,
-        "faults": faults,
+        **broken,
         "host": _host(snapshot, history),
         "gpus": list(_gpus(snapshot, history)),
         "workloads": list(_workloads(snapshot)),

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, Conclusions, Edge, Fault, Key, Subject
-from exporter.web.documents.faults import fault_document, subject_document
+from exporter.web.documents.faults import fault_document, incident_documents, subject_document
 from exporter.web.documents.incidents import entity_name
 
 MAX_STEPS = 4
@@ -69,11 +70,23 @@ def why_document(
     ranked = sorted(found, key=lambda row: _rank(row, own))
     healthy = list(_healthy(conclusions, places))
     kinds = Counter(row["entity"]["hw_type"] for row in healthy)
+    number_of = {
+        (fault.rule, fault.subject): number
+        for number, told in enumerate(incidents_of(conclusions))
+        for fault in told.faults
+    }
     return {
         "node": snapshot.node,
         "subject": subject_document(subject),
         "waits": list(_waits(conclusions, subject)),
-        "causes": [_cause_document(fault, place) for fault, place in ranked[:max_causes]],
+        "incidents": incident_documents(conclusions),
+        "causes": [
+            {
+                **_cause_document(fault, place),
+                "incident": number_of[fault.rule, fault.subject],
+            }
+            for fault, place in ranked[:max_causes]
+        ],
         "healthy_counts": dict(kinds),
         "healthy": healthy if wanted.everything else [],
         "unknown": list(_unknown(conclusions, places)),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from exporter.web.documents.incidents import Node, action_sentence, entity_name, headline
+from exporter.web.documents.incidents import Node, action_sentence, entity_name
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.markdown import inline
 from exporter.web.text.faults import MAX_EVIDENCE, affected_line, evidence_line
@@ -24,7 +24,7 @@ def _card(root: Node, now: float, hidden: str | None) -> Html:
     severity = tag("span", root.severity, class_=f"pill {root.severity}")
     return tag(
         "article",
-        tag("h3", severity, " ", headline(root), class_=hidden),
+        tag("h3", severity, " ", root.told["summary"], class_=hidden),
         tag("ul", _branch(root, now, is_root=True), class_="tree", aria_label="causes and effects"),
         tag("div", tag("dl", list(_facts(root)), class_="facts"), _links(root)),
         class_=f"card incident {root.severity}",
@@ -34,12 +34,14 @@ def _card(root: Node, now: float, hidden: str | None) -> Html:
 def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
     fault = node.fault
     role = "root cause" if is_root and node.follows else ""
+    alike = len(node.told["roots"]) - 1 if is_root else 0
+    more = f"and {alike} more alike" if alike else ""
     since = f"since {moment(fault['since'], now)} ({duration(now - fault['since'])})"
     when = since if fault["state"] == "active" else "ended before the faults that follow from it"
     box = tag(
         "div",
         tag("div", fault["summary"], class_="what"),
-        tag("div", " · ".join(filter(None, [role, fault["rule"], when])), class_="meta"),
+        tag("div", " · ".join(filter(None, [role, fault["rule"], when, more])), class_="meta"),
         tag("div", f"affects {affected_line(fault)}", class_="meta") if fault["affected"] else None,
         class_=f"node {'root' if is_root else 'effect'} {fault['severity']}",
     )
@@ -48,11 +50,11 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
 
 
 def _facts(root: Node) -> Iterator[Html]:
-    fault = root.fault
-    if fault["action"]:
-        yield join(
-            [tag("dt", "What to do"), tag("dd", *inline(action_sentence(fault)), class_="do")]
-        )
+    fault, told = root.fault, root.told
+    if told["affects"]:
+        yield join([tag("dt", "Affects"), tag("dd", told["affects"])])
+    if action := action_sentence(told):
+        yield join([tag("dt", "What to do"), tag("dd", *inline(action), class_="do")])
     lines = evidence_lines(fault)
     if lines:
         yield join([tag("dt", "Evidence"), tag("dd", lines, class_="lines")])

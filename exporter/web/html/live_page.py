@@ -88,7 +88,7 @@ def _main(status: dict[str, Any]) -> Html:
 
 def _sections(status: dict[str, Any]) -> Iterator[Html]:
     now = status["collected_at"]
-    roots = incidents(status["faults"])
+    roots = incidents(status)
     if roots:
         yield _section("What is broken, and why", incident_cards(roots, now))
     if status["gpus"]:

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
-from exporter.web.documents.incidents import action_sentence, entity_name, incidents, verdict
+from exporter.web.documents.incidents import (
+    action_sentence,
+    entity_name,
+    first_of_each,
+    incidents,
+    verdict,
+)
 from exporter.web.html.builder import Html, join, page, policy, tag
 from exporter.web.html.incident import ended_list, evidence_lines, incident_cards, why_link
 from exporter.web.html.markdown import inline, markdown
@@ -27,7 +33,7 @@ def _page(title: str, node: str, heading: str, content: object) -> Answer:
 def faults_page(document: dict[str, Any], now: float) -> Answer:
     """Draw the document of /faults; `now` is in seconds since the epoch."""
     rows = document["faults"]
-    roots = incidents(rows)
+    roots = incidents(document)
     summary = verdict(roots, document["healthy"])
     head = tag("p", summary.sentence, class_="sentence", role="status")
     ended = [row for row in rows if row["state"] != "active"]
@@ -47,7 +53,8 @@ def why_page(document: dict[str, Any]) -> Answer:
     waits = [
         f"Waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
     ]
-    causes = [_cause(row) for row in document["causes"]]
+    told = document["incidents"]
+    causes = [_cause(row, told[row["incident"]]) for row in first_of_each(document["causes"])]
     nothing = "No active fault explains it."
     well = sum(document["healthy_counts"].values())
     sections = [
@@ -62,24 +69,26 @@ def why_page(document: dict[str, Any]) -> Answer:
     return _page(f"Why: {node}", node, f"why {subject}", sections)
 
 
-def _cause(row: dict[str, Any]) -> Html:
+def _cause(row: dict[str, Any], told: dict[str, Any]) -> Html:
     fault = row["fault"]
-    severity = tag("span", fault["severity"], class_=f"pill {fault['severity']}")
+    severity = tag("span", told["severity"], class_=f"pill {told['severity']}")
     steps = tag("ol", [tag("li", step) for step in row["path"]], class_="steps")
     runbook = tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
     component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
     facts = [tag("dt", "Connection"), tag("dd", steps)]
-    if fault["action"]:
-        facts += [tag("dt", "What to do"), tag("dd", *inline(action_sentence(fault)), class_="do")]
+    if told["affects"]:
+        facts += [tag("dt", "Affects"), tag("dd", told["affects"])]
+    if action := action_sentence(told):
+        facts += [tag("dt", "What to do"), tag("dd", *inline(action), class_="do")]
     evidence = evidence_lines(fault)
     if evidence:
         facts += [tag("dt", "Evidence"), tag("dd", evidence, class_="lines")]
     return tag(
         "li",
-        tag("h3", severity, " ", fault["summary"]),
+        tag("h3", severity, " ", told["summary"]),
         tag("dl", facts, class_="facts"),
         tag("p", runbook, component, class_="links"),
-        class_=f"card incident {fault['severity']} plain",
+        class_=f"card incident {told['severity']} plain",
     )
 
 

@@ -15,7 +15,7 @@ EXACTLY = ("==", "is ")
 
 def faults_text(document: dict[str, Any]) -> str:
     """Return the document of /faults as text: the verdict, each incident, what ended lately."""
-    roots = incidents(document["faults"])
+    roots = incidents(document)
     lines = [f"{document['node']}: {verdict(roots, document['healthy']).sentence}"]
     for root in roots:
         lines += ["", *incident_lines(root)]
@@ -26,12 +26,19 @@ def faults_text(document: dict[str, Any]) -> str:
 
 
 def incident_lines(root: Node) -> Iterator[str]:
-    """Give the lines of one root cause and of what follows from it."""
+    """Give the lines of one incident: its text, then each fault with what shows it."""
+    told = root.told
+    yield f"{root.severity.upper():<9}{told['summary']}"
+    if told["affects"]:
+        yield f"{'':<9}affects: {told['affects']}"
+    if action := action_sentence(told):
+        yield f"{'':<9}do: {action}"
     for depth, node in root.walk():
-        fault = node.fault
-        mark = f"{fault['severity'].upper():<9}" if not depth else "   " * depth + "└─ "
-        yield f"{mark}{fault['summary']}"
         indent = " " * 9 if not depth else "   " * (depth + 1)
+        if depth:
+            yield f"{'   ' * depth}└─ {node.fault['summary']}"
+        elif node.fault["summary"] != told["summary"]:
+            yield f"{indent}{node.fault['summary']}"
         yield from (f"{indent}{line}" for line in _details(node, is_root=not depth))
 
 
@@ -39,14 +46,15 @@ def _details(node: Node, *, is_root: bool) -> Iterator[str]:
     fault = node.fault
     since = "ended before the faults that follow from it" if fault["state"] != "active" else ""
     since = since or f"since {clock(fault['since'])}"
-    yield f"{fault['rule']} of {entity_name(fault['entity'])}, {since}"
+    alike = len(node.told["roots"]) - 1 if is_root else 0
+    more = f", and {alike} more alike" if alike else ""
+    yield f"{fault['rule']} of {entity_name(fault['entity'])}, {since}{more}"
     if is_root:
         yield from (f"evidence: {evidence_line(row)}" for row in fault["evidence"][:MAX_EVIDENCE])
-    if fault["affected"]:
+        if fault["runbook"]:
+            yield f"runbook: /runbooks/{fault['runbook']}"
+    elif fault["affected"]:
         yield f"affects: {affected_line(fault)}"
-    if is_root and fault["action"]:
-        yield f"do: {action_sentence(fault)}"
-        yield f"runbook: /runbooks/{fault['runbook']}"
 
 
 def evidence_line(row: dict[str, Any]) -> str:

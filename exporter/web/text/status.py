@@ -68,22 +68,29 @@ def _head(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 
 def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:
-    for root in incidents(status["faults"]):
+    for root in incidents(status):
         yield from incident_block(root, screen)
 
 
 def incident_block(root: Node, screen: Screen) -> Iterator[str]:
-    """Give the lines of one incident: its root, what follows, what to do."""
+    """Give the lines of one incident: its text, what follows, whom it affects, what to do."""
+    told = root.told
+    mark = f"{root.severity.upper()}: "
+    first, *rest = wrap(told["summary"], screen.columns - len(mark)) or [""]
+    yield screen.paint(mark, root.severity) + first
+    yield from (" " * len(mark) + line for line in rest)
     for depth, node in root.walk():
-        fault = node.fault
-        mark = f"{root.severity.upper()}: " if not depth else f"{'   ' * (depth - 1)}└─ "
-        first, *rest = wrap(fault["summary"], screen.columns - len(mark)) or [""]
-        yield screen.paint(mark, root.severity if not depth else "muted") + first
-        yield from (" " * len(mark) + line for line in rest)
-    if root.fault["action"]:
-        first, *rest = wrap(action_sentence(root.fault), screen.columns - 4)
-        yield f"do: {screen.paint(first, 'bold')}"
-        yield from (f"    {screen.paint(line, 'bold')}" for line in rest)
+        if not depth and node.fault["summary"] == told["summary"]:
+            continue
+        branch = f"{'   ' * depth}└─ "
+        first, *rest = wrap(node.fault["summary"], screen.columns - len(branch)) or [""]
+        yield screen.paint(branch, "muted") + first
+        yield from (" " * len(branch) + line for line in rest)
+    for word, text in (("affects", told["affects"]), ("do", action_sentence(told))):
+        first, *rest = wrap(text, screen.columns - len(word) - 2) or [""]
+        if first:
+            yield f"{word}: {screen.paint(first, 'bold')}"
+            yield from (f"{'':{len(word) + 2}}{screen.paint(line, 'bold')}" for line in rest)
 
 
 def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from exporter.web.documents.incidents import action_sentence, entity_name
-from exporter.web.text.faults import MAX_EVIDENCE, MAX_NAMES, affected_line, evidence_line
+from exporter.web.documents.incidents import action_sentence, entity_name, first_of_each
+from exporter.web.text.faults import MAX_EVIDENCE, MAX_NAMES, evidence_line
 from exporter.web.units import counted
 
 MAX_LINES = 5
@@ -18,7 +18,7 @@ def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
     lines += [
         f"waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
     ]
-    lines += _causes(document["causes"])
+    lines += _causes(document)
     unknown = document["unknown"]
     lines += _counted(document["healthy_counts"])
     if everything:
@@ -30,18 +30,18 @@ def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _causes(causes: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Yield each cause with the way to it, what shows it, who is affected, and what to do."""
+def _causes(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each incident: its text, the way to it, and what shows it."""
     number = 0
-    for number, cause in enumerate(causes, start=1):
-        fault = cause["fault"]
-        yield f"{number}. {fault['summary']} ({fault['severity']})"
+    for number, cause in enumerate(first_of_each(document["causes"]), start=1):
+        fault, told = cause["fault"], document["incidents"][cause["incident"]]
+        yield f"{number}. {told['summary']} ({told['severity']})"
         yield from (f"   {step}" for step in cause["path"])
         for piece in fault["evidence"][:MAX_EVIDENCE]:
             yield f"   evidence: {evidence_line(piece)}"
-        if fault["affected"]:
-            yield f"   affects: {affected_line(fault)}"
-        yield f"   do: {action_sentence(fault)}"
+        if told["affects"]:
+            yield f"   affects: {told['affects']}"
+        yield f"   do: {action_sentence(told)}"
         yield f"   runbook: /runbooks/{fault['runbook']}"
     if not number:
         yield "No active fault."

@@ -1,0 +1,197 @@
+"""Incidents: each root cause with what follows from it, in the one text that everybody shows."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from exporter.model.label import clean_text
+from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Fault, Subject
+
+MAX_NAMED = 4
+MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
+FEW = 3
+"""So many equal faults are told by the names of their components, more of them by their number."""
+
+ONE_BY_ONE = frozenset({"process", "workload", "communicator", "exporter", "node"})
+"""Components whose equal faults are incidents of their own: each has another owner."""
+
+ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
+PLURALS = {"gpu": "GPUs", "nvlink": "NVLinks", "physical_disk": "disks", "network": "interfaces"}
+_GPU = re.compile(r"GPU (\d{1,3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Equal root causes with the faults that follow from them; `roots` is empty once they ended.
+
+    `summary` says what is broken, `affects` names GPUs, pods and jobs (empty where none is known),
+    `action` says what to do: it is that of the root. `since` counts seconds since the epoch.
+    """
+
+    rule: str
+    roots: tuple[Fault, ...]
+    follows: tuple[Fault, ...]
+    severity: str
+    since: float
+    summary: str
+    affects: str
+    action: str
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All faults of the incident, roots first."""
+        return (*self.roots, *self.follows)
+
+    @property
+    def details(self) -> str:
+        """Say in sentences whom it affects, since when, and what to do; no age, which changes."""
+        affects = f"Affects {self.affects}. " if self.affects else ""
+        when = time.strftime("%d %b %H:%M UTC", time.gmtime(self.since)).lstrip("0")
+        return f"{affects}Since {when}. {self.action}".strip()
+
+    @property
+    def text(self) -> str:
+        """The whole text: what is broken, then the details."""
+        return f"{self.summary}. {self.details}"
+
+
+def severity_rank(severity: str) -> int:
+    """Return 0 for the most severe."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
+    """Group the active faults of one root, and of equal roots: the severe first, then the old."""
+    if conclusions is None:
+        return ()
+    active = {_place(fault): fault for fault in conclusions.active}
+    groups: dict[tuple[str, str, str], list[Fault]] = {}
+    for fault in active.values():
+        root = fault.root
+        one = root.subject.hw_id if root.subject.hw_type in ONE_BY_ONE else ""
+        groups.setdefault((root.rule, root.subject.hw_type, one), []).append(fault)
+    totals = Counter(subject.hw_type for subject in conclusions.subjects)
+    told = (_incident(faults, totals) for faults in groups.values())
+    return tuple(
+        sorted(told, key=lambda it: (severity_rank(it.severity), not it.roots, it.since, it.rule))
+    )
+
+
+def _place(row: Fault | Cause) -> tuple[str, Subject]:
+    return row.rule, row.subject
+
+
+def _incident(faults: Sequence[Fault], totals: Mapping[str, int]) -> Incident:
+    roots = tuple(fault for fault in faults if fault.is_root)
+    follows = tuple(fault for fault in faults if not fault.is_root)
+    worst = min(faults, key=lambda fault: (severity_rank(fault.severity), not fault.is_root))
+    first = min(roots, key=lambda fault: fault.since) if roots else worst.root
+    guide = first if isinstance(first, Fault) else worst
+    action = guide.advice or guide.action.replace("_", " ").capitalize()
+    return Incident(
+        rule=first.rule,
+        roots=roots,
+        follows=follows,
+        severity=worst.severity,
+        since=first.since or worst.since,
+        summary=clean_text(_summary(first, roots, follows, totals), MAX_SUMMARY_CHARS),
+        affects=clean_text(_affects(faults), MAX_AFFECTS_CHARS),
+        action=clean_text(action, MAX_ACTION_CHARS),
+    )
+
+
+def _summary(
+    first: Fault | Cause,
+    roots: Sequence[Fault],
+    follows: Sequence[Fault],
+    totals: Mapping[str, int],
+) -> str:
+    """Say what broke and why: the worst thing that follows, because of the root."""
+    own = first.summary or f"{first.rule} of {first.subject.hw_name}"
+    cause = own if len(roots) <= 1 else _together(roots, totals)
+    if not follows:
+        return cause
+    worst = min(follows, key=lambda fault: severity_rank(fault.severity))
+    root_rank = min((severity_rank(root.severity) for root in roots), default=len(SEVERITIES))
+    alike = [fault for fault in follows if fault.rule == worst.rule]
+    if len(roots) > 1 or severity_rank(worst.severity) > root_rank:
+        return f"{cause}, and {_things(len(follows))} from it"
+    effect = worst.summary if len(alike) == 1 else _together(alike, totals)
+    return f"{effect}, because {within_sentence(cause)}"
+
+
+def _things(number: int) -> str:
+    return "another fault follows" if number == 1 else f"{number} other faults follow"
+
+
+def within_sentence(sentence: str) -> str:
+    """Write a sentence as it stands behind a comma."""
+    is_lowered = sentence.startswith(ARTICLES)
+    return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
+
+
+def _together(faults: Sequence[Fault], totals: Mapping[str, int]) -> str:
+    """Tell equal faults of several components as one: 8 of 8 GPUs: row remapping failed."""
+    kind = faults[0].subject.hw_type
+    texts = Counter(_without_name(fault) for fault in faults)
+    text = texts.most_common(1)[0][0]
+    if len(texts) > 1:
+        text = text.partition(":")[0]
+    if kind != "gpu" and len(faults) <= FEW:
+        return f"{', '.join(sorted(fault.subject.hw_name for fault in faults))}: {text}"
+    number = max(totals.get(kind, 0), len(faults))
+    return f"{len(faults)} of {number} {PLURALS.get(kind, kind.replace('_', ' ') + 's')}: {text}"
+
+
+def _without_name(fault: Fault) -> str:
+    """Return the summary without the component's name."""
+    name, summary = fault.subject.hw_name, fault.summary
+    if summary.startswith(f"{name} "):
+        return f"each {summary.removeprefix(name).lstrip()}"
+    for word in (f" of {name}", f" on {name}"):
+        summary = summary.replace(word, "")
+    shown = summary.replace(name, "them")
+    is_word = shown[1:2].islower() or shown.startswith("A ")
+    return f"{shown[0].lower()}{shown[1:]}" if is_word else shown
+
+
+def _affects(faults: Iterable[Fault]) -> str:
+    """Name the GPUs that have these faults, and the pods, jobs or else processes that suffer."""
+    subjects = dict.fromkeys(each for it in faults for each in (it.subject, *it.affected))
+    gpus = [each.hw_name for each in subjects if each.hw_type == "gpu"]
+    owners = dict.fromkeys(_owner(each) for each in subjects if each.kind == "workload")
+    pods = [name for name in owners if name.startswith("pod ")]
+    others = [name for name in owners if not name.startswith("pod ")]
+    if not owners:
+        others = [f"process {each.hw_name}" for each in subjects if each.kind == "process"]
+    parts = (gpu_ranges(gpus), *map(_some, (pods, others)))
+    return "; ".join(part for part in parts if part)
+
+
+def _owner(workload: Subject) -> str:
+    """Write a workload as people call it: its pod, or the job or unit outside pods."""
+    pod, slash, _ = workload.hw_name.rpartition("/")
+    return f"pod {pod}" if slash and "/" in pod else workload.hw_name
+
+
+def _some(names: Sequence[str]) -> str:
+    more = [f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else []
+    shown = [*names[:MAX_NAMED], *more]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def gpu_ranges(names: Iterable[str]) -> str:
+    """Write GPUs shortly: GPU 0–3, 5; those without a number by their name."""
+    matches = {name: _GPU.fullmatch(name) for name in names}
+    numbers = sorted({int(match[1]) for match in matches.values() if match})
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
+    others = [name for name, match in matches.items() if match is None]
+    return ", ".join(([f"GPU {', '.join(shown)}"] if shown else []) + others[:MAX_NAMED])
