@@ -226,8 +226,8 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
     texts = {
         "summary": "n1: GPU 0 is lost, because the port is down",
         "description": (
-            "Affects GPU 0; pod ml/train-0. Since 1 Jan 01:00 UTC. Reseat it. Evidence and consequences: "
-            "hw-exporter why GPU-1 on the node, or http:///why?hw_id=GPU-1"
+            "Affects GPU 0; pod ml/train-0. Since 1 Jan 01:00 UTC. Reseat it. "
+            "Evidence and consequences: hw-exporter why GPU-1 on the node, or http:///why?hw_id=GPU-1"
         ),
         "runbook_url": "http:///runbooks/gpu_lost",
     }

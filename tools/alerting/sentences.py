@@ -54,10 +54,8 @@ def sentence(rule: Rule) -> str:
 
 
 def advice(rule: Rule) -> str:
-    """Return what to do, without readings; nvidia-smi accepts the UUID, which is the GPU's id."""
-    text = _without_readings(_source(rule.advice))
-    if rule.entity == "gpu":
-        text = text.replace("gpu-reset -i INDEX", "gpu-reset -i {{ $labels.hw_id }}")
+    """Return what to do, without readings."""
+    text = _without_readings(_source(rule.advice).replace(" -i {index}", ""))
     return text.replace("{name}", "{{ $labels.hw_name }}")
 
 

@@ -2,7 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.gpu_fields import DERIVED, OF_LINKS, UNUSUAL, derived, found_unusual
+from exporter.faults.entities.gpu_fields import (
+    DERIVED,
+    OF_LINKS,
+    UNUSUAL,
+    derived,
+    found_unusual,
+    reset_command,
+)
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.gpu import Gpu, Gpus, GpuState
@@ -29,6 +36,7 @@ class GpuFields:
         self._values = FieldsOf(state.gpu, _GETTERS)
         reason = state.reason or ("" if self._is_fresh else None)
         self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
+        self._kept["reset_command"] = reset_command(state.gpu)
 
     def get(self, name: str, /) -> Value:
         """Return the value of the field, or None when it was not said lately."""
@@ -105,7 +113,8 @@ GPU = Kind(
     | dict.fromkeys(DERIVED, FieldType(Type.NUMBER))
     | UNUSUAL
     | {"inactive_links": FieldType(Type.TEXT)}
-    | {"up": FieldType(Type.TRUTH), "reason": FieldType(Type.TEXT)},
+    | {"up": FieldType(Type.TRUTH)}
+    | dict.fromkeys(("reason", "reset_command"), FieldType(Type.TEXT)),
     _gpus,
     Gpus,
     related={"node": "node", "pcie": "pcie"},

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from exporter.faults.values import FieldType, Type, Value
 from exporter.model.gpu import Gpu, GpuState
+from exporter.model.pci import pci_address
 from exporter.model.unusual import Unusual
 from exporter.model.workload import Workloads
 
@@ -62,6 +63,21 @@ def found_unusual(uuid: str, unusual: Unusual | None) -> dict[str, Value]:
         if anomaly.gpu_uuid == uuid:
             fields |= {"anomaly_score": anomaly.score, "anomaly_is_change": anomaly.is_change}
     return fields
+
+
+RESET_COMMANDS = {
+    "nvidia": "nvidia-smi --gpu-reset -i {index}",
+    "amd": "amd-smi reset --gpureset --gpu {index}",
+    "ascend": "npu-smi set -t reset -i {index} -c 0",
+}
+"""By vendor; the kernel resets any other card by its file in sysfs."""
+
+
+def reset_command(gpu: Gpu) -> str:
+    """Return the command that resets this GPU, as its vendor's tool takes it."""
+    pci = pci_address(gpu.pci_bus_id)
+    usual = f"echo 1 > /sys/bus/pci/devices/{pci}/reset" if pci else "reboot"
+    return RESET_COMMANDS.get(gpu.vendor, usual).format(index=gpu.index)
 
 
 @dataclass(frozen=True, slots=True)

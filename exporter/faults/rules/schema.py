@@ -1,5 +1,6 @@
 """Converts a table of a rule file to a rule, and reports every error in it."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -36,6 +37,8 @@ MAX_FOR_SECS = 86_400.0
 MAX_WORD = 80
 
 T = TypeVar("T")
+
+_FIELD = re.compile(r"( -i)? ?\{(?!name\})\w+\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,11 @@ class RuleReader:
         """Find the sentence for the action; the action in words where there is none."""
         action = str(self._table.get("action", ""))
         sentence = shipped_actions().get(action) or f"{action.replace('_', ' ').capitalize()}."
-        return self._template(sentence)
+        try:
+            return self._template(sentence)
+        except ExpressionError:  # the component has no such field: the sentence without it
+            plain = sentence.replace("{reset_command}", "nvidia-smi --gpu-reset")
+            return self._template(_FIELD.sub("", plain))
 
     def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
         """Return the value of the key as `read` understands it.

@@ -30,7 +30,7 @@ NODE_REASONS = {
     ),
     "no_library": Remedy(
         "the driver is loaded, but libnvidia-ml.so.1 was not found",
-        "install the library of the driver's version (package libnvidia-compute-VERSION)",
+        "install the library of the driver's version (package libnvidia-compute)",
         _RUNTIME,
     ),
     "version_mismatch": Remedy(
@@ -94,11 +94,12 @@ GPU_REASONS = {
     "gpu_lost": Remedy(
         "it has fallen off the bus", "drain and reboot the node, then follow the runbook"
     ),
-    "reset_required": Remedy("it requires a reset", "drain it, then nvidia-smi --gpu-reset -i N"),
+    "reset_required": Remedy("it requires a reset", "drain it, then nvidia-smi --gpu-reset"),
     "not_listed": Remedy("the driver no longer lists it", "lspci -d 10de:, then dmesg"),
     "not_found": Remedy("the driver counts it but cannot open it", "dmesg -T | grep NVRM"),
     "unknown_error": Remedy("the driver reported an unknown error", "dmesg -T | grep NVRM"),
     "corrupted_inforom": Remedy("its InfoROM is corrupted", "return the GPU (RMA)"),
+    "hung": Remedy("driver calls for it hang", "dmesg -T | grep NVRM, then drain and reset it"),
     "in_use": Remedy("another process uses it exclusively", "wait until that process ends"),
 }
 

@@ -36,7 +36,8 @@ def _tile(gpu: dict[str, Any], now: float) -> Html:
 
 def _badge(gpu: dict[str, Any]) -> Html:
     if gpu["state"] != "ok":
-        return tag("span", STATE_WORDS[gpu["state"]], class_="pill")
+        word = "hung" if gpu["reason"] == "hung" else STATE_WORDS[gpu["state"]]
+        return tag("span", word, class_="pill")
     reasons = [name.replace("_", " ") for name in gpu["throttled"] or ()]
     if reasons:
         return tag(
@@ -62,7 +63,7 @@ def _no_values(gpu: dict[str, Any], now: float) -> Html:
 def _values(gpu: dict[str, Any]) -> Html:
     history, use = gpu["history"], gpu["utilization_percent"]
     unit = tag("small", "%") if use is not None else None
-    big = tag("div", tag("span", "use ", class_="hidden"), number(use), unit, class_="big")
+    big = tag("div", tag("small", "use "), number(use), unit, class_="big")
     line = sparkline(history["utilization"], 100.0, f"GPU {gpu['index']} use in percent")
     return join([tag("div", big, line, class_="use"), tag("dl", list(_rows(gpu)), class_="values")])
 

@@ -105,7 +105,9 @@ def _unjudged(rows: list[dict[str, Any]]) -> Html | None:
     ]
     if len(rows) > MAX_UNJUDGED:
         shown.append(tag("li", f"and {len(rows) - MAX_UNJUDGED} more"))
-    return _section("Rules that could not be evaluated", tag("ul", shown))
+    number = f"{len(rows)} component{'s' if len(rows) > 1 else ''}"
+    folded = tag("details", tag("summary", number), tag("ul", shown))
+    return _section("Rules that could not be evaluated", folded)
 
 
 def runbook_page(rule: str, title: str, text: str, commands: str) -> Answer:

@@ -102,7 +102,7 @@ def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
         index = f"{gpu['index']:>3}"
         if gpu["state"] != "ok":
             reason = gpu["reason"] or "no current values"
-            reported = f"{gpu['state']}: {reason}"
+            reported = reason if reason == "hung" else f"{gpu['state']}: {reason}"
             yield f"{index}  " + screen.paint(screen.cut(reported, screen.columns - 5), "lost")
             continue
         limit = gpu["power_limit_watts"]

@@ -1,0 +1,54 @@
+"""What people are told to do: no word stands for a value, and each vendor gets its own command."""
+
+import re
+
+import pytest
+
+from exporter.faults.engine import rule_book
+from exporter.faults.entities.gpu_fields import RESET_COMMANDS, reset_command
+from exporter.faults.rules.rule import Rule
+from exporter.model.gpu import Gpu
+from exporter.web.documents import remedies
+from exporter.web.documents.remedies import Remedy
+
+CODE = re.compile(r"`([^`]*)`")
+CAPITALS = re.compile(r"(?<![-\w=/.])[A-Z][A-Z_]*(?![\w=])")
+WORDS = frozenset({"POST", "NVRM", "STOP", "CONT"})
+"""Capitals that are typed as they stand: a method of HTTP, what the driver logs, two signals."""
+
+TOPICS = re.compile(r"-d [A-Z]+")
+"""Of `nvidia-smi -q -d TEMPERATURE`."""
+
+
+def _placeholders(text: str) -> list[str]:
+    found = []
+    for code in CODE.findall(text):
+        found += [word for word in CAPITALS.findall(TOPICS.sub("", code)) if word not in WORDS]
+    return found
+
+
+@pytest.mark.parametrize("rule", rule_book().rules, ids=lambda rule: rule.id)
+def test_no_advice_has_a_placeholder(rule: Rule) -> None:
+    """Of any rule, whatever is known of the component."""
+    assert _placeholders(rule.advice.fill(lambda _: "x1")) == []
+
+
+def test_no_remedy_has_a_placeholder() -> None:
+    """Nor what the page says of what could not be read."""
+    tables = [value for value in vars(remedies).values() if isinstance(value, dict)]
+    found = [it for table in tables for it in table.values() if isinstance(it, Remedy)]
+    assert found
+    capitals = re.compile(r"-[A-Z]{3,}\b|-i [A-Z]\b")
+    assert [it for it in found if capitals.search(f"{it.host} {it.container}")] == []
+
+
+@pytest.mark.parametrize("vendor", ["nvidia", "amd", "intel", "ascend"])
+def test_a_gpu_is_reset_by_the_tool_of_its_vendor(vendor: str) -> None:
+    """Its number is in the command, and no other vendor's tool."""
+    gpu = Gpu(index=3, uuid="u", name="n", vendor=vendor, pci_bus_id="00000000:3B:00.0")
+    command = reset_command(gpu)
+    tools = {name: text.split()[0] for name, text in RESET_COMMANDS.items()}
+    assert [name for name, tool in tools.items() if tool in command] == (
+        [vendor] if vendor in tools else []
+    )
+    assert "3" in command
