@@ -18,7 +18,7 @@ from exporter.web.documents.processes import processes
 from exporter.web.documents.why import NoSuchSubject
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.live import LivePages
-from exporter.web.negotiation import wanted_format, wants_gzip
+from exporter.web.negotiation import Form, wanted_form, wanted_format, wants_gzip
 from exporter.web.parameters import MalformedQuery
 from exporter.web.renderer import Renderer
 from exporter.web.runbooks import PREFIX as RUNBOOKS
@@ -190,8 +190,13 @@ class Routes:
     def _node(self, _: PageRequest) -> Answer:
         return json_answer(node.inventory(self._snapshot(), self._status.boottime()))
 
-    def _processes(self, _: PageRequest) -> Answer:
-        return json_answer(processes(self._snapshot(), self._status.boottime()))
+    def _processes(self, request: PageRequest) -> Answer:
+        document = processes(self._snapshot(), self._status.boottime())
+        if wanted_form({}, request.accept, Form.JSON) is not Form.HTML:
+            return json_answer(document)
+        from exporter.web.html.pages import processes_page  # noqa: PLC0415 - only a browser needs it
+
+        return processes_page(document)
 
     def _faults(self, request: PageRequest) -> Answer:
         return faults_answer(self._snapshot(), request, self._status.boottime())

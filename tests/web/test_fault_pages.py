@@ -280,3 +280,12 @@ async def test_before_the_first_collection_nothing_is_known(path: str) -> None:
     """Both pages say so instead of saying that all is well."""
     async with serving(None) as server:
         assert (await server.get(path)).status == 503
+
+
+async def test_processes_are_a_table_in_a_browser() -> None:
+    """Who asks for HTML gets a page; everybody else the same document as before."""
+    status, page = await asked("/processes", Accept="text/html")
+    assert (status, page.startswith("<!doctype html>")) == (200, True)
+    assert "processes on GPUs" in page
+    assert (await asked("/processes"))[1]["processes"] == []
+    assert (await asked("/processes", Accept="*/*"))[1]["processes"] == []

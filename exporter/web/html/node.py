@@ -47,6 +47,31 @@ def workloads_table(rows: Iterable[dict[str, Any]]) -> Html:
     )
 
 
+def processes_table(rows: Iterable[dict[str, Any]]) -> Html:
+    """List the processes on GPUs."""
+    return _table(
+        "Processes on GPUs",
+        ("#PID", "Name", "Pod or workload", "#GPUs", "#Memory", "#Use", "State"),
+        (
+            tag(
+                "tr",
+                _cell("PID", row["pid"]),
+                tag("td", row["name"] or UNKNOWN, class_="name"),
+                tag("td", "/".join(filter(None, _owner_of(row))) or UNKNOWN),
+                _cell("GPUs", ranges(row["gpus"])),
+                _cell("Memory", size(row["memory"])),
+                _cell("Use", number(row["utilization"], " %")),
+                tag("td", row["state"] or UNKNOWN),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _owner_of(row: dict[str, Any]) -> tuple[str | None, ...]:
+    return row["namespace"], row["pod"], row["container"]
+
+
 def _held(row: dict[str, Any]) -> str:
     """Write the memory a workload holds, and its quota where it has one."""
     used, quota = row["memory_used_bytes"], row["quota_memory_bytes"]

@@ -14,6 +14,7 @@ from exporter.web.documents.incidents import (
 from exporter.web.html.builder import Html, join, page, policy, tag
 from exporter.web.html.incident import ended_list, evidence_lines, incident_cards, why_link
 from exporter.web.html.markdown import inline, markdown
+from exporter.web.html.node import processes_table
 
 MAX_UNJUDGED = 30
 
@@ -67,6 +68,16 @@ def why_page(document: dict[str, Any]) -> Answer:
     ]
     node = document["node"]
     return _page(f"Why: {node}", node, f"why {subject}", sections)
+
+
+def processes_page(document: dict[str, Any]) -> Answer:
+    """Draw the document of /processes as a table."""
+    rows, left_out = document["processes"], document["left_out"]
+    nothing = tag("p", "No process is on a GPU, or none can be seen.", class_="card")
+    more = tag("p", f"and {left_out} more processes", class_="muted") if left_out else None
+    node = document["node"]
+    content = [processes_table(rows) if rows else nothing, more]
+    return _page(f"Processes: {node}", node, "processes on GPUs", content)
 
 
 def _cause(row: dict[str, Any], told: dict[str, Any]) -> Html:
