@@ -2,7 +2,9 @@
 
 Lines are written by a thread of their own from a bounded queue: a blocked or closed standard
 error costs lines, which are counted, and nothing else. A line that repeats (asyncio's do, while no
-descriptor is left) is dropped for the rest of the minute.
+descriptor is left) is dropped for the rest of the minute. Lines of one kind, such as the begin of
+one fault on more and more processes, are dropped for the rest of the hour when there are too many:
+a tenant can cause as many of them as it likes.
 """
 
 import json
@@ -19,6 +21,8 @@ MAX_WAITING = 1000
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_CHARS = 8000
 MAX_REPEATS_A_MINUTE = 5
+MAX_OF_A_KIND_AN_HOUR = 200
+"""About 2 MB a day for each kind of line."""
 
 
 def to_line(entry: Mapping[str, Any]) -> str:
@@ -70,12 +74,14 @@ class NonBlockingHandler(QueueHandler):
         super().__init__(self._lines)
         self._repeated: Counter[str] = Counter()
         self._repeated_minute = 0
+        self._of_kind: Counter[tuple[str, ...]] = Counter()
+        self._hour = 0
         self.dropped = 0
         QueueListener(self._lines, _Writer(stream, self)).start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queue the record's line."""
-        if self._lines.full() or self._is_repeated(record):
+        if self._lines.full() or self._is_repeated(record) or self._is_one_of_many(record):
             self.dropped += 1
         else:
             super().emit(record)
@@ -101,6 +107,21 @@ class NonBlockingHandler(QueueHandler):
         message = record.getMessage()
         self._repeated[message] += 1
         return self._repeated[message] > MAX_REPEATS_A_MINUTE
+
+    def _is_one_of_many(self, record: logging.LogRecord) -> bool:
+        """Tell whether enough lines of this kind were logged in this hour; the last one says so."""
+        fields = getattr(record, "fields", {})
+        if not record.args and not fields:
+            return False
+        hour = int(record.created // 3600)
+        if hour != self._hour:
+            self._of_kind.clear()
+            self._hour = hour
+        kind = (record.name, str(record.msg), fields.get("fault", ""), fields.get("state", ""))
+        self._of_kind[kind] += 1
+        if self._of_kind[kind] == MAX_OF_A_KIND_AN_HOUR:
+            record.msg = f"{record.msg} (further lines of this kind are dropped for up to an hour)"
+        return self._of_kind[kind] > MAX_OF_A_KIND_AN_HOUR
 
 
 class _Writer(logging.StreamHandler):  # type: ignore[type-arg] # generic from Python 3.11 on

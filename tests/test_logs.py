@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from exporter.logs import (
+    MAX_OF_A_KIND_AN_HOUR,
     MAX_REPEATS_A_MINUTE,
     MAX_WAITING,
     JsonLines,
@@ -88,7 +89,7 @@ def test_a_blocked_stream_costs_lines_and_no_time(blocked: _Blocked) -> None:
     """Beyond a bounded queue lines are dropped and counted; nobody waits."""
     handler = NonBlockingHandler(blocked)
     for number in range(MAX_WAITING + 50):
-        handler.handle(_record("line %d", number))
+        handler.handle(_record(f"line {number}"))
     # One line may be in the hands of the writer already.
     assert 49 <= handler.dropped <= 50
     handler.drain(0)
@@ -133,3 +134,29 @@ def test_a_number_that_json_has_no_word_for_is_null() -> None:
     entry = {"a": float("nan"), "b": [{"c": float("-inf")}], "d": 1.5}
     assert json.loads(to_line(entry)) == {"a": None, "b": [{"c": None}], "d": 1.5}
     assert "NaN" not in to_line(entry)
+
+
+def test_a_tenant_cannot_fill_the_disk_with_lines() -> None:
+    """Lines of one kind are bounded in an hour, the last one says so; other faults are not held."""
+    stream = io.StringIO()
+    handler = NonBlockingHandler(stream)
+    for number in range(1000):
+        for state in ("active", "cleared"):
+            line = _record(
+                "fault %s is %s on %d", "process_oom_kill", state, number, created=7200.0
+            )
+            line.fields = {"fault": "process_oom_kill", "state": state}
+            handler.handle(line)
+    line = _record("fault %s is %s on %d", "gpu_lost", "active", 0, created=7201.0)
+    line.fields = {"fault": "gpu_lost", "state": "active"}
+    handler.handle(line)
+    handler.drain(10)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 2 * MAX_OF_A_KIND_AN_HOUR + 1
+    assert lines[-1] == "fault gpu_lost is active on 0"
+    assert sum("further lines of this kind are dropped" in each for each in lines) == 2
+    assert handler.dropped == 2000 - 2 * MAX_OF_A_KIND_AN_HOUR
+    later = _record("fault %s is %s on %d", "process_oom_kill", "active", 0, created=10800.0)
+    handler.handle(later)
+    handler.drain(10)
+    assert len(stream.getvalue().splitlines()) == len(lines) + 1

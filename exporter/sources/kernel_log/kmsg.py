@@ -2,15 +2,17 @@
 
 EPIPE says that the ring was overwritten under the reader (the gap shows in the sequence numbers),
 EINVAL that a record did not fit; both are passed over. A pipe or a file with the same text may
-give several records for one read, and an end. A turn reads at most `TURN_RECORDS` records, and
-turns are so far apart that they take at most a fifth of one core; what the kernel overwrites
-meanwhile shows as a gap and is counted as lost.
+give several records for one read, and an end. A turn reads what there is into memory, which takes
+microseconds for each record, and looks at `TURN_RECORDS` of it. Turns are so far apart that they
+take at most a fifth of one core; what the kernel overwrites meanwhile shows as a gap and is counted
+as lost.
 """
 
 import asyncio
 import errno
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from enum import Enum
 
@@ -30,8 +32,49 @@ REPLAY_SECS = 1.0
 HOLD_SECS = 0.2
 """Further lines of a message come within this time."""
 
+PASSED_OVER = (errno.EINVAL, errno.EPIPE, errno.EINTR)
 READ_BYTES = 16384
 """More than the longest record with all its escapes."""
+
+
+MAX_AHEAD_BYTES = 4 * 1024 * 1024
+MAX_AHEAD_READS = 32768
+"""Records read ahead of those that were looked at: tens of thousands of Xids within a second."""
+
+
+class ReadAhead:
+    """Empties a device before the kernel overwrites it, and hands out what was read one by one."""
+
+    def __init__(self, read: Callable[[], bytes], max_bytes: int = MAX_AHEAD_BYTES) -> None:
+        self._read = read
+        self._max_bytes = max_bytes
+        self._ahead: deque[bytes | OSError] = deque()
+        self._bytes = 0
+
+    def fill(self) -> None:
+        """Read until there is nothing new, or enough; an error is handed out in its place."""
+        while self._bytes < self._max_bytes and len(self._ahead) < MAX_AHEAD_READS:
+            try:
+                data = self._read()
+            except OSError as error:
+                self._ahead.append(error)
+                if error.errno not in PASSED_OVER:
+                    return
+                continue
+            self._ahead.append(data)
+            self._bytes += len(data)
+            if not data:
+                return
+
+    def read(self) -> bytes:
+        """Return the next of what was read; raises what the device raised there."""
+        if not self._ahead:
+            return self._read()
+        data = self._ahead.popleft()
+        if isinstance(data, OSError):
+            raise data
+        self._bytes -= len(data)
+        return data
 
 
 class Pumped(Enum):
@@ -100,10 +143,10 @@ class KmsgReader:
             self._pipeline.take(record)
 
     def _pass_over(self, error: OSError) -> None:
+        if error.errno not in PASSED_OVER:
+            raise error
         if error.errno == errno.EINVAL:
             self._pipeline.reject(TOO_LONG)
-        elif error.errno not in (errno.EPIPE, errno.EINTR):
-            raise error
 
 
 class KmsgFollower:
@@ -128,7 +171,8 @@ class KmsgFollower:
         self._pipeline = pipeline
         self._changed = changed
         self._worked = worked  # seconds of processor time, not of a clock: others may have it
-        self._reader = KmsgReader(lambda: read(descriptor, READ_BYTES), pipeline)
+        self._ahead = ReadAhead(lambda: read(descriptor, READ_BYTES))
+        self._reader = KmsgReader(self._ahead.read, pipeline)
         self._next_turn: asyncio.TimerHandle | None = None
         self._settling: asyncio.TimerHandle | None = None
 
@@ -161,6 +205,7 @@ class KmsgFollower:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._descriptor)
         started = self._worked()
+        self._ahead.fill()
         pumped = self._pump()
         if self._pipeline.is_holding:
             self._settle_later(loop)
@@ -172,7 +217,9 @@ class KmsgFollower:
             pause = ERROR_PAUSE_SECS
         elif pumped is Pumped.ENDED:
             pause = END_PAUSE_SECS
-        self._next_turn = loop.call_later(pause, self.watch)
+        # With records in hand nobody waits for new ones.
+        next_step = self._turn if pumped is Pumped.MORE else self.watch
+        self._next_turn = loop.call_later(pause, next_step)
 
     def _pump(self) -> Pumped:
         try:

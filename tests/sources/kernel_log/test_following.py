@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from exporter.sources.kernel_log.kmsg import TURN_RECORDS, KmsgFollower
+from exporter.sources.kernel_log.kmsg import TURN_RECORDS, KmsgFollower, ReadAhead
 from exporter.sources.kernel_log.pipeline import Pipeline
 from exporter.sources.kernel_log.syslog import MAX_RING_BYTES, READ_ALL, SyslogPoller, klogctl
 from tests.fakes.virtual_time import be_busy, run_virtually
@@ -169,6 +169,36 @@ def test_a_log_that_is_long_at_the_start_is_read_for_a_second_only() -> None:
         assert device.pipeline.counters.records == 2999
 
     follow(story)
+
+
+def test_a_flood_is_read_before_the_kernel_overwrites_it() -> None:
+    """What one turn finds is kept until it was looked at, though the ring has long moved on."""
+
+    async def story(device: Device) -> None:
+        device.records = [
+            kmsg("NVRM: Xid (PCI:0000:1b:00): 79, gone", sequence=number, stamp=number)
+            for number in range(20 * TURN_RECORDS)
+        ]
+        device.follower.watch()
+        await asyncio.sleep(0.06)
+        device.records.clear()
+        await asyncio.sleep(20)
+        assert device.pipeline.counters.kinds == {"xid": 20 * TURN_RECORDS}
+        assert device.pipeline.counters.lost == 0
+
+    follow(story)
+
+
+def test_a_device_that_only_overruns_is_left_alone_again() -> None:
+    """Reading ahead ends, whatever the device raises."""
+    ahead = ReadAhead(_overrun)
+    ahead.fill()
+    with pytest.raises(BrokenPipeError):
+        ahead.read()
+
+
+def _overrun() -> bytes:
+    raise OSError(errno.EPIPE, "overwritten")
 
 
 def test_what_was_there_at_the_start_is_finished_with_it() -> None:
