@@ -158,7 +158,13 @@ MEANT: Mapping[str, str] = {
         (
             *("hw_gpu_used_count", "hw_gpu_type_count", "hw_gpu_processes", "hw_causal_nodes"),
             *("hw_gpu_workload_processes", "hw_gpu_share_replicas", "hw_gpu_workload_replicas"),
-            *("hw_call_libraries", "hw_function_files", "hw_causal_edges", "hw_exporter_series"),
+            *(
+                "hw_call_libraries",
+                "hw_call_refused_libraries",
+                "hw_function_files",
+                "hw_causal_edges",
+                "hw_exporter_series",
+            ),
             *("hw_exporter_rules_loaded", "hw_exporter_processes", "hw_exporter_process_threads"),
             *("hw_gpu_anomaly_model_ready", "hw_exporter_devices_truncated"),
         ),

@@ -77,7 +77,7 @@ def reset_command(gpu: Gpu) -> str:
     """Return the command that resets this GPU, as its vendor's tool takes it."""
     pci = pci_address(gpu.pci_bus_id)
     usual = f"echo 1 > /sys/bus/pci/devices/{pci}/reset" if pci else "reboot"
-    return RESET_COMMANDS.get(gpu.vendor, usual).format(index=gpu.index)
+    return RESET_COMMANDS.get(gpu.vendor or "", usual).format(index=gpu.index)
 
 
 @dataclass(frozen=True, slots=True)
