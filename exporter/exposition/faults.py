@@ -64,11 +64,11 @@ def _root_causes(conclusions: Conclusions) -> Iterable[Sample]:
 def _incidents(conclusions: Conclusions) -> Iterable[Sample]:
     """Tell each root the text of its incident: equal roots have the same."""
     shown = {_fault_labels(fault) for fault in _active(conclusions)}
-    for told in incidents_of(conclusions):
-        for root in told.roots:
+    for incident in incidents_of(conclusions):
+        for root in incident.roots:
             labels = _fault_labels(root)
             if labels in shown:
-                yield (*labels, told.summary, told.details), 1
+                yield (*labels, incident.summary, incident.details), 1
 
 
 def _counts(conclusions: Conclusions) -> Iterable[Sample]:

@@ -45,10 +45,10 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
     """
     if snapshot is None or snapshot.conclusions is None:
         return (_unknown(HARDWARE_HEALTHY, "nothing was read recently"),)
-    told = incidents_of(snapshot.conclusions)
-    hardware = _condition(HARDWARE_HEALTHY, told, _is_hardware)
+    incident = incidents_of(snapshot.conclusions)
+    hardware = _condition(HARDWARE_HEALTHY, incident, _is_hardware)
     gpus = snapshot.reading(Gpus)
-    about_gpus = _condition(GPU_HEALTHY, told, _is_about_gpus)
+    about_gpus = _condition(GPU_HEALTHY, incident, _is_about_gpus)
     if about_gpus.status == "False":
         return (about_gpus, hardware)
     if gpus is None or not gpus.states:
@@ -82,11 +82,13 @@ def _unknown(kind: str, message: str) -> Condition:
     return Condition(kind, "Unknown", "NotJudged", message)
 
 
-def _condition(kind: str, told: Iterable[Incident], is_meant: Callable[[Fault], bool]) -> Condition:
+def _condition(
+    kind: str, incident: Iterable[Incident], is_meant: Callable[[Fault], bool]
+) -> Condition:
     """Return whether no incident has a critical fault that is meant; the message tells them."""
     broken = [
         each
-        for each in told
+        for each in incident
         if any(fault.severity == "critical" and is_meant(fault) for fault in each.faults)
     ]
     if not broken:

@@ -73,9 +73,11 @@ def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
         one = root.subject.hw_id if root.subject.hw_type in ONE_BY_ONE else ""
         groups.setdefault((root.rule, root.subject.hw_type, one), []).append(fault)
     totals = Counter(subject.hw_type for subject in conclusions.subjects)
-    told = (_incident(faults, totals) for faults in groups.values())
+    incident = (_incident(faults, totals) for faults in groups.values())
     return tuple(
-        sorted(told, key=lambda it: (severity_rank(it.severity), not it.roots, it.since, it.rule))
+        sorted(
+            incident, key=lambda it: (severity_rank(it.severity), not it.roots, it.since, it.rule)
+        )
     )
 
 

@@ -79,7 +79,7 @@ def _wait(rule: Rule, rules: Mapping[str, Rule]) -> str:
     return f"{max([SETTLING_SECS, *(secs for secs in later if secs <= MOST_SECS)]):.0f}s"
 
 
-def _told(label: str, otherwise: str) -> str:
+def _incident_text(label: str, otherwise: str) -> str:
     """Return the text of the incident, which is no label of the alert: it may change meanwhile.
 
     `otherwise` stands there when the series has gone, while the alert is still kept.
@@ -201,10 +201,10 @@ def _entry(alert: Alert) -> dict[str, object]:
 def _texts(alert: Alert) -> dict[str, str]:
     if not alert.evidence:
         return {"summary": alert.summary, "description": alert.description}
-    summary = _told("summary", alert.summary.removeprefix(NODE))
+    summary = _incident_text("summary", alert.summary.removeprefix(NODE))
     return {
         "summary": f"{NODE}{summary}",
-        "description": f"{_told('details', alert.description)} {alert.evidence}",
+        "description": f"{_incident_text('details', alert.description)} {alert.evidence}",
     }
 
 

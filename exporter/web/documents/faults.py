@@ -27,19 +27,19 @@ def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
     """Tell each incident: what is broken, whom it affects, since when, what to do."""
     return [
         {
-            **fields_of(told, "rule", "severity", "summary", "affects", "details"),
-            "since": round(told.since, 3),
-            "action_text": told.action,
-            "roots": [_place(root.rule, root.subject) for root in _roots(told)][:MAX_LISTED],
-            "follow_count": len(told.follows),
+            **fields_of(incident, "rule", "severity", "summary", "affects", "details"),
+            "since": round(incident.since, 3),
+            "action_text": incident.action,
+            "roots": [_place(root.rule, root.subject) for root in _roots(incident)][:MAX_LISTED],
+            "follow_count": len(incident.follows),
         }
-        for told in incidents_of(reported)
+        for incident in incidents_of(reported)
     ]
 
 
-def _roots(told: Incident) -> tuple[Fault | Cause, ...]:
+def _roots(incident: Incident) -> tuple[Fault | Cause, ...]:
     """Return the roots of an incident; what follows from one that has ended names it still."""
-    return told.roots or tuple(dict.fromkeys(fault.root for fault in told.follows))
+    return incident.roots or tuple(dict.fromkeys(fault.root for fault in incident.follows))
 
 
 def _place(rule: str, subject: Subject) -> dict[str, str]:

@@ -23,7 +23,7 @@ class Node:
 
     fault: Document
     follows: list["Node"] = field(default_factory=list)
-    told: Document = field(default_factory=dict)
+    incident: Document = field(default_factory=dict)
     """Of a root: its incident as `/faults` tells it."""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Node"]]:
@@ -35,17 +35,17 @@ class Node:
     @property
     def severity(self) -> str:
         """Return the highest severity in the incident."""
-        return str(self.told["severity"])
+        return str(self.incident["severity"])
 
 
 def incidents(document: Document) -> list[Node]:
     """Draw the tree of each incident of a document; of equal roots the first stands for all."""
     roots = {_place(root.fault): root for root in _trees(document["faults"])}
     drawn = []
-    for told in document["incidents"]:
-        root = next((roots[key] for row in told["roots"] if (key := _key(row)) in roots), None)
+    for incident in document["incidents"]:
+        root = next((roots[key] for row in incident["roots"] if (key := _key(row)) in roots), None)
         if root is not None:
-            root.told = told
+            root.incident = incident
             drawn.append(root)
     return drawn
 
@@ -126,7 +126,7 @@ def verdict(roots: Sequence[Node], healthy: bool | None, well: str = "") -> Verd
     counts = Counter(root.severity for root in roots)
     numbers = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
     state = STATE_OF.get(roots[0].severity, "healthy")
-    return Verdict(state, f"{numbers}: {roots[0].told['summary']}")
+    return Verdict(state, f"{numbers}: {roots[0].incident['summary']}")
 
 
 def entity_name(entity: Document) -> str:

@@ -72,8 +72,8 @@ def why_document(
     kinds = Counter(row["entity"]["hw_type"] for row in healthy)
     number_of = {
         (fault.rule, fault.subject): number
-        for number, told in enumerate(incidents_of(conclusions))
-        for fault in told.faults
+        for number, incident in enumerate(incidents_of(conclusions))
+        for fault in incident.faults
     }
     return {
         "node": snapshot.node,

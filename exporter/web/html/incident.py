@@ -24,7 +24,7 @@ def _card(root: Node, now: float, hidden: str | None) -> Html:
     severity = tag("span", root.severity, class_=f"pill {root.severity}")
     return tag(
         "article",
-        tag("h3", severity, " ", root.told["summary"], class_=hidden),
+        tag("h3", severity, " ", root.incident["summary"], class_=hidden),
         tag("ul", _branch(root, now, is_root=True), class_="tree", aria_label="causes and effects"),
         tag("div", tag("dl", list(_facts(root)), class_="facts"), _links(root)),
         class_=f"card incident {root.severity}",
@@ -34,7 +34,7 @@ def _card(root: Node, now: float, hidden: str | None) -> Html:
 def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
     fault = node.fault
     role = "root cause" if is_root and node.follows else ""
-    alike = len(node.told["roots"]) - 1 if is_root else 0
+    alike = len(node.incident["roots"]) - 1 if is_root else 0
     more = f"and {alike} more alike" if alike else ""
     since = f"since {moment(fault['since'], now)} ({duration(now - fault['since'])})"
     when = since if fault["state"] == "active" else "ended before the faults that follow from it"
@@ -50,10 +50,10 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
 
 
 def _facts(root: Node) -> Iterator[Html]:
-    fault, told = root.fault, root.told
-    if told["affects"]:
-        yield join([tag("dt", "Affects"), tag("dd", told["affects"])])
-    if action := action_sentence(told):
+    fault, incident = root.fault, root.incident
+    if incident["affects"]:
+        yield join([tag("dt", "Affects"), tag("dd", incident["affects"])])
+    if action := action_sentence(incident):
         yield join([tag("dt", "What to do"), tag("dd", *inline(action), class_="do")])
     lines = evidence_lines(fault)
     if lines:

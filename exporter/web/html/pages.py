@@ -54,8 +54,8 @@ def why_page(document: dict[str, Any]) -> Answer:
     waits = [
         f"Waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
     ]
-    told = document["incidents"]
-    causes = [_cause(row, told[row["incident"]]) for row in first_of_each(document["causes"])]
+    incident = document["incidents"]
+    causes = [_cause(row, incident[row["incident"]]) for row in first_of_each(document["causes"])]
     nothing = "No active fault explains it."
     well = sum(document["healthy_counts"].values())
     sections = [
@@ -80,26 +80,26 @@ def processes_page(document: dict[str, Any]) -> Answer:
     return _page(f"Processes: {node}", node, "processes on GPUs", content)
 
 
-def _cause(row: dict[str, Any], told: dict[str, Any]) -> Html:
+def _cause(row: dict[str, Any], incident: dict[str, Any]) -> Html:
     fault = row["fault"]
-    severity = tag("span", told["severity"], class_=f"pill {told['severity']}")
+    severity = tag("span", incident["severity"], class_=f"pill {incident['severity']}")
     steps = tag("ol", [tag("li", step) for step in row["path"]], class_="steps")
     runbook = tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
     component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
     facts = [tag("dt", "Connection"), tag("dd", steps)]
-    if told["affects"]:
-        facts += [tag("dt", "Affects"), tag("dd", told["affects"])]
-    if action := action_sentence(told):
+    if incident["affects"]:
+        facts += [tag("dt", "Affects"), tag("dd", incident["affects"])]
+    if action := action_sentence(incident):
         facts += [tag("dt", "What to do"), tag("dd", *inline(action), class_="do")]
     evidence = evidence_lines(fault)
     if evidence:
         facts += [tag("dt", "Evidence"), tag("dd", evidence, class_="lines")]
     return tag(
         "li",
-        tag("h3", severity, " ", told["summary"]),
+        tag("h3", severity, " ", incident["summary"]),
         tag("dl", facts, class_="facts"),
         tag("p", runbook, component, class_="links"),
-        class_=f"card incident {told['severity']} plain",
+        class_=f"card incident {incident['severity']} plain",
     )
 
 

@@ -27,17 +27,17 @@ def faults_text(document: dict[str, Any]) -> str:
 
 def incident_lines(root: Node) -> Iterator[str]:
     """Give the lines of one incident: its text, then each fault with what shows it."""
-    told = root.told
-    yield f"{root.severity.upper():<9}{told['summary']}"
-    if told["affects"]:
-        yield f"{'':<9}affects: {told['affects']}"
-    if action := action_sentence(told):
+    incident = root.incident
+    yield f"{root.severity.upper():<9}{incident['summary']}"
+    if incident["affects"]:
+        yield f"{'':<9}affects: {incident['affects']}"
+    if action := action_sentence(incident):
         yield f"{'':<9}do: {action}"
     for depth, node in root.walk():
         indent = " " * 9 if not depth else "   " * (depth + 1)
         if depth:
             yield f"{'   ' * depth}└─ {node.fault['summary']}"
-        elif node.fault["summary"] != told["summary"]:
+        elif node.fault["summary"] != incident["summary"]:
             yield f"{indent}{node.fault['summary']}"
         yield from (f"{indent}{line}" for line in _details(node, is_root=not depth))
 
@@ -46,7 +46,7 @@ def _details(node: Node, *, is_root: bool) -> Iterator[str]:
     fault = node.fault
     since = "ended before the faults that follow from it" if fault["state"] != "active" else ""
     since = since or f"since {clock(fault['since'])}"
-    alike = len(node.told["roots"]) - 1 if is_root else 0
+    alike = len(node.incident["roots"]) - 1 if is_root else 0
     more = f", and {alike} more alike" if alike else ""
     yield f"{fault['rule']} of {entity_name(fault['entity'])}, {since}{more}"
     if is_root:

@@ -74,19 +74,19 @@ def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 def incident_block(root: Node, screen: Screen) -> Iterator[str]:
     """Give the lines of one incident: its text, what follows, whom it affects, what to do."""
-    told = root.told
+    incident = root.incident
     mark = f"{root.severity.upper()}: "
-    first, *rest = wrap(told["summary"], screen.columns - len(mark)) or [""]
+    first, *rest = wrap(incident["summary"], screen.columns - len(mark)) or [""]
     yield screen.paint(mark, root.severity) + first
     yield from (" " * len(mark) + line for line in rest)
     for depth, node in root.walk():
-        if not depth and node.fault["summary"] == told["summary"]:
+        if not depth and node.fault["summary"] == incident["summary"]:
             continue
         branch = f"{'   ' * depth}└─ "
         first, *rest = wrap(node.fault["summary"], screen.columns - len(branch)) or [""]
         yield screen.paint(branch, "muted") + first
         yield from (" " * len(branch) + line for line in rest)
-    for word, text in (("affects", told["affects"]), ("do", action_sentence(told))):
+    for word, text in (("affects", incident["affects"]), ("do", action_sentence(incident))):
         first, *rest = wrap(text, screen.columns - len(word) - 2) or [""]
         if first:
             yield f"{word}: {screen.paint(first, 'bold')}"

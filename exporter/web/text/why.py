@@ -34,14 +34,14 @@ def _causes(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield each incident: its text, the way to it, and what shows it."""
     number = 0
     for number, cause in enumerate(first_of_each(document["causes"]), start=1):
-        fault, told = cause["fault"], document["incidents"][cause["incident"]]
-        yield f"{number}. {told['summary']} ({told['severity']})"
+        fault, incident = cause["fault"], document["incidents"][cause["incident"]]
+        yield f"{number}. {incident['summary']} ({incident['severity']})"
         yield from (f"   {step}" for step in cause["path"])
         for piece in fault["evidence"][:MAX_EVIDENCE]:
             yield f"   evidence: {evidence_line(piece)}"
-        if told["affects"]:
-            yield f"   affects: {told['affects']}"
-        yield f"   do: {action_sentence(told)}"
+        if incident["affects"]:
+            yield f"   affects: {incident['affects']}"
+        yield f"   do: {action_sentence(incident)}"
         yield f"   runbook: /runbooks/{fault['runbook']}"
     if not number:
         yield "No active fault."
