@@ -13,7 +13,8 @@ import time
 
 from bench.figures import Figure, table
 from bench.unusual import cost, scoring
-from exporter.faults.engine import RuleEngine, rule_book
+from exporter.collectors.everything import KINDS, rule_book
+from exporter.faults.engine import RuleEngine
 from tests.corpus.cases import BATCHES
 from tests.corpus.large_node import snapshots
 from tests.corpus.scoring import Score, score
@@ -71,7 +72,7 @@ def _times() -> list[Figure]:
 
 
 def _median(*, ill: bool) -> float:
-    rule_engine = RuleEngine(rule_book(), time.perf_counter, boot_id="")
+    rule_engine = RuleEngine(rule_book(), KINDS, time.perf_counter, boot_id="")
     spent = []
     moments = list(snapshots(ROUNDS + WARM_UP, GPUS, PROCESSES, ill=ill))
     gc.collect()

@@ -6,7 +6,8 @@
 import os
 
 from exporter.__main__ import main
-from exporter.exposition import families_of, page
+from exporter.collectors.everything import families_of
+from exporter.exposition import page
 from exporter.exposition.family import Family, MetricType, Sample
 from exporter.model.snapshot import Snapshot
 

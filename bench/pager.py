@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from exporter.faults.engine import rule_book
-from exporter.probes.demo.script import INCIDENTS
+from exporter.collectors.demo.script import INCIDENTS
+from exporter.collectors.everything import rule_book
 from tests.corpus.cases import BATCHES
 from tests.fakes.pager import SPEED, Notified, Replay, demo_replay, notifications, replay_of
 from tests.fakes.prometheus import why_not

@@ -13,21 +13,22 @@ import time
 from pathlib import Path
 
 from exporter.blocking import DaemonThreads
-from exporter.collector import Clocks, Collector
+from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
+from exporter.collectors.workloads.aggregate import WorkloadAggregator
+from exporter.collectors.workloads.kubelet import PodResources
+from exporter.collectors.workloads.processes import ProcessReader
+from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
 from exporter.config import Config, Faults
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
-from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
+from exporter.loop import Clocks, CollectionLoop
 from exporter.model.reading import Reading
 from exporter.rule_runner import RuleRunner
-from exporter.sources.workloads.aggregate import WorkloadAggregator
-from exporter.sources.workloads.kubelet import PodResources
-from exporter.sources.workloads.processes import ProcessReader
-from exporter.sources.workloads.source import NodeFiles, WorkloadSource
+from tests.collectors.whole_node import sources
 from tests.fakes import host_proc
 from tests.fakes.host_tree import gpu_node
-from tests.sources.whole_node import sources
 
 NEW_PROCESSES = 50
 LIVES = 2
@@ -105,9 +106,9 @@ async def _run(folder: Path, count: int) -> None:
         call=call,
         boottime=lambda: crowd.now,
     )
-    pages = Pages(lambda: crowd.now, Moment)
-    judging = RuleRunner(Config(faults=Faults()), call, time.perf_counter)
-    collector = Collector(
+    pages = Pages(EVERYTHING, lambda: crowd.now, Moment)
+    judging = RuleRunner(Config(faults=Faults()), EVERYTHING, call, time.perf_counter)
+    collector = CollectionLoop(
         "n",
         [crowd, *sources(crowd.tree), workloads],
         interval_secs=INTERVAL_SECS,

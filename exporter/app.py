@@ -13,26 +13,25 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import DaemonThreads
-from exporter.collector import Clocks, Collector
+from exporter.collectors import chosen
+from exporter.collectors.cpu.model import ask_cpu_model
+from exporter.collectors.gpu.driver_restart import DriverRestartDetector
 from exporter.config import Config
-from exporter.driver_restart import DriverRestartDetector
-from exporter.exposition import TAKEN
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.identity import Identity
+from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
-from exporter.probes.child import Children, Command, run_once
-from exporter.probes.protocol import BadLine, decode_line
+from exporter.probes.child import Children
+from exporter.reading.context import SourceContext
+from exporter.reading.known_good import KnownGood
+from exporter.reading.pid_namespace import is_initial
+from exporter.reading.roots import resolved
+from exporter.reading.source import Releasable
+from exporter.reports.installation import installation
 from exporter.rule_runner import RuleRunner
-from exporter.sources import chosen
-from exporter.sources.context import SourceContext
-from exporter.sources.interface import Releasable
-from exporter.sources.known_good import KnownGood
-from exporter.sources.pid_namespace import is_initial
-from exporter.sources.roots import resolved
 from exporter.state_folder import StateFolder
 from exporter.web.answer import Answer
-from exporter.web.documents.installation import installation
 from exporter.web.live import LivePages
 from exporter.web.renderer import Renderer
 from exporter.web.routes import Routes
@@ -49,7 +48,6 @@ from exporter.web.server.security import Security
 
 STOP_SECS = 1.2
 TLS_COSTS_TIMES = 4
-CPU_MODEL_SECS = 30.0
 STATE_CHECK_SECS = 15.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
@@ -91,6 +89,7 @@ class App:
         config = replace(config, sources=resolved(config.sources), state=state)
         self._config = config
         self._call = DaemonThreads()
+        self._collectors = chosen(config)
         self._security = Security(config.server, self._call)
         self._identity = identity
         self._dropped_log_lines = dropped_log_lines
@@ -104,7 +103,7 @@ class App:
         self._stop = asyncio.Event()
         self._reloading: asyncio.Future[None] | None = None
         self.needs_restart = False
-        self._pages = Pages(boottime_now, self._moment, config.families_off())
+        self._pages = Pages(self._collectors, boottime_now, self._moment, config.families_off())
         here = installation(config, identity.container_variables)
         self._live = LivePages(identity.version, here)
         self._routes = Routes(
@@ -261,7 +260,7 @@ class App:
             self.needs_restart = True
             self._stop.set()
 
-    def _build_collector(self) -> Collector:
+    def _build_collector(self) -> CollectionLoop:
         state_dir = self._config.state.dir
         ctx = SourceContext(
             config=self._config,
@@ -274,14 +273,16 @@ class App:
             boottime=boottime_now,
             wake=self._wake,
             known_cpu_model=lambda: self._cpu_model,
-            is_metric_taken=TAKEN.__contains__,
+            is_metric_taken=self._collectors.names_taken.__contains__,
             sees_host_pids=is_initial(Path("/proc")) is not False,
             known_good=KnownGood(Path(state_dir) if state_dir else None),
         )
-        self._sources = [row.build(ctx) for row in chosen(self._config)]
+        self._sources = [row.build(ctx) for row in self._collectors.sources_for(self._config)]
         if self._config.faults.enabled:
-            self._rule_runner = RuleRunner(self._config, self._call, time.perf_counter)
-        return Collector(
+            self._rule_runner = RuleRunner(
+                self._config, self._collectors, self._call, time.perf_counter
+            )
+        return CollectionLoop(
             self._identity.node,
             self._sources,
             interval_secs=self._config.metrics.collect_interval_secs,
@@ -326,22 +327,10 @@ class App:
         ).run()
 
     async def _ask_cpu_model(self) -> None:
-        """Ask py-cpuinfo once, beside everything else: it takes a second of processor time."""
-        if not self._config.sources.cpu_model_probe:
-            return
-        command = Command(
-            (sys.executable, "-m", "exporter.probes.cpu_model"), self._identity.child_environment
-        )
-        try:
-            finished = await run_once(
-                self._children, command, timeout_secs=CPU_MODEL_SECS, limit_bytes=4096
-            )
-            model = decode_line(finished.output).get("cpu_model")
-        except (OSError, BadLine) as error:
-            log.debug("py-cpuinfo returned nothing: %s", error)
-            return
-        self._cpu_model = model if isinstance(model, str) else None
-        self._collector.wake("host")
+        if self._config.sources.cpu_model_probe:
+            environment = self._identity.child_environment
+            self._cpu_model = await ask_cpu_model(self._children, environment)
+            self._collector.wake("host")
 
 
 def _say_why_it_ended(task: asyncio.Task[None]) -> None:

@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
+from exporter.collector import Collectors
 from exporter.config import Config
 from exporter.faults import persistence
-from exporter.faults.engine import RuleEngine, rule_book
+from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
@@ -34,7 +35,13 @@ class RuleRunner:
     wait for it. Only one snapshot is judged at a time.
     """
 
-    def __init__(self, config: Config, call: CallBlocking, stopwatch: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        collectors: Collectors,
+        call: CallBlocking,
+        stopwatch: Callable[[], float],
+    ) -> None:
         self._call = call
         self._evaluating: asyncio.Future[Judged] | None = None
         self._writing: asyncio.Future[None] | None = None
@@ -44,14 +51,16 @@ class RuleRunner:
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
         kept = self._file.load(persistence.decode) if self._file else None
-        self._detectors, self._learned_file = None, None
-        if config.detectors.siblings or config.detectors.anomaly:
-            from exporter.faults.anomaly import detectors  # noqa: PLC0415 - only where it is on
-
-            self._learned_file = detectors.state_file(folder, boot_id) if folder else None
-            self._detectors = detectors.detectors_of(config.detectors, self._learned_file, boot_id)
+        self._detectors, self._learned_file = collectors.detector(config, folder, boot_id)
         detect = self._detectors.see if self._detectors else None
-        self._engine = RuleEngine(loaded_rules(config), stopwatch, boot_id, kept, detect)
+        self._engine = RuleEngine(
+            loaded_rules(config, collectors),
+            collectors.subjects,
+            stopwatch,
+            boot_id,
+            kept=kept,
+            detect=detect,
+        )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
@@ -108,9 +117,9 @@ class RuleRunner:
             log.exception("training of the detectors failed")
 
 
-def loaded_rules(config: Config) -> RuleBook:
+def loaded_rules(config: Config, collectors: Collectors) -> RuleBook:
     """Return the rules of this configuration; each mistake in them is logged."""
-    book = rule_book(config.faults.rules_dirs)
+    book = collectors.rule_book(config.faults.rules_dirs)
     for mistake in book.mistakes:
         log.warning("rules: %s", mistake)
     return book

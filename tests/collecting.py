@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from exporter.collector import Clocks, Collector
+from exporter.loop import Clocks, CollectionLoop
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
-from exporter.sources.interface import AnySource
+from exporter.reading.source import AnySource
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Run:
     ) -> None:
         self.published: list[tuple[float, Snapshot]] = []
         loop = asyncio.get_running_loop()
-        self.collector = Collector(
+        self.collector = CollectionLoop(
             "node-1",
             sources,
             interval_secs=interval_secs,

@@ -7,20 +7,21 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporter.collector import Clocks, Collector
+from exporter.collectors.cpu.usage import CpuTimes, usage_percent
+from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.gpu.backend import GpuAnswer
+from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.gpu.xids.nvml_events import GpuEvents
+from exporter.collectors.kernel_log.values import KernelLog
 from exporter.config import Config, Faults, Sources
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
-from exporter.model.gpu import Gpu
-from exporter.model.kernel_log import KernelLog
+from exporter.loop import Clocks, CollectionLoop
 from exporter.model.reading import Reading
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 from exporter.rule_runner import RuleRunner
-from exporter.sources.gpu.backend import GpuAnswer
-from exporter.sources.gpu.cache import CacheTtl, GpuCache
-from exporter.sources.gpu.xid_events import GpuEvents
-from exporter.sources.host.cpu import CpuTimes, usage_percent
 from tests.fakes.source_context import call_now
 from tests.fakes.virtual_time import run_virtually
 from tests.faults.scenes import event
@@ -65,7 +66,10 @@ def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
     wall = _steps(40)[how]
     pages_seen: list[str] = []
     judging = RuleRunner(
-        Config(faults=Faults(), sources=Sources(proc_root="/nowhere")), call_now, lambda: 0.0
+        Config(faults=Faults(), sources=Sources(proc_root="/nowhere")),
+        EVERYTHING,
+        call_now,
+        lambda: 0.0,
     )
 
     async def scenario() -> None:
@@ -74,8 +78,8 @@ def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
         def boottime() -> float:
             return BOOT + loop.time()
 
-        pages = Pages(boottime, Moment)
-        collector = Collector(
+        pages = Pages(EVERYTHING, boottime, Moment)
+        collector = CollectionLoop(
             "n",
             [KernelThatSpoke(ago=60)],
             interval_secs=5,
@@ -110,7 +114,7 @@ def test_time_asleep_counts(asleep_secs: float) -> None:
     now = BOOT
     cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
     cache.take(GpuAnswer((Gpu(0, "GPU-0", "H", temperature_celsius=40),)), now)
-    pages = Pages(lambda: now, Moment)
+    pages = Pages(EVERYTHING, lambda: now, Moment)
     pages.publish(Snapshot("n", 1, EPOCH, BOOT, 0.0, readings={KernelLog: KernelThatSpoke(1)._log}))
     now += asleep_secs
     page = (pages.body(Format.TEXT, gzipped=False) or b"").decode()

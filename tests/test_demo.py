@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.demo.script import FIRST_SECS, INCIDENTS, coming
 from exporter.commands.demo import plan
 from exporter.config.file import Layer, load
-from exporter.probes.demo.script import FIRST_SECS, INCIDENTS, coming
 from tests.program import Program, wait_for
 
 pytestmark = pytest.mark.system

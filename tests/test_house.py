@@ -12,13 +12,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 45
-ROOMS = ("sources", "faults")
+ROOMS = ("collectors", "faults", "reading", "reports")
 MAX_MODULES_IN_A_ROOM = 25
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "core", "base", "manager"}
 
 IMPORTS_ALLOWED_IN = {
-    "pynvml": ("probes/nvml",),
-    "cpuinfo": ("probes/cpu_model.py",),
+    "pynvml": ("collectors/gpu/nvml_probe",),
+    "cpuinfo": ("collectors/cpu/model_probe.py",),
     "subprocess": ("probes/child.py",),
     "prometheus_client": ("exposition/", "commands/"),
     "aiohttp": ("web/", "commands/", "kubernetes/api.py"),
@@ -42,7 +42,7 @@ def test_a_module_can_be_read_at_once() -> None:
 
 
 def test_a_room_can_be_looked_over() -> None:
-    """No folder of the sources and of the rule engine has more than 25 modules."""
+    """No folder of the collectors and of the rule engine has more than 25 modules."""
     modules = Counter(_named(path.parent) for path in MODULES if _named(path).startswith(ROOMS))
     assert {room for room, count in modules.items() if count > MAX_MODULES_IN_A_ROOM} == set()
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.everything import NAMES
 from exporter.commands.invocation import Invocation
 from exporter.config.enabled import FAMILIES, Enabled
-from exporter.exposition import NAMES
 from tests.golden.test_contract import CONTRACT, GPU_FIELDS, NODE_FIELDS
 from tests.program import Program
 

@@ -10,8 +10,9 @@ from typing import TypeVar
 import pytest
 
 from exporter.blocking import DaemonThreads
+from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.kernel_log.values import KernelLog
 from exporter.config import Config, Faults, Sources, State
-from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
 from exporter.rule_runner import RuleRunner
 from tests.fakes.virtual_time import run_virtually
@@ -54,7 +55,7 @@ def snapshot(now: float, *oopses: float) -> Snapshot:
 
 def judging(made: Config) -> RuleRunner:
     """The judge of this configuration."""
-    return RuleRunner(made, call, stopwatch=lambda: 0.0)
+    return RuleRunner(made, EVERYTHING, call, stopwatch=lambda: 0.0)
 
 
 @pytest.mark.parametrize("wanted", [(), ("siblings",), ("anomaly",), ("siblings", "anomaly")])
@@ -102,7 +103,7 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
         return threads(noted)
 
     made = replace(config(tmp_path), state=State())  # nothing is written
-    judge = RuleRunner(made, call, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, EVERYTHING, call, stopwatch=lambda: 0.0)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     assert seen
     assert threading.get_ident() not in seen
@@ -111,7 +112,7 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
 async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:
     """A fault that is found while the disk is slow is kept when the program is stopped then."""
     made, slow_write = config(tmp_path), Gate(2)
-    judge = RuleRunner(made, slow_write, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, EVERYTHING, slow_write, stopwatch=lambda: 0.0)
     await judge.conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0)
     await judge.conclude(snapshot(101.0, 90.0, 100.5))
@@ -125,7 +126,7 @@ async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: P
 async def test_what_waits_for_a_slow_write_is_not_forgotten(tmp_path: Path) -> None:
     """A judgement without anything new does not drop what one before it left to be written."""
     slow_write = Gate(2)
-    judge = RuleRunner(config(tmp_path), slow_write, stopwatch=lambda: 0.0)
+    judge = RuleRunner(config(tmp_path), EVERYTHING, slow_write, stopwatch=lambda: 0.0)
     await judge.conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0)
     await judge.conclude(snapshot(101.0, 90.0, 100.5))
@@ -138,7 +139,7 @@ async def test_what_waits_for_a_slow_write_is_not_forgotten(tmp_path: Path) -> N
 async def test_what_is_being_judged_at_the_end_is_written(tmp_path: Path) -> None:
     """A fault that is found after nobody waits for it any more is kept for the next process."""
     slow_judgement = Gate(1)
-    judge = RuleRunner(config(tmp_path), slow_judgement, stopwatch=lambda: 0.0)
+    judge = RuleRunner(config(tmp_path), EVERYTHING, slow_judgement, stopwatch=lambda: 0.0)
     waiting = asyncio.ensure_future(judge.conclude(snapshot(100.0, 90.0)))
     await asyncio.sleep(0)
     waiting.cancel()
@@ -214,7 +215,7 @@ async def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
 
     on = replace(Config().detectors, siblings=True)
     made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, counted, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, EVERYTHING, counted, stopwatch=lambda: 0.0)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     await judge.close()
     assert calls == 2  # the judgement, and a look whether there is anything to fit
@@ -232,7 +233,7 @@ async def test_a_judgement_that_fails_writes_nothing(tmp_path: Path, error: Base
             raise errors.pop()
         return function()
 
-    judge = RuleRunner(config(tmp_path), fails_once, stopwatch=lambda: 0.0)
+    judge = RuleRunner(config(tmp_path), EVERYTHING, fails_once, stopwatch=lambda: 0.0)
     with pytest.raises(type(error)):
         await judge.conclude(snapshot(100.0, 90.0))
     await judge.close()
@@ -254,7 +255,7 @@ def test_the_end_waits_a_moment_for_a_disk(
     async def scenario() -> float:
         loop = asyncio.get_running_loop()
         slow_write = Gate(2)
-        judge = RuleRunner(config(tmp_path), slow_write, stopwatch=lambda: 0.0)
+        judge = RuleRunner(config(tmp_path), EVERYTHING, slow_write, stopwatch=lambda: 0.0)
         await judge.conclude(snapshot(100.0, 90.0))
         loop.call_later(opens_after, slow_write.opened.set)
         await judge.close()
@@ -306,7 +307,7 @@ async def test_one_fit_at_a_time(tmp_path: Path) -> None:
 
     on = replace(Config().detectors, siblings=True)
     made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, second_is_slow, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, EVERYTHING, second_is_slow, stopwatch=lambda: 0.0)
     for number in range(3):
         await judge.conclude(snapshot(100.0 + number))
         await asyncio.sleep(0)

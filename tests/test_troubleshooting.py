@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from exporter.model.gpu import EXPIRED
-from exporter.probes.nvml.known_gpu import TOO_SLOW
-from exporter.probes.nvml.library import REASONS
-from exporter.sources.gpu.cache import NOT_LISTED
-from exporter.sources.gpu.quarantine import HUNG
-from exporter.sources.gpu.smi_fields import ABSENT
-from exporter.sources.gpu.smi_output import EXIT_CODES, SENTENCES
+from exporter.collectors.gpu.cache import NOT_LISTED
+from exporter.collectors.gpu.nvml_probe.known_gpu import TOO_SLOW
+from exporter.collectors.gpu.nvml_probe.library import REASONS
+from exporter.collectors.gpu.quarantine import HUNG
+from exporter.collectors.gpu.smi.fields import ABSENT
+from exporter.collectors.gpu.smi.output import EXIT_CODES, SENTENCES
+from exporter.collectors.gpu.values import EXPIRED
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/troubleshooting.md"
 SAID_IN_PASSING = {

@@ -8,12 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES, VOCABULARY, rule_book
+from exporter.collectors.gpu.xids.catalogue import shipped_catalogue
 from exporter.config import Config
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
-from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.engine import rule_book
-from exporter.faults.entities.kinds import VOCABULARY
 from tests.scoreboard.table import reliability_page
 from tools.alerting.documents import (
     alertmanager_config,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from exporter.model.kernel_events import KERNEL_KINDS
-from exporter.sources.kernel_log.patterns.pattern import LinePattern, Role
-from exporter.sources.kernel_log.patterns.table import LINE_PATTERNS
-from exporter.sources.kernel_log.user_words import user_words
+from exporter.collectors.kernel_log.kinds import KERNEL_KINDS
+from exporter.collectors.kernel_log.patterns.pattern import LinePattern, Role
+from exporter.collectors.kernel_log.patterns.table import LINE_PATTERNS
+from exporter.collectors.kernel_log.user_words import user_words
 
 SECURITY_PAGE = Path(__file__).parent.parent / "docs" / "security.md"
 _HEAD = "| message | printed by | who can cause it | events it can produce |\n|---|---|---|---|\n"
@@ -15,7 +15,7 @@ _INTRODUCTION = """\
 # Kernel log events
 
 This page lists the kernel log messages that become events. It is generated from
-`exporter/model/kernel_events.py` and `exporter/sources/kernel_log/patterns/`.
+`exporter/collectors/kernel_log/kinds.py` and `exporter/collectors/kernel_log/patterns/`.
 
 The exporter follows `/dev/kmsg`. If it cannot open it, it polls syslog(2) once a second.
 `hw_kernel_log_source_info{source,reason}` shows which one is used. Both need the capability

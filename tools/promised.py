@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from exporter.collectors.everything import KINDS
+from exporter.collectors.external_probes.entities import PROBE_FIELDS
 from exporter.durations import show_duration
-from exporter.faults.entities.external import PROBE_FIELDS
-from exporter.faults.events.event_kinds import event_sources_of
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Vocabulary
 
 _INTRODUCTION = """\
 # Fault rules
 
-This page lists all built-in rules. It is generated from `exporter/faults/catalogue/rules/`.
+This page lists all built-in rules. It is generated from `exporter/collectors/*/rules/`.
 
 [faults.md](faults.md) explains how to write rules; [runbooks/](runbooks) say what to do.
 Active faults are exported as `hw_fault_active`, with the root cause in `hw_fault_root_cause`.
@@ -48,7 +48,9 @@ def _ends(rules: Iterable[Rule]) -> Iterator[str]:
     for rule in sorted(rules, key=lambda each: each.id):
         if rule.is_from_events:
             kinds = dict.fromkeys(wanted.what for wanted in rule.when.looks_at_events())
-            sources = sorted({source for kind in kinds for source in event_sources_of(kind)})
+            sources = sorted(
+                {source for kind in kinds for source in KINDS.event_sources.get(kind, ())}
+            )
             cells = (rule.id, _words(kinds), " or ".join(sources) or "a probe", _end_of(rule))
             yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
     yield ""

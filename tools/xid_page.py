@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from exporter.model.catalogue import Catalogue, Nvlink5Rule
+from exporter.collectors.gpu.xids.catalogue import Catalogue, Nvlink5Rule
 
 _INTRODUCTION = """\
 # Xid, SXid and NVLink5 codes
 
-This page is generated from the tables in `exporter/faults/catalogue/`.
+This page is generated from the tables in `exporter/collectors/gpu/`.
 
 An Xid is an error number that the NVIDIA driver writes to the kernel log and reports through NVML;
 `hw_gpu_xid_errors_total{xid}` counts them.

@@ -8,9 +8,9 @@ from bench.figures import Figure
 from bench.unusual.jobs import HOUR, jobs
 from bench.unusual.node import Node
 from bench.unusual.visits import visits
-from exporter.faults.anomaly.detectors import STEPS, Detectors
-from exporter.faults.anomaly.itself import REFIT_SECS, AnomalyDetector
-from exporter.faults.anomaly.siblings import SiblingDetector
+from exporter.collectors.detectors.detectors import STEPS, Detectors
+from exporter.collectors.detectors.past import REFIT_SECS, AnomalyDetector
+from exporter.collectors.detectors.siblings import SiblingDetector
 
 INTERVAL_SECS = 15.0
 SEED = 1

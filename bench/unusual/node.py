@@ -9,9 +9,9 @@ from types import MappingProxyType
 from bench.unusual.incidents import Incident
 from bench.unusual.jobs import DAY, GPUS, HOUR, Job
 from bench.unusual.visits import Visit
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.workloads.values import Workload, Workloads, WorkloadUse
 from exporter.model.snapshot import Snapshot
-from exporter.model.workload import Workload, Workloads, WorkloadUse
 
 NAME = "NVIDIA H100 80GB HBM3"
 STEP_SECS = 30.0

@@ -11,10 +11,11 @@ from bench.unusual.incidents import KINDS, Incident, incidents
 from bench.unusual.jobs import DAY, GPUS, HOUR, jobs
 from bench.unusual.node import BOOTED_AT, Node
 from bench.unusual.visits import visits
-from exporter.faults.anomaly.detectors import OWN_RULES, Detectors
-from exporter.faults.anomaly.itself import AnomalyDetector
-from exporter.faults.anomaly.siblings import SiblingDetector
-from exporter.faults.engine import RuleEngine, rule_book
+from exporter.collectors.detectors.detectors import OWN_RULES, Detectors
+from exporter.collectors.detectors.past import AnomalyDetector
+from exporter.collectors.detectors.siblings import SiblingDetector
+from exporter.collectors.everything import EVERYTHING, rule_book
+from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
 
 TUNED_ON = (1, 2, 3, 4)
@@ -74,7 +75,9 @@ def judged(seed: int, days: float = DAYS) -> Outcome:
     outcome = Outcome(labels, GPUS * days * DAY)
     rules = tuple(rule for rule in rule_book().rules if rule.id in OWN_RULES)
     detectors = Detectors(SiblingDetector(), AnomalyDetector())
-    engine = RuleEngine(RuleBook(rules), time.perf_counter, "", detect=detectors.see)
+    engine = RuleEngine(
+        RuleBook(rules), EVERYTHING.subjects, time.perf_counter, "", detect=detectors.see
+    )
     known: set[tuple[str, str]] = set()
     node = Node(seed, planned, labels, visits(seed, days, planned))
     for snapshot in node.snapshots(days):

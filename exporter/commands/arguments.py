@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeAlias
 from exporter.commands.invocation import LOG_LEVELS
 from exporter.config.setting import masked
 from exporter.identity import read_version
-from exporter.web.units import one_line
+from exporter.reports.units import one_line
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - has no other name
 

@@ -9,7 +9,7 @@ from typing import Any
 from exporter.commands.http_client import Address, Unreachable, get, parse_address
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
-from exporter.web.units import printable
+from exporter.reports.units import printable
 
 TIMEOUT_SECS = 120.0
 PATH = "/chat/completions"

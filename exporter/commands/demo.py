@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from exporter.collectors.demo.files import KERNEL_LOG, NodeFolder
+from exporter.collectors.demo.node import DemoNode
+from exporter.collectors.demo.script import FIRST_SECS, coming
 from exporter.config import Config
-from exporter.probes.demo.files import KERNEL_LOG, NodeFolder
-from exporter.probes.demo.node import DemoNode
-from exporter.probes.demo.script import FIRST_SECS, coming
-from exporter.web.units import duration
+from exporter.reports.units import duration
 
 INTERVAL_SECS = 5.0
 """Incidents are short: they are looked at more often than hardware is."""

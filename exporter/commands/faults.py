@@ -6,9 +6,9 @@ from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import json_text, screen_of
 from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
-from exporter.web.documents.incidents import incidents, verdict
-from exporter.web.text.faults import faults_text
-from exporter.web.text.status import Screen
+from exporter.reports.incidents import incidents, verdict
+from exporter.reports.text.faults import faults_text
+from exporter.reports.text.status import Screen
 
 EXIT_CODES = {"healthy": EXIT_OK, "warning": 1, "critical": 2, "unknown": EXIT_UNKNOWN}
 NPD_EXIT_CODES = {"healthy": 0, "warning": 1, "critical": 1, "unknown": 2}

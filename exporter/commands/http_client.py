@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from exporter.web.units import one_line
+from exporter.reports.units import one_line
 
 TIMEOUT_SECS = 5.0
 MAX_BYTES = 32 * 1024 * 1024

@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any
 
 from exporter.blocking import DaemonThreads
+from exporter.collectors import chosen
 from exporter.config import Config
 from exporter.config.file import ConfigError, Layer, environment_layer, every, file_layers, load
 from exporter.exit_codes import EXIT_FAILED
 from exporter.identity import Identity, identify
-from exporter.sources import chosen
+from exporter.reports.units import one_line
 from exporter.state_folder import look_at
 from exporter.web.server.credentials import SecurityError
 from exporter.web.server.security import Security
-from exporter.web.units import one_line
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 RUST_LEVELS = {
@@ -112,10 +112,14 @@ def _check_rules(config: Config) -> None:
 
 
 def _rule_mistakes(config: Config) -> list[str]:
-    from exporter.faults.engine import rule_book  # noqa: PLC0415 - only where rules are checked
+    from exporter.collectors import every as all_collectors  # noqa: PLC0415 - only where rules are checked
 
     is_on = config.faults.enabled and config.faults.rules_dirs
-    return [str(each) for each in rule_book(config.faults.rules_dirs).mistakes] if is_on else []
+    return (
+        [str(each) for each in all_collectors().rule_book(config.faults.rules_dirs).mistakes]
+        if is_on
+        else []
+    )
 
 
 def _check_sources(config: Config) -> None:

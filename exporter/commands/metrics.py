@@ -5,7 +5,7 @@ from http import HTTPStatus
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.readings import connected
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
-from exporter.web.units import printable
+from exporter.reports.units import printable
 
 
 def metrics(invocation: Invocation) -> int:

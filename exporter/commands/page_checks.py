@@ -10,8 +10,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from prometheus_client.samples import Sample
 
+from exporter.collectors.gpu.bounds import BOUNDS
 from exporter.commands.promise import Broken, expect
-from exporter.model.gpu_bounds import BOUNDS
 
 PREFIX = "hw_"
 LEAST_FAMILIES = 25

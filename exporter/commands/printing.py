@@ -10,7 +10,7 @@ from typing import Any
 from exporter.commands.http_client import Response
 from exporter.commands.invocation import Invocation
 from exporter.commands.readings import Readings, connected, document_in
-from exporter.web.text.status import COLUMNS, Screen
+from exporter.reports.text.status import COLUMNS, Screen
 
 NOT_ASCII = re.compile(r"[^ -~\n]")
 

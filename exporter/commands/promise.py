@@ -1,6 +1,6 @@
 """A failed check of `selfcheck`."""
 
-from exporter.web.units import one_line
+from exporter.reports.units import one_line
 
 
 class Broken(Exception):

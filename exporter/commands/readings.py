@@ -14,7 +14,7 @@ from exporter.commands.http_client import Address, Response, Unreachable, get, p
 from exporter.commands.invocation import CommandError, Invocation, Settings
 from exporter.config import Config, State
 from exporter.exit_codes import EXIT_UNKNOWN
-from exporter.web.units import printable
+from exporter.reports.units import printable
 
 T = TypeVar("T")
 

@@ -7,17 +7,17 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
 from exporter.commands.invocation import Invocation
-from exporter.commands.kernel_lines import KernelLines
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
-from exporter.faults.engine import RuleEngine, rule_book
+from exporter.faults.engine import RuleEngine
 from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from exporter.regular_file import FileUnusable, read_text
-from exporter.web.documents.faults import subject_document
+from exporter.reports.faults import subject_document
 
 EXIT_MISTAKES = 2
 MAX_RECORDING_BYTES = 256 * 1024 * 1024
@@ -107,8 +107,8 @@ def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conc
 
 def concluded(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[Snapshot, Conclusions]]:
     """Yield each snapshot of a recording, and what is concluded from it; raises BadRecording."""
-    engine = RuleEngine(book, time.perf_counter, boot_id="")
-    for snapshot in SnapshotReader(KernelLines().events).snapshots(lines):
+    engine = RuleEngine(book, KINDS, time.perf_counter, boot_id="")
+    for snapshot in SnapshotReader(EVERYTHING.values, EVERYTHING.recorded).snapshots(lines):
         yield snapshot, engine.conclude(snapshot)
 
 

@@ -3,15 +3,15 @@
 import sys
 from typing import Any
 
+from exporter.collectors.workloads.values import Workload
 from exporter.commands.invocation import Invocation
 from exporter.commands.printing import print_from, print_page
 from exporter.commands.readings import connected
 from exporter.config.file import ConfigError
 from exporter.exit_codes import EXIT_OK
-from exporter.model.workload import Workload
-from exporter.web.text.doctor import doctor_text
-from exporter.web.text.status import Screen, status_text
-from exporter.web.units import UNKNOWN, duration, number, ranges, size
+from exporter.reports.text.doctor import doctor_text
+from exporter.reports.text.status import Screen, status_text
+from exporter.reports.units import UNKNOWN, duration, number, ranges, size
 
 EXIT_PROBLEMS = 2
 PS_HEADS = ("PID", "NAME", "USER", "GPUS", "MEMORY", "USE", "STATE", "WORKLOAD")

@@ -17,9 +17,9 @@ from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
 from exporter.commands.readings import Readings, connected, document_in, understood
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
-from exporter.web.documents.incidents import incidents
-from exporter.web.text.faults import incident_lines
-from exporter.web.text.status import Screen, status_lines, wrap
+from exporter.reports.incidents import incidents
+from exporter.reports.text.faults import incident_lines
+from exporter.reports.text.status import Screen, status_lines, wrap
 
 REFRESH_SECS = 2.0
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"

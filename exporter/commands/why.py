@@ -3,12 +3,12 @@
 import re
 from http import HTTPStatus
 
+from exporter.collectors.workloads.values import Workload
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import Query, print_from
 from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
-from exporter.model.workload import Workload
-from exporter.web.text.why import why_text
+from exporter.reports.text.why import why_text
 
 GPU_NUMBER = re.compile(r"gpu[ -]?(\d{1,3})", re.IGNORECASE)
 

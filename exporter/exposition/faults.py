@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable
 
 from exporter.exposition.family import Family, Sample, family
 from exporter.exposition.rows import Items, Row, families
-from exporter.model.event import EventType
+from exporter.model.event import CountsEvents, EventType
 from exporter.model.incident import incidents_of
-from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, STATUSES, Conclusions, Fault, FaultState
 
@@ -84,12 +83,14 @@ def _statuses(conclusions: Conclusions) -> Iterable[Sample]:
 
 
 def _events(snapshot: Snapshot) -> Iterable[Sample]:
-    """Yield events of the kernel log, which counts them itself, and all others."""
-    log, conclusions = snapshot.reading(KernelLog), snapshot.conclusions
-    if log is None and conclusions is None:
+    """Yield events by type: those that a reading counts itself, and all others."""
+    conclusions = snapshot.conclusions
+    counting = [each for each in snapshot.readings.values() if isinstance(each, CountsEvents)]
+    if not counting and conclusions is None:
         return ()
-    counts = Counter(dict(log.types if log else ()))
-    counts.update(dict(conclusions.events if conclusions else ()))
+    counts = Counter(dict(conclusions.events if conclusions else ()))
+    for reading in counting:
+        counts.update(dict(reading.counted_events()))
     return [((each.value,), counts[each.value]) for each in EventType]
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from exporter.exposition.family import Sample, family
-from exporter.exposition.rows import Items, Row, families, reading
-from exporter.model.our_processes import OurProcesses
+from exporter.exposition.rows import Items, Row, families
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
 
@@ -80,37 +79,6 @@ FAMILIES = (
             "Duration of the last complete collection.",
             "duration_secs",
             digits=6,
-        ),
-    ),
-    *families(
-        "hw_exporter_",
-        reading(OurProcesses),
-        Row("processes", "Processes of the exporter: the program and its children.", "count"),
-        Row(
-            "abandoned_children",
-            "Killed child processes that do not exit: in uninterruptible sleep (D state).",
-        ),
-        Row(
-            "process_resident_memory_bytes",
-            "Resident memory of all processes of the exporter.",
-            "resident_memory_bytes",
-        ),
-        Row(
-            "process_cpu_seconds_total",
-            "CPU time of all processes of the exporter.",
-            "cpu_seconds",
-            digits=2,
-        ),
-        Row(
-            "process_open_fds",
-            "Open file descriptors of all processes of the exporter.",
-            "open_descriptors",
-        ),
-        Row("process_threads", "Threads of all processes of the exporter.", "threads"),
-        Row(
-            "process_start_time_seconds",
-            "When the exporter was started (Unix time).",
-            "started_at",
         ),
     ),
 )

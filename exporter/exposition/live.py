@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from exporter.exposition import gpu
 from exporter.exposition.family import Family, family, one
-from exporter.exposition.gpu_labels import GPU_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +26,13 @@ class Moment:
     dropped_log_lines: int = 0
 
 
-def live_families(moment: Moment) -> tuple[Family, ...]:
+def page_families(moment: Moment) -> tuple[Family, ...]:
     """Return the families as they are at this moment."""
     return (*_of_the_page(moment), *_of_the_server(moment))
 
 
 def _of_the_page(moment: Moment) -> tuple[Family, ...]:
     return (
-        family(
-            "hw_gpu_data_age_seconds",
-            "Seconds since this GPU was last read successfully; it grows while cached values are"
-            " served.",
-            lambda snapshot: gpu.ages(snapshot, moment.boottime),
-            *GPU_LABELS,
-        ),
         family(
             "hw_exporter_build_info",
             "Version of the exporter and of Python; always 1.",

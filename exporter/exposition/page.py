@@ -3,11 +3,12 @@
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from typing import Protocol
 
-from exporter.exposition import families_of
-from exporter.exposition.live import Moment, live_families
+from exporter.exposition.family import Family
+from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, Rendered, render
 from exporter.model.snapshot import Snapshot
 
@@ -19,16 +20,30 @@ RAW_DEFLATE = -15
 END_OF_OPENMETRICS = b"# EOF\n"
 
 
+class Families(Protocol):
+    """The families that are exported."""
+
+    def families_of(self, snapshot: Snapshot, /) -> Iterable[Family]:
+        """Return the families of a snapshot."""
+        ...
+
+    def live_families(self, moment: Moment, /) -> Iterable[Family]:
+        """Return the families that are computed at the scrape."""
+        ...
+
+
 class Pages:
     """The pages of the snapshot published last, in every form, made when first asked for."""
 
     def __init__(
         self,
+        families: Families,
         boottime: Callable[[], float],
         moment: Callable[[float], Moment],
         off: Collection[str] = (),
     ) -> None:
         """Families whose names are in `off` are left off every page."""
+        self._families = families
         self._off = off
         self._boottime = boottime
         self._moment = moment
@@ -101,7 +116,11 @@ class Pages:
 
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:
-            families = (row for row in families_of(self._snapshot) if row.name not in self._off)
+            families = (
+                row
+                for row in self._families.families_of(self._snapshot)
+                if row.name not in self._off
+            )
             rendered = render(families, self._snapshot, form)
             if not self._fixed:
                 self._dropped.update(dict(rendered.dropped))
@@ -112,5 +131,5 @@ class Pages:
         if self._snapshot is None:
             return b""
         full = replace(moment, series=self._fixed[form].series, dropped=dict(self._dropped))
-        live = render(live_families(full), self._snapshot, form)
+        live = render(self._families.live_families(full), self._snapshot, form)
         return live.body + (END_OF_OPENMETRICS if form is Format.OPENMETRICS else b"")

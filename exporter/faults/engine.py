@@ -1,34 +1,26 @@
 """The rule engine: evaluates each snapshot and returns conclusions."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.faults.alert_state import AlertKey
-from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY, scene_of
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.repairs import Repairs
-from exporter.faults.events.stream import EventStream, GpuJobs, enrich
+from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.persistence import Kept, to_text
-from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
+from exporter.faults.rules.loader import RuleBook
+from exporter.faults.subject import Repair, Subjects
+from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
-from exporter.model.unusual import Unusual
 from exporter.model.verdict import Conclusions
 
-Detect: TypeAlias = Callable[[Snapshot, Conclusions | None], Unusual]
-"""What finds the unusual in a snapshot, with what was concluded from the one before."""
+Detect: TypeAlias = Callable[[Snapshot, Conclusions | None], object]
+"""Finds the unusual in a snapshot, given the conclusions from the snapshot before."""
 
 
 log = logging.getLogger("exporter.faults")
-
-
-def rule_book(further: tuple[str, ...] = ()) -> RuleBook:
-    """Return the shipped rules with those of further directories put over them."""
-    return load_rules([SHIPPED, *map(Path, further)], VOCABULARY)
 
 
 class RuleEngine:
@@ -37,17 +29,20 @@ class RuleEngine:
     def __init__(
         self,
         book: RuleBook,
+        subjects: Subjects,
         stopwatch: Callable[[], float],
         boot_id: str,
+        *,
         kept: Kept | None = None,
         detect: Detect | None = None,
     ) -> None:
         self._detect = detect
+        self._subjects = subjects
         self._last: Conclusions | None = None
-        self._evaluator = Evaluator(book, TRAITS, stopwatch)
-        self._stream = EventStream(is_resumed=kept is not None)
-        self._jobs = GpuJobs()
-        self._repairs = Repairs()
+        self._evaluator = Evaluator(book, subjects, stopwatch)
+        self._feeds = [make(kept is not None) for row in subjects.rows for make in row.feeds]
+        self._interpreters = subjects.interpreters()
+        self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
         self._last_mark: tuple[int, float, frozenset[AlertKey]] = (0, 0.0, frozenset())
         if kept is not None:
@@ -65,19 +60,28 @@ class RuleEngine:
             log.exception("the detectors failed and are disabled")
             self._detect = None
             return self._evaluate(snapshot)
-        readings = MappingProxyType({**snapshot.readings, Unusual: unusual})
+        readings = MappingProxyType({**snapshot.readings, type(unusual): unusual})
         judged = self._evaluate(replace(snapshot, readings=readings))
-        self._last = replace(judged, unusual=unusual)
+        self._last = replace(judged, detected=unusual)
         return self._last
 
     def _evaluate(self, snapshot: Snapshot) -> Conclusions:
-        catalogue = shipped_catalogue()
-        self._jobs.see(snapshot)
-        received = self._stream.new_events(snapshot)
-        events = [self._jobs.named(enrich(event, catalogue)) for event in received]
-        events += self._repairs.between(snapshot, events)
-        scene = scene_of(snapshot, events, self._stream.event_sources(snapshot))
-        return self._evaluator.evaluate(scene)
+        events = list(self._new_events(snapshot))
+        for repairs in self._repairs:
+            events += [repaired(repair, snapshot) for repair in repairs.between(snapshot, events)]
+        working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
+        return self._evaluator.evaluate(self._subjects.scene_of(snapshot, events, working))
+
+    def _new_events(self, snapshot: Snapshot) -> Iterator[Event]:
+        """Yield the events that no snapshot before had, with what collectors know of them."""
+        for interpreter in self._interpreters:
+            interpreter.see(snapshot)
+        for feed in self._feeds:
+            for event in feed.new_events(snapshot):
+                known = event
+                for interpreter in self._interpreters:
+                    known = interpreter.interpret(known)
+                yield known
 
     def pending_state(self) -> str | None:
         """Return what a restart should take over, as text; None when that has not changed."""
@@ -91,3 +95,17 @@ class RuleEngine:
             return None
         self._last_mark = mark
         return to_text(Kept(self._boot_id, kept, events, self._evaluator.ended))
+
+
+def repaired(repair: Repair, snapshot: Snapshot) -> Event:
+    """Return the event that rules see of a repair."""
+    kind, entity_type, entity_id = repair
+    return Event(
+        at=snapshot.taken_at,
+        boottime=snapshot.taken_boottime,
+        type=EventType.ACTION_EXEC,
+        kind=kind,
+        entity_type=entity_type,
+        entity_id=entity_id,
+        source=LOOKS,
+    )

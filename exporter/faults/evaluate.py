@@ -14,7 +14,8 @@ from exporter.faults.observation import Observer, View
 from exporter.faults.report import ReportBuilder
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
-from exporter.faults.values import Entity, KindTraits, Scene, Value
+from exporter.faults.subject import Subjects
+from exporter.faults.values import Entity, Scene, Value
 from exporter.model.verdict import Conclusions, Key
 
 MAX_ALERTS = 5_000
@@ -48,21 +49,23 @@ class Evaluator:
     def __init__(
         self,
         book: RuleBook,
-        traits: KindTraits,
+        subjects: Subjects,
         stopwatch: Callable[[], float],
         *,
         max_of_one_rule: int = MAX_OF_ONE_RULE,
     ) -> None:
         self._rules = {rule.id: rule for rule in book.rules}
-        self._traits = traits
+        traits = self._traits = subjects.traits
         self._stopwatch = stopwatch
         self._max_of_one_rule = max_of_one_rule
         types = reversed([*traits.hw_types.items()])
         kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
-        self.observer = Observer(tuple(book.rules), traits.related, AliasIndex(kind_of))
+        self.observer = Observer(tuple(book.rules), subjects, AliasIndex(kind_of))
         self.alerts: dict[AlertKey, Alert] = {}
         self.ended: dict[AlertKey, float] = {}
-        self._report = ReportBuilder(self._rules, traits.hw_types, dict(book.skipped))
+        self._report = ReportBuilder(
+            self._rules, traits.hw_types, dict(book.skipped), subjects.counted_elsewhere
+        )
         self._broken: set[str] = set()
         self._rule_seconds = 0.0
 

@@ -7,20 +7,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from exporter.faults.entities.external import probe_edges
 from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
-from exporter.faults.entities.name_edges import name_edges
-from exporter.faults.entities.wait_edges import DISK_FIELDS, WINDOW_SECS, lock_owners, wait_edges
-from exporter.faults.events.event_kinds import KERNEL_LOG, NVML, event_sources_of
-from exporter.faults.events.query import MAX_WINDOW_SECS, Events
+from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventStore
 from exporter.faults.expr.syntax import Name
 from exporter.faults.rules.rule import Rule
+from exporter.faults.subject import Known, Subjects
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, Scene
-from exporter.model.disk import whole_disk
 from exporter.model.event import Event
-from exporter.model.kernel_events import LINK_CODES
 from exporter.model.verdict import Edge, Key
 
 KEPT_USES_SECS = 3600.0
@@ -32,13 +27,11 @@ KEPT_PARTS_SECS = 600.0
 ENDED_WITH = ("consumes", "runs_in")
 """What a process that has ended did, which a fault of that moment may have ended."""
 
-SAME_XID_SECS = 5.0
+SAME_EVENT_SECS = 5.0
 
 AHEAD_SECS = 5.0
 """Events of the moment may be dated a little after it; more is a clock that was misjudged."""
 
-
-LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
 
 NODE_ADDRESS: Address = ("node", "")
 
@@ -64,6 +57,7 @@ class View:
     ended_uses: Mapping[Edge, float]  # those uses, and when they were last seen
     memory: EventStore
     cache: MatchCache
+    sources_of: Mapping[str, frozenset[str]]
 
     def matching_events(self, entity: Entity, wanted: Events, after: float) -> list[Event] | None:
         """Find the events of the entity after this boot time.
@@ -103,7 +97,7 @@ class View:
 
     def has_source(self, wanted: Events) -> bool:
         """Whether a source that would report such events works."""
-        sources = event_sources_of(wanted.what)
+        sources = self.sources_of.get(wanted.what)
         return not sources or not self.scene.event_sources.isdisjoint(sources)
 
 
@@ -112,7 +106,7 @@ class Observer:
     """Takes in one scene after the other."""
 
     rules: Iterable[Rule]
-    related: Mapping[str, Mapping[str, str]]
+    subjects: Subjects
     aliases: AliasIndex
     history: History = field(default_factory=History)
     events: EventStore = field(default_factory=EventStore)
@@ -120,7 +114,7 @@ class Observer:
     _cache: MatchCache = field(default_factory=dict)
     _last_edges: tuple[Edge, ...] = ()
     _gone: dict[Edge, float] = field(default_factory=dict)
-    _gpus: set[Key] = field(default_factory=set)
+    _whole: dict[str, set[Key]] = field(default_factory=dict)
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,8 +122,8 @@ class Observer:
             for name, secs in rule.looks_back():
                 kind = self._owner(rule.entity, name)
                 self._track(kind, name.key, secs)
-        for field_name in DISK_FIELDS:
-            self._track("disk", field_name, WINDOW_SECS)
+        for kind, field_name, secs in self.subjects.tracked:
+            self._track(kind, field_name, secs)
 
     def observe(self, scene: Scene) -> View:
         """Everything rules look at now."""
@@ -153,48 +147,62 @@ class Observer:
             by_kind[entity.kind].append(entity)
         self._keep_histories(present, entities.keys())
         self._look_at_fields(by_kind)
-        waiting = wait_edges(by_kind, self.history, self.events, self.now)
-        links = (*self._links_by_events(by_kind), *name_edges(entities, by_kind))
-        probed = probe_edges(self.events, self.aliases, self.now)
-        scene = replace(scene, edges=_with_more(scene.edges, (*waiting, *links, *probed)))
+        known = Known(entities, by_kind, self.history, self.events, self.aliases, self.now)
+        scene = replace(scene, edges=_with_more(scene.edges, tuple(self.subjects.links(known))))
         graph = Graph(entities, scene.edges)
         gone = self._edges_of_gone(scene.edges, present)
         past = Graph(entities, [*scene.edges, *gone]) if gone else graph
         uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
-        return View(scene, self.now, entities, by_kind, graph, past, uses, self.events, self._cache)
+        return View(
+            scene,
+            self.now,
+            entities,
+            by_kind,
+            graph,
+            past,
+            uses,
+            self.events,
+            self._cache,
+            self.subjects.event_sources,
+        )
 
     def _keep_histories(self, read: AbstractSet[Key], known: AbstractSet[Key]) -> None:
-        """Forget what the fields of those were that are gone.
+        """Forget the past of fields of components that are gone.
 
-        While a driver is unloaded none of its GPUs is read: what they were counts when they are
-        back.
+        While no component of a kind that is read as a whole is there (a driver is unloaded), the
+        past of its components is kept: it counts when they are back.
         """
-        gpus = {key for key in read if key[0] == "gpu"}
-        self._gpus = gpus or self._gpus
-        self.history.keep_only(known if gpus else known | self._gpus)
+        for kind in self.subjects.read_as_a_whole:
+            present = {key for key in read if key[0] == kind}
+            self._whole[kind] = present or self._whole.get(kind, set())
+            if not present:
+                known = known | self._whole[kind]
+        self.history.keep_only(known)
 
     def _track(self, kind: str, name: str, secs: float) -> None:
         self._tracked.setdefault(kind, set()).add((name, secs))
 
     def _owner(self, kind: str, name: Name) -> str:
-        return self.related.get(kind, {}).get(name.related, kind) if name.related else kind
+        return (
+            self.subjects.traits.related.get(kind, {}).get(name.related, kind)
+            if name.related
+            else kind
+        )
 
     def _take(self, event: Event, scene: Scene) -> None:
-        twice = self._duplicates_of(event) if event.kind == "xid" else []
+        twice = self._duplicates_of(event) if event.kind in self.subjects.reported_twice else []
         if twice:
             bare = next((other for other in twice if not other.raw), None)
             if bare is not None and event.raw:  # the log names process and place as well
                 self.events.exchange(bare, replace(event, source=bare.source))
             return
-        code = event.fields.get("code", "")
-        if event.source == NVML and code in LINK_CODES and KERNEL_LOG in scene.event_sources:
-            return  # the log names the link as well
-        self.events.take(event)
+        if not self.subjects.is_reported_better(event, scene.event_sources):
+            self.events.take(event)
 
     def _duplicates_of(self, event: Event) -> list[Event]:
-        """Return the same Xid from another source just before: log and NVML both report it."""
+        """Return the same event from another source just before."""
         others = self.aliases.addresses_of((event.entity_type, event.entity_id))
-        wanted = Events("xid", (("code", (event.fields.get("code", ""),)),), SAME_XID_SECS)
+        wanted = Events(event.kind, (("code", (event.fields.get("code", ""),)),), SAME_EVENT_SECS)
         nearby = self.events.matching(others, wanted, event.boottime)
         duplicates = [other for other in nearby if other.source != event.source]
         return duplicates if 2 * len(duplicates) > len(nearby) else []
@@ -202,33 +210,17 @@ class Observer:
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
         """Yield what is not in the scene, but had events or is named in one.
 
-        A lost GPU, a process.
+        A lost device, a process.
         """
         for address in self.events.addresses():
             key = self.aliases.key_of(address)
             if key is not None and key not in entities:
                 addresses = self.aliases.addresses_of(address)
-                yield Entity(key, self._title(key, entities), addresses=addresses)
-        for owner in lock_owners(self.events, self.now).values():
-            if owner.key not in entities:
-                yield replace(owner, addresses=self.aliases.addresses_of(owner.key))
-
-    def _title(self, key: Key, entities: Mapping[Key, Entity]) -> str:
-        """Return a name for people: that of the GPU and the number of the link, else the id."""
-        pci, slash, link = key[1].partition("/")
-        gpu = entities.get(self.aliases.known_key(("gpu", pci)) or key)
-        return f"{gpu.name} link {link}" if gpu is not None and slash else key[1]
-
-    def _links_by_events(self, by_kind: Mapping[str, list[Entity]]) -> Iterator[Edge]:
-        """Join a link to the GPU whose address is in its name, a lost disk to its array."""
-        for link in by_kind.get("nvlink", ()):
-            gpu = self.aliases.known_key(("gpu", link.key[1].partition("/")[0]))
-            if gpu is not None:
-                yield Edge("part_of", link.key, gpu)
-        for array in by_kind.get("md_array", ()):
-            for event in self.events.matching(array.addresses, LOST_MEMBERS, self.now):
-                disk = whole_disk(event.fields.get("member", ""))
-                yield Edge("part_of", ("disk", disk), array.key)
+                title = self.subjects.title(key, self.aliases, entities)
+                yield Entity(key, title, addresses=addresses)
+        for other in self.subjects.named_in_events(self.events, self.now):
+            if other.key not in entities:
+                yield replace(other, addresses=self.aliases.addresses_of(other.key))
 
     def _look_at_fields(self, by_kind: Mapping[str, list[Entity]]) -> None:
         for kind, fields in self._tracked.items():

@@ -8,7 +8,7 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, Change
-from exporter.faults.events.event_kinds import KERNEL_LOG, LOOKS
+from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Standing, Step, find_causes, keep_steps, path_to_root
 from exporter.faults.rules.rule import Rule
@@ -50,10 +50,15 @@ class ReportBuilder:
     """Makes conclusions, and remembers what was said before to tell what is new."""
 
     def __init__(
-        self, rules: Mapping[str, Rule], hw_types: Mapping[str, str], skipped: Mapping[str, int]
+        self,
+        rules: Mapping[str, Rule],
+        hw_types: Mapping[str, str],
+        skipped: Mapping[str, int],
+        counted_elsewhere: frozenset[str],
     ) -> None:
         self._rules = rules
         self._hw_types = hw_types
+        self._counted_elsewhere = counted_elsewhere | {LOOKS}
         self._skipped = Counter(skipped)
         self._transitions: Counter[tuple[str, str]] = Counter()
         self._events: Counter[str] = Counter()
@@ -68,8 +73,8 @@ class ReportBuilder:
         self.rule_seconds = 0.0  # untested: it is set before each conclusion
 
     def count_event(self, event: Event) -> None:
-        """Count one event by its type; the kernel log counts its own, also those it drops."""
-        if event.source not in (KERNEL_LOG, LOOKS):
+        """Count one event by its type, but for those that their reading counts."""
+        if event.source not in self._counted_elsewhere:
             self._events[event.type.value] += 1
 
     def count_skipped(self, reason: str) -> None:

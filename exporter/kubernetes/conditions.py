@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.model.gpu import Gpus
+from exporter.collectors.gpu.values import Gpus
 from exporter.model.incident import Incident, incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault

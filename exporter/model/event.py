@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 
 class EventType(Enum):
@@ -47,3 +48,12 @@ class Event:
     pid: int | None = None
     raw: str = ""
     number: int = 0
+
+
+@runtime_checkable
+class CountsEvents(Protocol):
+    """A reading that counts its events itself, also those that were dropped."""
+
+    def counted_events(self) -> tuple[tuple[str, int], ...]:
+        """Return how many events of each type there were since the start."""
+        ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -37,3 +37,17 @@ class Reading(Generic[T_co]):
     missing: Sequence[Missing] = ()
     rejected: Labeled = ()
     took_secs: float | None = None
+
+
+@runtime_checkable
+class Truncated(Protocol):
+    """A reading of devices that leaves out those beyond the configured maximum."""
+
+    @property
+    def truncated(self) -> int:
+        """How many devices were left out."""
+        ...
+
+    def device_kind(self) -> str:
+        """Return what these devices are called in the label `kind`."""
+        ...

@@ -6,8 +6,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from exporter.model.unusual import Unusual
-
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
 """What a component can be, in the words of OpenTelemetry, from good to bad."""
 
@@ -148,7 +146,7 @@ class Conclusions:
     rules_loaded: int = 0
     rules_skipped: tuple[tuple[str, int], ...] = ()
     rule_seconds: float = 0.0
-    unusual: Unusual | None = None  # where a detector is on
+    detected: object | None = None  # by the detectors, where one is on
 
     @property
     def active(self) -> tuple[Fault, ...]:

@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.model.snapshot import Snapshot
+from exporter.reports.checks import doctor_document
+from exporter.reports.history import History
+from exporter.reports.installation import Installation
+from exporter.reports.status import status_document
 from exporter.web.answer import (
     HTML_TYPE,
     JSON_TYPE,
@@ -15,10 +19,6 @@ from exporter.web.answer import (
     text_answer,
     to_json,
 )
-from exporter.web.documents.checks import doctor_document
-from exporter.web.documents.history import History
-from exporter.web.documents.installation import Installation
-from exporter.web.documents.status import status_document
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import parameters
 
@@ -84,7 +84,7 @@ class LivePages:
         drawn = self._draw(snapshot)
         age = round(_age(snapshot, boottime), 3)
         if form is Form.TEXT:
-            from exporter.web.text.status import status_text  # noqa: PLC0415 - as for the page
+            from exporter.reports.text.status import status_text  # noqa: PLC0415 - as for the page
 
             return text_answer(status_text({"age_secs": age, **drawn.document}))
         drawn.json = drawn.json or to_json(drawn.document)
@@ -97,7 +97,7 @@ class LivePages:
         document = doctor_document(snapshot, self.here)
         if form is Form.JSON:
             return json_answer(document)
-        from exporter.web.text.doctor import doctor_text  # noqa: PLC0415 - as for the page
+        from exporter.reports.text.doctor import doctor_text  # noqa: PLC0415 - as for the page
 
         return text_answer(doctor_text(document))
 

@@ -17,7 +17,7 @@ import pytest
 from exporter.commands.arguments import build_parser
 from exporter.commands.ask import build_prompt
 from exporter.commands.top import KEY, View, draw
-from exporter.web.text.status import Screen
+from exporter.reports.text.status import Screen
 from tests.commands.running import NO_EXPORTER, QUIET, ROOT, answering, run
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi

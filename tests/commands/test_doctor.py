@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exporter.web.documents.installation import CONTAINER_SIGNS
+from exporter.reports.installation import CONTAINER_SIGNS
 from tests.commands.running import answering, run, run_program
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi

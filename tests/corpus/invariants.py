@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from exporter.exposition import FAMILIES
-from exporter.model.gpu import Gpus, GpuState
-from exporter.model.network import Network
+from exporter.collectors.everything import FAMILIES
+from exporter.collectors.gpu.values import Gpus, GpuState
+from exporter.collectors.network.values import Network
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from exporter.commands.kernel_lines import KernelLines
+from exporter.collectors.everything import EVERYTHING
 from exporter.faults.replay.snapshots import SnapshotReader
 from exporter.model.snapshot import Snapshot
 from tests.corpus.machines import board
@@ -31,7 +31,7 @@ def snapshots(count: int, gpus: int, processes: int, *, ill: bool = False) -> It
         if ill and number == 1:
             row["kernel"] = [_xid(bus, code) for bus in buses for code in (48, 63, 94, 45, 119)]
         rows.append(row)
-    return SnapshotReader(KernelLines().events).snapshots(map(json.dumps, rows))
+    return SnapshotReader(EVERYTHING.values, EVERYTHING.recorded).snapshots(map(json.dumps, rows))
 
 
 def _node(buses: list[str], processes: int) -> Tree:

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from exporter.faults.engine import rule_book
+from exporter.collectors.everything import rule_book
 from exporter.faults.rules.loader import RuleBook
 from tests.corpus.cases import BATCHES
 from tests.corpus.labels import Case

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.sources.workloads import kubelet, pod_logs
+from exporter.collectors.workloads import kubelet, pod_logs
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary

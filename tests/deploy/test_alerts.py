@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter.faults.engine import rule_book
+from exporter.collectors.everything import rule_book
 from exporter.web.answer import PageRequest
 from exporter.web.runbooks import runbook_answer
 from tests.deploy.alert_cases import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import MetricType
 from tests.fakes.manifests import ROOT
 

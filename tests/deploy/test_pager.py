@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter.faults.engine import rule_book
-from exporter.probes.demo.script import INCIDENTS
+from exporter.collectors.demo.script import INCIDENTS
+from exporter.collectors.everything import rule_book
 from tests.corpus.cases import CASES as RECORDINGS
 from tests.corpus.labels import Case
 from tests.fakes.pager import (

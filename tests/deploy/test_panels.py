@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from exporter.faults.engine import rule_book
-from exporter.model.gpu import Gpus
+from exporter.collectors.demo.script import FELL_OFF, INCIDENTS
+from exporter.collectors.everything import rule_book
+from exporter.collectors.gpu.values import Gpus
 from exporter.model.snapshot import Snapshot
-from exporter.probes.demo.script import FELL_OFF, INCIDENTS
 from tests.fakes.manifests import ROOT
 from tests.fakes.prometheus import Prometheus, prometheus, why_not
 from tests.fakes.virtual_node import cpu_server, demo_node, page_of

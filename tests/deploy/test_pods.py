@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.node import host
+from exporter.collectors.workloads import kubelet, pod_logs
 from exporter.config import Gpu
-from exporter.sources import roots
-from exporter.sources.host import host
-from exporter.sources.workloads import kubelet, pod_logs
+from exporter.reading import roots
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image
 from tests.fakes.manifests import (

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.engine import rule_book
-from exporter.model.clock import Clock
-from exporter.model.kernel_log import KernelLog
+from exporter.collectors.clock import STA_UNSYNC, TIME_ERROR, TIMEX, TIMEX_BYTES, Clock
+from exporter.collectors.everything import rule_book
+from exporter.collectors.kernel_log.values import KernelLog
 from exporter.model.snapshot import Snapshot
-from exporter.sources.host.clock import STA_UNSYNC, TIME_ERROR, TIMEX, TIMEX_BYTES
 from tests.fakes.manifests import ROOT
 from tests.fakes.promtool import METRIC, input_series, needs_promtool, run, samples, written
 from tests.fakes.virtual_node import VirtualNode, cpu_server, demo_node, page_of

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources.workloads import kubelet
+from exporter.collectors.workloads import kubelet
+from tests.collectors.workloads.kubelet import list_response, serving
 from tests.deploy.busy_node import (
     ADA,
     CAPTURE,
@@ -38,7 +39,6 @@ from tests.fakes.manifests import (
 )
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.pods import Pod, running_pod
-from tests.sources.workloads.kubelet import list_response, serving
 from tools.rights import PROFILES, RIGHTS, Right
 
 pytestmark = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.ebpf.requirements import CAPABILITIES
 from exporter.exit_codes import EXIT_CONFIG
-from exporter.probes.ebpf.requirements import CAPABILITIES
 from tests.fakes.manifests import ROOT
 
 UNIT = ROOT / "deploy/systemd/hw-exporter.service"

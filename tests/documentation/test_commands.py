@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from exporter.collectors.everything import rule_book
 from exporter.config.file import load, read_file
-from exporter.faults.engine import rule_book
 from tests.documentation.blocks import (
     LANGUAGES,
     PAGES,

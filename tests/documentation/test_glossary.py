@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 from tests.documentation.blocks import PAGES
 from tests.program import ROOT

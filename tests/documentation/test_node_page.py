@@ -2,9 +2,9 @@
 
 import re
 
-from exporter.sources import SOURCES
+from exporter.collectors.everything import SOURCES
+from tests.collectors.whole_node import NODE_ROWS
 from tests.program import ROOT
-from tests.sources.whole_node import NODE_ROWS
 
 ROW = re.compile(r"^\| `(\w+)`( \(opt-in\))? \| (\w+) \|", re.MULTILINE)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.gpu.words import REASON_BITS
 from exporter.config import Config, ProbeCommand
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
-from exporter.model.throttle import REASON_BITS
 from tests.documentation.blocks import PAGES
 from tests.program import ROOT
 

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES, NAMES, TAKEN
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES, NAMES, TAKEN
 from exporter.exposition.family import Family, MetricType, unit_of
 from exporter.exposition.render import SUFFIXES, Format, render
 from exporter.model.probe import Histogram

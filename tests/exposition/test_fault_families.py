@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from exporter.collectors.kernel_log.values import KernelLog
 from exporter.exposition.faults import FAMILIES, MAX_SHOWN
 from exporter.exposition.render import Format, render
 from exporter.model.event import EventType
-from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.faults.conclusions import BROKEN, CONCLUSIONS, SINCE, fault

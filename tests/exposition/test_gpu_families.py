@@ -4,16 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.exposition import FAMILIES
-from exporter.exposition.live import Moment, live_families
+from exporter.collectors.cpu.values import Cpu
+from exporter.collectors.disk.values import MdArray, MdArrays
+from exporter.collectors.everything import FAMILIES, live_families
+from exporter.collectors.gpu.values import (
+    DisabledCall,
+    Gpu,
+    GpuBackend,
+    Gpus,
+    GpuState,
+    GpuXid,
+    MigInstance,
+)
+from exporter.collectors.kernel_log.values import KernelLog, XidCount
+from exporter.collectors.memory.values import Dimm, MemoryController, MemoryErrors
+from exporter.collectors.node.values import Host
+from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
+from exporter.collectors.sensors.values import Sensor, Sensors
+from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
-from exporter.model.gpu import DisabledCall, Gpu, GpuBackend, Gpus, GpuState, GpuXid, MigInstance
-from exporter.model.kernel_log import KernelLog, XidCount
-from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
-from exporter.model.node import Cpu, Host
-from exporter.model.pcie import Pcie, PcieDevice, PcieError
-from exporter.model.raid import MdArray, MdArrays
-from exporter.model.sensors import Sensor, Sensors
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
 CARD = Gpu(0, "GPU-a", "H100", pci_bus_id="0000:3b:00.0")

@@ -4,12 +4,12 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporter.exposition import FAMILIES
+from exporter.collectors.everything import FAMILIES
+from exporter.collectors.gpu.nvml import parse_answer
+from exporter.collectors.gpu.values import GpuBackend, Gpus, GpuState
 from exporter.exposition.render import Format, render
-from exporter.model.gpu import GpuBackend, Gpus, GpuState
 from exporter.model.label import clean_text
 from exporter.model.snapshot import Snapshot
-from exporter.sources.gpu.nvml import parse_answer
 from tests.hostile import hostile_names
 
 

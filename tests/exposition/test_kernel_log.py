@@ -2,9 +2,9 @@
 
 from types import MappingProxyType
 
+from exporter.collectors.kernel_log.families import FAMILIES
+from exporter.collectors.kernel_log.values import KernelLog
 from exporter.exposition.family import Sample
-from exporter.exposition.kernel_log import FAMILIES
-from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
 

@@ -5,21 +5,27 @@ from types import MappingProxyType
 
 import pytest
 
+from exporter.collectors import chosen
+from exporter.collectors.disk.values import (
+    Filesystem,
+    Filesystems,
+    NvmeController,
+    NvmeControllers,
+    NvmeHealth,
+    NvmeHealths,
+)
+from exporter.collectors.everything import FAMILIES, live_families
+from exporter.collectors.memory.values import Dimm, MemoryController, MemoryErrors
+from exporter.collectors.network.values import Interface, Network
+from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
+from exporter.collectors.processes import ProcessStates
+from exporter.collectors.sensors.values import Sensor, Sensors
 from exporter.config import Config
-from exporter.exposition import FAMILIES
-from exporter.exposition.live import Moment, live_families
+from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
-from exporter.model.filesystem import Filesystem, Filesystems
-from exporter.model.memory_errors import Dimm, MemoryController, MemoryErrors
-from exporter.model.network import Interface, Network
-from exporter.model.nvme import NvmeController, NvmeControllers, NvmeHealth, NvmeHealths
-from exporter.model.pcie import Pcie, PcieDevice, PcieError
-from exporter.model.process_counts import ProcessStates
-from exporter.model.sensors import Sensor, Sensors
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
-from exporter.sources import chosen
-from tests.sources.large_node import large_node
-from tests.sources.whole_node import look_around
+from tests.collectors.large_node import large_node
+from tests.collectors.whole_node import look_around
 
 BUDGET = 400
 LEFT_FOR_OTHERS = 48

@@ -1,6 +1,6 @@
 """HELP of the GPU families uses the terms of NVML and DCGM, as an operator searches for them."""
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 
 TERMS = {

@@ -7,11 +7,12 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
+from exporter.collectors.disk.values import MdArray, MdArrays
+from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.memory.values import Memory
 from exporter.exposition.live import Moment
 from exporter.exposition.page import LIVE_REUSE_SECS, Pages
 from exporter.exposition.render import Format
-from exporter.model.node import Memory
-from exporter.model.raid import MdArray, MdArrays
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 
 TAKEN = 1000.0
@@ -41,7 +42,7 @@ def _snapshot(sequence: int = 1, node: str = "node-1", taken: float = TAKEN) -> 
 
 
 def _pages(clock: Clock, requests: int = 0) -> Pages:
-    return Pages(clock, lambda now: Moment(now, requests={("/metrics", 200): requests}))
+    return Pages(EVERYTHING, clock, lambda now: Moment(now, requests={("/metrics", 200): requests}))
 
 
 def _body(pages: Pages, form: Format = Format.TEXT, *, gzipped: bool = False) -> str:

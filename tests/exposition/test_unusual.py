@@ -3,13 +3,19 @@
 from dataclasses import replace
 from types import MappingProxyType
 
+from exporter.collectors.detectors.families import FAMILIES
+from exporter.collectors.detectors.values import (
+    AnomalyModel,
+    GpuAnomaly,
+    SiblingDeviation,
+    SlowCalls,
+    Unusual,
+)
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.workloads.values import Workload
 from exporter.exposition.render import Format, render
-from exporter.exposition.unusual import FAMILIES
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
-from exporter.model.unusual import AnomalyModel, GpuAnomaly, SiblingDeviation, SlowCalls, Unusual
 from exporter.model.verdict import Conclusions
-from exporter.model.workload import Workload
 
 GPUS = Gpus(
     GpuBackend("nvml", "ok"),
@@ -25,7 +31,7 @@ FOUND = Unusual(
     (SlowCalls("nccl", "ncclAllReduce", Workload("ml", "trainer", "main"), 0.12345),),
 )
 SNAPSHOT = Snapshot(
-    "n1", 1, 1e9, 5.0, 0.1, MappingProxyType({Gpus: GPUS}), conclusions=Conclusions(unusual=FOUND)
+    "n1", 1, 1e9, 5.0, 0.1, MappingProxyType({Gpus: GPUS}), conclusions=Conclusions(detected=FOUND)
 )
 
 

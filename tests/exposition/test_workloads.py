@@ -4,11 +4,9 @@ import re
 from dataclasses import replace
 from types import MappingProxyType
 
-from exporter.exposition.render import Format, render
-from exporter.exposition.workloads import FAMILIES
-from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
-from exporter.model.snapshot import Snapshot
-from exporter.model.workload import (
+from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
+from exporter.collectors.workloads.families import FAMILIES
+from exporter.collectors.workloads.values import (
     GpuShare,
     GpuTotals,
     PidUse,
@@ -16,6 +14,8 @@ from exporter.model.workload import (
     Workloads,
     WorkloadUse,
 )
+from exporter.exposition.render import Format, render
+from exporter.model.snapshot import Snapshot
 
 TRAINER = Workload("ml", 'train-0"\n', "trainer")
 PROCESS = GpuProcess(10, "compute", 5)

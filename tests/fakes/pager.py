@@ -19,6 +19,14 @@ from typing import Any
 
 import yaml
 
+from exporter.collectors.demo.script import (
+    ECC_BURST,
+    FELL_OFF,
+    LINK_ERRORS,
+    OVERHEATING,
+    SLOW_DISK,
+    Incident,
+)
 from exporter.commands.rules import replayed
 from exporter.config import Metrics
 from exporter.exposition.faults import FAMILIES
@@ -27,14 +35,6 @@ from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
-from exporter.probes.demo.script import (
-    ECC_BURST,
-    FELL_OFF,
-    LINK_ERRORS,
-    OVERHEATING,
-    SLOW_DISK,
-    Incident,
-)
 from tests.corpus.labels import Case
 from tests.corpus.scoring import fits
 from tests.fakes.prometheus import RULES, Prometheus, free_port

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from exporter.config import Config
 from exporter.probes.child import Children
-from exporter.sources.context import SourceContext
+from exporter.reading.context import SourceContext
 
 T = TypeVar("T")
 

@@ -12,31 +12,31 @@ from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 
-from exporter.collector import Clocks, Collector
+from exporter.collectors import chosen
+from exporter.collectors.clock import Adjtimex, ClockReader
+from exporter.collectors.demo.files import NodeFolder
+from exporter.collectors.demo.node import DemoNode, event
+from exporter.collectors.demo.script import Incident
+from exporter.collectors.everything import KINDS, NAMES, families_of, live_families
+from exporter.collectors.gpu.backend import Backend, BackendError, Backends, GpuAnswer
+from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.driver import bound_gpus, driver_of
+from exporter.collectors.gpu.nvml import parse_answer
+from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.commands.demo import INTERVAL_SECS, simulated
 from exporter.config import Config
 from exporter.config.file import Layer, load
-from exporter.exposition import NAMES, families_of
-from exporter.exposition.live import Moment, live_families
+from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
+from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
-from exporter.probes.demo.files import NodeFolder
-from exporter.probes.demo.node import DemoNode, event
-from exporter.probes.demo.script import Incident
-from exporter.sources import chosen
-from exporter.sources.context import SourceContext
-from exporter.sources.files import FILE_DEADLINE_SECS, FileSource
-from exporter.sources.gpu.backend import Backend, BackendError, Backends, GpuAnswer
-from exporter.sources.gpu.cache import CacheTtl, GpuCache
-from exporter.sources.gpu.driver import bound_gpus, driver_of
-from exporter.sources.gpu.nvml import parse_answer
-from exporter.sources.gpu.source import GpuSource
-from exporter.sources.gpu.xid_events import GpuEvents
-from exporter.sources.host.clock import Adjtimex, ClockReader
-from exporter.sources.interface import AnySource
+from exporter.reading.context import SourceContext
+from exporter.reading.files import FILE_DEADLINE_SECS, FileSource
+from exporter.reading.source import AnySource
 from tests.fakes.host_tree import cpu_node
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
@@ -80,7 +80,7 @@ class VirtualNode:
     async def _watched(self, name: str, secs: int, book: RuleBook) -> list[Snapshot]:
         loop = asyncio.get_running_loop()
         taken: list[Snapshot] = []
-        engine = RuleEngine(book, time.perf_counter, boot_id="")
+        engine = RuleEngine(book, KINDS, time.perf_counter, boot_id="")
 
         async def conclude(snapshot: Snapshot) -> Conclusions:
             return engine.conclude(snapshot)
@@ -88,7 +88,7 @@ class VirtualNode:
         def wake(source: str) -> None:
             collector.wake(source)
 
-        collector: Collector
+        collector: CollectionLoop
         clocks = Clocks(lambda: EPOCH + loop.time(), lambda: BOOTTIME + loop.time())
         context = source_context(
             self.config,
@@ -98,7 +98,7 @@ class VirtualNode:
             wake=wake,
             is_metric_taken=NAMES.__contains__,
         )
-        collector = Collector(
+        collector = CollectionLoop(
             name,
             self._sources(context),
             interval_secs=self.config.metrics.collect_interval_secs,
@@ -121,7 +121,7 @@ class VirtualNode:
             "clock": FileSource("clock", clock.read, call_now, FILE_DEADLINE_SECS),
             **self.instead(context),
         }
-        for row in chosen(context.config):
+        for row in chosen(context.config).sources_for(context.config):
             yield instead.get(row.name) or row.build(context)
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from exporter.collectors.everything import KINDS
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.rules.loader import RuleBook, load_rules
+from exporter.faults.subject import Subjects
 from exporter.faults.values import (
     Address,
     Entity,
@@ -54,6 +56,15 @@ TRAITS = KindTraits(
     related=VOCABULARY.related,
     ending=frozenset({"process"}),
 )
+
+
+class _Small(Subjects):
+    """All that collectors tell, about the few kinds of scenes built by hand."""
+
+    traits = TRAITS
+
+
+SUBJECTS = _Small(KINDS.rows)
 
 
 def gpu(number: int = 0, /, **fields: Value) -> Entity:
@@ -130,7 +141,7 @@ def judge(folder: Path, text: str) -> Evaluator:
     """A judge by the rules of this TOML text, which must be without a mistake."""
     rules = book(folder, text)
     assert not rules.mistakes, [str(mistake) for mistake in rules.mistakes]
-    return Evaluator(rules, TRAITS, stopwatch=lambda: 0.0)
+    return Evaluator(rules, SUBJECTS, stopwatch=lambda: 0.0)
 
 
 def rule(name: str, entity: str, when: str, **more: object) -> str:

@@ -11,7 +11,7 @@ from exporter.faults.evaluate import Evaluator
 from exporter.faults.values import Entity, Value
 from exporter.model.verdict import Conclusions, Edge, Evidence, FaultState
 from tests.faults.scenes import (
-    TRAITS,
+    SUBJECTS,
     WALL,
     active,
     book,
@@ -151,7 +151,7 @@ def test_the_time_that_rules_take_adds_up(tmp_path: Path) -> None:
     """By the stopwatch that is passed in, from nothing on."""
     moments = iter((10.0, 10.5, 20.0, 20.25))
     rules = book(tmp_path, rule("hot", "gpu", "heat > 85"))
-    judging = Evaluator(rules, TRAITS, stopwatch=lambda: next(moments))
+    judging = Evaluator(rules, SUBJECTS, stopwatch=lambda: next(moments))
     assert [judging.evaluate(scene(now)).rule_seconds for now in (0, 15)] == [0.5, 0.75]
 
 
@@ -340,7 +340,7 @@ def test_a_broken_rule_is_asked_once(tmp_path: Path, caplog: pytest.LogCaptureFi
 def test_a_flood_of_faults_of_one_rule_is_bounded(tmp_path: Path) -> None:
     """Beyond the bound nothing new is remembered of that rule; what is known goes on and ends."""
     rules = book(tmp_path, rule("hot", "gpu", "heat > 85") + rule("bad", "gpu", "errors > 1"))
-    judging = Evaluator(rules, TRAITS, stopwatch=lambda: 0.0, max_of_one_rule=2)
+    judging = Evaluator(rules, SUBJECTS, stopwatch=lambda: 0.0, max_of_one_rule=2)
     cards = [gpu(number, heat=90.0, errors=5.0) for number in range(4)]
     said = judging.evaluate(scene(0, *cards))
     assert sorted(active(said)) == ["bad", "bad", "hot", "hot"]
@@ -353,14 +353,14 @@ def test_a_flood_of_faults_of_one_rule_is_bounded(tmp_path: Path) -> None:
 
 
 def test_users_of_what_is_broken_are_named(tmp_path: Path) -> None:
-    """Processes on a GPU are affected by its fault, and blocked by it in the graph."""
+    """Processes on a GPU are affected and blocked by its fault, also one that ends with it."""
     judging = judge(tmp_path, rule("hot", "gpu", "heat > 85"))
     edges = [edge("consumes", ("process", "7"), ("gpu", "u0"))]
     said = judging.evaluate(scene(0, gpu(heat=90.0), thing("process", "7"), edges=edges))
     assert [subject.hw_id for subject in fault(said, "hot").affected] == ["7"]
     assert dict(said.edges) == {"consumes": 1, "waits_on": 0, "blocked_by": 2}
     empty = judging.evaluate(scene(15))
-    assert dict(empty.edges) == {"consumes": 0, "waits_on": 0, "blocked_by": 1}
+    assert dict(empty.edges) == {"consumes": 0, "waits_on": 0, "blocked_by": 2}
     assert dict(empty.nodes)["process"] == 0
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.engine import rule_book
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.collectors.everything import TRAITS, VOCABULARY, rule_book
+from exporter.collectors.kernel_log.recorded import KernelLines
+from exporter.collectors.workloads.jobs import GpuJobs
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.stream import GpuJobs
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions
+from tests.faults.events.feeding import interpreted
 from tests.faults.gpu_rule_cases import CASES, GPU_PCI, Case, Rise
 from tests.faults.rules.trials import repaired
 
@@ -74,13 +74,17 @@ class Run:
         """What is seen at this moment."""
         kind = self.rule.entity
         name = self.case.id or {"gpu": GPU_PCI, "node": "node"}.get(kind, "thing")
-        hw_type = TRAITS.hw_types[kind]
+        hw_type = TRAITS.traits.hw_types[kind]
         address = ("node", "") if kind == "node" else (hw_type, name)
         entities = [Entity((kind, name), name, dict(self.valued(fields)), (address,))]
         if kind != "node":
             entities.append(Entity(("node", "node"), "node", self.case.node, (("node", ""),)))
-        told = (event for line in lines for event in self.kernel.events(line, self.now))
-        events = map(GpuJobs().named, told)
+        told = (
+            event
+            for line in lines
+            for event in map(interpreted, self.kernel.events(line, self.now))
+        )
+        events = map(GpuJobs().interpret, told)
         return Scene(
             node="node",
             now=self.now,

@@ -1,7 +1,7 @@
 """What faults call their components."""
 
+from exporter.collectors.everything import rule_book
 from exporter.commands.rules import replayed
-from exporter.faults.engine import rule_book
 from tests.corpus.cases import CASES
 
 

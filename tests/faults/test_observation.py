@@ -10,7 +10,7 @@ from exporter.faults.observation import Observer, View
 from exporter.faults.values import Entity
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
-from tests.faults.scenes import TRAITS, VOCABULARY, edge, event, gpu, scene, thing, xid
+from tests.faults.scenes import SUBJECTS, TRAITS, edge, event, gpu, scene, thing, xid
 
 XIDS = Events("xid", (), 3600.0, 0)
 AT_ADDRESS = ("gpu", "0000:00:00.0")
@@ -20,7 +20,7 @@ GPU, CARD, USER = ("gpu", "u0"), ("pcie", "card"), ("process", "7")
 def observer() -> Observer:
     """One that knows the kinds of scenes built by hand."""
     kinds = {kind: kind for kind in TRAITS.hw_types} | {"physical_disk": "disk", "nvlink": "nvlink"}
-    return Observer((), VOCABULARY.related, AliasIndex(kinds))
+    return Observer((), SUBJECTS, AliasIndex(kinds))
 
 
 def seen(*events: Event, now: float = 1000.0, log: bool = True) -> View:

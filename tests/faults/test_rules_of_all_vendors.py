@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.engine import RuleEngine, rule_book
-from exporter.model.gpu import Gpus
+from exporter.collectors.everything import KINDS, rule_book
+from exporter.collectors.gpu.values import Gpus
+from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
+from tests.collectors.vendors.vendor_node import VendorNode
 from tests.fakes.amd_cards import AmdNode, metrics_v1_3
 from tests.fakes.intel_cards import XE_CARD, IntelNode
 from tests.fakes.virtual_time import run_virtually
-from tests.sources.gpu.vendor_node import VendorNode
 
 CARD = "0000:83:00.0"
 HWMON = "hwmon/hwmon7"
@@ -46,7 +47,7 @@ def faults(sys_root: Path, change: Callable[[], object], steps: int = 30) -> set
 
     async def scenario() -> set[str]:
         node = VendorNode(sys_root)
-        engine = RuleEngine(rule_book(), time.perf_counter, "boot")
+        engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
         before: set[str] = set()
         after: set[str] = set()
         for step in range(2 * steps):

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from exporter.blocking import DaemonThreads
-from exporter.collector import Clocks, Collector
+from exporter.collectors import chosen
+from exporter.collectors.everything import EVERYTHING
 from exporter.config import Config
 from exporter.config.file import Layer, load
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
+from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
-from exporter.sources import chosen
+from exporter.reports.node import inventory
 from exporter.web.answer import to_json
-from exporter.web.documents.node import inventory
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import source_context
@@ -60,7 +61,7 @@ class NodeUnderTest:
         self._children = Children()
         self._snapshot: Snapshot | None = None
         config = self._config(smi)
-        self._pages = Pages(lambda: self.boottime, self._moment, config.families_off())
+        self._pages = Pages(EVERYTHING, lambda: self.boottime, self._moment, config.families_off())
         self._collector = self._build(config, nvml)
 
     async def collect(self, *, after_secs: float = 0.0) -> None:
@@ -90,7 +91,7 @@ class NodeUnderTest:
         assert self._snapshot is not None
         return to_json(inventory(self._snapshot.at(self.boottime), self.boottime)).decode()
 
-    def _build(self, config: Config, nvml: NvmlLibrary) -> Collector:
+    def _build(self, config: Config, nvml: NvmlLibrary) -> CollectionLoop:
         ctx = source_context(
             config,
             hostname="gpu-node-7",
@@ -102,9 +103,13 @@ class NodeUnderTest:
             boottime=lambda: self.boottime,
             wake=lambda _: self.woken.set(),
         )
-        return Collector(
+        return CollectionLoop(
             'node"7\\a',
-            [row.build(ctx) for row in chosen(config) if row.name in CONTRACT_SOURCES],
+            [
+                row.build(ctx)
+                for row in chosen(config).sources_for(config)
+                if row.name in CONTRACT_SOURCES
+            ],
             interval_secs=15.0,
             clocks=Clocks(lambda: WALL, lambda: self.boottime),
             publish=self._publish,

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from exporter.exposition import FAMILIES
+from exporter.collectors.everything import FAMILIES, KINDS, rule_book
+from exporter.collectors.gpu.values import Gpus
 from exporter.exposition.render import Format, render
-from exporter.faults.engine import RuleEngine, rule_book
-from exporter.model.gpu import Gpus
+from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
+from tests.collectors.whole_node import look_around
 from tests.corpus.invariants import PATIENCE_SECS, Watch
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
 from tests.golden.test_pages import NAMES, SCENARIOS, Stage
-from tests.sources.whole_node import look_around
 
 pytestmark = pytest.mark.system
 
@@ -47,7 +47,7 @@ def _later(snapshot: Snapshot, secs: int) -> Snapshot:
 
 def _judged(snapshot: Snapshot) -> Iterator[tuple[Snapshot, Conclusions]]:
     """Yield the node as it is for longer than a bad value may pass without a fault."""
-    engine = RuleEngine(rule_book(), time.perf_counter, "boot")
+    engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
     for secs in range(0, int(PATIENCE_SECS) + 4 * STEP_SECS, STEP_SECS):
         moment = _later(snapshot, secs)
         yield moment, engine.conclude(moment)

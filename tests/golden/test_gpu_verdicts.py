@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.everything import KINDS, rule_book
 from exporter.exposition.render import Format
-from exporter.faults.engine import RuleEngine, rule_book
+from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
-from exporter.web.documents.why import Wanted, why_document
+from exporter.reports.why import Wanted, why_document
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
@@ -35,7 +36,7 @@ class Verdicts:
         self._node = node
         self._nvml = nvml
         self._smi = smi
-        self._engine = RuleEngine(rule_book(), time.perf_counter, "boot")
+        self._engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
         self.snapshot: Snapshot
         self.page = ""
 

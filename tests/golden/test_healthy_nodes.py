@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.engine import RuleEngine, rule_book
+from exporter.collectors.everything import KINDS, rule_book
+from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.fakes.nvml_library import NvmlLibrary
@@ -26,7 +27,7 @@ DESCRIBED_DEFECTS = {
 
 def found_in_an_hour(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     """Rule, severity and summary of each fault, when nothing changes for an hour."""
-    rule_engine = RuleEngine(rule_book(), time.perf_counter, "boot")
+    rule_engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
     faults: dict[str, Fault] = {}
     for passed in range(0, HOUR_SECS, STEP_SECS):
         later = replace(

@@ -10,11 +10,11 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporter.exposition import FAMILIES
+from exporter.collectors.everything import FAMILIES
 from exporter.exposition.render import Format, render
-from exporter.web.documents.hardware import hardware
+from exporter.reports.hardware import hardware
+from tests.collectors.whole_node import look_around
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
-from tests.sources.whole_node import look_around
 
 PAGES = Path(__file__).parent / "pages"
 NODES = {"node_of_cpus": cpu_node, "node_of_gpus": gpu_node}

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import pytest
 
+from exporter.collectors.everything import FAMILIES, live_families
+from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.workloads.values import GpuTotals, Workload, Workloads, WorkloadUse
 from exporter.config import Config
-from exporter.exposition import FAMILIES
-from exporter.exposition.live import Moment, live_families
+from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
-from exporter.model.gpu import Gpus
-from exporter.model.workload import GpuTotals, Workload, Workloads, WorkloadUse
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest

@@ -8,16 +8,16 @@ from typing import TypeVar
 
 import pytest
 
+from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
+from exporter.collectors.workloads.aggregate import WorkloadAggregator
+from exporter.collectors.workloads.families import FAMILIES
+from exporter.collectors.workloads.kubelet import PodResources
+from exporter.collectors.workloads.processes import ProcessReader
+from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
+from exporter.collectors.workloads.values import Workloads
 from exporter.exposition.render import Format, render
-from exporter.exposition.workloads import FAMILIES
-from exporter.model.gpu import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.model.snapshot import Snapshot
-from exporter.model.workload import Workloads
-from exporter.sources.workloads.aggregate import WorkloadAggregator
-from exporter.sources.workloads.kubelet import PodResources
-from exporter.sources.workloads.processes import ProcessReader
-from exporter.sources.workloads.source import NodeFiles, WorkloadSource
-from tests.sources.node_tree import TICKS, NodeTree, device_entry
+from tests.collectors.node_tree import TICKS, NodeTree, device_entry
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.gpu.backend import GpuAnswer
+from exporter.collectors.gpu.nvml import NvmlBackend
+from exporter.collectors.gpu.values import Gpu
 from exporter.identity import child_environment
-from exporter.model.gpu import Gpu
 from exporter.probes.child import Children, Command
-from exporter.sources.gpu.backend import GpuAnswer
-from exporter.sources.gpu.nvml import NvmlBackend
-from tests.sources.gpu.nvml_backend import nvml_backend
-from tests.sources.gpu.smi_backend import smi_backend
+from tests.collectors.gpu.nvml_backend import nvml_backend
+from tests.collectors.gpu.smi_backend import smi_backend
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
 MIB = 2**20
@@ -70,7 +70,7 @@ async def children() -> AsyncIterator[Children]:
 @pytest.fixture
 def nvml(children: Children) -> NvmlBackend:
     """The NVML probe over the library of this machine."""
-    argv = (sys.executable, "-m", "exporter.probes.nvml")
+    argv = (sys.executable, "-m", "exporter.collectors.gpu.nvml_probe")
     command = Command(argv, child_environment(os.environ), with_input=True)
     return nvml_backend(children, command, 30)
 

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Fault, FaultState, Subject
 

@@ -6,7 +6,8 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.faults.engine import rule_book
+from exporter.collectors.everything import rule_book
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.kubernetes.conditions import (
     GPU_DRIVER_RULES,
     NOT_HARDWARE_RULES,
@@ -16,7 +17,6 @@ from exporter.kubernetes.conditions import (
     ours,
     patch,
 )
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.verdict import Cause, FaultState, Subject
 from tests.kubernetes.facts import GPU, fault, snapshot
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from exporter.probes.breadcrumb import SIZE, Breadcrumb, crumb_writer
-from tests.probes.nvml.probe_process import ROOT
+from tests.collectors.gpu.nvml_probe.probe_process import ROOT
 
 pytestmark = pytest.mark.system
 

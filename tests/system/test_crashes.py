@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from exporter.sources.kernel_log.record import Record, join_lines, parse_kmsg, parse_syslog
-from exporter.sources.kernel_log.syslog import READ_ALL, SIZE_BUFFER, klogctl
+from exporter.collectors.kernel_log.record import Record, join_lines, parse_kmsg, parse_syslog
+from exporter.collectors.kernel_log.syslog import READ_ALL, SIZE_BUFFER, klogctl
+from tests.collectors.kernel_log.feeding import pipeline
 from tests.fakes.fixtures import built
 from tests.fakes.native import build_crash
 from tests.program import Program, wait_for
-from tests.sources.kernel_log.feeding import pipeline
 
 HARMLESS = b"harmless"
 XID = b"Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."

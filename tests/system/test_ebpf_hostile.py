@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from exporter.probes.ebpf.elf import MAX_TABLE_BYTES
-from exporter.probes.ebpf.libraries import MAX_OF_PROCESS
-from exporter.probes.ebpf.requirements import not_met
+from exporter.collectors.ebpf.elf import MAX_TABLE_BYTES
+from exporter.collectors.ebpf.libraries import MAX_OF_PROCESS
+from exporter.collectors.ebpf.requirements import not_met
 from tests.fakes.fixtures import built
 from tests.fakes.hostile_library import hostile_library
 from tests.fakes.native import CUDART, build_calls, build_cudart

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.ebpf.requirements import not_met
+from exporter.collectors.ebpf.traced_events import TracedEventsSource, build_traced_events
+from exporter.collectors.workloads.cgroup_ids import ROOTS
 from exporter.config import Config
 from exporter.config.ebpf import Ebpf
-from exporter.probes.ebpf.requirements import not_met
-from exporter.sources.interface import SourceAbsent
-from exporter.sources.workloads.cgroup_ids import ROOTS
-from exporter.sources.workloads.traced_events import TracedEventsSource, build_traced_events
+from exporter.reading.source import SourceAbsent
 from tests.fakes.source_context import source_context
 from tests.program import Program, wait_for
 

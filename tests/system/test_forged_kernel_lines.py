@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sources.kernel_log.kmsg import READ_BYTES, KmsgReader
-from tests.sources.kernel_log.feeding import pipeline
+from exporter.collectors.kernel_log.kmsg import READ_BYTES, KmsgReader
+from tests.collectors.kernel_log.feeding import pipeline
 
 LOG_ALL = Path("/proc/sys/net/netfilter/nf_log_all_netns")
 MEMORY = Path("/sys/fs/cgroup/memory")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.collectors.node_tree import NodeTree, device_entry
 from tests.fakes.amd_cards import AmdNode
 from tests.fakes.intel_cards import XE_CARD, IntelNode
 from tests.fakes.npu_smi import A3, NpuNode, tables
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
-from tests.sources.node_tree import NodeTree, device_entry
 
 FIRST, SECOND = "0000:83:00.0", "0000:a3:00.0"
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from exporter.sources.workloads.kubelet import SOCKET
-from exporter.sources.workloads.processes import pid_scope
+from exporter.collectors.workloads.kubelet import SOCKET
+from exporter.collectors.workloads.processes import pid_scope
+from tests.collectors.workloads.kubelet import list_response, serving
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
-from tests.sources.workloads.kubelet import list_response, serving
 
 CARDS = (
     *("count = 4", "uuid = GPU-{device}", "name = H100", "temperature = 40"),

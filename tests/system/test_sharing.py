@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exporter.sources.workloads.processes import pid_scope
+from exporter.collectors.workloads.processes import pid_scope
 from tests.fakes.mps import LIMITS, MpsDaemon, control_program
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program

@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.exposition import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.exposition.family import Family, MetricType, family
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, FaultState, Subject
 from tests.corpus.invariants import PATIENCE_SECS, Watch

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.engine import rule_book
-from exporter.faults.entities.kinds import VOCABULARY
+from exporter.collectors.everything import VOCABULARY, rule_book
 from tests.faults.scenes import VOCABULARY as SMALL
 from tests.faults.scenes import book, rule
 from tools.rules_page import rules_page

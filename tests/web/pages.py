@@ -3,12 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
-from exporter.model.kernel_log import KernelLog
-from exporter.model.node import Cpu, Host, Memory
+from exporter.collectors.cpu.values import Cpu
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.memory.values import Memory
+from exporter.collectors.node.values import Host
+from exporter.collectors.workloads.values import Workload, Workloads, WorkloadUse
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, FaultState, Subject
-from exporter.model.workload import Workload, Workloads, WorkloadUse
 from tests.web.serving import snapshot
 
 HOSTILE = "<script>alert(1)</script>\"'&\u202e"

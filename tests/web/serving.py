@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from exporter.collectors.everything import EVERYTHING
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot, SourceReport
@@ -111,7 +112,7 @@ async def serving(
     latest: Snapshot | None = None, limits: Limits = LIMITS, node: Node | None = None
 ) -> AsyncIterator[Serving]:
     """The server, running until the block ends."""
-    pages = Pages(lambda: 1000.0, Moment)
+    pages = Pages(EVERYTHING, lambda: 1000.0, Moment)
     if latest is not None:
         pages.publish(latest)
     routes = Routes("1.2.3", node or Node(latest), pages)

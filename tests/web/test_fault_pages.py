@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from exporter.model.verdict import Conclusions, Edge, Subject
-from exporter.web.documents.why import Wanted, why_document
-from exporter.web.text.why import why_text
+from exporter.reports.text.why import why_text
+from exporter.reports.why import Wanted, why_document
 from tests.faults.conclusions import CONCLUSIONS, DISK, GPU, NODE, PROCESS, fault
 from tests.web.serving import serving, snapshot
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exporter.collectors.everything import rule_book
 from exporter.config.file import ConfigError, environment_layer, load, read_file
-from exporter.faults.engine import rule_book
 from exporter.web.negotiation import wanted_format, wants_gzip
 from exporter.web.server.acceptor import MAX_FIRST_BYTES, _is_http_head, _is_tls_record
 from exporter.web.server.credentials import SecurityError, parse_tokens, usable_users

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
+from exporter.reports.history import MAX_SERIES, SLOT_SECS, SLOTS, History
+from exporter.reports.installation import Installation
 from exporter.web.answer import PageRequest
-from exporter.web.documents.history import MAX_SERIES, SLOT_SECS, SLOTS, History
-from exporter.web.documents.installation import Installation
 from exporter.web.html.builder import asset
 from exporter.web.live import LivePages
 from exporter.web.runbooks import runbooks

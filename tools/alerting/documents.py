@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from exporter.faults.engine import rule_book
+from exporter.collectors.everything import rule_book
 from tools.alerting.places import PODS
 from tools.alerting.rules import (
     CLUSTER,

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from exporter.faults.engine import rule_book
+from exporter.collectors.everything import rule_book
 from exporter.faults.rules.rule import Rule
 from tools.alerting.places import HOSTS, Place
 from tools.alerting.sentences import advice, sentence, small

@@ -18,6 +18,11 @@ from exporter.model.verdict import Edge
 Getter: TypeAlias = Callable[[object], Value]
 
 
+def known_by_events(_: Snapshot) -> Iterable[Entity]:
+    """Find no entities of this kind in a snapshot: only events name them."""
+    return ()
+
+
 def no_edges(_: Snapshot) -> Iterable[Edge]:
     """Entities of this kind bring no edges."""
     return ()
@@ -28,7 +33,9 @@ class Kind:
     """One sort of entity: its name in rules, its type in labels, its fields and related ones.
 
     `reading` is what it is built from; where that was read and an entity is not in it, the entity
-    is gone, and with `ends` its faults are over.
+    is gone, and with `ends` its faults are over. Components of a kind that
+    `is_read_as_a_whole` come and go with their driver: while none is there, the past of their
+    fields is kept.
     """
 
     name: str
@@ -39,6 +46,7 @@ class Kind:
     related: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"node": "node"}))
     relate: Callable[[Snapshot], Iterable[Edge]] = no_edges
     ends: bool = False
+    is_read_as_a_whole: bool = False
 
 
 def getters_of(kind: type) -> dict[str, Getter]:

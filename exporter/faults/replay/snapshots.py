@@ -10,54 +10,23 @@ The kernel log is a source of events while there is a reading `KernelLog`, NVML 
 backend nvml.
 """
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from exporter.decode import Rules, decode_strict, fits_of
 from exporter.faults.values import did_you_mean
-from exporter.model import (
-    clock,
-    disk,
-    filesystem,
-    gpu,
-    infiniband,
-    kernel_log,
-    memory_errors,
-    network,
-    node,
-    nvme,
-    pcie,
-    pressure,
-    process_counts,
-    raid,
-    sensors,
-    traced,
-    workload,
-)
-from exporter.model.event import Event, EventType
+from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot, SourceReport
 
-TYPES: Mapping[str, type] = MappingProxyType(
-    {
-        kind.__name__: kind
-        for kind in (
-            *(node.Host, node.Cpu, node.Memory, node.Paging, node.CpuHealth, clock.Clock),
-            *(gpu.Gpus, workload.Workloads, pcie.Pcie, infiniband.Infiniband, network.Network),
-            *(network.NetworkStack, disk.Disks, filesystem.Filesystems, raid.MdArrays),
-            *(nvme.NvmeControllers, nvme.NvmeHealths, sensors.Sensors, memory_errors.MemoryErrors),
-            *(pressure.Pressures, process_counts.ProcessCounts, process_counts.ProcessStates),
-            *(kernel_log.KernelLog, traced.TracedCalls),
-        )
-    }
-)
 START_BOOTTIME = 10_000.0
 START_WALL = 1_700_000_000.0
-KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
+KEYS = frozenset({"at", "readings", "reports"})
 KEPT_EVENTS = 2_000
 MOMENTS = ("expires", "dynamic_expires")
 NOW = math.inf
@@ -68,25 +37,46 @@ NODE = "node"
 Tree = dict[str, Any]
 
 
-EventsOfLine = Callable[[str, float], Iterable[Event]]
-"""Gives the events in one line of the kernel log, printed at this boot time in seconds."""
+class EventParser(Protocol):
+    """Makes the events of the items under one key of a recording."""
+
+    def events(self, item: Any, boottime: float, /) -> Iterable[Event]:
+        """Return the events of one item, at this boot time in seconds; raises ValueError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvents:
+    """How the events of a reading are recorded: under which key, and how an item is read.
+
+    `dated` returns the reading with the boot time of now wherever the recording has none; its
+    arguments are the reading, the time that stands for none, and now.
+    """
+
+    key: str
+    reading: type
+    parser: Callable[[], EventParser]
+    dated: Callable[[Any, float, float], object] | None = None
 
 
 class BadRecording(Exception):
     """A line that makes no sense; the message names the line and what is wrong."""
 
 
-@dataclass(slots=True)
+@dataclass
 class SnapshotReader:
-    """Reads one recording."""
+    """Reads one recording; `types` are the readings that a recording may hold, by name."""
 
-    events_of_line: EventsOfLine
+    types: Mapping[str, type]
+    recorded: tuple[RecordedEvents, ...]
     _readings: Tree = field(default_factory=dict)
     _values: dict[str, object] = field(default_factory=dict)  # of the readings decoded so far
     _reports: Tree = field(default_factory=dict)
-    _log: list[Event] = field(default_factory=list)
-    _xids: list[Event] = field(default_factory=list)
+    _events: dict[type, list[Event]] = field(default_factory=dict)
     _sequence: int = 0
+
+    def __post_init__(self) -> None:
+        self._parsers = {row.key: (row.reading, row.parser()) for row in self.recorded}
 
     def snapshots(self, lines: Iterable[str]) -> Iterator[Snapshot]:
         """One snapshot for each line that is neither empty nor a remark; raises BadRecording."""
@@ -102,18 +92,18 @@ class SnapshotReader:
                 raise BadRecording(f"line {number}: {error}") from error
 
     def _snapshot(self, row: Tree, now: float) -> Snapshot:
+        known = KEYS | self._parsers.keys()
         for key in row:
-            if key not in KEYS:
-                raise ValueError(f"no key {key}; {did_you_mean(key, KEYS)}")
+            if key not in known:
+                raise ValueError(f"no key {key}; {did_you_mean(key, known)}")
         changed = row.get("readings", {})
         _merge(self._readings, changed)
         for name in changed:
             self._values.pop(name, None)
         _merge(self._reports, row.get("reports", {}))
-        for line in _listed(row.get("kernel")):
-            self._log += self.events_of_line(str(line), now)
-        for item in _listed(row.get("xid")):
-            self._xids.append(_xid(item, now, len(self._xids) + 1))
+        for key, (reading, parser) in self._parsers.items():
+            for item in _listed(row.get(key)):
+                self._events.setdefault(reading, []).extend(parser.events(item, now))
         self._sequence += 1
         return Snapshot(
             node=NODE,
@@ -128,17 +118,23 @@ class SnapshotReader:
     def _values_at(self, now: float) -> Iterator[tuple[type, object]]:
         for name, found in self._readings.items():
             if name not in self._values:
-                self._values[name] = _decoded(name, found)
+                self._values[name] = self._decoded(name, found)
             value = self._values[name]
-            if isinstance(value, kernel_log.KernelLog):
-                value = replace(value, events=tuple(self._log[-KEPT_EVENTS:]))
-            if isinstance(value, gpu.Gpus):
-                value = replace(
-                    value,
-                    states=tuple(_dated(state, now) for state in value.states),
-                    events=tuple(self._xids[-KEPT_EVENTS:]),
-                )
-            yield TYPES[name], value
+            for row in self.recorded:
+                if type(value) is row.reading:
+                    value = self._with_events(row, value, now)
+            yield self.types[name], value
+
+    def _with_events(self, row: RecordedEvents, value: Any, now: float) -> object:
+        if row.dated is not None:
+            value = row.dated(value, NOW, now)
+        events = tuple(self._events.get(row.reading, ())[-KEPT_EVENTS:])
+        return dataclasses.replace(value, events=events)
+
+    def _decoded(self, name: str, found: object) -> object:
+        if name not in self.types:
+            raise ValueError(f"no reading {name}; {did_you_mean(name, self.types)}")
+        return decode_strict(self.types[name], found, READINGS, name)
 
     def _source_reports(self) -> Iterator[SourceReport]:
         rules = Rules(clean=str, unknown=_unknown)
@@ -149,16 +145,6 @@ class SnapshotReader:
 
 def _unknown(name: str, known: Collection[str]) -> str:
     return f"no field {name}; {did_you_mean(name, known)}"
-
-
-def _decoded(name: str, found: object) -> object:
-    if name not in TYPES:
-        raise ValueError(f"no reading {name}; {did_you_mean(name, TYPES)}")
-    return decode_strict(TYPES[name], found, READINGS, name)
-
-
-def _dated(state: gpu.GpuState, now: float) -> gpu.GpuState:
-    return replace(state, read_boottime=now) if state.read_boottime == NOW else state
 
 
 def _complete(kind: type, values: Tree) -> None:
@@ -196,17 +182,3 @@ def _listed(found: object) -> list[Any]:
     if found is None:
         return []
     return found if isinstance(found, list) else [found]
-
-
-def _xid(item: Mapping[str, Any], now: float, number: int) -> Event:
-    return Event(
-        at=START_WALL + now - START_BOOTTIME,
-        boottime=now,
-        type=EventType.ERROR_HW,
-        kind="xid",
-        entity_type="gpu",
-        entity_id=str(item["gpu"]),
-        source="nvml",
-        fields=MappingProxyType({"code": str(int(item["code"]))}),
-        number=number,
-    )

@@ -14,7 +14,6 @@ from exporter.faults.values import Vocabulary
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.toml import tomllib
 
-SHIPPED = Path(__file__).parent.parent / "catalogue" / "rules"
 MAX_FILE_BYTES = 1024 * 1024
 MAX_RULES = 1000
 RULE_HEADER = re.compile(r"^(?=[ \t]*\[\[[ \t]*rule[ \t]*\]\])", re.MULTILINE)
@@ -165,7 +164,8 @@ def _check_references(files: list[_File]) -> None:
     known = set().union(*(file.ids for file in files)) if files else set()
     for file in files:
         for rule in list(file.rules.values()):
-            gone = [each.rule for each in rule.explained_by if each.rule not in known]
+            needed = (each.rule for each in rule.explained_by if not each.is_optional)
+            gone = [name for name in needed if name not in known]
             if gone:
                 file.leave_out(rule, f"there is no rule {', '.join(gone)}", "explained_by")
 

@@ -43,7 +43,8 @@ class Explanation:
 
     `within_secs` is how long before our fault the cause may last have been seen, None for any;
     `ahead_secs` how long before its cause ours may have begun: a symptom that shows first.
-    A weak one is only plausible: it counts where nothing else explains.
+    A weak one is only plausible: it counts where nothing else explains. An optional rule may be
+    missing: it belongs to a collector that is switched off.
     """
 
     rule: str
@@ -51,6 +52,7 @@ class Explanation:
     within_secs: float | None = None
     is_weak: bool = False
     ahead_secs: float = 0.0
+    is_optional: bool = field(default=False, compare=False)
 
     @property
     def distance(self) -> tuple[bool, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from exporter.durations import ALLOWED, parse_duration
-from exporter.faults.catalogue import shipped_actions
+from exporter.faults.actions import shipped_actions
 from exporter.faults.entities.graph import RELATIONS
 from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.parser import parse_expression
@@ -32,7 +32,7 @@ KEYS = (
         "advice",
     ),
 )
-EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead"}
+EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead", "optional"}
 MAX_FOR_SECS = 86_400.0
 MAX_WORD = 80
 
@@ -247,7 +247,7 @@ def _each_explanation(rows: list[Any]) -> Iterator[Explanation]:
     for row in rows:
         if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
             raise WrongValue(
-                "must be a list of tables with rule, via and perhaps within, weak, ahead"
+                "must be a list of tables with rule, via and perhaps within, weak, ahead, optional"
             )
         within = _secs(row["within"]) if "within" in row else None
         if row["via"] not in RELATIONS:
@@ -255,4 +255,5 @@ def _each_explanation(rows: list[Any]) -> Iterator[Explanation]:
             raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
         is_weak = _truth(row.get("weak", False))
         ahead = _secs(row.get("ahead", "0s"))
-        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead)
+        is_optional = _truth(row.get("optional", False))
+        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead, is_optional)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from exporter.web.documents.remedies import GPU_REASONS
+from exporter.reports.remedies import GPU_REASONS
+from exporter.reports.units import moment, number, used_of
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.drawing import meter, sparkline
 from exporter.web.html.incident import why_link
-from exporter.web.units import moment, number, used_of
 
 HOT_CELSIUS = 100.0
 STATE_WORDS = {"lost": "lost", "stale": "stale", "suspended": "asleep"}

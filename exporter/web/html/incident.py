@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from exporter.web.documents.incidents import Node, action_sentence, entity_name
+from exporter.reports.incidents import Node, action_sentence, entity_name
+from exporter.reports.text.faults import MAX_EVIDENCE, affected_line, evidence_line
+from exporter.reports.units import duration, moment
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.markdown import inline
-from exporter.web.text.faults import MAX_EVIDENCE, affected_line, evidence_line
-from exporter.web.units import duration, moment
 
 
 def incident_cards(roots: Sequence[Node], now: float) -> Html:

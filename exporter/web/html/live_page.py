@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from exporter.web.documents.incidents import incidents
+from exporter.reports.incidents import incidents
 from exporter.web.html.builder import Html, join, page, tag
 from exporter.web.html.gpu import gpu_tiles
 from exporter.web.html.incident import ended_list, incident_cards

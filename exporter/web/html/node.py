@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from exporter.reports.units import UNKNOWN, number, ranges, rate, size, used_of
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.drawing import meter, sparkline
 from exporter.web.html.incident import why_link
-from exporter.web.units import UNKNOWN, number, ranges, rate, size, used_of
 
 MAX_ROWS = 40
 

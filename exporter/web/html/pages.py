@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
-from exporter.web.documents.incidents import (
+from exporter.reports.incidents import (
     action_sentence,
     entity_name,
     first_of_each,
     incidents,
     verdict,
 )
+from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
 from exporter.web.html.builder import Html, join, page, policy, tag
 from exporter.web.html.incident import ended_list, evidence_lines, incident_cards, why_link
 from exporter.web.html.markdown import inline, markdown

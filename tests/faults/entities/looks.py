@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 
-from exporter.faults.entities.kinds import scene_of
+from exporter.collectors.everything import KINDS, scene_of
+from exporter.faults.entities.graph import AliasIndex
+from exporter.faults.events.store import EventStore
+from exporter.faults.subject import Known
+from exporter.faults.timeseries import History
 from exporter.faults.values import Entity, Scene, Value
 from exporter.model.snapshot import Snapshot, SourceReport
 from exporter.model.verdict import Key
@@ -29,3 +33,13 @@ def fields(scene: Scene, key: Key, *names: str) -> Mapping[str, Value]:
 def edges(scene: Scene, *relations: str) -> set[tuple[str, Key, Key]]:
     """The edges of these relations, by relation, source and target."""
     return {(e.relation, e.source, e.target) for e in scene.edges if e.relation in relations}
+
+
+def on_the_bus(scene: Scene) -> set[tuple[Key, Key]]:
+    """The components that are part of a PCIe device, each with the device."""
+    by_kind: dict[str, list[Entity]] = {}
+    for each in scene.entities:
+        by_kind.setdefault(each.kind, []).append(each)
+    now = {each.key: each for each in scene.entities}
+    known = Known(now, by_kind, History(), EventStore(), AliasIndex({}), scene.now)
+    return {(e.source, e.target) for e in KINDS.links(known) if e.target[0] == "pcie"}

@@ -2,16 +2,21 @@
 
 from dataclasses import replace
 
-from exporter.faults.entities.kinds import VOCABULARY
-from exporter.model.disk import Disk, Disks
-from exporter.model.filesystem import Filesystem, Filesystems
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
-from exporter.model.network import Interface, Network
-from exporter.model.node import Memory
-from exporter.model.pcie import Pcie, PcieDevice
-from exporter.model.pressure import Pressure, Pressures
+from exporter.collectors.disk.values import Disk, Disks, Filesystem, Filesystems
+from exporter.collectors.everything import VOCABULARY
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.memory.values import Memory
+from exporter.collectors.network.values import Interface, Network
+from exporter.collectors.pcie.values import Pcie, PcieDevice
+from exporter.collectors.pressure import Pressure, Pressures
+from exporter.collectors.workloads.values import (
+    GpuClient,
+    ProcessUse,
+    Workload,
+    Workloads,
+    WorkloadUse,
+)
 from exporter.model.snapshot import Outcome, SourceReport
-from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads, WorkloadUse
 from tests.faults.entities.looks import entity, fields, seen
 
 CARD = Gpu(

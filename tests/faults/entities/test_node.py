@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from exporter.collectors.disk.values import Disk, Disks
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.network.values import Interface, Network
+from exporter.collectors.pcie.values import Pcie, PcieDevice
+from exporter.collectors.pressure import Pressure, Pressures
 from exporter.faults.values import Value
-from exporter.model.disk import Disk, Disks
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
-from exporter.model.kernel_log import KernelLog
-from exporter.model.network import Interface, Network
-from exporter.model.pcie import Pcie, PcieDevice
-from exporter.model.pressure import Pressure, Pressures
 from exporter.model.snapshot import Outcome, SourceReport
 from tests.faults.entities.looks import entity, fields, seen
 

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY
-from exporter.model.collectives import Communicator
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
-from exporter.model.traced import TracedCalls
-from exporter.model.workload import GpuClient, ProcessUse, Workload, Workloads
+from exporter.collectors.ebpf.values import Communicator, TracedCalls
+from exporter.collectors.everything import TRAITS, VOCABULARY
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.workloads.values import GpuClient, ProcessUse, Workload, Workloads
 from tests.faults.entities.looks import edges, entity, fields, seen
 
 JOB = Workload("ml", "train-0", "main")
@@ -77,7 +76,7 @@ def test_a_communicator_waits_for_the_rank_that_is_late() -> None:
 
 def test_what_ends_takes_its_faults_along() -> None:
     """Processes, jobs, communicators and mounts end; hardware that is gone is missing."""
-    assert TRAITS.ending == {"process", "workload", "communicator", "filesystem"}
+    assert TRAITS.traits.ending == {"process", "workload", "communicator", "filesystem"}
 
 
 def test_what_rules_can_speak_of_beside_the_component() -> None:

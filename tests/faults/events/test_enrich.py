@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.stream import enrich
+from exporter.collectors.kernel_log.recorded import KernelLines
 from exporter.model.event import Event
+from tests.faults.events.feeding import interpreted
 from tests.faults.scenes import event
 
 XID = "NVRM: Xid (PCI:0000:3b:00): "
@@ -24,7 +23,7 @@ SWITCH = "nvidia-nvswitch1: SXid (PCI:0000:86:00.0): "
 
 def of_line(line: str) -> Event:
     """The one event in a line of the kernel log."""
-    (event,) = KernelLines().events(line, 10_000.0)
+    (event,) = map(interpreted, KernelLines().events(line, 10_000.0))
     return event
 
 
@@ -73,18 +72,18 @@ def test_a_machine_check_says_whether_it_was_corrected(
     fields: dict[str, str], uncorrected: str | None
 ) -> None:
     """By bit 61 of its status, or by being an exception; without a status nothing is known."""
-    found = enrich(replace(event("mce", 1.0), fields=fields), shipped_catalogue())
+    found = interpreted(replace(event("mce", 1.0), fields=fields))
     assert found.fields.get("uncorrected") == uncorrected
 
 
 def test_a_status_of_another_kind_of_event_is_none_of_a_machine_check() -> None:
     """The same word in another event means something else and stays as it is."""
     other = event("hung_task", 1.0, status="D")
-    assert enrich(other, shipped_catalogue()) is other
+    assert interpreted(other) is other
 
 
 @pytest.mark.parametrize("kind", ["xid", "sxid"])
 def test_a_code_that_is_no_number_has_no_meaning(kind: str) -> None:
     """Nothing is added to it."""
     strange = event(kind, 1.0, code="new")
-    assert enrich(strange, shipped_catalogue()) is strange
+    assert interpreted(strange) is strange

@@ -2,11 +2,12 @@
 
 import pytest
 
-from exporter.faults.catalogue import shipped_catalogue
-from exporter.faults.events.stream import MAX_REMEMBERED, GpuJobs, enrich
+#### MAX_REMEMBERED
+from exporter.collectors.workloads.jobs import MAX_REMEMBERED, GpuJobs
+from exporter.collectors.workloads.values import GpuClient, Workloads
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
-from exporter.model.workload import GpuClient, Workloads
+from tests.faults.events.feeding import interpreted
 from tests.faults.scenes import event
 
 NETIR = {"unit": "NETIR_LINK_DOWN", "severity": "Fatal", "info": "0x00400011", "status": "0x0"}
@@ -15,7 +16,7 @@ NETIR = {"unit": "NETIR_LINK_DOWN", "severity": "Fatal", "info": "0x00400011", "
 def added(kind: str, **fields: str) -> dict[str, str]:
     """The fields that an event of this kind has afterwards and had not before."""
     told = event(kind, 1.0, ("gpu", "u0"), "kernel_log", **fields)
-    found = enrich(told, shipped_catalogue()).fields
+    found = interpreted(told).fields
     return {name: value for name, value in found.items() if name not in fields}
 
 
@@ -31,10 +32,10 @@ def registers(*words: int) -> str:
         ("gpu_recovery_action", {"action": "none"}, {"ended": "yes"}),
         ("gpu_recovery_action", {"action": "reset"}, {}),
         ("hung_task", {"action": "none"}, {}),
-        ("segfault", {"library": "libcudart.so.12"}, {"gpu_library": "yes"}),
-        ("process_trap", {"library": "libnccl.so.2.21"}, {"gpu_library": "yes"}),
-        ("segfault", {"library": "libc.so.6"}, {"gpu_library": "no"}),
-        ("segfault", {}, {"gpu_library": "no"}),
+        ("segfault", {"library": "libcudart.so.12"}, {"gpu_library": "yes", "on_gpu": "yes"}),
+        ("process_trap", {"library": "libnccl.so.2.21"}, {"gpu_library": "yes", "on_gpu": "yes"}),
+        ("segfault", {"library": "libc.so.6"}, {"gpu_library": "no", "on_gpu": "no"}),
+        ("segfault", {}, {"gpu_library": "no", "on_gpu": "no"}),
     ],
 )
 def test_only_its_own_kind_is_given_a_field(
@@ -112,7 +113,7 @@ def jobs(*pids: int) -> GpuJobs:
 
 def job_of(known: GpuJobs, pid: int) -> str | None:
     """The job of an Xid that names this process."""
-    return known.named(event("xid", 1.0, code="31", pid=str(pid))).fields.get("job")
+    return known.interpret(event("xid", 1.0, code="31", pid=str(pid))).fields.get("job")
 
 
 def test_jobs_are_remembered_up_to_a_bound() -> None:
@@ -127,4 +128,4 @@ def test_jobs_are_remembered_up_to_a_bound() -> None:
 def test_other_events_have_no_job() -> None:
     """They stay as they are, also where they name a process on a GPU."""
     other: Event = event("hung_task", 1.0, pid="7")
-    assert jobs(7).named(other) is other
+    assert jobs(7).interpret(other) is other

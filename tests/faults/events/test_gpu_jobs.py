@@ -2,9 +2,9 @@
 
 from types import MappingProxyType
 
-from exporter.faults.events.stream import GpuJobs
+from exporter.collectors.workloads.jobs import GpuJobs
+from exporter.collectors.workloads.values import GpuClient, Workload, Workloads
 from exporter.model.snapshot import Snapshot
-from exporter.model.workload import GpuClient, Workload, Workloads
 from tests.faults.scenes import event
 
 PROCESS = ("process", "7")
@@ -24,31 +24,35 @@ def test_a_job_stays_the_same_under_new_pids() -> None:
     """Two processes of one container are one job, also after their end."""
     job = Workload("ml", "trainer-0", "main")
     known = jobs(GpuClient(7, (), workload=job), GpuClient(8, (), workload=job))
-    named = [known.named(event("xid", 0, code="31", pid=pid)).fields["job"] for pid in ("7", "8")]
+    named = [
+        known.interpret(event("xid", 0, code="31", pid=pid)).fields["job"] for pid in ("7", "8")
+    ]
     assert named == ["ml/trainer-0/main"] * 2
 
 
 def test_without_a_workload_the_program_is_the_job() -> None:
     """On a node without containers it is the name that stays; nothing is made up without one."""
-    assert jobs().named(event("xid", 0, code="31", pid="7", name="train")).fields["job"] == "train"
-    assert "job" not in jobs().named(event("xid", 0, code="31", pid="7")).fields
+    assert (
+        jobs().interpret(event("xid", 0, code="31", pid="7", name="train")).fields["job"] == "train"
+    )
+    assert "job" not in jobs().interpret(event("xid", 0, code="31", pid="7")).fields
     unknown = event("xid", 0, code="31", pid="<unknown>", name="train")
-    assert "job" not in jobs().named(unknown).fields
+    assert "job" not in jobs().interpret(unknown).fields
 
 
 def test_a_pod_that_has_no_workload_yet_is_the_job() -> None:
     """Its uid says more than the name of a program; that says more than the pid."""
     seven = event("xid", 0, code="31", pid="7")
     in_pod = GpuClient(7, (), name="python3", pod_uid="a-pod")
-    assert jobs(in_pod).named(seven).fields["job"] == "a-pod"
-    assert jobs(GpuClient(7, (), name="python3")).named(seven).fields["job"] == "python3"
-    assert jobs(GpuClient(7, ())).named(seven).fields["job"] == "7"
+    assert jobs(in_pod).interpret(seven).fields["job"] == "a-pod"
+    assert jobs(GpuClient(7, (), name="python3")).interpret(seven).fields["job"] == "python3"
+    assert jobs(GpuClient(7, ())).interpret(seven).fields["job"] == "7"
 
 
 def test_a_crash_is_one_on_a_gpu_or_is_not() -> None:
     """A process that used a GPU is known by its pid, one that crashed in CUDA by the library."""
     crash = event("segfault", 0, PROCESS, pid="7")
-    assert jobs(GpuClient(7, ())).named(crash).fields["on_gpu"] == "yes"
-    assert jobs(GpuClient(8, ())).named(crash).fields["on_gpu"] == "no"
-    in_cuda = event("segfault", 0, PROCESS, pid="7", gpu_library="yes")
-    assert jobs().named(in_cuda).fields["on_gpu"] == "yes"
+    assert jobs(GpuClient(7, ())).interpret(crash).fields["on_gpu"] == "yes"
+    assert jobs(GpuClient(8, ())).interpret(crash).fields["on_gpu"] == "no"
+    in_cuda = event("segfault", 0, PROCESS, pid="7", library="libcuda.so.550.54")
+    assert jobs().interpret(in_cuda).fields["on_gpu"] == "yes"

@@ -5,14 +5,13 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.faults.events.repairs import Repairs
+from exporter.collectors.disk.values import Filesystem, Filesystems
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.collectors.network.values import Infiniband, InfinibandPort, Interface, Network
 from exporter.faults.events.store import ENDED
 from exporter.model.event import Event, EventType
-from exporter.model.filesystem import Filesystem, Filesystems
-from exporter.model.gpu import Gpu, GpuBackend, Gpus, GpuState
-from exporter.model.infiniband import Infiniband, InfinibandPort
-from exporter.model.network import Interface, Network
 from exporter.model.snapshot import Snapshot
+from tests.faults.events.feeding import Repairs
 
 NVML = GpuBackend("nvml", "ok")
 CARD = Gpu(0, "GPU-a", "H100", vendor="nvidia", energy_joules_total=5e9, recovery_action="none")

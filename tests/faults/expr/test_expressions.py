@@ -13,7 +13,7 @@ from exporter.faults.expr.typecheck import check_condition, type_of
 from exporter.faults.observation import Observer
 from exporter.faults.timeseries import History
 from exporter.faults.values import Value
-from tests.faults.scenes import VOCABULARY, gpu, scene, thing, xid
+from tests.faults.scenes import SUBJECTS, VOCABULARY, gpu, scene, thing, xid
 
 EVENT_SOURCES = frozenset({"kernel_log"})
 
@@ -22,7 +22,7 @@ def say(
     source: str, fields: Mapping[str, Value], event_sources: frozenset[str] = EVENT_SOURCES
 ) -> Value:
     """What the expression says of a GPU with these fields."""
-    observer = Observer((), VOCABULARY.related, AliasIndex({}))
+    observer = Observer((), SUBJECTS, AliasIndex({}))
     events = [xid(79, 90.0), xid(13, 95.0), xid(13, 99.0)] if event_sources else []
     card = gpu(**fields)
     view = observer.observe(scene(100.0, card, events=events, event_sources=event_sources))
@@ -230,7 +230,7 @@ def test_a_window_looks_back() -> None:
     for step in range(41):
         for secs in (1.0, 60.0, 300.0):
             history.take(card.key, "errors", secs, step * 15.0, 10.0 * step)
-    observer = Observer((), VOCABULARY.related, AliasIndex({}))
+    observer = Observer((), SUBJECTS, AliasIndex({}))
     view = observer.observe(scene(600.0, card))
     ctx = EvalContext(600.0, history, view, card, {})
 

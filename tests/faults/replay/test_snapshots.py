@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from exporter.commands.kernel_lines import KernelLines
+from exporter.collectors.disk.values import Disks
+from exporter.collectors.everything import EVERYTHING, rule_book
+from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.workloads.values import Workloads
 from exporter.commands.rules import changes, replay_as_json
-from exporter.faults.engine import rule_book
 from exporter.faults.replay.snapshots import START_BOOTTIME, BadRecording, SnapshotReader
-from exporter.model.disk import Disks
-from exporter.model.gpu import Gpus
-from exporter.model.kernel_log import KernelLog
 from exporter.model.snapshot import Outcome, Snapshot
-from exporter.model.workload import Workloads
 
 LOG = {"source": "kmsg", "reason": "ok", "records": 1, "lost": 0, "suppressed": 0}
 GPU = {"index": 0, "uuid": "GPU-a", "name": "H100", "pci_bus_id": "00000000:3B:00.0"}
@@ -24,7 +23,7 @@ FELL = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 
 def read(*rows: dict[str, Any] | str) -> list[Snapshot]:
     """The snapshots of these rows."""
-    return list(SnapshotReader(KernelLines().events).snapshots(_lines(rows)))
+    return list(SnapshotReader(EVERYTHING.values, EVERYTHING.recorded).snapshots(_lines(rows)))
 
 
 def _lines(rows: Iterable[dict[str, Any] | str]) -> list[str]:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from exporter.faults.entities.kinds import VOCABULARY
+from exporter.collectors.everything import VOCABULARY
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.syntax import Compare, Known, Literal, Name, Node, walk

@@ -168,9 +168,13 @@ ROWS = (
     Row(
         "nvml_unavailable",
         "node",
-        holds={"gpu_nvml_up": False, "gpu_backend_reason": "library_missing"},
-        holds_not={"gpu_nvml_up": True},
-        clears={"gpu_nvml_up": True},
+        holds={
+            "gpu_nvml_up": False,
+            "gpu_backend_reason": "library_missing",
+            "gpu_backend_tried": True,
+        },
+        holds_not={"gpu_nvml_up": True, "gpu_backend_tried": True},
+        clears={"gpu_nvml_up": True, "gpu_backend_tried": True},
         unknown={},
         is_gated=True,
         summary="library_missing",

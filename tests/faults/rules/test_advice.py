@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from exporter.faults.engine import rule_book
-from exporter.faults.entities.gpu_fields import RESET_COMMANDS, reset_command
+from exporter.collectors.everything import rule_book
+from exporter.collectors.gpu.entity_fields import RESET_COMMANDS, reset_command
+from exporter.collectors.gpu.values import Gpu
 from exporter.faults.rules.rule import Rule
-from exporter.model.gpu import Gpu
-from exporter.web.documents import remedies
-from exporter.web.documents.remedies import Remedy
+from exporter.reports import remedies
+from exporter.reports.remedies import Remedy
 
 CODE = re.compile(r"`([^`]*)`")
 CAPITALS = re.compile(r"(?<![-\w=/.])[A-Z][A-Z_]*(?![\w=])")

@@ -2,11 +2,12 @@
 
 import pytest
 
-from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.collectors.everything import TRAITS, VOCABULARY
+from exporter.collectors.kernel_log.recorded import KernelLines
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions, Edge
+from tests.faults.events.feeding import interpreted
 from tests.faults.rules.board_table import NODE_OOM, POD_OOM
 from tests.faults.rules.bus_table import CARD, CORRECTED, FATAL, PORT
 from tests.faults.rules.trials import EVENT_SOURCES, START, WALL, shipped
@@ -93,7 +94,9 @@ def conclude(*texts: str) -> Conclusions:
     """What is said of these texts a second apart, on a node of which nothing else is known."""
     judge = Evaluator(shipped(), TRAITS, stopwatch=lambda: 0.0)
     lines = KernelLines()
-    told = [e for n, text in enumerate(texts) for e in lines.events(text, START + n)]
+    told = [
+        e for n, text in enumerate(texts) for e in map(interpreted, lines.events(text, START + n))
+    ]
     node = Entity(("node", "n"), "n", addresses=(("node", ""),))
     edges = (Edge("below", ("pcie", CARD), ("pcie", PORT)),)
     kinds = frozenset(VOCABULARY.names)

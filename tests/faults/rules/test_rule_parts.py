@@ -13,7 +13,7 @@ from exporter.faults.rules.loader import load_rules
 from exporter.faults.rules.rule import Explanation, Rule, needed_events
 from exporter.faults.rules.templates import parse_template
 from exporter.faults.values import Value
-from tests.faults.scenes import VOCABULARY, book, gpu, rule, scene
+from tests.faults.scenes import SUBJECTS, VOCABULARY, book, gpu, rule, scene
 
 SOME = "events(xid, within=5m)"
 MORE = "events(gpu_lost, within=5m)"
@@ -79,7 +79,7 @@ def test_a_rule_is_silent_where_nothing_is_said_of_what_it_is_about(
 ) -> None:
     """Its gate is not open, or none of the fields that it asks to be known is."""
     found = only(tmp_path, when, **({"only_if": gate} if gate else {}))
-    observer = Observer((), {}, AliasIndex({}))
+    observer = Observer((), SUBJECTS, AliasIndex({}))
     card = gpu(**fields)
     ctx = EvalContext(0.0, observer.history, observer.observe(scene(0, card)), card, {})
     assert found.is_silent(ctx) is is_silent
@@ -190,9 +190,9 @@ def test_a_rule_is_in_one_file_of_a_folder(tmp_path: Path) -> None:
         (tmp_path / name).write_text(rule("twice", "gpu", "up") + rule(name[0], "gpu", "up"))
     loaded = load_rules([tmp_path], VOCABULARY)
     assert [str(each) for each in loaded.mistakes] == [
-        f"{tmp_path / 'b.toml'}: rule twice: id: is also in {tmp_path / 'a.toml'}"
+        f"{tmp_path / 'b.toml'}:2: rule twice: id: is also in {tmp_path / 'a.toml'}"
     ]
-    assert [each.id for each in loaded.rules] == ["twice", "a"]
+    assert [each.id for each in loaded.rules] == ["twice", "a", "b"]
 
 
 def test_one_file_can_be_named_instead_of_its_folder(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.rules.loader import SHIPPED
+from exporter.collectors.everything import SHIPPED
 from exporter.faults.rules.rule import Rule
 from tests.faults.rules.trials import shipped
 
 RUNBOOKS = Path(__file__).parents[3] / "docs" / "runbooks"
-TOPICS = sorted(path.stem for path in SHIPPED.glob("*.toml"))
+TOPICS = sorted(path.stem for folder in SHIPPED for path in folder.glob("*.toml"))
 
 
 def paragraphs(page: Path) -> dict[str, str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from exporter.collectors.everything import TRAITS, VOCABULARY
 from exporter.faults.entities.graph import NODE_WIDE, Graph
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.expr.compile import compile_expr
 from exporter.faults.expr.parser import parse_expression
@@ -91,7 +91,7 @@ class _Turned:
 
     def look(self, at: float, *, repair: str = "", **fields: bool) -> Fault | None:
         """The fault at this moment, if there is one."""
-        address = (TRAITS.hw_types[self._key[0]], "it")
+        address = (TRAITS.traits.hw_types[self._key[0]], "it")
         entity = Entity(self._key, "it", fields, (address, self._key))
         events = (repaired(repair, at),) if repair else ()
         kinds = frozenset(VOCABULARY.names)

@@ -4,17 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from exporter.commands.kernel_lines import KernelLines
-from exporter.faults.entities.kinds import TRAITS, VOCABULARY
+from exporter.collectors.everything import SHIPPED, TRAITS, VOCABULARY
+from exporter.collectors.kernel_log.recorded import KernelLines
+from exporter.collectors.workloads.jobs import GpuJobs
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.query import Events
-from exporter.faults.events.stream import GpuJobs
 from exporter.faults.expr.syntax import Window, walk
-from exporter.faults.rules.loader import SHIPPED, RuleBook, load_rules
+from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Address, Entity, Scene, Value
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Conclusions, FaultState
+from tests.faults.events.feeding import interpreted
 
 START = 10_000.0
 WALL = 1_700_000_000.0
@@ -66,7 +67,7 @@ class Row:
 @cache
 def shipped() -> RuleBook:
     """All rules that ship."""
-    return load_rules([SHIPPED], VOCABULARY)
+    return load_rules(SHIPPED, VOCABULARY)
 
 
 def shipped_rule(name: str) -> Rule:
@@ -136,14 +137,14 @@ class Trial:
                 self._fields[name] = value
 
     def _scene(self, text: str) -> Scene:
-        address: Address = (TRAITS.hw_types[self._row.kind], self._row.about)
+        address: Address = (TRAITS.traits.hw_types[self._row.kind], self._row.about)
         key = (self._row.kind, self._row.about)
         aliases: tuple[Address, ...] = (address, key)
         if self._row.kind == "node":
             aliases = (("node", ""),)
         entity = Entity(key, self._row.about, dict(self._fields), aliases)
-        told = self._lines.events(text, self._at) if text else ()
-        events = tuple(map(GpuJobs().named, told))
+        told = map(interpreted, self._lines.events(text, self._at) if text else ())
+        events = tuple(map(GpuJobs().interpret, told))
         kinds = frozenset(VOCABULARY.names)
         return Scene("n", self._at, WALL + self._at, (entity,), (), events, self._heard, kinds)
 

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from exporter.blocking import DaemonThreads
+from exporter.collectors.everything import EVERYTHING
 from exporter.config.server import AuthConfig, ServerConfig, TlsConfig
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
@@ -61,7 +62,7 @@ class _Running:
 @asynccontextmanager
 async def _running(config: ServerConfig, limits: Limits = LIMITS) -> AsyncIterator[_Running]:
     security = Security(config, DaemonThreads())
-    pages = Pages(lambda: 0.0, lambda _: Moment(0.0))
+    pages = Pages(EVERYTHING, lambda: 0.0, lambda _: Moment(0.0))
     routes = Routes("1.2.3", _Ready(), pages, security.authenticator())
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:

@@ -1,0 +1,83 @@
+"""All collectors: the one list, in the order of the metrics page.
+
+A collector is imported when it is switched on, never before: a name here is a module beside this
+file, or a folder with a module `collector`, and has a `COLLECTOR`.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # every probe imports this package, and needs nothing of what is named here
+    from exporter.collector import Collector, Collectors, SourceRow
+    from exporter.config import Config
+
+
+def always(_: "Config") -> bool:
+    """Return True: switched on by every configuration."""
+    return True
+
+
+class Row(NamedTuple):
+    """The name of a collector, and whether a configuration switches it on."""
+
+    name: str
+    is_on: "Callable[[Config], bool]" = always
+
+
+COLLECTORS = (
+    Row("node"),
+    Row("cpu"),
+    Row("memory"),
+    Row("pressure"),
+    Row("processes"),
+    Row("clock"),
+    Row("disk"),
+    Row("network"),
+    Row("pcie"),
+    Row("sensors"),
+    Row("gpu"),
+    Row("workloads"),
+    Row("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
+    Row("external_probes", lambda config: bool(config.probes)),
+    Row("ebpf", lambda config: config.ebpf.enabled),
+    Row("kernel_log"),
+    Row("exporter"),
+)
+
+
+def chosen(config: "Config") -> "Collectors":
+    """Import the collectors that this configuration switches on.
+
+    Raises ValueError if `sources` names a source that no collector has.
+    """
+    from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
+
+    collectors = Collectors(tuple(_load(row.name) for row in COLLECTORS if row.is_on(config)))
+    for name in (*config.sources.enabled, *config.sources.disabled):
+        if name not in {row.name for row in collectors.sources}:
+            _check_known(name, every().sources)
+    return collectors
+
+
+@cache
+def every() -> "Collectors":
+    """Import all collectors: for documents, for checks of rules, and for tests."""
+    from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
+
+    return Collectors(tuple(_load(row.name) for row in COLLECTORS))
+
+
+def _load(name: str) -> "Collector":
+    module = import_module(f"{__name__}.{name}")
+    if hasattr(module, "__path__"):
+        module = import_module(f"{__name__}.{name}.collector")
+    collector: Collector = module.COLLECTOR
+    return collector
+
+
+def _check_known(name: str, rows: "tuple[SourceRow, ...]") -> None:
+    known = sorted(row.name for row in rows)
+    if name not in known:
+        raise ValueError(f"there is no source {name[:80]!r}; there are {', '.join(known)}")

@@ -1,0 +1,1 @@
+"""CPUs: use, frequency, throttling, machine checks."""

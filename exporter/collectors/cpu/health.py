@@ -1,0 +1,97 @@
+"""Frequencies, heat and machine checks of the processors.
+
+https://docs.kernel.org/admin-guide/pm/cpufreq.html (scaling_cur_freq, in kHz)
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-devices-system-cpu (thermal_throttle)
+https://docs.kernel.org/filesystems/proc.html (interrupts; the row MCE counts the exceptions)
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from exporter.collectors.cpu.values import CpuHealth
+from exporter.model.reading import Labeled, Reading
+from exporter.reading.source import SourceAbsent
+from exporter.reading.sysfs import FieldReader, names_in, parse_counter
+
+CPU = re.compile(r"cpu[0-9]+")
+HERTZ_PER_KILOHERTZ = 1000
+MAX_INTERRUPTS_BYTES = 8 * 1024 * 1024
+"""512 processors and 2,000 interrupts write this much."""
+
+
+class CpuHealthReader:
+    """Reads the folders of all processors under a sys root, and `interrupts`."""
+
+    def __init__(self, proc_root: Path, sys_root: Path) -> None:
+        self._interrupts = proc_root / "interrupts"
+        self._folder = sys_root / "devices/system/cpu"
+
+    def read(self) -> Reading[CpuHealth]:
+        """Read all of them now; raise SourceAbsent where none is said, or SourceFailed."""
+        fields = FieldReader()
+        names = [name for name in names_in(self._folder, "processors") if CPU.fullmatch(name)]
+        folders = [self._folder / name for name in names]
+        fastest = self._kilohertz(folders, "cpuinfo_max_freq", fields)
+        health = CpuHealth(
+            frequencies=spread(self._kilohertz(folders, "scaling_cur_freq", fields)),
+            frequency_max_hertz=max(fastest) * HERTZ_PER_KILOHERTZ if fastest else None,
+            thermal_throttles=self._throttles(folders, fields),
+            machine_checks=self._machine_checks(fields),
+        )
+        if health == CpuHealth():
+            raise SourceAbsent("neither frequencies, throttling nor machine checks are reported")
+        return Reading(health, fields.missing)
+
+    def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:
+        result = (fields.count(name, f"{folder}/cpufreq/{name}") for folder in folders)
+        return [number for number in result if number]
+
+    def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
+        """Sum over cores and over packages: every thread of one shows the count of all."""
+        cores: dict[tuple[str | None, str | None], int] = {}
+        packages: dict[str | None, int] = {}
+        for folder in folders:
+            throttle, topology = f"{folder}/thermal_throttle", f"{folder}/topology"
+            of_core = fields.count("core_throttle_count", f"{throttle}/core_throttle_count")
+            if of_core is None:
+                continue  # other makes of processors count nothing; an offline one is gone
+            package = fields.label("physical_package_id", f"{topology}/physical_package_id")
+            core = (package, fields.label("core_id", f"{topology}/core_id"))
+            cores[core] = max(of_core, cores.get(core, 0))
+            count = fields.count("package_throttle_count", f"{throttle}/package_throttle_count")
+            if count is not None:
+                packages[package] = max(count, packages.get(package, 0))
+        counted = (("core", cores.values()), ("package", packages.values()))
+        return tuple((scope, float(sum(counts))) for scope, counts in counted if counts)
+
+    def _machine_checks(self, fields: FieldReader) -> int | None:
+        text = fields.text("machine_checks", self._interrupts, MAX_INTERRUPTS_BYTES)
+        return None if text is None else parse_interrupts(text, "MCE")
+
+
+def spread(kilohertz: Sequence[int]) -> Labeled:
+    """Return the lowest, mean and highest frequency in hertz; nothing where none is said."""
+    if not kilohertz:
+        return ()
+    values = (min(kilohertz), sum(kilohertz) / len(kilohertz), max(kilohertz))
+    names = ("min", "avg", "max")
+    return tuple(
+        (name, float(value * HERTZ_PER_KILOHERTZ))
+        for name, value in zip(names, values, strict=True)
+    )
+
+
+def parse_interrupts(text: str, name: str) -> int | None:
+    """Sum one row of `interrupts` over all processors; None where there is no such row."""
+    start = text.find(f"{name}:")
+    if start < 0:
+        return None
+    line = text[start:].partition("\n")[0]
+    counts = []
+    for word in line.split()[1:]:
+        count = parse_counter(word)
+        if count is None:
+            break  # the words behind the numbers say what the row is
+        counts.append(count)
+    return sum(counts) if counts else None

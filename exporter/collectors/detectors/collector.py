@@ -1,0 +1,17 @@
+"""The collector of GPUs that behave unusually."""
+
+from pathlib import Path
+
+from exporter.collector import Collector
+from exporter.collectors.detectors.detectors import detectors_of
+from exporter.collectors.detectors.entities import EXTENSION
+from exporter.collectors.detectors.families import FAMILIES
+from exporter.faults.subject import Subject
+
+COLLECTOR = Collector(
+    "detectors",
+    families=FAMILIES,
+    subject=Subject(extension=EXTENSION),
+    rules=Path(__file__).parent / "rules",
+    detector=detectors_of,
+)

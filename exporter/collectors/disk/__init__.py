@@ -1,0 +1,1 @@
+"""Disks, filesystems, NVMe controllers and RAID arrays."""

@@ -1,0 +1,244 @@
+"""Disks, filesystems, RAID arrays and NFS servers as components of rules."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from exporter.collectors.disk.values import (
+    Disk,
+    Disks,
+    Filesystem,
+    Filesystems,
+    MdArray,
+    MdArrays,
+    NvmeControllers,
+    NvmeHealth,
+    NvmeHealths,
+    whole_disk,
+)
+from exporter.collectors.sensors.values import Sensors
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.events.query import MAX_WINDOW_SECS, Events
+from exporter.faults.subject import Known
+from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+
+COMPOSITE = ("Composite", "temp1")
+"""What the driver calls the temperature that the limits are about."""
+
+_HEALTH = {name: get for name, get in getters_of(NvmeHealth).items() if name != "device"}
+
+NVME_NAMES: Mapping[str, FieldType] = {
+    "nvme_state": FieldType(Type.TEXT),
+    **{name: found for name, found in names_of(NvmeHealth).items() if name != "device"},
+    "temperature_high_celsius": FieldType(Type.NUMBER),
+    "temperature_critical_celsius": FieldType(Type.NUMBER),
+}
+"""All names; a disk without such a controller has none of them."""
+
+
+def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
+    """Return what each controller says, by its name; sensors win over the health log."""
+    found: dict[str, dict[str, Value]] = {}
+    controllers = snapshot.reading(NvmeControllers)
+    for controller in controllers.controllers if controllers else ():
+        found.setdefault(controller.device, {})["nvme_state"] = controller.state
+    healths = snapshot.reading(NvmeHealths)
+    for health in healths.controllers if healths else ():
+        reported = {name: get(health) for name, get in _HEALTH.items()}
+        found.setdefault(health.device, {}).update(reported)
+    sensors = snapshot.reading(Sensors)
+    for sensor in sensors.sensors if sensors else ():
+        is_hottest = sensor.kind == "temperature" and sensor.sensor in COMPOSITE
+        if is_hottest and sensor.hw_name == "nvme" and sensor.value is not None:
+            found.setdefault(sensor.hw_id, {}).update(
+                temperature_celsius=sensor.value,
+                temperature_high_celsius=sensor.limit("high.degraded"),
+                temperature_critical_celsius=sensor.limit("high.critical"),
+            )
+    return found
+
+
+_DISK_GETTERS = getters_of(Disk)
+
+_FILESYSTEM_GETTERS = getters_of(Filesystem)
+
+_NVME = re.compile(r"(nvme\d+)n\d+")
+
+_MAPPER = "/dev/mapper/"
+
+
+class _DiskFields:
+    """The fields of a disk with those of its controller."""
+
+    __slots__ = ("_of_controller", "_values")
+
+    def __init__(self, disk: Disk, of_controller: Mapping[str, Value]) -> None:
+        self._values = FieldsOf(disk, _DISK_GETTERS)
+        self._of_controller = of_controller
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when it was not said."""
+        if name in NVME_NAMES:
+            return self._of_controller.get(name)
+        return self._values.get(name)
+
+
+def _disks(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Disks)
+    reported = nvme_fields(snapshot)
+    for disk in reading.disks if reading else ():
+        addresses: list[Address] = [("physical_disk", disk.device)]
+        if disk.scsi_address:
+            addresses.append(("physical_disk", disk.scsi_address))
+        controller = _NVME.fullmatch(disk.device)
+        if controller:
+            addresses.append(("physical_disk", controller[1]))
+        fields = _DiskFields(disk, reported.get(controller[1], {}) if controller else {})
+        yield Entity(("disk", disk.device), disk.device, fields, tuple(addresses))
+
+
+def _filesystems(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Filesystems)
+    kernel_names = _kernel_names(snapshot)
+    for filesystem in reading.filesystems if reading else ():
+        mountpoint, device = filesystem.mountpoint, filesystem.device
+        addresses: tuple[Address, ...] = (
+            ("logical_disk", mountpoint),
+            ("logical_disk", kernel_names.get(device, device.removeprefix("/dev/"))),
+        )
+        fields = FieldsOf(filesystem, _FILESYSTEM_GETTERS)
+        yield Entity(("filesystem", mountpoint), mountpoint, fields, addresses)
+
+
+def _kernel_names(snapshot: Snapshot) -> Mapping[str, str]:
+    """Return what the kernel log calls the devices of the device mapper: dm-0, by their paths."""
+    disks = snapshot.reading(Disks)
+    mapped = (disk for disk in disks.disks if disk.transport == "dm") if disks else ()
+    return {f"{_MAPPER}{disk.model}": disk.device for disk in mapped}
+
+
+def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
+    disks = snapshot.reading(Disks)
+    known = {disk.device for disk in disks.disks} if disks else set()
+    for made in disks.disks if disks else ():
+        for slave in {whole_disk(name) for name in made.slaves} & known:
+            yield Edge("part_of", ("disk", made.device), ("disk", slave))
+    reading = snapshot.reading(Filesystems)
+    kernel_names = _kernel_names(snapshot)
+    for filesystem in reading.filesystems if reading else ():
+        disk = whole_disk(kernel_names.get(filesystem.device, filesystem.device))
+        if disk in known:
+            yield Edge("part_of", ("filesystem", filesystem.mountpoint), ("disk", disk))
+
+
+def _sits_in(snapshot: Snapshot) -> Iterable[Edge]:
+    """Which PCI device each NVMe disk is."""
+    controllers, disks = snapshot.reading(NvmeControllers), snapshot.reading(Disks)
+    for controller in controllers.controllers if controllers else ():
+        for disk in disks.disks if disks and controller.pci_bus_id else ():
+            match = _NVME.fullmatch(disk.device)
+            if match and match[1] == controller.device:
+                yield Edge("part_of", ("disk", disk.device), ("pcie", str(controller.pci_bus_id)))
+
+
+DISK = Kind(
+    "disk",
+    "physical_disk",
+    {**names_of(Disk), **NVME_NAMES},
+    _disks,
+    Disks,
+    related={"node": "node", "pcie": "pcie"},
+    relate=_sits_in,
+)
+
+FILESYSTEM = Kind(
+    "filesystem",
+    "logical_disk",
+    names_of(Filesystem),
+    _filesystems,
+    Filesystems,
+    related={"node": "node", "disk": "disk"},
+    relate=_lies_on,
+    ends=True,
+)
+
+
+_ARRAY_GETTERS = getters_of(MdArray)
+
+
+def _arrays(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(MdArrays)
+    for array in reading.arrays if reading else ():
+        fields = FieldsOf(array, _ARRAY_GETTERS)
+        key = ("md_array", array.device)
+        yield Entity(key, array.device, fields, (key,))
+
+
+def _servers(snapshot: Snapshot) -> Iterable[Entity]:
+    for server in dict.fromkeys(server for server, _ in _nfs(snapshot)):
+        key = ("nfs_mount", server)
+        yield Entity(key, server, NO_FIELDS, (key,))
+
+
+def _mounts(snapshot: Snapshot) -> Iterable[Edge]:
+    for server, mountpoint in _nfs(snapshot):
+        yield Edge("part_of", ("filesystem", mountpoint), ("nfs_mount", server))
+
+
+def _nfs(snapshot: Snapshot) -> Iterable[tuple[str, str]]:
+    """Server and mount point of each NFS mount."""
+    reading = snapshot.reading(Filesystems)
+    for filesystem in reading.filesystems if reading else ():
+        server, colon, _ = filesystem.device.partition(":/")
+        if colon and filesystem.fstype.startswith("nfs"):
+            yield server, filesystem.mountpoint
+
+
+MD_ARRAY = Kind("md_array", "logical_disk", names_of(MdArray), _arrays, MdArrays)
+
+NFS_MOUNT = Kind(
+    "nfs_mount",
+    "nfs_mount",
+    {},
+    _servers,
+    Filesystems,
+    related={"filesystem": "filesystem"},
+    relate=_mounts,
+)
+
+
+def _count(disks: Disks) -> Value:
+    return None if disks.truncated else len(disks.disks)
+
+
+FIELDS = NodeFields(
+    computed={
+        "disk_count": NodeField(FieldType(Type.NUMBER), of_reading(Disks, _count)),
+        "network_volume_count": NodeField(
+            FieldType(Type.NUMBER),
+            of_reading(Disks, lambda disks: sum(d.is_network_volume for d in disks.disks)),
+        ),
+    }
+)
+
+LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
+_NAMESPACE = re.compile(r"(nvme\d+)n\d+")
+
+
+def links(known: Known) -> Iterator[Edge]:
+    """Join a filesystem to its disk, a namespace to its controller, a lost disk to its array."""
+    for filesystem in known.by_kind.get("filesystem", ()):
+        for _, name in filesystem.addresses:
+            disk = ("disk", whole_disk(name))
+            if disk in known.entities:
+                yield Edge("part_of", filesystem.key, disk)
+    for namespace in known.by_kind.get("disk", ()):
+        match = _NAMESPACE.fullmatch(namespace.key[1])
+        if match and ("disk", match[1]) in known.entities:
+            yield Edge("part_of", namespace.key, ("disk", match[1]))
+    for array in known.by_kind.get("md_array", ()):
+        for event in known.events.matching(array.addresses, LOST_MEMBERS, known.now):
+            lost = whole_disk(event.fields.get("member", ""))
+            yield Edge("part_of", ("disk", lost), array.key)

@@ -1,0 +1,71 @@
+"""Software RAID, from /proc/mdstat (https://raid.wiki.kernel.org/index.php/Mdstat)."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.collectors.disk.values import MdArray, MdArrays
+from exporter.model.label import clean_text
+from exporter.model.reading import Reading
+from exporter.reading.files import read_text
+from exporter.reading.source import SourceAbsent
+
+MEMBER = re.compile(r"(\S+)\[(\d{1,6})\]((?:\([A-Z]\))*)")
+WANTED_AND_ACTIVE = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
+PROGRESS = re.compile(r"(?:resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")
+
+
+class MdReader:
+    """Reads `mdstat` under a proc root."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._path = proc_root / "mdstat"
+
+    def read(self) -> Reading[MdArrays]:
+        """Read all arrays now; raise SourceAbsent where there is none, or SourceFailed."""
+        arrays = parse_mdstat(read_text(self._path))
+        if not arrays:
+            raise SourceAbsent(f"{self._path} lists no array")
+        return Reading(MdArrays(arrays))
+
+
+def parse_mdstat(text: str) -> tuple[MdArray, ...]:
+    """Parse the arrays, ordered by name; lines that are not understood add nothing."""
+    result: dict[str, MdArray] = {}
+    current = None
+    for line in text.split("\n"):
+        name, colon, rest = line.partition(" : ")
+        if colon and name.strip() == name and name.startswith("md"):
+            current = clean_text(name)
+            result[current] = _heading(current, rest.split())
+        elif not line.startswith(" "):
+            current = None
+        elif current is not None:
+            result[current] = _with_details(result[current], line)
+    return tuple(result[name] for name in sorted(result))
+
+
+def _heading(device: str, words: list[str]) -> MdArray:
+    """Parse the first line: `active raid1 sdb1[1] sda1[0](F)`."""
+    marks = [match[3] for word in words if (match := MEMBER.fullmatch(word))]
+    failed = sum("(F)" in mark for mark in marks)
+    spare = sum("(S)" in mark for mark in marks)
+    others = [word for word in words if not MEMBER.fullmatch(word) and not word.startswith("(")]
+    return MdArray(
+        device=device,
+        state=clean_text(others[0]) if others else "unknown",
+        level=clean_text(others[1]) if len(others) > 1 else None,
+        active_disks=len(marks) - failed - spare,
+        failed_disks=failed,
+        spare_disks=spare,
+    )
+
+
+def _with_details(array: MdArray, line: str) -> MdArray:
+    """Add what a line below the first says."""
+    if counts := WANTED_AND_ACTIVE.search(line):
+        expected, active = int(counts[1]), int(counts[2])
+        array = replace(array, active_disks=active, missing_disks=max(0, expected - active))
+    if progress := PROGRESS.search(line):
+        array = replace(array, resync_ratio=min(1.0, float(progress[1]) / 100))
+    return array

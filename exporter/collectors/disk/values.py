@@ -1,0 +1,171 @@
+"""What is read about disks, NVMe controllers, RAID arrays and filesystems."""
+
+import re
+from dataclasses import dataclass
+
+_PARTITION = re.compile(
+    r"(?P<disk>(?:nvme\d+n\d+|mmcblk\d+|md\d+)(?=p\d)|(?:[shv]d|xvd)[a-z]+)p?\d*"
+)
+
+_PATH = re.compile(r"(nvme\d+)c\d+(n\d+(?:p\d+)?)")
+
+
+def whole_disk(device: str) -> str:
+    """Return the whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2.
+
+    nvme1c0n1 is one of the paths to nvme1n1.
+    """
+    name = _PATH.sub(r"\1\2", device.removeprefix("/dev/"))
+    match = _PARTITION.fullmatch(name)
+    return match["disk"] if match else name
+
+
+NETWORK_VOLUMES = ("Amazon Elastic Block Store", "nvme_card-pd", "MSFT NVMe Accelerator")
+"""How the models of volumes begin that a cloud attaches as NVMe disks, and detaches on request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One whole block device; counters run since it was attached."""
+
+    device: str
+    reads_completed: int | None = None
+    read_bytes: int | None = None
+    read_time_seconds: float | None = None
+    writes_completed: int | None = None
+    written_bytes: int | None = None
+    write_time_seconds: float | None = None
+    io_in_flight: int | None = None
+    io_time_seconds: float | None = None  # at least one request was on its way
+    queue_time_seconds: float | None = None  # summed over all requests
+    size_bytes: int | None = None
+    model: str | None = None
+    serial: str | None = None
+    firmware: str | None = None
+    rotational: bool | None = None
+    removable: bool | None = None  # its medium can be taken out
+    transport: str | None = None  # nvme, sata, sas, usb, virtio, md, dm, …
+    scsi_address: str | None = None  # host:channel:target:lun, as the kernel log may name it
+    scsi_state: str | None = None  # running, offline, …
+    slaves: tuple[str, ...] = ()  # the devices that a logical volume or an array lies on
+
+    @property
+    def is_network_volume(self) -> bool:
+        """Whether it is a volume in the network of a cloud, not a disk of this machine."""
+        return self.model is not None and self.model.startswith(NETWORK_VOLUMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """The block devices, ordered by name."""
+
+    disks: tuple[Disk, ...]
+    truncated: int = 0  # beyond the number that is shown at most
+
+    def device_kind(self) -> str:
+        """Return what is counted in `truncated`."""
+        return "disk"
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeController:
+    """One controller; `state` is the kernel's word: live, resetting, dead and others."""
+
+    device: str
+    state: str | None = None
+    pci_bus_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeControllers:
+    """The controllers, ordered by name."""
+
+    controllers: tuple[NvmeController, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeHealth:
+    """The health log of one controller; counters run since it was made."""
+
+    device: str
+    critical_warning: int  # bits: spare, temperature, reliability, read-only, backup, …
+    temperature_celsius: float | None
+    available_spare_ratio: float | None
+    available_spare_threshold_ratio: float | None
+    percentage_used_ratio: float  # may exceed 1: used beyond what was promised
+    unsafe_shutdowns: int
+    media_errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeHealths:
+    """The health logs, ordered by controller."""
+
+    controllers: tuple[NvmeHealth, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MdArray:
+    """One array of the md driver."""
+
+    device: str
+    state: str  # active, inactive
+    level: str | None = None  # raid1, raid5, …
+    active_disks: int = 0
+    failed_disks: int = 0
+    spare_disks: int = 0
+    missing_disks: int | None = None  # absent for levels that can miss none
+    resync_ratio: float | None = None  # how far a rebuild has come, 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class MdArrays:
+    """The arrays, ordered by name."""
+
+    arrays: tuple[MdArray, ...]
+
+
+_OF_SYSTEM = re.compile(
+    r"/|/(?:usr|etc|run|tmp)(?:/.*)?|/var(?!/lib/kubelet/(?:pods|plugins)/)(?:/.*)?", re.DOTALL
+)
+
+_OF_SERVER = re.compile(r"//|[^/]*:/")
+
+
+@dataclass(frozen=True, slots=True)
+class Filesystem:
+    """One mounted filesystem; sizes are None while it does not answer."""
+
+    device: str
+    mountpoint: str
+    fstype: str
+    readonly: bool
+    unreachable: bool = False
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+    available_bytes: int | None = None  # to users other than root
+    files: int | None = None  # absent where the filesystem has no fixed number
+    files_free: int | None = None
+
+    @property
+    def is_system(self) -> bool:
+        """Whether the node itself needs it: the root and what lies below /var, /run, /tmp.
+
+        Data disks, volumes of pods and filesystems of servers are not: if they are full, only
+        those who use them are stopped.
+        """
+        if _OF_SYSTEM.fullmatch(self.mountpoint) is None:
+            return False
+        return self.mountpoint == "/" or _OF_SERVER.match(self.device) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Filesystems:
+    """The filesystems, ordered by mount point."""
+
+    filesystems: tuple[Filesystem, ...]
+    truncated: int = 0  # beyond the number that is shown at most
+
+    def device_kind(self) -> str:
+        """Return what is counted in `truncated`."""
+        return "filesystem"

@@ -1,0 +1,1 @@
+"""NCCL collectives: which ranks wait, and for which rank."""

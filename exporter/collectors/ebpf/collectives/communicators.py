@@ -1,0 +1,179 @@
+"""Who waits for whom: the communicators of NCCL, from what their ranks have entered.
+
+Processes belong together when they were made ranks of one id. Where that was not seen, because
+the library was found too late, those of one workload with one parent do, and only what waits
+inside a call tells anything: counts from somewhere in between cannot be compared.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from exporter.collectors.ebpf.batch import Batch
+from exporter.collectors.ebpf.calls import CALLS
+from exporter.collectors.ebpf.collectives.lateness import Lateness
+from exporter.collectors.ebpf.collectives.rank import USUAL_STATES, Rank
+from exporter.collectors.ebpf.values import Communicator
+from exporter.collectors.workloads.values import Workload
+
+MAX_RANKS = 1024
+FRESH_NS = 8_000_000_000
+"""Who is inside a call is printed every two seconds."""
+
+SHOWN_RANKS = 4
+NOBODY_BEHIND = -1
+NANOSECONDS = 1e9
+_UINT64 = 2**64 - 1
+
+Group = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """What is known of the processes: those that are there, workload, parent and state of each.
+
+    `busy` tells of ranks whether they compute, read or write.
+    """
+
+    workloads: Mapping[int, Workload]
+    parents: Mapping[int, int]
+    states: Mapping[int, str] = field(default_factory=dict)
+    busy: Mapping[int, bool] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far the slowest rank of a communicator has come, since when, and who is late."""
+
+    least: int = NOBODY_BEHIND
+    since_ns: int = 0
+    lateness: Lateness = field(default_factory=Lateness)
+
+
+class Communicators:
+    """Takes what bpftrace prints; times are those of the kernel, in nanoseconds since boot."""
+
+    def __init__(self) -> None:
+        self._ranks: dict[tuple[int, int], Rank] = {}
+        self._progress: dict[Group, _Progress] = {}
+
+    def take(self, batch: Batch, now_ns: int) -> None:
+        """Take one batch: ranks that are new, what was entered, who is inside, who has left."""
+        gone = dict(batch.entries("@gone"))
+        for key, (id_, ranks, rank, made_ns) in batch.entries("@made"):
+            if gone.get(key, made_ns) < made_ns:  # the one before of the same address
+                self._ranks.pop((key[0], key[1]), None)
+                del gone[key]
+            id_text = f"{id_ & _UINT64:016x}"
+            self._add(Rank(key[0], id_text, rank, ranks, born_ns=made_ns), key[1])
+        for (pid, _, comm, what), value in batch.entries("@met"):
+            self._rank(pid, comm, now_ns).count(what, value)
+        for (pid, _, comm), entered_ns in batch.entries("@newest"):
+            rank = self._rank(pid, comm, now_ns)
+            rank.newest_ns = max(rank.newest_ns, entered_ns)
+        for (pid, _, number), (since_ns, comm) in batch.entries("@in"):
+            self._rank(pid, comm, now_ns).enter(CALLS[number].name, since_ns, now_ns)
+        for pid, comm in gone:
+            self._ranks.pop((pid, comm), None)
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """The processes that are ranks."""
+        return frozenset(rank.pid for rank in self._ranks.values())
+
+    def evaluate(self, now_ns: int, processes: Processes) -> tuple[Communicator, ...]:
+        """Say of each communicator who waits for whom; forget those whose ranks have all ended."""
+        groups: dict[Group, list[Rank]] = {}
+        for rank in self._ranks.values():
+            rank.note(is_there=rank.pid in processes.parents, now_ns=now_ns)
+            groups.setdefault(_group(rank, processes), []).append(rank)
+        for group in tuple(groups):
+            if all(rank.has_ended for rank in groups[group]):
+                del groups[group]
+        kept = {id(rank) for ranks in groups.values() for rank in ranks}
+        self._ranks = {key: rank for key, rank in self._ranks.items() if id(rank) in kept}
+        self._progress = {group: self._progress.get(group, _Progress()) for group in groups}
+        return tuple(
+            self._judged(group, sorted(ranks, key=Rank.order), now_ns, processes)
+            for group, ranks in groups.items()
+        )
+
+    def _add(self, rank: Rank, comm: int) -> None:
+        if len(self._ranks) < MAX_RANKS:
+            self._ranks[rank.pid, comm] = rank
+
+    def _rank(self, pid: int, comm: int, now_ns: int) -> Rank:
+        """Find a rank, or make one whose start was not seen; beyond the bound it is not kept."""
+        if (pid, comm) not in self._ranks:
+            self._add(Rank(pid, born_ns=now_ns), comm)
+        return self._ranks.get((pid, comm)) or Rank(pid)
+
+    def _judged(
+        self, group: Group, ranks: list[Rank], now_ns: int, processes: Processes
+    ) -> Communicator:
+        progress = self._progress[group]
+        is_whole = bool(ranks[0].id)  # its start was seen: counts can be compared
+        most = max(rank.entered for rank in ranks)
+        behind = [rank for rank in ranks if rank.entered < most] if is_whole else []
+        inside = [rank for rank in ranks if now_ns - rank.seen_ns <= FRESH_NS]
+        least = min(rank.entered for rank in ranks)
+        if not behind or progress.least != least:
+            progress.least, progress.since_ns = least if behind else NOBODY_BEHIND, now_ns
+        since_ns = progress.since_ns
+        waiting = [rank for rank in ranks if rank.entered == most] if behind else inside
+        if inside and not behind:
+            since_ns = min(rank.inside_ns for rank in inside)
+            behind = [] if is_whole else [rank for rank in ranks if rank not in inside]
+        found = progress.lateness.look(ranks, now_ns) if is_whole else None
+        late = next((rank for rank in ranks if found and rank.order() == found.rank), None)
+        return Communicator(
+            id="-".join(group),
+            workload=_workload(ranks, processes),
+            ranks=ranks[0].ranks,
+            ranks_here=len(ranks),
+            pids=tuple(rank.pid for rank in ranks if not rank.has_ended),
+            waiting_secs=max(0.0, (now_ns - since_ns) / NANOSECONDS) if waiting else 0.0,
+            waiting_ranks=len(waiting) if behind or inside else 0,
+            call=next((rank.call for rank in waiting if rank in inside), "collective"),
+            missing=_names(behind, processes),
+            missing_ranks=len(behind),
+            missing_pids=tuple(rank.pid for rank in behind),
+            missing_busy=_are_busy(behind, processes),
+            late="" if late is None else late.name(),
+            late_pid=None if late is None else late.pid,
+            late_secs=found.secs if found else 0.0,
+            late_ratio=found.ratio if found else 0.0,
+        )
+
+
+def _group(rank: Rank, processes: Processes) -> Group:
+    """Return what ranks of one communicator have in common."""
+    if rank.id:
+        return (rank.id,)
+    who = processes.workloads.get(rank.pid)
+    names = () if who is None else (who.namespace, who.pod, who.container)
+    parent = processes.parents.get(rank.pid, rank.pid)
+    return (*(name for name in names if name), str(parent))
+
+
+def _workload(ranks: Iterable[Rank], processes: Processes) -> Workload:
+    known = (processes.workloads.get(rank.pid) for rank in ranks)
+    return next((workload for workload in known if workload is not None), Workload("", "", ""))
+
+
+def _are_busy(ranks: list[Rank], processes: Processes) -> bool | None:
+    busy = [processes.busy.get(rank.pid) for rank in ranks]
+    return None if not busy or None in busy else all(busy)
+
+
+def _names(ranks: list[Rank], processes: Processes) -> str:
+    shown = [rank.name(_state(rank, processes)) for rank in ranks[:SHOWN_RANKS]]
+    more = len(ranks) - len(shown)
+    return ", ".join([*shown, f"{more} more"] if more else shown)
+
+
+def _state(rank: Rank, processes: Processes) -> str:
+    """Return what is unusual about the process of a rank that does not come."""
+    if rank.has_ended:
+        return "ended"
+    state = processes.states.get(rank.pid, "")
+    return "busy" if state in USUAL_STATES and processes.busy.get(rank.pid) else state

@@ -1,0 +1,50 @@
+"""The collector of what eBPF traces."""
+
+from pathlib import Path
+
+from exporter.collector import Collector, SourceRow
+from exporter.collectors.ebpf.entities import COMMUNICATOR
+from exporter.collectors.ebpf.families import FAMILIES
+from exporter.collectors.ebpf.traced_calls import TracedCallsSource
+from exporter.collectors.ebpf.traced_events import build_traced_events
+from exporter.collectors.ebpf.traced_functions import TracedFunctionsSource
+from exporter.collectors.ebpf.values import TracedCalls
+from exporter.config import Config
+from exporter.faults.subject import Subject
+from exporter.reading.context import SourceContext
+from exporter.reading.device_filter import shown
+from exporter.reading.source import Source
+
+
+def _kernel_events(ctx: SourceContext) -> Source:
+    return build_traced_events(ctx, shown(ctx.devices.disk_exclude, ctx.devices.disk_include))
+
+
+def _traces_functions(config: Config) -> bool:
+    return bool(config.ebpf.torch_operators or config.ebpf.python_functions)
+
+
+COLLECTOR = Collector(
+    "ebpf",
+    sources=(
+        SourceRow(
+            "ebpf",
+            "probes",
+            TracedCallsSource,
+            is_asked_for=lambda config: bool(config.ebpf.layers),
+        ),
+        SourceRow(
+            "ebpf_kernel",
+            "probes",
+            _kernel_events,
+            is_asked_for=lambda config: bool(config.ebpf.kernel_events),
+        ),
+        SourceRow(
+            "ebpf_functions", "probes", TracedFunctionsSource, is_asked_for=_traces_functions
+        ),
+    ),
+    values=(TracedCalls,),
+    families=FAMILIES,
+    subject=Subject(kinds=(COMMUNICATOR,)),
+    rules=Path(__file__).parent / "rules",
+)

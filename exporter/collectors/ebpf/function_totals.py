@@ -1,0 +1,57 @@
+"""Calls of chosen functions since the start: sums up what bpftrace prints."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from exporter.collectors.ebpf.functions import Function
+from exporter.collectors.ebpf.totals import KEPT_SECS, OTHERS
+from exporter.collectors.ebpf.values import TracedFunction
+from exporter.collectors.workloads.values import Workload
+
+MAX_SERIES = 256
+"""Functions of workloads that are kept apart; what comes later is counted as that of others."""
+
+
+class FunctionTotals:
+    """Takes the records of bpftrace; what no workload is known for yet waits until it is."""
+
+    def __init__(self, chosen: Sequence[Function]) -> None:
+        self._chosen = chosen
+        self._waiting: Counter[tuple[int, int]] = Counter()  # by pid and number of the function
+        self._totals: Counter[tuple[int, Workload]] = Counter()
+        self._changed: dict[tuple[int, Workload], float] = {}
+
+    def take(self, data: Mapping[str, Any]) -> None:
+        """Add the maps of one record; raise ValueError or TypeError for what is none of ours."""
+        for name, entries in data.items():
+            if name.startswith("@calls") and isinstance(entries, dict):
+                for key, calls in entries.items():
+                    pid, number = (int(part) for part in key.split(","))
+                    if 0 <= number < len(self._chosen):
+                        self._waiting[pid, number] += int(calls)
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """Whose calls wait for the name of their workload."""
+        return frozenset(pid for pid, _ in self._waiting)
+
+    def settle(self, workloads: Mapping[int, Workload], now: float) -> None:
+        """Add what waits to the totals of the workloads; forget those that ended long ago."""
+        for (pid, number), calls in self._waiting.items():
+            key = (number, workloads.get(pid, OTHERS))
+            if key not in self._totals and len(self._totals) >= MAX_SERIES:
+                key = (number, OTHERS)
+            self._totals[key] += calls
+            self._changed[key] = now
+        self._waiting.clear()
+        for key, changed in tuple(self._changed.items()):
+            if now - changed > KEPT_SECS:
+                del self._totals[key], self._changed[key]
+
+    def functions(self) -> tuple[TracedFunction, ...]:
+        """Return the totals."""
+        return tuple(
+            TracedFunction(self._chosen[number].layer, self._chosen[number].name, workload, calls)
+            for (number, workload), calls in sorted(self._totals.items())
+        )

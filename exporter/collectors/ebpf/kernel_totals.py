@@ -1,0 +1,111 @@
+"""Events of the kernel since the start: sums up what bpftrace prints."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.collectors.ebpf.durations import Durations
+from exporter.collectors.ebpf.totals import KEPT_SECS, OTHERS
+from exporter.collectors.ebpf.values import DiskLatency, Retransmits
+from exporter.collectors.workloads.values import Workload
+
+MAX_USERS = 64
+"""Processes of workloads that are kept apart; what comes later is counted as that of others."""
+
+MAX_WAITING = 4096
+MAX_DISKS = 256
+
+OPERATIONS = {"R": "read", "W": "write", "F": "flush", "D": "discard"}
+"""By the first letter of the kind of a request (rwbs); others are not shown."""
+
+Opener = tuple[int, int]
+"""The cgroup of a socket, and the process that opened it, by their numbers; 0 is unknown."""
+
+User = tuple[Workload, str]
+"""A workload, and the name of its process."""
+
+UNKNOWN: User = (Workload("", "", "unknown"), "")
+
+
+@dataclass(slots=True)
+class _Count:
+    segments: int = 0
+    changed: float = 0.0
+
+
+class KernelTotals:
+    """Takes the records of bpftrace; sockets wait until it is known whose they are."""
+
+    def __init__(self) -> None:
+        self._waiting: Counter[Opener] = Counter()
+        self._retransmits: dict[User, _Count] = {}
+        self._latencies: dict[tuple[int, str], Durations] = {}
+
+    def take(self, data: Mapping[str, Any]) -> None:
+        """Add the maps of one record; raise ValueError or TypeError for what is none of ours."""
+        for name, entries in data.items():
+            if not isinstance(entries, dict):
+                continue  # a plain number, printed when bpftrace ends
+            for key, value in entries.items():
+                first, second = key.split(",")
+                if name.startswith("@retransmits"):
+                    self._add_segments((int(first), int(second)), int(value))
+                elif name.startswith(("@time", "@sum")):
+                    self._add_latency(int(first), second, value)
+
+    @property
+    def openers(self) -> frozenset[Opener]:
+        """Whose sockets wait for the name of their workload."""
+        return frozenset(self._waiting)
+
+    @property
+    def disks(self) -> frozenset[int]:
+        """The numbers of the disks that had requests."""
+        return frozenset(number for number, _ in self._latencies)
+
+    def settle(self, users: Mapping[Opener, User], now: float) -> None:
+        """Add what waits to the totals of its users; forget those that ended long ago."""
+        for opener, segments in self._waiting.items():
+            user = users.get(opener, UNKNOWN)
+            if user not in self._retransmits and len(self._retransmits) >= MAX_USERS:
+                user = (OTHERS, "")
+            count = self._retransmits.setdefault(user, _Count())
+            count.segments += segments
+            count.changed = now
+        self._waiting.clear()
+        for user, count in tuple(self._retransmits.items()):
+            if now - count.changed > KEPT_SECS:
+                del self._retransmits[user]
+
+    def retransmits(self) -> tuple[Retransmits, ...]:
+        """Return the segments by user."""
+        return tuple(
+            Retransmits(workload, process, count.segments)
+            for (workload, process), count in sorted(self._retransmits.items())
+        )
+
+    def latencies(self, names: Mapping[int, str]) -> tuple[DiskLatency, ...]:
+        """Return the latencies of the disks that have a name; several may have the same."""
+        found: dict[tuple[str, str], Durations] = {}
+        for (number, operation), durations in self._latencies.items():
+            if number in names:
+                found.setdefault((names[number], operation), Durations()).add(durations)
+        return tuple(DiskLatency(*key, each.histogram()) for key, each in sorted(found.items()))
+
+    def _add_segments(self, opener: Opener, segments: int) -> None:
+        is_known = opener in self._waiting or len(self._waiting) < MAX_WAITING
+        self._waiting[opener if is_known else (0, 0)] += segments
+
+    def _add_latency(self, number: int, kind: str, value: Any) -> None:
+        operation = OPERATIONS.get(kind[:1])
+        if operation is None:
+            return
+        key = (number, operation)
+        if key not in self._latencies and len(self._latencies) >= MAX_DISKS:
+            return
+        durations = self._latencies.setdefault(key, Durations())
+        if isinstance(value, list):
+            durations.add_buckets(value)
+        else:
+            durations.nanoseconds += value

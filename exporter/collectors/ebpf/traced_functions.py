@@ -1,0 +1,191 @@
+"""Calls of chosen functions of Python and operators of Torch by workload (docs/ebpf.md)."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from exporter.collectors.ebpf.elf import BadLibrary
+from exporter.collectors.ebpf.function_totals import FunctionTotals
+from exporter.collectors.ebpf.functions import FILES, count_functions, functions, probes_of
+from exporter.collectors.ebpf.libraries import Found, Identity, LibraryFinder
+from exporter.collectors.ebpf.program import MAX_KEYS
+from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
+from exporter.collectors.ebpf.traced_processes import TracedProcesses
+from exporter.collectors.ebpf.tracer import Script, Tracer, command_of
+from exporter.collectors.ebpf.values import TracedFunctions
+from exporter.model.label import clean_text
+from exporter.model.reading import Missing, Reading
+from exporter.probes.backoff import Backoff
+from exporter.reading.context import SourceContext
+from exporter.reading.source import SourceFailed
+
+LINGER_SECS = 60.0
+"""For so long a file that nobody maps any more stays attached to."""
+
+MAX_FILES = 16
+
+log = logging.getLogger("exporter.probes")
+
+Mapped = tuple[str, tuple[str, str]]
+"""A file as the maps of processes name it: the layer, then device and inode."""
+
+Place = tuple[int, Found]
+"""A process that maps a file, and how it names it."""
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """The probes of the files that have any, our descriptors that they name, and problems."""
+
+    files: frozenset[Identity] = frozenset()
+    probes: list[str] = field(default_factory=list)
+    descriptors: list[int] = field(default_factory=list)
+    problems: dict[str, None] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Let go of the files; bpftrace has its own descriptors."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+class TracedFunctionsSource:
+    """Looks for files to attach to every two seconds; one bpftrace is attached to all of them."""
+
+    name = "ebpf_functions"
+    deadline_secs = 1.0
+
+    def __init__(self, ctx: SourceContext) -> None:
+        self._ctx = ctx
+        self._processes = TracedProcesses(ctx)
+        self._clock = time.monotonic
+        settings = ctx.config.ebpf
+        self._chosen = functions(settings.torch_operators, settings.python_functions)
+        wanted = {one.layer for one in self._chosen}
+        names = {layer: pattern for layer, pattern in FILES.items() if layer in wanted}
+        self._finder = LibraryFinder(ctx.proc, names)
+        self._totals = FunctionTotals(self._chosen)
+        self._identities: dict[Mapped, Identity] = {}
+        self._attached: frozenset[Identity] = frozenset()
+        self._barren: frozenset[Identity] = frozenset()
+        self._all_used = 0.0
+        self._tracer: asyncio.Task[str] | None = None
+        self._running: Tracer | None = None
+        self._backoff, self._not_before = Backoff(), 0.0
+        self._failure = ""
+        self._left_out: tuple[str, ...] = ()  # tenants name their files: no failure of ours
+        self._loop = TraceLoop(self._follow, "looking for files to attach to")
+
+    async def read(self) -> Reading[TracedFunctions]:
+        """Return what was counted; raise SourceAbsent where nothing can be."""
+        if not self._loop.is_running:
+            require_tracing(self._ctx, needs_pids=True)
+            self._loop.start()
+        self._loop.check()
+        if self._failure and self._tracer is None:
+            raise SourceFailed(self._failure)
+        failures = (self._failure,) if self._failure else ()
+        problems = (*failures, *self._left_out, *self._finder.problems)
+        missing = tuple(Missing("functions", problem) for problem in problems)
+        is_attached = self._running is not None and self._running.is_attached
+        files = len(self._attached) if is_attached else 0
+        return Reading(TracedFunctions(self._totals.functions(), files), missing)
+
+    async def close(self) -> None:
+        """Detach from everything."""
+        await self._loop.close()
+        await self._detach(0.3)
+
+    async def _follow(self) -> None:
+        await self._attach(await self._ctx.call(self._look))
+        self._totals.settle(self._processes.known.workloads, self._clock())
+
+    def _look(self) -> Mapping[Identity, Place]:
+        """Find the files in use and whose processes use them; blocks while it does."""
+        users = self._finder.look(self._clock())
+        self._processes.look(users, self._clock(), self._totals.pids)
+        found: dict[Identity, Place] = {}
+        known, self._identities = self._identities, {}
+        for pid, user in users.items():
+            for file in user.libraries:
+                mapped = (file.layer, file.file)
+                identity = known.get(mapped) or self._identities.get(mapped)
+                if identity is None:
+                    library = self._finder.open(pid, file)
+                    if library is None:
+                        continue
+                    identity = library.identity
+                    library.close()
+                self._identities[mapped] = identity
+                if len(found) < MAX_FILES:
+                    found.setdefault(identity, (pid, file))
+        return found
+
+    async def _attach(self, places: Mapping[Identity, Place]) -> None:
+        """Attach to these files where one is new, or one has not been in use for a while."""
+        now = self._clock()
+        if self._tracer is not None and self._tracer.done():
+            self._failure = self._tracer.result()
+            self._tracer, self._attached = None, frozenset()
+            self._not_before = now + self._backoff.next_secs()
+            log.warning("functions are not counted at the moment: %s", clean_text(self._failure))
+        wanted = frozenset(places) - self._barren
+        if wanted >= self._attached:
+            self._all_used = now
+        is_over = now - self._all_used > LINGER_SECS
+        if (wanted <= self._attached and not is_over) or now < self._not_before:
+            return
+        prepared = await self._ctx.call(partial(self._prepare, places))
+        try:
+            self._barren = frozenset(places) - prepared.files
+            self._left_out, self._failure = tuple(prepared.problems), ""
+            if prepared.files != self._attached:
+                await self._detach(None)
+                self._start(prepared)
+        finally:
+            prepared.close()
+
+    def _prepare(self, places: Mapping[Identity, Place]) -> _Prepared:
+        """Open the files and write their probes; blocks while it does."""
+        prepared = _Prepared()
+        for identity, (pid, file) in places.items():
+            library = self._finder.open(pid, file)
+            if library is None:
+                continue
+            prepared.descriptors.append(library.descriptor)
+            name = file.path.rpartition("/")[2]
+            try:
+                probes = probes_of(file.layer, library.descriptor, name, self._chosen)
+            except BadLibrary as error:
+                prepared.problems[f"a file of {file.layer} is left out: {error}"] = None
+                continue
+            if probes:
+                prepared.probes += probes
+                prepared.files |= {identity}
+        return prepared
+
+    def _start(self, prepared: _Prepared) -> None:
+        self._attached, self._all_used = prepared.files, self._clock()
+        if not prepared.probes:
+            return
+        text = count_functions(self._chosen, prepared.probes)
+        script = Script(text, self._totals.take, tuple(prepared.descriptors), MAX_KEYS)
+        tracer = Tracer(script, self._ctx.children, command_of(script))
+        try:
+            tracer.start()
+        except OSError as error:
+            self._failure = f"bpftrace cannot be started: {error.strerror}"
+            self._attached = frozenset()
+            self._not_before = self._clock() + self._backoff.next_secs()
+            return
+        self._tracer, self._running = asyncio.ensure_future(tracer.run()), tracer
+
+    async def _detach(self, timeout_secs: float | None) -> None:
+        tracer, self._tracer = self._tracer, None
+        self._attached = frozenset()
+        if tracer is not None:
+            tracer.cancel()
+            await asyncio.wait({tracer}, timeout=timeout_secs)

@@ -1,0 +1,1 @@
+"""The exporter itself: its sources, and what its processes use."""

@@ -1,0 +1,26 @@
+"""The collector of the exporter itself."""
+
+from pathlib import Path
+
+from exporter.collector import Collector, files
+from exporter.collectors.exporter.entities import SOURCE
+from exporter.collectors.exporter.families import FAMILIES
+from exporter.collectors.exporter.usage import OurProcessesReader
+from exporter.collectors.exporter.values import OurProcesses
+from exporter.exposition import faults, health, truncated
+from exporter.faults.entities.node import NodeFields
+from exporter.faults.subject import Subject
+
+COLLECTOR = Collector(
+    "exporter",
+    sources=(
+        files(
+            "our_processes",
+            "exporter",
+            lambda ctx: OurProcessesReader((ctx.children, ctx.gpu_children)),
+        ),
+    ),
+    families=(*truncated.FAMILIES, *faults.FAMILIES, *health.FAMILIES, *FAMILIES),
+    subject=Subject(kinds=(SOURCE,), node=NodeFields(readings=(("exporter_", OurProcesses),))),
+    rules=Path(__file__).parent / "rules",
+)

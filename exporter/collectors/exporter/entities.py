@@ -1,0 +1,41 @@
+"""Sources of the exporter as components of rules."""
+
+from collections.abc import Iterable
+
+from exporter.faults.entities.kind import (
+    FieldsOf,
+    Getter,
+    Kind,
+    getters_of,
+    names_of,
+)
+from exporter.faults.values import Entity, FieldType, Type, Value
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+
+
+def _sources(snapshot: Snapshot) -> Iterable[Entity]:
+    for report in snapshot.reports:
+        yield Entity(("source", report.source), report.source, FieldsOf(report, _SOURCE_GETTERS))
+
+
+def _is(outcome: Outcome) -> Getter:
+    def value_of(report: object) -> Value:
+        return isinstance(report, SourceReport) and report.outcome is outcome
+
+    return value_of
+
+
+_SOURCE_GETTERS = getters_of(SourceReport) | {
+    "stuck": _is(Outcome.STUCK),
+    "failed": _is(Outcome.FAILED),
+    "absent": _is(Outcome.ABSENT),
+}
+
+SOURCE = Kind(
+    "source",
+    "exporter",
+    names_of(SourceReport)
+    | {name: FieldType(Type.TRUTH) for name in ("stuck", "failed", "absent")},
+    _sources,
+    SourceReport,
+)

@@ -1,0 +1,1 @@
+"""NVIDIA GPUs: NVML, nvidia-smi, the cache, Xids."""

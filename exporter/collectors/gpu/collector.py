@@ -1,0 +1,83 @@
+"""The collector of GPUs."""
+
+from pathlib import Path
+
+from exporter.collector import Collector, SourceRow
+from exporter.collectors.gpu import families, field_families, identity_families
+from exporter.collectors.gpu.cache import dated
+from exporter.collectors.gpu.entities import (
+    FIELDS,
+    GPU,
+    NVLINK,
+    NVSWITCH,
+    gpus_of_links,
+    title_of_link,
+)
+from exporter.collectors.gpu.repairs import GpuRepairs
+from exporter.collectors.gpu.source import build_gpu
+from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.gpu.xids import families as xid_families
+from exporter.collectors.gpu.xids.interpretation import (
+    NVML,
+    Catalogued,
+    RecordedXids,
+    feed,
+    is_reported_better,
+)
+from exporter.collectors.gpu.xids.nvml_events import GpuEvents
+from exporter.collectors.gpu.xids.store import XidStore
+from exporter.collectors.vendors.together import with_other_vendors
+from exporter.faults.replay.snapshots import RecordedEvents
+from exporter.faults.subject import Subject
+from exporter.reading.context import SourceContext
+from exporter.reading.source import Source
+
+
+def _gpu(ctx: SourceContext) -> Source:
+    directory = Path(ctx.config.state.dir) if ctx.config.state.dir else None
+    store = XidStore(directory, ctx.proc, ctx.call)
+    nvidia = build_gpu(
+        ctx.config.gpu,
+        children=ctx.gpu_children,
+        environment=ctx.child_environment,
+        call=ctx.call,
+        events=GpuEvents(ctx.wall, ctx.boottime, store),
+        boottime=ctx.boottime,
+        wake=lambda: ctx.wake("gpu"),
+        interval_secs=ctx.config.metrics.collect_interval_secs,
+        demo=ctx.config.demo,
+        sys_root=ctx.sys,
+        sees_host_pids=ctx.sees_host_pids,
+    )
+    return with_other_vendors(nvidia, ctx)
+
+
+COLLECTOR = Collector(
+    "gpu",
+    sources=(
+        SourceRow("gpu", "gpu", _gpu, is_asked_for=lambda config: config.gpu.backend != "off"),
+    ),
+    values=(Gpus,),
+    recorded=RecordedEvents("xid", Gpus, RecordedXids, dated),
+    families=(
+        *families.FAMILIES,
+        *identity_families.FAMILIES,
+        *field_families.FAMILIES,
+        *xid_families.FAMILIES,
+        *identity_families.MIG_FAMILIES,
+    ),
+    live_families=families.live_families,
+    subject=Subject(
+        kinds=(GPU, NVLINK, NVSWITCH),
+        node=FIELDS,
+        feeds=(feed,),
+        event_kinds={"xid": frozenset({NVML}), "error.hw": frozenset({NVML})},
+        interpreter=Catalogued,
+        repairs=GpuRepairs,
+        links=(gpus_of_links,),
+        reported_twice=frozenset({"xid"}),
+        is_reported_better=is_reported_better,
+        title=title_of_link,
+    ),
+    rules=Path(__file__).parent / "rules",
+)

@@ -1,0 +1,198 @@
+"""GPUs, NVLinks and NVSwitches as components of rules."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+
+from exporter.collectors.cpu.values import Cpu
+from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived, reset_command
+from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
+from exporter.collectors.pcie.values import Pcie, pci_address
+from exporter.collectors.workloads.values import Workloads
+from exporter.faults.entities.graph import AliasIndex
+from exporter.faults.entities.kind import (
+    FieldsOf,
+    Kind,
+    getters_of,
+    known_by_events,
+    names_of,
+)
+from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.subject import Known
+from exporter.faults.values import Address, Entity, FieldType, Type, Value
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge, Key
+
+IDENTITY = frozenset({"index", "uuid", "name", "pci_bus_id", "numa_node", "architecture"})
+
+_GETTERS = getters_of(Gpu)
+
+
+class GpuFields:
+    """The fields of one GPU; those served from the cache are unknown.
+
+    Many rules ask for the same fields: what was asked for once is kept.
+    """
+
+    __slots__ = ("_is_fresh", "_kept", "_values")
+
+    def __init__(self, state: GpuState, derived: Mapping[str, Value]) -> None:
+        self._is_fresh = state.is_fresh
+        self._values = FieldsOf(state.gpu, _GETTERS)
+        reason = state.reason or ("" if self._is_fresh else None)
+        self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
+        self._kept["reset_command"] = reset_command(state.gpu)
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when it was not said lately."""
+        if name not in self._kept:
+            is_reported = self._is_fresh or name in IDENTITY
+            self._kept[name] = self._values.get(name) if is_reported else None
+        return self._kept[name]
+
+
+def _up(state: GpuState) -> bool | None:
+    """Whether it answers; a card that was not asked is neither up nor down."""
+    if state.is_fresh:
+        return state.up
+    return False if not state.up and state.reason else None
+
+
+def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
+    gpus = snapshot.reading(Gpus)
+    states = gpus.states if gpus else ()
+    workloads = snapshot.reading(Workloads)
+    for state, found in zip(states, derived(states, workloads), strict=True):
+        gpu = state.gpu
+        addresses: list[Address] = [("gpu", gpu.uuid)]
+        pci = pci_address(gpu.pci_bus_id)
+        if pci:
+            addresses.append(("gpu", pci))
+        name = f"GPU {gpu.index}"
+        fields = GpuFields(state, found)
+        untold = frozenset(gpu.unprinted or ())
+        if "nvlink_up" in untold:
+            untold |= OF_LINKS
+        known_by = gpu.uuid or pci or f"index {gpu.index}"  # nobody has asked it who it is
+        yield Entity(("gpu", known_by), name, fields, tuple(addresses), state.is_fresh, untold)
+
+
+def _links(snapshot: Snapshot) -> Iterable[Entity]:
+    """Yield the NVLinks that are said to be down; the others are known by their events only."""
+    gpus = snapshot.reading(Gpus)
+    for state in gpus.states if gpus else ():
+        pci = pci_address(state.gpu.pci_bus_id)
+        rows = state.gpu.nvlink_up or ()
+        if not state.is_fresh or not pci:
+            continue
+        for link in (label for label, is_up in rows if not is_up):
+            key = ("nvlink", f"{pci}/{link}")
+            yield Entity(key, f"GPU {state.gpu.index} link {link}", {"up": False}, (key,))
+
+
+def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
+    """GPUs with NVLinks are each other's peers; a link is part of its GPU."""
+    gpus = snapshot.reading(Gpus)
+    linked = [s.gpu.uuid for s in (gpus.states if gpus else ()) if s.gpu.nvlink_up]
+    for place, uuid in enumerate(linked):
+        for other in linked[place + 1 :]:
+            yield Edge("peer", ("gpu", uuid), ("gpu", other))
+    at = {pci_address(s.gpu.pci_bus_id): s.gpu.uuid for s in (gpus.states if gpus else ())}
+    for link in _links(snapshot):
+        yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
+
+
+NVLINK = Kind(
+    "nvlink",
+    "nvlink",
+    {"up": FieldType(Type.TRUTH)},
+    _links,
+    Gpus,
+    related={"node": "node", "gpu": "gpu"},
+    relate=_neighbours,
+)
+
+GPU = Kind(
+    "gpu",
+    "gpu",
+    names_of(Gpu)
+    | dict.fromkeys(DERIVED, FieldType(Type.NUMBER))
+    | {"inactive_links": FieldType(Type.TEXT)}
+    | {"up": FieldType(Type.TRUTH)}
+    | dict.fromkeys(("reason", "reset_command"), FieldType(Type.TEXT)),
+    _gpus,
+    Gpus,
+    related={"node": "node", "pcie": "pcie"},
+    is_read_as_a_whole=True,
+)
+
+
+NVSWITCH = Kind("nvswitch", "nvswitch", {}, known_by_events, Cpu)
+
+
+GRAPHICS_DRIVERS = frozenset({"amdgpu", "i915", "radeon", "xe"})
+"""Drivers of GPUs that need not be accelerators: those count that are read."""
+
+
+SILENT = ("hung", "crashes")
+"""A GPU that does not answer for one of these reasons is there: `gpu_hung` is about it."""
+
+
+def _gpus_on_bus(snapshot: object) -> Value:
+    """Count the GPUs that should answer; graphics of a processor that nobody reads are none."""
+    if not isinstance(snapshot, Snapshot):
+        return None
+    pcie, gpus = snapshot.reading(Pcie), snapshot.reading(Gpus)
+    if pcie is None:
+        return None
+    known = {pci_address(state.gpu.pci_bus_id) for state in (gpus.states if gpus else ())}
+    return sum(
+        device.kind == "gpu"
+        and not device.is_passed_through
+        and (device.driver not in GRAPHICS_DRIVERS or device.device in known)
+        for device in pcie.devices
+    )
+
+
+def _up_gpus(gpus: Gpus) -> Value:
+    if any(state.stale and state.up for state in gpus.states):
+        return None
+    return sum(state.up or state.reason in SILENT for state in gpus.states)
+
+
+FIELDS = NodeFields(
+    computed={
+        "gpu_backend": NodeField(
+            FieldType(Type.TEXT), of_reading(Gpus, attrgetter("backend.backend"))
+        ),
+        "gpu_backend_reason": NodeField(
+            FieldType(Type.TEXT), of_reading(Gpus, attrgetter("backend.reason"))
+        ),
+        "gpu_nvml_up": NodeField(
+            FieldType(Type.TRUTH), of_reading(Gpus, attrgetter("backend.nvml_up"))
+        ),
+        "gpu_backend_tried": NodeField(
+            FieldType(Type.TRUTH), of_reading(Gpus, lambda gpus: gpus.backend.tried or None)
+        ),
+        "gpu_releases": NodeField(FieldType(Type.NUMBER), of_reading(Gpus, attrgetter("releases"))),
+        "gpu_release_overdue": NodeField(
+            FieldType(Type.TRUTH), of_reading(Gpus, attrgetter("release_overdue"))
+        ),
+        "gpu_up_count": NodeField(FieldType(Type.NUMBER), of_reading(Gpus, _up_gpus)),
+        "gpu_pci_count": NodeField(FieldType(Type.NUMBER), _gpus_on_bus),
+    }
+)
+
+
+def gpus_of_links(known: Known) -> Iterator[Edge]:
+    """Join a link to the GPU whose address is in the name of the link."""
+    for link in known.by_kind.get("nvlink", ()):
+        gpu = known.aliases.known_key(("gpu", link.key[1].partition("/")[0]))
+        if gpu is not None:
+            yield Edge("part_of", link.key, gpu)
+
+
+def title_of_link(key: Key, aliases: AliasIndex, entities: Mapping[Key, Entity]) -> str | None:
+    """Return the name of the GPU and the number of the link; None for what is no link."""
+    pci, slash, link = key[1].partition("/")
+    gpu = entities.get(aliases.known_key(("gpu", pci)) or key)
+    return f"{gpu.name} link {link}" if gpu is not None and slash else None

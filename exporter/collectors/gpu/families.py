@@ -1,0 +1,215 @@
+"""GPU families: values of each GPU, its state, and the age of its data."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from exporter.collectors.gpu.labels import (
+    EACH_GPU,
+    GPU_LABELS,
+    each_state,
+    gpu_label_values,
+    states,
+)
+from exporter.collectors.gpu.values import GpuBackend, Gpus
+from exporter.exposition.family import Family, Sample, family, one
+from exporter.exposition.rows import Items, Row, families, info
+from exporter.model.snapshot import Snapshot
+
+
+def _count(snapshot: Snapshot) -> Iterable[Sample]:
+    known = states(snapshot)
+    return one(len(known)) if known else ()
+
+
+def _used_count(snapshot: Snapshot) -> Iterable[Sample]:
+    known = [use for state in states(snapshot) if (use := state.gpu.is_used) is not None]
+    return one(sum(known)) if known else ()
+
+
+def _type_count(snapshot: Snapshot) -> Iterable[Sample]:
+    counts = Counter(state.gpu.name for state in states(snapshot))
+    return [((name,), count) for name, count in sorted(counts.items())]
+
+
+def _backend(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], GpuBackend]]:
+    gpus = snapshot.reading(Gpus)
+    return () if gpus is None else [((), backend) for backend in gpus.backends]
+
+
+def ages(snapshot: Snapshot, boottime: float) -> Iterable[Sample]:
+    """Yield how old the reading of each GPU is at this boot time in seconds."""
+    for state in states(snapshot):
+        if not state.expired:
+            age = max(0.0, boottime - state.read_boottime)
+            yield from one(round(age, 3), *gpu_label_values(state.gpu))
+
+
+def _problems(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        if not state.up and state.reason is not None:
+            yield (*gpu_label_values(state.gpu), state.reason), 1
+
+
+def _disabled_calls(snapshot: Snapshot) -> Iterable[Sample]:
+    gpus = snapshot.reading(Gpus)
+    for disabled in () if gpus is None else gpus.disabled_calls:
+        for state in states(snapshot):
+            if disabled.index in (None, state.gpu.index):
+                yield (*gpu_label_values(state.gpu), disabled.call), 1
+
+
+def _pending_modes(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        gpu = state.gpu
+        for mode, now, pending in (
+            ("ecc", gpu.ecc_enabled, gpu.ecc_mode_pending),
+            ("mig", gpu.mig_enabled, gpu.mig_mode_pending),
+        ):
+            if now is not None and pending is not None and now != pending:
+                yield (*gpu_label_values(gpu), mode, "enabled" if pending else "disabled"), 1
+
+
+def _repairs(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        for name in REPAIRS:
+            if getattr(state.gpu, name):
+                yield (*gpu_label_values(state.gpu), name), 1
+
+
+def _active_nvlinks(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        if state.gpu.nvlink_up is not None:
+            yield gpu_label_values(state.gpu), sum(bool(is_up) for _, is_up in state.gpu.nvlink_up)
+
+
+def _inactive_nvlinks(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        for link, is_up in state.gpu.nvlink_up or ():
+            if not is_up:
+                yield (*gpu_label_values(state.gpu), link), 1
+
+
+def _fabrics(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        cluster, clique = state.gpu.fabric_cluster, state.gpu.fabric_clique
+        if cluster is not None and clique is not None:
+            yield (*gpu_label_values(state.gpu), cluster, str(clique)), 1
+
+
+REPAIRS = ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
+BACKEND = Items((), GpuBackend, _backend)
+
+FAMILIES = (
+    family("hw_gpu_count", "Known GPUs of this node, including lost ones.", _count),
+    family(
+        "hw_gpu_used_count",
+        "GPUs in use: with a compute process or, if processes are not visible, by utilization"
+        " and memory.",
+        _used_count,
+    ),
+    family(
+        "hw_gpu_type_count", "Number of GPUs of the node by product name.", _type_count, "gpu_type"
+    ),
+    *families(
+        "hw_gpu_",
+        EACH_GPU,
+        Row("memory_total_bytes", "Framebuffer (FB) memory of the GPU."),
+        Row(
+            "memory_used_bytes",
+            "Framebuffer (FB) memory in use, excluding memory reserved by the driver if the"
+            " driver reports it.",
+        ),
+        Row("memory_free_bytes", "Free framebuffer (FB) memory of the GPU."),
+        Row(
+            "utilization_percent",
+            "GPU utilization: share of the driver's last sample period in which a kernel ran, "
+            "0 to 100.",
+        ),
+        Row("temperature_celsius", "Temperature of the GPU: the GPU core temperature."),
+        Row("power_draw_watts", "Power usage (draw) of the board."),
+        Row("power_limit_watts", "Enforced power limit: the lowest of all limits of the board."),
+    ),
+    *families("hw_gpu_", BACKEND, Row("nvml_up", "Whether the last NVML reading succeeded.")),
+    info(
+        "hw_gpu_backend_info",
+        "Backend used to read the GPUs, and the reason if it is not NVML; always 1.",
+        BACKEND,
+        ("backend", "reason", "driver_version", "cuda_version"),
+    ),
+    *families(
+        "hw_gpu_",
+        each_state(),
+        Row("up", "Whether the GPU answers; 0 if it is lost or cannot be read."),
+    ),
+    family(
+        "hw_gpu_problem_info",
+        "Why the GPU is not up: one of the reasons in docs/troubleshooting.md; always 1.",
+        _problems,
+        *(*GPU_LABELS, "reason"),
+    ),
+    family(
+        "hw_gpu_mode_pending",
+        "Pending ECC or MIG mode that differs from the current one: the next reset of the GPU"
+        " makes it enabled or disabled; always 1.",
+        _pending_modes,
+        *(*GPU_LABELS, "mode", "target"),
+    ),
+    family(
+        "hw_gpu_repair_state",
+        "Channel or TPC repair pending until the next reset, or unrepairable memory; always"
+        " 1, absent if not the case.",
+        _repairs,
+        *(*GPU_LABELS, "state"),
+    ),
+    family(
+        "hw_gpu_nvlink_active_links",
+        "Number of NVLinks of the GPU that are active.",
+        _active_nvlinks,
+        *GPU_LABELS,
+    ),
+    family(
+        "hw_gpu_nvlink_inactive",
+        "NVLink that is inactive: broken, asleep or not wired; always 1, absent if active.",
+        _inactive_nvlinks,
+        *(*GPU_LABELS, "link"),
+    ),
+    family(
+        "hw_gpu_fabric_info",
+        "NVLink fabric: cluster UUID and clique ID; always 1.",
+        _fabrics,
+        *(*GPU_LABELS, "cluster", "clique"),
+    ),
+    family(
+        "hw_gpu_call_disabled_info",
+        "NVML call that is disabled for a while because it crashed the library on this GPU;"
+        " always 1.",
+        _disabled_calls,
+        *(*GPU_LABELS, "call"),
+    ),
+    *families(
+        "hw_gpu_",
+        each_state(lambda state: state.suspended),
+        Row(
+            "suspended",
+            "Suspended by runtime power management (RTD3), and not woken for a reading; always 1.",
+        ),
+    ),
+    *families(
+        "hw_gpu_",
+        each_state(lambda state: not state.expired),
+        Row("data_stale", "Whether the values of the GPU come from the cache.", "stale"),
+    ),
+)
+
+
+def live_families(boottime: float) -> tuple[Family, ...]:
+    """Return the age of each GPU at this boot time, in seconds."""
+    return (
+        family(
+            "hw_gpu_data_age_seconds",
+            "Seconds since this GPU was last read successfully; it grows while cached values are"
+            " served.",
+            lambda snapshot: ages(snapshot, boottime),
+            *GPU_LABELS,
+        ),
+    )

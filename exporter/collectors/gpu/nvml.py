@@ -1,0 +1,327 @@
+"""GPUs read with NVML: queries the NVML probe and parses its answer."""
+
+import asyncio
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
+from exporter.collectors.gpu.quarantine import Quarantine
+from exporter.collectors.gpu.validation import drop_implausible
+from exporter.collectors.gpu.values import DisabledCall, Gpu
+from exporter.config import Demo
+from exporter.config import Gpu as GpuConfig
+from exporter.decode import decode
+from exporter.model.label import clean_text
+from exporter.model.reading import Missing
+from exporter.probes.breadcrumb import Breadcrumb
+from exporter.probes.call_failures import call_and_place
+from exporter.probes.child import Children, Command
+from exporter.probes.supervisor import ProbeFailed, RequestProbe
+
+log = logging.getLogger("exporter.collectors.gpu.source")
+
+
+MAX_GROWTH_BYTES = 16 * 1024 * 1024
+"""A probe that has grown by so much since its first answer is replaced: a library leaks."""
+
+ENOUGH = 0.6
+"""After this part of the deadline a slow driver is asked for nothing more in this pass."""
+
+LASTING_ERRORS = {"version_mismatch", "uninitialized", "no_library"}
+PATIENCE_PASSES = 4
+"""After so many passes in which the library failed, a fresh process tries."""
+
+REPLACE_SECS = 7.0
+"""A process of no use is replaced this often at most: three times in twenty seconds."""
+
+MOST_CRASHING = 2
+"""Of no more GPUs than these is a crash taken for their own."""
+
+
+class NvmlBackend:
+    """Asks the probe under one deadline for each pass.
+
+    A GPU whose call hung, or crashed the library again and again, goes into quarantine: the
+    others are read without it at once. Where others do so as well it is not the GPU, and the pass
+    has failed.
+    """
+
+    def __init__(self, probe: RequestProbe, deadline: Deadline, quarantine: Quarantine) -> None:
+        self._probe = probe
+        self._deadline = deadline
+        self._quarantine = quarantine
+        self._count = 0
+        self._first_bytes: int | None = None
+        self._errors = 0
+        self._replaced_at = -REPLACE_SECS
+
+    async def ask(self) -> GpuAnswer:
+        """Read all GPUs in one pass; raises BackendError."""
+        suspects: set[int] = set()
+        while True:
+            try:
+                message, skipped = await self._ask_without(suspects)
+            except ProbeFailed as failed:
+                self._first_bytes = None
+                if not self._may_be_one(failed, suspects):
+                    self._quarantine.doubt()
+                    raise BackendError(failed.reason, str(failed)) from failed
+                suspects.add(failed.place or 0)
+                self._probe.allow_start()
+                continue
+            self._quarantine.add(suspects)
+            await self._replace_when_of_no_use(message)
+            return self._answer(message, skipped)
+
+    @property
+    def restarts(self) -> int:
+        """How often the probe of all GPUs was started anew."""
+        return self._probe.restarts
+
+    @property
+    def problems(self) -> tuple[GpuProblem, ...]:
+        """The GPUs that failed when they were asked alone."""
+        return self._quarantine.problems
+
+    @property
+    def is_one_stuck(self) -> bool:
+        """Whether a child that asked a GPU in quarantine was killed but does not exit."""
+        return self._quarantine.is_stuck
+
+    def _may_be_one(self, failed: ProbeFailed, suspects: set[int]) -> bool:
+        """Whether a failure in a call of a GPU may be its own: of four one, of eight two.
+
+        Not many are tried where the library crashes: each try is a start of the probe.
+        """
+        if failed.reason == "timeout":
+            most = max(1, self._count // 4)
+        elif failed.is_repeated:
+            most = max(1, min(self._count // 4, MOST_CRASHING))
+        else:
+            return False
+        return failed.place is not None and self._count != 1 and len(suspects) < most
+
+    async def _ask_without(self, suspects: set[int]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Ask for all GPUs but those and give the answer, and which GPUs were not asked for.
+
+        A crash is tried again where back-off allows it.
+        """
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        deadline = started + self._deadline.secs
+        while True:
+            left = deadline - loop.time()
+            request: dict[str, Any] = {"op": "read", "enough_secs": ENOUGH * left}
+            skipped = tuple(sorted({*suspects, *self._quarantine.suspects}))
+            if skipped:
+                request["skip"] = skipped
+            try:
+                message = await self._probe.ask(request, left)
+            except ProbeFailed as failed:
+                if failed.reason == "crashed" and self._probe.may_start and loop.time() < deadline:
+                    continue
+                if failed.reason == "timeout":
+                    self._deadline.took(self._deadline.secs)
+                raise
+            has_lacked_time = message.get("is_partial") is True
+            took = self._deadline.secs if has_lacked_time else loop.time() - started
+            self._deadline.took(took)
+            return message, skipped
+
+    def _answer(self, message: Mapping[str, Any], skipped: tuple[int, ...]) -> GpuAnswer:
+        """Give what was answered; of a GPU that was skipped and answers by now nothing is known."""
+        answer = parse_answer(message)
+        has_left = not set(skipped) <= set(self._quarantine.suspects)
+        count = message.get("count")
+        self._count = count if isinstance(count, int) else self._count
+        return replace(
+            answer,
+            problems=(*answer.problems, *self._quarantine.problems),
+            is_partial=answer.is_partial or self._quarantine.is_undecided or has_left,
+            disabled_calls=tuple(
+                DisabledCall(*call_and_place(crumb)) for crumb in self._probe.switched_off
+            ),
+        )
+
+    async def _replace_when_of_no_use(self, message: Mapping[str, Any]) -> None:
+        """Replace a process that has met another driver than its library was made for."""
+        if "error" in message:
+            self._errors += 1
+            now = asyncio.get_running_loop().time()
+            is_lasting = message["error"] in LASTING_ERRORS or self._errors >= PATIENCE_PASSES
+            if is_lasting and now - self._replaced_at >= REPLACE_SECS:
+                self._errors, self._replaced_at = 0, now
+                self._first_bytes = None
+                await self._probe.recycle()
+            return
+        self._errors = 0
+        await self._replace_when_grown(message)
+
+    async def _replace_when_grown(self, message: Mapping[str, Any]) -> None:
+        held = message.get("resident_bytes")
+        if not isinstance(held, int):
+            return
+        if self._first_bytes is None:
+            self._first_bytes = held
+        elif held > self._first_bytes + MAX_GROWTH_BYTES:
+            log.info("the NVML probe uses %d MiB of memory and is restarted", held >> 20)
+            self._first_bytes = None
+            await self._probe.recycle()
+
+    async def close(self) -> None:
+        """End the probes."""
+        await self._quarantine.close()
+        await self._probe.close()
+
+
+def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
+    """Read the GPUs of one answer of the probe; raises BackendError."""
+    if message.get("error") == "unknown_error":
+        sentence = (
+            "the driver is loaded but not accessible: were devices removed from the container?"
+        )
+        raise BackendError("access_lost", sentence)
+    if "error" in message:
+        raise BackendError(
+            clean_text(str(message["error"])), clean_text(str(message.get("message")))
+        )
+    found = message.get("gpus")
+    if not isinstance(found, list):
+        raise BackendError("garbage", "the NVML probe names no GPUs")
+    collected = _Collected()
+    for entry in found:
+        if isinstance(entry, dict):
+            collected.add(entry)
+    return GpuAnswer(
+        gpus=tuple(collected.gpus),
+        problems=tuple(collected.problems),
+        driver_version=_text(message.get("driver_version")),
+        cuda_version=_text(message.get("cuda_version")),
+        missing=tuple(collected.missing),
+        rejected=dict(collected.rejected),
+        is_partial=message.get("is_partial") is True,
+    )
+
+
+class _Collected:
+    """The parts of an answer while it is taken apart."""
+
+    def __init__(self) -> None:
+        self.gpus: list[Gpu] = []
+        self.problems: list[GpuProblem] = []
+        self.missing: list[Missing] = []
+        self.rejected: Counter[str] = Counter()
+
+    def add(self, entry: dict[str, Any]) -> None:
+        if "problem" in entry:
+            self._add_problem(entry)
+            return
+        try:
+            gpu, misfits = decode(Gpu, entry)
+        except ValueError:
+            self.rejected["identity"] += 1  # without a UUID its values belong to nobody
+            self._add_problem({**entry, "problem": "no_identity"})
+            return
+        if any(gpu.uuid == other.uuid for other in self.gpus):
+            self.rejected["uuid"] += 1
+            self._add_problem({"index": gpu.index, "problem": "duplicate_uuid"})
+            return
+        gpu, impossible = drop_implausible(gpu)
+        self.gpus.append(gpu)
+        self.rejected.update({*misfits, *impossible})
+        reasons = entry.get("missing")
+        if isinstance(reasons, dict):
+            self.missing += [Missing(f"gpu{gpu.index}.{k}", str(v)) for k, v in reasons.items()]
+
+    def _add_problem(self, entry: dict[str, Any]) -> None:
+        index = entry.get("index")
+        self.problems.append(
+            GpuProblem(
+                reason=clean_text(str(entry["problem"])),
+                uuid=_text(entry.get("uuid")),
+                index=index if isinstance(index, int) else None,
+                pci_bus_id=_text(entry.get("pci_bus_id")),
+            )
+        )
+
+
+def _text(found: object) -> str | None:
+    return clean_text(found) or None if isinstance(found, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class NvmlProbes:
+    """Builds the processes that answer as NVML does, as the configuration wants them."""
+
+    config: GpuConfig
+    demo: Demo
+    environment: Mapping[str, str]
+    children: Children
+    sys_root: Path
+
+    def probe(self, on_event: Callable[[dict[str, Any]], None]) -> RequestProbe | None:
+        """Build the probe that reads all GPUs; None where NVML is switched off."""
+        if self.config.backend == "demo":
+            command = _demo_command(self.demo, self.environment)
+            return RequestProbe("demo", command, self.children, on_event)
+        if self.config.backend not in ("auto", "nvml"):
+            return None
+        command = self._command(_switches(self.config))
+        return RequestProbe("nvml", command, self.children, on_event, _breadcrumb())
+
+    def lone_probe(self) -> RequestProbe:
+        """Build the probe that is asked for one GPU at a time."""
+        crumb = _breadcrumb()
+        return RequestProbe("nvml", self._command(()), self.children, lambda _: None, crumb)
+
+    def _command(self, switches: Sequence[str]) -> Command:
+        argv = [
+            sys.executable,
+            "-m",
+            "exporter.collectors.gpu.nvml_probe",
+            f"--sys-root={self.sys_root}",
+        ]
+        argv.append(f"--with={','.join(switches)}")
+        return Command(tuple(argv), self.environment, with_input=True)
+
+
+def build_nvml(
+    probes: NvmlProbes,
+    deadline: Deadline,
+    on_event: Callable[[dict[str, Any]], None],
+    wake: Callable[[], None],
+) -> NvmlBackend | None:
+    """Build the backend that answers as NVML does; None where NVML is switched off."""
+    probe = probes.probe(on_event)
+    if probe is None:
+        return None
+    quarantine = Quarantine(probes.lone_probe(), 2 * deadline.secs, wake)
+    return NvmlBackend(probe, deadline, quarantine)
+
+
+def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
+    argv = [sys.executable, "-m", "exporter.collectors.demo"]
+    argv += [f"--gpus={demo.gpus}", f"--seed={demo.seed}", f"--speed={demo.speed:g}"]
+    argv += [f"--start={demo.start}"]
+    argv += [f"--folder={demo.folder}"] if demo.folder else []
+    argv += ["--whole-node"] if demo.whole_node else []
+    argv += ["--healthy"] if demo.healthy else []
+    return Command(tuple(argv), environment, with_input=True)
+
+
+def _switches(config: GpuConfig) -> tuple[str, ...]:
+    """List what the probe reads beside what it always reads."""
+    named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
+    return ("processes", "events", *(name for name in named if getattr(config, name)))
+
+
+def _breadcrumb() -> Breadcrumb | None:
+    try:
+        return Breadcrumb("nvml")
+    except OSError:
+        return None  # no memfd here: crashes cannot be told apart by call

@@ -1,0 +1,120 @@
+"""One GPU of the library: its handle, every call on it, and what is asked of it only once."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.library import (
+    FATAL_FOR_GPU,
+    READ_ERRORS,
+    Handle,
+    Library,
+    reason_of,
+)
+
+T = TypeVar("T")
+
+ALL_LINKS = 0xFFFFFFFF
+FieldId = int | tuple[int, int]
+"""A field of nvmlDeviceGetFieldValues, with its scope (a link) where it has one."""
+
+Labeled = list[tuple[Any, ...]]
+"""Rows of label values and a number, as the model keeps them."""
+
+_VALUE_OF_TYPE = {
+    pynvml.NVML_VALUE_TYPE_DOUBLE: "dVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG: "ulVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: "ullVal",
+    pynvml.NVML_VALUE_TYPE_SIGNED_LONG_LONG: "sllVal",
+    pynvml.NVML_VALUE_TYPE_SIGNED_INT: "siVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_SHORT: "usVal",
+}
+
+
+class Card:
+    """One GPU, or one MIG device, of the library; `place` is the index of the GPU."""
+
+    def __init__(self, library: Library, handle: Handle, place: int | None = None) -> None:
+        self.library = library
+        self.handle = handle
+        self.place = place
+        self._kept: dict[str, Any] = {}
+
+    def ask(self, name: str, *arguments: object, topic: str = "") -> Any:
+        """Call the function for this GPU; raises READ_ERRORS."""
+        return self.library.ask(name, self.handle, *arguments, topic=topic, place=self.place)
+
+    def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:
+        """Call the first of these functions that the driver knows, newest first."""
+        return self.library.ask_newest(names, self.handle, *arguments, place=self.place)
+
+    def text(self, name: str) -> str | None:
+        """Get the text of a function for this GPU; None where it gives none."""
+        return self.library.text(name, self.handle, place=self.place)
+
+    def once(self, fact: str, read: Callable[["Card"], T]) -> T:
+        """Read a fact that does not change until it was answered once; raises READ_ERRORS."""
+        if fact not in self._kept:
+            self._kept[fact] = read(self)
+        answer: T = self._kept[fact]
+        return answer
+
+    def kept(self, fact: str, otherwise: T) -> T:
+        """Give what was kept under this name before."""
+        answer: T = self._kept.get(fact, otherwise)
+        return answer
+
+    def keep(self, fact: str, value: object) -> None:
+        """Keep this for as long as the handle is true."""
+        self._kept[fact] = value
+
+    def field_values(self, topic: str, wanted: Mapping[str, FieldId]) -> dict[str, Any]:
+        """Read field values by the names given here; an NVMLError stands for one that was not said.
+
+        Raises READ_ERRORS when the call itself fails.
+        """
+        values = self.ask("nvmlDeviceGetFieldValues", list(wanted.values()), topic=topic)
+        return {name: _field_value(value) for name, value in zip(wanted, values, strict=True)}
+
+
+def _field_value(value: Any) -> Any:
+    if value.nvmlReturn != pynvml.NVML_SUCCESS:
+        return pynvml.NVMLError(value.nvmlReturn)
+    return getattr(value.value, _VALUE_OF_TYPE.get(value.valueType, "ullVal"))
+
+
+def converted(value: Any, times: int = 1, per: int = 1) -> Any:
+    """Convert to our unit, `times / per` of the driver's; an error stays an error."""
+    if isinstance(value, Exception):
+        return value
+    return value * times if per == 1 else value * times / per
+
+
+def available_values(values: Mapping[Any, Any]) -> Any:
+    """Collect the available numbers as rows by label; the first error when there is none."""
+    rows = [
+        (*(label if isinstance(label, tuple) else (label,)), value)
+        for label, value in values.items()
+        if not isinstance(value, Exception)
+    ]
+    if rows:
+        return rows
+    return next(iter(values.values()), pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED))
+
+
+def call_each(card: Card, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]) -> dict[Any, Any]:
+    """Make each call, by label; an error stands for one that gave nothing.
+
+    Raises an error after which nothing more can be expected of the GPU.
+    """
+    found: dict[Any, Any] = {}
+    for label, name, arguments in calls:
+        try:
+            found[label] = card.ask(name, *arguments)
+        except READ_ERRORS as error:
+            if reason_of(error) in FATAL_FOR_GPU:
+                raise
+            found[label] = error
+    return found

@@ -1,0 +1,55 @@
+"""Clocks, clocks event (throttle) reasons, and for how long each applied."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card, available_values, call_each, converted
+from exporter.collectors.gpu.words import active_reasons
+
+MEGAHERTZ = 1_000_000
+NANO = 1_000_000_000
+CLOCKS = {
+    "graphics": pynvml.NVML_CLOCK_GRAPHICS,
+    "sm": pynvml.NVML_CLOCK_SM,
+    "memory": pynvml.NVML_CLOCK_MEM,
+    "video": pynvml.NVML_CLOCK_VIDEO,
+}
+REASON_CALLS = (
+    "nvmlDeviceGetCurrentClocksEventReasons",
+    "nvmlDeviceGetCurrentClocksThrottleReasons",
+)
+THROTTLE_TIMES = {
+    "sw_power_cap": pynvml.NVML_FI_DEV_PERF_POLICY_POWER,
+    "sync_boost": pynvml.NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
+    "sw_thermal_slowdown": 269,
+    "hw_thermal_slowdown": 270,
+    "hw_power_brake_slowdown": 271,
+}
+"""Nanoseconds by reason; the last three came with driver 570."""
+
+
+def clocks(card: Card) -> Any:
+    """Read hertz by clock."""
+    return _by_clock(card, "nvmlDeviceGetClockInfo")
+
+
+def clock_limits(card: Card) -> Any:
+    """Read the highest hertz by clock; asked once."""
+    return card.once("clock_limits", lambda c: _by_clock(c, "nvmlDeviceGetMaxClockInfo"))
+
+
+def _by_clock(card: Card, name: str) -> Any:
+    found = call_each(card, [(word, name, (kind,)) for word, kind in CLOCKS.items()])
+    return available_values({word: converted(value, MEGAHERTZ) for word, value in found.items()})
+
+
+def throttle_reasons(card: Card) -> tuple[tuple[str, int], ...]:
+    """Return 0 or 1 by clocks event (throttle) reason."""
+    return active_reasons(int(card.ask_newest(REASON_CALLS)))
+
+
+def throttle_times(card: Card) -> Any:
+    """Read the seconds throttled by reason since the driver was loaded, where it counts them."""
+    found = card.field_values("throttle_times", THROTTLE_TIMES)
+    return available_values({word: converted(value, per=NANO) for word, value in found.items()})

@@ -1,0 +1,136 @@
+"""ECC errors, and what the board did about them: repairs, remapped rows, retired pages."""
+
+import ctypes
+from itertools import product
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card, available_values, call_each
+from exporter.collectors.gpu.words import RECOVERY_ACTIONS
+
+ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
+COUNTERS = {"volatile": 0, "aggregate": 1}
+TOTALS = {
+    ("corrected", "volatile"): pynvml.NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
+    ("uncorrected", "volatile"): pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
+    ("corrected", "aggregate"): pynvml.NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
+    ("uncorrected", "aggregate"): pynvml.NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
+}
+LOCATIONS = {
+    "l1": 0,
+    "l2": 1,
+    "dram": 2,
+    "register": 3,
+    "texture": 4,
+    "texture_shm": 5,
+    "cbu": 6,
+    "sram": 7,
+}
+RETIRED_PAGES = {
+    "single_bit": pynvml.NVML_FI_DEV_RETIRED_SBE,
+    "double_bit": pynvml.NVML_FI_DEV_RETIRED_DBE,
+}
+AVAILABILITIES = ("max", "high", "partial", "low", "none")
+SRAM_UNITS = {"l2": "L2", "sm": "Sm", "microcontroller": "Mcu", "pcie": "Pcie", "other": "Other"}
+RECOVERY_ACTION = 230
+"""The field value; nvidia-ml-py 12 has no name for it."""
+
+
+def ecc_modes(card: Card) -> dict[str, bool]:
+    """Read whether errors are corrected now, and whether they will be after the next reset."""
+    current, pending = card.ask("nvmlDeviceGetEccMode")
+    return {"ecc_enabled": bool(current), "ecc_mode_pending": bool(pending)}
+
+
+def ecc_errors(card: Card) -> Any:
+    """Read errors by type, since the driver was loaded and since the board was made."""
+    found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
+    return available_values({key: found["/".join(key)] for key in TOTALS})
+
+
+def ecc_location_errors(card: Card) -> Any:
+    """Read the same by the part of the chip."""
+    name = "nvmlDeviceGetMemoryErrorCounter"
+    wanted = product(ERROR_TYPES, COUNTERS, LOCATIONS)
+    calls = [
+        ((kind, counter, place), name, (ERROR_TYPES[kind], COUNTERS[counter], LOCATIONS[place]))
+        for kind, counter, place in wanted
+    ]
+    return available_values(call_each(card, calls))
+
+
+def sram_errors(card: Card) -> dict[str, Any]:
+    """Read uncorrected errors of SRAM by kind and by unit, and whether they are too many."""
+    status = pynvml.c_nvmlEccSramErrorStatus_v1_t()
+    card.ask("nvmlDeviceGetSramEccErrorStatus", ctypes.byref(status))
+    return {
+        "sram_threshold_exceeded": bool(status.bThresholdExceeded),
+        "sram_ecc_errors_total": [
+            (f"uncorrected_{kind.lower()}", counter, getattr(status, f"{counter}Unc{kind}"))
+            for counter in COUNTERS
+            for kind in ("Parity", "SecDed")
+        ],
+        "sram_ecc_sources_total": [
+            (unit, getattr(status, f"aggregateUncBucket{name}"))
+            for unit, name in SRAM_UNITS.items()
+        ],
+    }
+
+
+def repairs_pending(card: Card) -> dict[str, bool]:
+    """Read which repairs wait for the next reset: of a memory channel, of a TPC."""
+    channel, tpc = card.ask("nvmlDeviceGetRepairStatus")
+    return {"channel_repair_pending": bool(channel), "tpc_repair_pending": bool(tpc)}
+
+
+def unrepairable_memory(card: Card) -> bool:
+    """Read whether memory has errors that no repair is left for."""
+    return bool(card.ask("nvmlDeviceGetUnrepairableMemoryFlag_v1"))
+
+
+def remapped_rows(card: Card) -> dict[str, Any]:
+    """Read remapped rows of memory, on Ampere and newer."""
+    corrected, uncorrected, pending, failed = card.ask("nvmlDeviceGetRemappedRows")
+    return {
+        "remapped_rows_total": [("corrected", corrected), ("uncorrected", uncorrected)],
+        "row_remap_pending": bool(pending),
+        "row_remap_failed": bool(failed),
+    }
+
+
+def remap_banks(card: Card) -> list[tuple[str, int]]:
+    """Read banks of memory by how many spare rows they have left."""
+    banks = card.ask("nvmlDeviceGetRowRemapperHistogram")
+    return [(word, getattr(banks, word)) for word in AVAILABILITIES]
+
+
+def retired_pages(card: Card) -> Any:
+    """Read retired pages of memory, on boards before Ampere."""
+    return available_values(card.field_values("retired_pages", RETIRED_PAGES))
+
+
+def retired_pages_pending(card: Card) -> bool:
+    """Read whether a page waits for the next reset to be retired."""
+    return bool(card.ask("nvmlDeviceGetRetiredPagesPendingStatus"))
+
+
+def inforom_valid(card: Card) -> bool:
+    """Verify the checksums of the infoROM, which holds what the board remembers of its errors."""
+    try:
+        card.ask("nvmlDeviceValidateInforom")
+    except pynvml.NVMLError as error:
+        if error.value != pynvml.NVML_ERROR_CORRUPTED_INFOROM:
+            raise
+        return False
+    return True
+
+
+def recovery_action(card: Card) -> str:
+    """Read what the driver wants done to the GPU; raises ValueError for a word not known here."""
+    action = card.field_values("recovery_action", {"action": RECOVERY_ACTION})["action"]
+    if isinstance(action, Exception):
+        raise action
+    if action not in RECOVERY_ACTIONS:
+        raise ValueError(f"recovery action {action}")
+    return RECOVERY_ACTIONS[action]

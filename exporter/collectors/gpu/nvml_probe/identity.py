@@ -1,0 +1,88 @@
+"""Who a GPU is: facts that are asked once, and again when the set of GPUs has changed."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.pcie.values import pci_address
+
+ARCHITECTURES = {
+    2: "Kepler",
+    3: "Maxwell",
+    4: "Pascal",
+    5: "Volta",
+    6: "Turing",
+    7: "Ampere",
+    8: "Ada",
+    9: "Hopper",
+    10: "Blackwell",
+    13: "Rubin",
+}
+
+
+def identity(card: Card) -> dict[str, Any]:
+    """Read index, UUID and name; raises NVMLError when the GPU does not answer."""
+    return {
+        "index": card.ask("nvmlDeviceGetIndex"),
+        "uuid": card.text("nvmlDeviceGetUUID"),
+        "name": card.text("nvmlDeviceGetName") or "unknown",
+    }
+
+
+def is_same(card: Card, known: dict[str, Any]) -> bool:
+    """Check that the handle still means the GPU it meant; the library answers both calls."""
+    try:
+        return bool(
+            card.ask("nvmlDeviceGetIndex") == known["index"]
+            and card.text("nvmlDeviceGetUUID") == known["uuid"]
+        )
+    except pynvml.NVMLError:
+        return False
+
+
+def texts(card: Card) -> dict[str, Any]:
+    """Read serial number, firmware and part number, where the board has them."""
+    return {
+        "serial": card.text("nvmlDeviceGetSerial"),
+        "vbios_version": card.text("nvmlDeviceGetVbiosVersion"),
+        "board_part_number": card.text("nvmlDeviceGetBoardPartNumber"),
+    }
+
+
+def pci_bus_id(card: Card) -> str:
+    """Read the PCI address as the kernel writes it: `0000:18:00.0`."""
+    reported = card.ask("nvmlDeviceGetPciInfo").busId
+    address = pci_address(
+        reported.decode("ascii", "replace") if isinstance(reported, bytes) else reported
+    )
+    if address is None:
+        raise ValueError(f"PCI address {reported!r}")
+    return address
+
+
+def architecture(card: Card) -> str:
+    """Name the chip's generation; raises ValueError for one that is not known here."""
+    number = card.ask("nvmlDeviceGetArchitecture")
+    if number not in ARCHITECTURES:
+        raise ValueError(f"architecture {number}")
+    return ARCHITECTURES[number]
+
+
+def compute_capability(card: Card) -> str:
+    """Read the compute capability, `9.0` and the like."""
+    major, minor = card.ask("nvmlDeviceGetCudaComputeCapability")
+    return f"{major}.{minor}"
+
+
+def numa_node(card: Card) -> int:
+    """Read the NUMA node the GPU is near to; raises ValueError where it has none."""
+    node = int(card.ask("nvmlDeviceGetNumaNodeId"))
+    if node < 0:
+        raise ValueError("no NUMA node")
+    return node
+
+
+def cuda_version(number: int) -> str:
+    """Write `12.4` for 12040."""
+    return f"{number // 1000}.{number % 1000 // 10}"

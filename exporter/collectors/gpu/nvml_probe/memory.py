@@ -1,0 +1,48 @@
+"""Memory of a GPU and the engines that move data through it."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, reason_of
+
+
+def memory(card: Card) -> dict[str, int]:
+    """Read bytes by nvmlDeviceGetMemoryInfo_v2, whose `used` leaves the reserved part out.
+
+    Older drivers know the first version only, which counts the reserved part as used.
+    """
+    try:
+        info = card.ask("nvmlDeviceGetMemoryInfo", pynvml.nvmlMemory_v2)
+    except pynvml.NVMLError as error:
+        if reason_of(error) in FATAL_FOR_GPU:
+            raise
+        return _reported(card.ask("nvmlDeviceGetMemoryInfo"))
+    return {**_reported(info), "memory_reserved_bytes": info.reserved}
+
+
+def _reported(info: Any) -> dict[str, int]:
+    return {
+        "memory_total_bytes": info.total,
+        "memory_used_bytes": info.used,
+        "memory_free_bytes": info.free,
+    }
+
+
+def bar1_memory(card: Card) -> dict[str, int]:
+    """Read BAR1: the window through which the bus sees the memory."""
+    info = card.ask("nvmlDeviceGetBAR1MemoryInfo")
+    return {
+        "bar1_memory_total_bytes": info.bar1Total,
+        "bar1_memory_used_bytes": info.bar1Used,
+    }
+
+
+def utilization(card: Card) -> dict[str, int]:
+    """Read percent of the driver's last sample period; not said for a GPU in MIG mode."""
+    rates = card.ask("nvmlDeviceGetUtilizationRates")
+    return {
+        "utilization_percent": rates.gpu,
+        "memory_controller_utilization_percent": rates.memory,
+    }

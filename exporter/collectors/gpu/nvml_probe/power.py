@@ -1,0 +1,38 @@
+"""Power, its limits, and energy."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card, available_values, call_each, converted
+
+MILLI = 1000
+"""NVML counts milliwatts and millijoules."""
+
+
+def power_limits(card: Card) -> Any:
+    """Read the watts between which the limit may be set, and what was asked for."""
+    lasting = card.once("power_limits", _lasting_limits)
+    found = call_each(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])
+    return available_values(
+        {**lasting, **{word: converted(value, per=MILLI) for word, value in found.items()}}
+    )
+
+
+def _lasting_limits(card: Card) -> dict[str, Any]:
+    lowest, highest = card.ask("nvmlDeviceGetPowerManagementLimitConstraints")
+    found = call_each(card, [("default", "nvmlDeviceGetPowerManagementDefaultLimit", ())])
+    limits = {"min": lowest, "max": highest, **found}
+    return {word: converted(value, per=MILLI) for word, value in limits.items()}
+
+
+def power_fields(card: Card) -> dict[str, Any]:
+    """Read the average over the last second, and the energy since the driver was loaded."""
+    found = card.field_values(
+        "power",
+        {
+            "power_average_watts": pynvml.NVML_FI_DEV_POWER_AVERAGE,
+            "energy_joules_total": pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION,
+        },
+    )
+    return {field: converted(value, per=MILLI) for field, value in found.items()}

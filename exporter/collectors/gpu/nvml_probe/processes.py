@@ -1,0 +1,105 @@
+"""Processes on a GPU: who they are, the memory they hold, and the share of the engines they use."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.library import reason_of
+
+LISTS = (
+    ("mps", "MPSCompute"),
+    ("compute", "Compute"),
+    ("graphics", "Graphics"),
+)
+"""Kind and name of each list; a process that is in several is of the first kind."""
+
+NO_INSTANCE = 0xFFFFFFFF
+LARGEST_PID = 2**22
+LARGEST_MEMORY_BYTES = 2**50
+
+Process = dict[str, Any]
+_Key = tuple[int, int | None, int | None]
+
+
+class GarbledListError(ValueError):
+    """A list with an impossible process id: its struct is not the one this binding knows."""
+
+
+class ProcessReader:
+    """Reads the processes of one GPU; remembers the driver's time stamp of the last samples."""
+
+    def __init__(self) -> None:
+        self._last_seen = 0
+
+    def read(self, card: Card) -> list[Process]:
+        """Read all processes on the GPU; raises READ_ERRORS when the compute list cannot be had."""
+        found: dict[_Key, Process] = {}
+        for kind, function in LISTS:
+            for process in _listed(card, kind, function):
+                key = (process["pid"], process["gpu_instance"], process["compute_instance"])
+                known = found.setdefault(key, process)
+                if known["used_memory_bytes"] is None:
+                    known["used_memory_bytes"] = process["used_memory_bytes"]
+        self._add_utilization(card, list(found.values()))
+        return list(found.values())
+
+    def _add_utilization(self, card: Card, processes: list[Process]) -> None:
+        """Add shares; the driver names only those that did something (…GetProcessUtilization)."""
+        if not processes:
+            return
+        had_samples_before = self._last_seen > 0
+        try:
+            samples = card.ask("nvmlDeviceGetProcessUtilization", self._last_seen)
+        except pynvml.NVMLError as error:
+            if error.value not in (pynvml.NVML_SUCCESS, pynvml.NVML_ERROR_NOT_FOUND):
+                return  # not in a MIG instance, not without rights: utilization stays unknown
+            samples = []
+        newest = {sample.pid: sample for sample in sorted(samples, key=lambda s: s.timeStamp)}
+        if newest:
+            self._last_seen = max(sample.timeStamp for sample in newest.values())
+        for process in processes:
+            sample = newest.get(process["pid"])
+            if sample is not None or had_samples_before:
+                process.update(_shares(sample))
+
+
+def _listed(card: Card, kind: str, function: str) -> Iterator[Process]:
+    """Read one of the three lists; only the compute list must be there, without MPS."""
+    names = tuple(f"nvmlDeviceGet{function}RunningProcesses{version}" for version in ("_v3", "_v2"))
+    try:
+        listed = card.ask_newest(names)
+    except pynvml.NVMLError as error:
+        if kind == "compute" or reason_of(error) not in ("not_supported", "old_driver"):
+            raise
+        return
+    for entry in listed:
+        yield _process(kind, entry)
+
+
+def _process(kind: str, entry: Any) -> Process:
+    if not 0 < entry.pid <= LARGEST_PID:
+        raise GarbledListError(f"a process id of {entry.pid}")
+    memory = entry.usedGpuMemory
+    return {
+        "pid": entry.pid,
+        "kind": kind,
+        "used_memory_bytes": memory if memory and memory <= LARGEST_MEMORY_BYTES else None,
+        "gpu_instance": _instance(entry.gpuInstanceId),
+        "compute_instance": _instance(entry.computeInstanceId),
+    }
+
+
+def _instance(number: int | None) -> int | None:
+    return None if number in (None, NO_INSTANCE) else number
+
+
+def _shares(sample: Any) -> dict[str, float]:
+    """Give percent by engine; a process that the driver did not name did nothing."""
+    return {
+        "sm_utilization_percent": sample.smUtil if sample else 0,
+        "memory_utilization_percent": sample.memUtil if sample else 0,
+        "encoder_utilization_percent": sample.encUtil if sample else 0,
+        "decoder_utilization_percent": sample.decUtil if sample else 0,
+    }

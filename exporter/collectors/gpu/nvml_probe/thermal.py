@@ -1,0 +1,69 @@
+"""Temperatures, their limits, and fans."""
+
+from typing import Any
+
+import pynvml
+
+from exporter.collectors.gpu.nvml_probe.card import Card, FieldId, available_values, call_each
+from exporter.collectors.gpu.nvml_probe.library import reason_of
+
+THRESHOLDS = {
+    "shutdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
+    "slowdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
+    "max_operating": pynvml.NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
+    "memory_max": pynvml.NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
+    "target": pynvml.NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
+}
+MARGIN_THRESHOLDS: dict[str, FieldId] = {
+    "shutdown": 193,
+    "slowdown": 194,
+    "max_operating": 196,
+    "memory_max": 195,
+}
+"""NVML_FI_DEV_TEMPERATURE_*_TLIMIT: margins, relative to T.Limit, at which the board acts."""
+
+MAX_FANS = 16
+
+
+def temperature(card: Card) -> int:
+    """Read celsius of the GPU sensor, by the newer call where the driver knows it."""
+    names = ("nvmlDeviceGetTemperatureV1", "nvmlDeviceGetTemperature")
+    return int(card.ask_newest(names, pynvml.NVML_TEMPERATURE_GPU))
+
+
+def memory_temperature(card: Card) -> Any:
+    """Read celsius of the memory, on boards with a sensor there."""
+    wanted = {"memory": pynvml.NVML_FI_DEV_MEMORY_TEMP}
+    return card.field_values("memory_temperature", wanted)["memory"]
+
+
+def thresholds(card: Card) -> Any:
+    """Read the celsius at which the board slows down or shuts down; asked once."""
+    return card.once("thresholds", _thresholds)
+
+
+def margin_thresholds(card: Card) -> Any:
+    """Read the T.Limit margins at which the board slows down or shuts down; asked once."""
+    return card.once(
+        "margin_thresholds",
+        lambda c: available_values(c.field_values("margin_thresholds", MARGIN_THRESHOLDS)),
+    )
+
+
+def _thresholds(card: Card) -> Any:
+    name = "nvmlDeviceGetTemperatureThreshold"
+    return available_values(
+        call_each(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()])
+    )
+
+
+def fan_speeds(card: Card) -> Any:
+    """Read percent of the full speed by fan; a passively cooled board has none."""
+    try:
+        fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
+    except pynvml.NVMLError as error:
+        if reason_of(error) != "old_driver":
+            raise
+        return [("0", card.ask("nvmlDeviceGetFanSpeed"))]
+    name = "nvmlDeviceGetFanSpeed_v2"
+    return available_values(call_each(card, [(str(fan), name, (fan,)) for fan in range(fans)]))

@@ -1,0 +1,80 @@
+"""Repairs of GPUs and NVLinks, derived by comparing two readings, or told by the driver's log."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from exporter.collectors.gpu.values import Gpu, Gpus
+from exporter.collectors.pcie.values import pci_address
+from exporter.faults.events.changes import remember
+from exporter.faults.events.store import ENDED
+from exporter.faults.subject import Repair
+from exporter.model.event import Event
+from exporter.model.snapshot import Snapshot
+
+NO_DRIVER = frozenset({"no_driver", "driver_not_loaded"})
+
+
+@dataclass(slots=True)
+class GpuRepairs:
+    """Remembers the last look at each GPU and NVLink."""
+
+    _gpus: dict[str, Gpu] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
+    _nvlinks: dict[str, bool] = field(default_factory=dict)
+
+    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
+        """Yield resets of GPUs, and links that are up again."""
+        gpus = snapshot.reading(Gpus)
+        yield from (("gpu_reset", "gpu", uuid) for uuid in self._resets(gpus))
+        yield from (("gpu_reset", "gpu", event.entity_id) for event in events if _was_reset(event))
+        yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
+
+    def _resets(self, gpus: Gpus | None) -> Iterator[str]:
+        """Find GPUs whose driver or firmware started anew: their volatile counters fell."""
+        if gpus is None:
+            return
+        if gpus.backend.reason in NO_DRIVER:
+            self._refused.update(u for u, gpu in self._gpus.items() if gpu.vendor == "nvidia")
+        for state in gpus.states:
+            uuid = state.gpu.uuid
+            if state.reason == "reset_required":
+                self._refused.add(uuid)
+            if not state.up or not state.is_fresh:
+                continue
+            before = self._gpus.get(uuid)
+            if uuid in self._refused or (before and _has_started_anew(before, state.gpu)):
+                yield uuid
+            self._refused.discard(uuid)
+            remember(self._gpus, uuid, state.gpu)
+
+    def _trained(self, gpus: Gpus | None) -> Iterator[str]:
+        """Find NVLinks that were down and are up; what was not read in between is as it was."""
+        for state in gpus.states if gpus else ():
+            pci = pci_address(state.gpu.pci_bus_id)
+            if not state.is_fresh or not pci:
+                continue
+            for label, is_up in state.gpu.nvlink_up or ():
+                link = f"{pci}/{label}"
+                if is_up and self._nvlinks.get(link) is False:
+                    yield link
+                remember(self._nvlinks, link, bool(is_up))
+
+
+def _was_reset(event: Event) -> bool:
+    """Whether the driver says that it requests no recovery action any more (Xid 154)."""
+    return event.kind == "gpu_recovery_action" and event.fields.get(ENDED) == "yes"
+
+
+def _has_started_anew(before: Gpu, now: Gpu) -> bool:
+    """Whether what only a reset or a driver load takes back was taken back."""
+    if before.recovery_action not in (None, "none") and now.recovery_action == "none":
+        return True
+    energy, energy_before = now.energy_joules_total, before.energy_joules_total
+    if energy is not None and energy_before is not None and energy < energy_before / 2:
+        return True
+    return _volatile_errors(now) < _volatile_errors(before)
+
+
+def _volatile_errors(gpu: Gpu) -> float:
+    rows = gpu.ecc_errors_total or ()
+    return sum(count for _, counter, count in rows if counter == "volatile")

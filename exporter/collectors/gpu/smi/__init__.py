@@ -1,0 +1,1 @@
+"""nvidia-smi: run it, and parse its XML document."""

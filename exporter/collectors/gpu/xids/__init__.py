@@ -1,0 +1,1 @@
+"""Xids and SXids: how their events come, what their codes mean, what is exported."""

@@ -1,0 +1,169 @@
+"""Catalogue entries of NVIDIA's error codes: Xid, SXid and NVLink5 rules."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from exporter.toml import tomllib
+
+UNKNOWN = "unknown"
+"""Origin, scope and name of a code that is in no table."""
+
+
+@dataclass(frozen=True, slots=True)
+class XidEntry:
+    """One Xid code: what it says, how bad it is by default, and what to do.
+
+    `severity` is info, warning or critical; `sympathetic` codes follow from another event;
+    `scope` is what is lost (process, gpu, link, node); `disagreement` tells where public sources
+    differ.
+    """
+
+    code: int
+    name: str
+    meaning: str
+    origin: str
+    severity: str
+    sympathetic: bool
+    action: str
+    scope: str
+    source: str
+    note: str
+    disagreement: str
+
+
+@dataclass(frozen=True, slots=True)
+class SxidEntry:
+    """One SXid code of a switch.
+
+    `fatality` is corrected, non_fatal, fatal_port, fatal_fabric or host; a word in the kernel
+    line is to be trusted before it.
+    """
+
+    code: int
+    name: str
+    meaning: str
+    fatality: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """A test of one 32-bit word: the bits under the mask are exactly these."""
+
+    mask: int
+    value: int
+
+    def fit(self, word: int) -> bool:
+        """Tell whether the word passes."""
+        return word & self.mask == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Nvlink5Rule:
+    """One sub-rule of Xid 144 to 150, in both layouts of the first word.
+
+    `v1` is for drivers before R575, `v2` for R575 and newer; an empty `status` means any. The
+    promoted forms are those in which the driver raised the error to fatal.
+    """
+
+    xid: int
+    units: tuple[str, ...]
+    condition: str
+    severity: str  # non_fatal, link_fatal, gpu_fatal
+    fatal: bool
+    action: str
+    investigate: str
+    origin: str
+    v1: Bits
+    v2: Bits
+    status: tuple[int, ...]
+    promoted_v1: Bits | None
+    promoted_v2: Bits | None
+    promoted_action: str | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All tables of codes."""
+
+    xids: Mapping[int, XidEntry]
+    sxids: Mapping[int, SxidEntry]
+    nvlink5: tuple[Nvlink5Rule, ...]
+
+    def xid(self, code: int) -> XidEntry:
+        """Return the entry of this Xid; an entry of origin unknown where the table has none."""
+        return self.xids.get(code) or XidEntry(
+            code=code,
+            name=UNKNOWN,
+            meaning=f"Xid {code} is not in the table of this version",
+            origin=UNKNOWN,
+            severity="info",
+            sympathetic=False,
+            action="none",
+            scope=UNKNOWN,
+            source="none",
+            note="",
+            disagreement="",
+        )
+
+
+def parse_xids(text: str) -> Mapping[int, XidEntry]:
+    """Parse the Xid table from its TOML text; raise ValueError or TypeError on a malformed one."""
+    table = tomllib.loads(text)
+    return _by_code(XidEntry(code=int(code), **row) for code, row in table.items())
+
+
+def parse_sxids(text: str) -> Mapping[int, SxidEntry]:
+    """Parse the SXid table from its TOML text; raise ValueError or TypeError on a malformed one."""
+    table = tomllib.loads(text)
+    return _by_code(SxidEntry(code=int(code), **row) for code, row in table.items())
+
+
+def parse_nvlink5(text: str) -> tuple[Nvlink5Rule, ...]:
+    """Parse the NVLink5 sub-rules from TOML; raise KeyError or ValueError when malformed."""
+    return tuple(_nvlink5_rule(row) for row in tomllib.loads(text)["rules"])
+
+
+def _by_code(entries: Iterable[Any]) -> Mapping[int, Any]:
+    return MappingProxyType({entry.code: entry for entry in entries})
+
+
+def _nvlink5_rule(row: Mapping[str, Any]) -> Nvlink5Rule:
+    return Nvlink5Rule(
+        xid=row["xid"],
+        units=tuple(row["units"]),
+        condition=row["condition"],
+        severity=row["severity"],
+        fatal=row["fatal"],
+        action=row["action"],
+        investigate=row["investigate"],
+        origin=row["origin"],
+        v1=Bits(*row["v1"]),
+        v2=Bits(*row["v2"]),
+        status=tuple(row["status"]),
+        promoted_v1=_bits_or_none(row.get("promoted_v1")),
+        promoted_v2=_bits_or_none(row.get("promoted_v2")),
+        promoted_action=row.get("promoted_action"),
+        note=row["note"],
+    )
+
+
+def _bits_or_none(pair: list[int] | None) -> Bits | None:
+    return None if pair is None else Bits(*pair)
+
+
+@cache
+def shipped_catalogue() -> Catalogue:
+    """Return the tables beside this file, parsed at the first call."""
+    here = Path(__file__).parent
+    return Catalogue(
+        xids=parse_xids((here / "xid.toml").read_text(encoding="utf-8")),
+        sxids=parse_sxids((here / "sxid.toml").read_text(encoding="utf-8")),
+        nvlink5=parse_nvlink5((here / "nvlink5.toml").read_text(encoding="utf-8")),
+    )

@@ -1,0 +1,1 @@
+"""The kernel log: records, the messages in them, and the events they mean."""

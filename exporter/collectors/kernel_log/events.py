@@ -1,0 +1,29 @@
+"""How the events of the kernel log reach the rules."""
+
+from collections.abc import Iterable
+
+from exporter.collectors.kernel_log.kinds import KERNEL_KINDS
+from exporter.collectors.kernel_log.values import KERNEL_LOG, KernelLog
+from exporter.faults.subject import NumberedEvents
+from exporter.faults.values import Address
+from exporter.model.event import EventType
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Key
+
+TYPES = (EventType.ERROR_HW, EventType.ERROR_NET, EventType.TOPO_LINK_DOWN)
+EVENT_KINDS = {
+    kind: frozenset({KERNEL_LOG}) for kind in (*KERNEL_KINDS, *(each.value for each in TYPES))
+}
+
+
+def feed(is_resumed: bool) -> NumberedEvents:  # noqa: FBT001 - the type of a feed
+    """Return the feed; after a restart, events that the process before had seen are not new."""
+    first_new = (lambda log: log.first_new_number) if is_resumed else None
+    return NumberedEvents(KERNEL_LOG, KernelLog, first_new=first_new)
+
+
+def gpus_at_addresses(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
+    """Yield which GPU sits at which address, as the driver says: also GPUs that NVML never saw."""
+    log = snapshot.reading(KernelLog)
+    for pci, uuid in log.gpu_uuids if log else ():
+        yield ("gpu", pci), ("gpu", uuid)

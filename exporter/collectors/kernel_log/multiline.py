@@ -1,0 +1,136 @@
+"""Assembles multi-line messages to events, and drops repeated messages."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter.collectors.kernel_log.patterns.pattern import LinePattern, Role
+from exporter.collectors.kernel_log.patterns.table import Match
+
+JOIN_SECS = 1.0
+"""Lines further apart do not belong to one message."""
+
+MAX_LISTED = 8
+"""Error bits of one message that are kept."""
+
+MAX_RECENT = 256
+"""Messages remembered to tell repetitions."""
+
+LISTED_FIELDS = frozenset({"error"})
+"""Fields that several lines of one message say: the names of error bits."""
+
+
+@dataclass(slots=True)
+class Message:
+    """One message of the kernel: its row, what its lines said, and the lines themselves."""
+
+    row: LinePattern
+    fields: dict[str, str]
+    stamp: float  # seconds since boot, by the kernel's clock for prints
+    lines: list[str]
+
+    def add(self, match: Match, line: str) -> None:
+        """Take in what a further line said."""
+        for name, value in match.fields.items():
+            known = self.fields.get(name)
+            if name in LISTED_FIELDS and known is not None:
+                value = f"{known},{value}" if known.count(",") < MAX_LISTED - 1 else known  # noqa: PLW2901 - the list so far is the value
+            self.fields[name] = value
+        self.lines.append(line)
+
+    def takes(self, match: Match) -> bool:
+        """Tell whether the line belongs to this message."""
+        row = match.row
+        mine, its = self.fields.get(row.same), match.fields.get(row.same)
+        if mine is not None and its is not None and mine != its:
+            return False
+        return not row.once or row.once not in self.fields
+
+
+@dataclass(slots=True)
+class MultilineAssembler:
+    """Holds at most one unfinished message of each kind."""
+
+    _open: dict[str, Message] = field(default_factory=dict)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a message may still get further lines."""
+        return bool(self._open)
+
+    def take(self, match: Match, stamp: float, line: str) -> Iterator[Message]:
+        """Yield the messages that are finished now that this line was read."""
+        yield from self._finished_by(stamp)
+        name, role = match.row.kind, match.row.role
+        if role in (Role.WHOLE, Role.ENDED, Role.DROPPED):
+            yield Message(match.row, match.fields, stamp, [line])
+            return
+        message = self._open.get(name)
+        if message is not None and role is not Role.START and message.takes(match):
+            message.add(match, line)
+        elif role is not Role.CONTINUATION:
+            if message is not None:
+                yield from self._close(name)
+            self._open[name] = Message(match.row, match.fields, stamp, [line])
+
+    def finish(self) -> Iterator[Message]:
+        """Yield all messages that were held, finished as they are."""
+        for name in list(self._open):
+            yield from self._close(name)
+
+    def _finished_by(self, stamp: float) -> Iterator[Message]:
+        if self._open:
+            for name, message in list(self._open.items()):
+                if abs(stamp - message.stamp) > JOIN_SECS:
+                    yield from self._close(name)
+
+    def _close(self, name: str) -> Iterator[Message]:
+        message = self._open.pop(name)
+        if not message.row.needs or message.row.needs in message.fields:
+            yield message
+
+
+class Repeats:
+    """Tells a message that says again what another one just said."""
+
+    def __init__(self, max_recent: int = MAX_RECENT) -> None:
+        self._max_recent = max_recent
+        self._last: dict[tuple[str, ...], float] = {}
+
+    def __len__(self) -> int:
+        """Count the messages that are remembered."""
+        return len(self._last)
+
+    def is_repeat(self, message: Message) -> bool:
+        """Tell whether this repeats what was printed a moment before; remembers the message."""
+        same = same_thing(message.row.kind, message.fields)
+        if same is None:
+            return False
+        key, within_secs = same
+        last = self._last.get(key)
+        if last is None or abs(message.stamp - last) > within_secs:
+            self._remember(key, message.stamp)
+            return False
+        # An Xid is always counted: the driver reports it on its other ways too.
+        return message.row.kind != "xid"
+
+    def _remember(self, key: tuple[str, ...], stamp: float) -> None:
+        if len(self._last) >= self._max_recent:
+            del self._last[next(iter(self._last))]
+        self._last.pop(key, None)
+        self._last[key] = stamp
+
+
+def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], float] | None:
+    """Return the key that repeats of a message share, and for how many seconds; None for none."""
+    reported = fields.get
+    if kind == "sxid":
+        return ("sxid", reported("pci", ""), reported("code", ""), reported("link", "")), 1.0
+    if kind == "kernel_oops":
+        return ("kernel_oops",), 1.0
+    if kind == "fs_shutdown":
+        return ("fs_shutdown", reported("device", "")), 1.0
+    if kind == "oom_kill" and "pid" in fields:
+        return ("oom_kill", fields["pid"]), 1.0
+    if kind == "gpu_lost" or (kind == "xid" and reported("code") == "79"):
+        return ("gpu_lost", reported("pci", "")), 5.0
+    return None

@@ -1,0 +1,119 @@
+"""The table of all patterns, and the search for the one that a line matches."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from exporter.collectors.kernel_log.patterns.amdgpu import AMDGPU
+from exporter.collectors.kernel_log.patterns.ascend import ASCEND
+from exporter.collectors.kernel_log.patterns.filesystem import FILESYSTEMS
+from exporter.collectors.kernel_log.patterns.intel import INTEL
+from exporter.collectors.kernel_log.patterns.kernel import KERNEL
+from exporter.collectors.kernel_log.patterns.memory import MEMORY
+from exporter.collectors.kernel_log.patterns.network import NETWORK
+from exporter.collectors.kernel_log.patterns.network_storage import NETWORK_STORAGE
+from exporter.collectors.kernel_log.patterns.nvidia import NVIDIA
+from exporter.collectors.kernel_log.patterns.pattern import LINE_FEED, LinePattern, Role
+from exporter.collectors.kernel_log.patterns.pcie import PCIE
+from exporter.collectors.kernel_log.patterns.process import PROCESS
+from exporter.collectors.kernel_log.patterns.storage import STORAGE
+from exporter.collectors.kernel_log.patterns.storage_adapters import STORAGE_ADAPTERS
+from exporter.collectors.pcie.values import pci_address
+from exporter.model.label import clean_text
+
+LINE_PATTERNS: tuple[LinePattern, ...] = (
+    *NVIDIA,
+    *AMDGPU,
+    *INTEL,
+    *ASCEND,
+    *PROCESS,
+    *KERNEL,
+    *PCIE,
+    *MEMORY,
+    *STORAGE,
+    *STORAGE_ADAPTERS,
+    *FILESYSTEMS,
+    *NETWORK_STORAGE,
+    *NETWORK,
+)
+"""Every row; the first that matches a line wins."""
+
+MAX_LINE_CHARS = 2048
+"""More of a line is not looked at; the kernel's own limit is about 1,000."""
+
+MAX_LINES = 17
+"""More lines of one record are not looked at."""
+
+UNPRINTABLE = "\ufffd"
+"""What is shown of a word without a sign that can be shown."""
+
+PCI_FIELDS = frozenset({"pci", "port"})
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A line that is known: its row and what it said, addresses and texts made uniform."""
+
+    row: LinePattern
+    fields: dict[str, str]
+    line: str
+
+
+class Table:
+    """Finds the row of a line; a line without any tag costs one search."""
+
+    def __init__(self, kinds: Iterable[LinePattern] = LINE_PATTERNS) -> None:
+        self._rows = tuple(kinds)
+        tags = sorted({row.tag.encode() for row in self._rows})
+        self.may_match = re.compile(b"|".join(map(re.escape, tags))).search
+        """Whether raw text may be a known line; None when it surely is not."""
+
+    def matches(self, text: str, *, is_one_print: bool) -> Iterator[Match]:
+        """Find the lines of a record that are known and may be believed.
+
+        A line feed may come from a name that a tenant chose, so a further line is believed only
+        as a continuation of a message that the driver prints in several lines. Where the text
+        may be that of several records (syslog(2)), the lines after one without a word that a
+        tenant chooses are records of their own; all other further lines are left out.
+        """
+        lines = [line[:MAX_LINE_CHARS] for line in text.split("\n", MAX_LINES)[:MAX_LINES]]
+        for index, line in enumerate(lines):
+            is_last = index == len(lines) - 1
+            match = self.match(line)
+            if match is not None and (is_last or match.row.is_head):
+                yield match
+                yield from self._continuations(match, lines[index + 1 :])
+                return
+            if is_one_print or match is None or match.row.chosen:
+                break
+            yield match
+        match = self.match(LINE_FEED.join(lines[index:])[:MAX_LINE_CHARS])
+        if match is not None:
+            yield match
+
+    def _continuations(self, head: Match, lines: Iterable[str]) -> Iterator[Match]:
+        for line in lines:
+            match = self.match(line)
+            is_more = match is not None and match.row.role is Role.CONTINUATION
+            if match is not None and is_more and match.row.kind == head.row.kind:
+                yield match
+
+    def match(self, line: str) -> Match | None:
+        """Return the first row that the line matches, or None."""
+        for row in self._rows:
+            if row.tag in line:
+                found = row.pattern.match(line)
+                if found is not None:
+                    return Match(row, _fields(row, found), line)
+        return None
+
+
+def _fields(row: LinePattern, found: re.Match[str]) -> dict[str, str]:
+    fields = {name: value for name, value in found.groupdict().items() if value is not None}
+    if row.refine is not None:
+        fields = row.refine(fields)
+    for name, value in fields.items():
+        address = pci_address(value) if name in PCI_FIELDS else None
+        # A name of blanks is a name: the event stays with what it is about.
+        fields[name] = address or clean_text(value) or UNPRINTABLE[: len(value)]
+    return fields

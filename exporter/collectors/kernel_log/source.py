@@ -1,0 +1,199 @@
+"""The kernel log as a source: /dev/kmsg, else syslog(2), else absent with a reason."""
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from exporter.blocking import CallBlocking
+from exporter.collectors.kernel_log.checkpoint import Saved, decode, dump_state, state_file
+from exporter.collectors.kernel_log.kmsg import KmsgFollower
+from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
+from exporter.collectors.kernel_log.syslog import KlogCtl, SyslogPoller, klogctl
+from exporter.model.reading import Reading
+from exporter.reading.context import SourceContext
+from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.state import BOOT_ID, StateFile, read_boot_id
+
+NAME = "kernel_log"
+SAVE_SECS = 1.0
+SAVE_AGAIN_SECS = 0.25
+MAX_POSTPONED = 8
+CLOSE_SECS = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """Where the log is read, and where its state is kept (None: in memory)."""
+
+    path: Path
+    boot_id: Path
+    state_dir: Path | None
+    accept_user_records: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """What following the log needs of its surroundings; `wake` asks for a publication at once."""
+
+    call: CallBlocking
+    wall: Callable[[], float]
+    boottime: Callable[[], float]
+    wake: Callable[[], None]
+    klogctl: KlogCtl = klogctl
+
+
+class _Watcher(Protocol):
+    source: str
+    reason: str
+    error: str | None
+
+    async def replay(self) -> None: ...
+    def watch(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class KernelLogSource:
+    """Follows the log from the first `read` on; a `read` gives what is known, without waiting."""
+
+    name = NAME
+    deadline_secs = 5.0
+
+    def __init__(
+        self, settings: LogSettings, callbacks: Callbacks, max_postponed: int = MAX_POSTPONED
+    ) -> None:
+        self._max_postponed = max_postponed
+        self._settings = settings
+        self._callbacks = callbacks
+        self._boot_id = ""
+        self._file: StateFile | None = None
+        self._pipeline: Pipeline | None = None
+        self._watcher: _Watcher | None = None
+        self._woke_at: int  # the number of the latest event that was published
+        self._saving: asyncio.TimerHandle | None = None
+        self._postponed = 0
+
+    async def read(self) -> Reading[object]:
+        """Return the counters and latest events.
+
+        Raises SourceAbsent where the log may not be read.
+        """
+        if self._pipeline is None or self._watcher is None:
+            await self._start()
+        if self._pipeline is None or self._watcher is None:
+            raise SourceFailed("the kernel log cannot be followed")
+        if self._watcher.error is not None:
+            raise SourceFailed(self._watcher.error)
+        self._woke_at = self._pipeline.counters.number
+        return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
+
+    async def close(self) -> None:
+        """Close the device and save the position."""
+        if self._saving is not None:
+            self._saving.cancel()
+        if self._pipeline is None or self._watcher is None:
+            return
+        self._watcher.close()
+        self._watcher = None
+        self._pipeline.settle()
+        await asyncio.wait({asyncio.ensure_future(self._save())}, timeout=CLOSE_SECS)
+
+    async def _start(self) -> None:
+        """Open the log, read what is in it, and follow it from there."""
+        callbacks = self._callbacks
+        saved, opened = await callbacks.call(self._open)
+        pipeline = Pipeline(
+            PrintClock(callbacks.wall, callbacks.boottime),
+            accept_user_records=self._settings.accept_user_records,
+            saved=saved,
+        )
+        watcher: _Watcher
+        if isinstance(opened, int):
+            watcher = KmsgFollower(opened, pipeline, self._changed)
+        else:
+            watcher = SyslogPoller(
+                callbacks.klogctl, callbacks.call, pipeline, self._changed, opened
+            )
+        try:
+            await watcher.replay()
+        except OSError as error:
+            raise SourceAbsent(_why_absent(self._settings.path, watcher.reason, error)) from error
+        self._pipeline, self._watcher = pipeline, watcher
+        watcher.watch()
+        self._save_later(SAVE_SECS)
+
+    def _open(self) -> tuple[Saved | None, int | str]:
+        """Return the state of an earlier process, and the open device or why it is not."""
+        saved = None
+        self._boot_id = read_boot_id(self._settings.boot_id)
+        if self._boot_id and self._settings.state_dir is not None:
+            self._file = state_file(self._settings.state_dir, self._boot_id)
+            saved = self._file.load(decode)
+        try:
+            return saved, os.open(self._settings.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return saved, reason_of(error)
+
+    def _changed(self) -> None:
+        """Publish new events at once, and note the position soon."""
+        if self._pipeline is not None and self._pipeline.counters.number != self._woke_at:
+            self._woke_at = self._pipeline.counters.number
+            self._callbacks.wake()
+        if self._saving is None:
+            self._save_later(SAVE_SECS)
+
+    def _save_later(self, secs: float) -> None:
+        if self._file is not None:
+            self._saving = asyncio.get_running_loop().call_later(secs, self._save_now)
+
+    def _save_now(self) -> None:
+        """Save, but not between the lines of one message: it would be lost in a crash."""
+        self._saving = None
+        pipeline = self._pipeline
+        if pipeline is None:
+            return
+        if pipeline.is_holding and self._postponed < self._max_postponed:
+            self._postponed += 1
+            self._save_later(SAVE_AGAIN_SECS)
+            return
+        self._postponed = 0
+        self._task = asyncio.ensure_future(self._save())
+
+    async def _save(self) -> None:
+        pipeline, file = self._pipeline, self._file
+        if pipeline is None or file is None or pipeline.position is None:
+            return
+        await self._callbacks.call(
+            partial(file.save, dump_state(self._boot_id, pipeline.position, pipeline.counters))
+        )
+
+
+def build_kernel_log(ctx: SourceContext) -> KernelLogSource:
+    """Build the source with what the configuration wants of it."""
+    config = ctx.config
+    settings = LogSettings(
+        path=Path(config.kernel_log.path),
+        boot_id=ctx.proc / BOOT_ID,
+        state_dir=Path(config.state.dir) if config.state.dir else None,
+        accept_user_records=config.kernel_log.accept_user_records,
+    )
+    wake = partial(ctx.wake, NAME)
+    return KernelLogSource(settings, Callbacks(ctx.call, ctx.wall, ctx.boottime, wake))
+
+
+def reason_of(error: OSError) -> str:
+    """Say in one word why the log cannot be read."""
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return "no_permission"
+    if error.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        return "no_device"
+    return errno.errorcode.get(error.errno or 0, "unreadable").lower()
+
+
+def _why_absent(path: Path, reason: str, error: OSError) -> str:
+    """Return a word, then a sentence: neither way is open."""
+    return f"{reason_of(error)}: {path} gave {reason}, syslog(2) gave {error.strerror or error}"

@@ -1,0 +1,1 @@
+"""Memory: use, paging, NUMA nodes, errors of DIMMs."""

@@ -1,0 +1,100 @@
+"""What is read about memory: use, paging, NUMA nodes, errors of DIMMs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Main memory in bytes; used = total - available."""
+
+    total_bytes: int
+    available_bytes: int
+    free_bytes: int | None = None
+    buffers_bytes: int | None = None
+    cached_bytes: int | None = None
+    dirty_bytes: int | None = None
+    writeback_bytes: int | None = None
+    slab_unreclaimable_bytes: int | None = None
+    hugepages_total_bytes: int | None = None  # of the default size
+    hugepages_free_bytes: int | None = None
+    swap_total_bytes: int | None = None
+    swap_free_bytes: int | None = None
+
+    @property
+    def ordinary_bytes(self) -> int:
+        """Bytes that are not set aside as huge pages."""
+        return max(1, self.total_bytes - (self.hugepages_total_bytes or 0))
+
+    @property
+    def swap_used_bytes(self) -> int | None:
+        """Bytes in swap space."""
+        if self.swap_total_bytes is None or self.swap_free_bytes is None:
+            return None
+        return max(0, self.swap_total_bytes - self.swap_free_bytes)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes that cannot be had without swapping."""
+        return self.total_bytes - self.available_bytes
+
+    @property
+    def usage_percent(self) -> float | None:
+        """Used share of the total, 0 to 100."""
+        if not self.total_bytes:
+            return None
+        return 100.0 * self.used_bytes / self.total_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """What the kernel did for lack of memory; counters since boot."""
+
+    swap_in_bytes: int | None = None
+    swap_out_bytes: int | None = None
+    major_faults: int | None = None  # a page had to be read from a disk
+    oom_kills: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    """The memory of one NUMA node."""
+
+    numa_node: str
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNodes:
+    """The NUMA nodes, ordered by number."""
+
+    nodes: tuple[NumaNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimm:
+    """One memory module; counts since boot or since the driver was loaded."""
+
+    controller: str
+    dimm: str  # its label on the board, else its number
+    corrected_errors: int | None = None
+    uncorrected_errors: int | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryController:
+    """One controller with its modules; its own counts include errors of no known module."""
+
+    controller: str
+    corrected_errors: int | None = None
+    uncorrected_errors: int | None = None
+    dimms: tuple[Dimm, ...] = ()
+    unlocated: Dimm | None = None  # errors of which the hardware did not say the module
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryErrors:
+    """The controllers, ordered by name."""
+
+    controllers: tuple[MemoryController, ...]

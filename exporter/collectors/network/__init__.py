@@ -1,0 +1,1 @@
+"""Network interfaces, the TCP/IP stack and InfiniBand."""

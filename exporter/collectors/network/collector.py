@@ -1,0 +1,39 @@
+"""The collector of network interfaces, the TCP/IP stack and InfiniBand ports."""
+
+from pathlib import Path
+
+from exporter.collector import Collector, files
+from exporter.collectors.network.entities import FIELDS, IB_PORT, NIC, adapters_of_ports
+from exporter.collectors.network.families import FAMILIES
+from exporter.collectors.network.infiniband import InfinibandReader
+from exporter.collectors.network.interfaces import NetworkReader
+from exporter.collectors.network.netstat import NetworkStackReader
+from exporter.collectors.network.repairs import PortRepairs
+from exporter.collectors.network.values import Infiniband, Network, NetworkStack
+from exporter.faults.subject import Subject
+
+COLLECTOR = Collector(
+    "network",
+    sources=(
+        files(
+            "network",
+            "network",
+            lambda ctx: NetworkReader(ctx.proc, ctx.sys, ctx.devices, known_good=ctx.known_good),
+        ),
+        files("network_stack", "network", lambda ctx: NetworkStackReader(ctx.proc)),
+        files(
+            "infiniband",
+            "infiniband",
+            lambda ctx: InfinibandReader(ctx.sys, ctx.devices.max_per_kind, ctx.known_good),
+        ),
+    ),
+    values=(Infiniband, Network, NetworkStack),
+    families=FAMILIES,
+    subject=Subject(
+        kinds=(NIC, IB_PORT),
+        node=FIELDS,
+        repairs=PortRepairs,
+        links=(adapters_of_ports,),
+    ),
+    rules=Path(__file__).parent / "rules",
+)

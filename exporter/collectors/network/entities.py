@@ -1,0 +1,136 @@
+"""Network interfaces and InfiniBand ports as components of rules."""
+
+from collections.abc import Iterable, Iterator
+
+from exporter.collectors.network.values import (
+    Infiniband,
+    InfinibandPort,
+    Interface,
+    Network,
+    NetworkStack,
+)
+from exporter.collectors.pcie.values import pci_address
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.subject import Known
+from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+
+_GETTERS = getters_of(Interface)
+
+
+def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
+    network = snapshot.reading(Network)
+    for interface in network.interfaces if network else ():
+        addresses: list[Address] = [("network", interface.device)]
+        pci = pci_address(interface.pci_bus_id)
+        if pci:
+            addresses.append(("network", pci))
+        fields = FieldsOf(interface, _GETTERS)
+        yield Entity(("nic", interface.device), interface.device, fields, tuple(addresses))
+    known = {pci_address(i.pci_bus_id) for i in (network.interfaces if network else ())}
+    yield from _adapters(snapshot, known)
+
+
+def _adapters(snapshot: Snapshot, known: set[str | None]) -> Iterable[Entity]:
+    """Those of InfiniBand at other addresses than the known: only their driver speaks of them."""
+    reading = snapshot.reading(Infiniband)
+    for port in reading.ports if reading else ():
+        pci = pci_address(port.pci_bus_id)
+        if pci is not None and pci not in known:
+            known.add(pci)
+            yield Entity(("nic", port.device), port.device, NO_FIELDS, (("network", pci),))
+
+
+NIC = Kind(
+    "nic",
+    "network",
+    names_of(Interface),
+    _interfaces,
+    Network,
+    related={"node": "node", "pcie": "pcie"},
+)
+
+
+_PORT_GETTERS = getters_of(InfinibandPort)
+
+_PORT_NAMES = {
+    "rdma_events" if name == "events" else name: found
+    for name, found in names_of(InfinibandPort).items()
+}
+"""The fields of a port; `events` is a function in rules."""
+
+
+class _PortFields:
+    """The fields of one port, what RDMA counted under a name of its own."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, port: InfinibandPort) -> None:
+        self._values = FieldsOf(port, _PORT_GETTERS)
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when it was not said."""
+        return self._values.get(name.removeprefix("rdma_"))
+
+
+def _carried(snapshot: Snapshot) -> Iterable[Edge]:
+    """Which RoCE port is the network interface on the same PCI function."""
+    ports, network = snapshot.reading(Infiniband), snapshot.reading(Network)
+    devices: dict[str, str] = {}
+    for interface in network.interfaces if network else ():
+        if interface.pci_bus_id:
+            devices.setdefault(interface.pci_bus_id, interface.device)
+    for port in ports.ports if ports else ():
+        device = devices.get(port.pci_bus_id or "")
+        if device and port.link_layer == "Ethernet":
+            yield Edge("part_of", ("ib_port", _port_id(port)), ("nic", device))
+
+
+def _port_id(port: InfinibandPort) -> str:
+    return f"{port.device}/{port.port}"
+
+
+def _ports(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Infiniband)
+    for port in reading.ports if reading else ():
+        addresses: list[Address] = [("network", _port_id(port))]
+        pci = pci_address(port.pci_bus_id)
+        if pci:
+            addresses.append(("network", pci))
+        name = _port_id(port)
+        yield Entity(("ib_port", name), name, _PortFields(port), tuple(addresses))
+
+
+IB_PORT = Kind(
+    "ib_port",
+    "network",
+    _PORT_NAMES,
+    _ports,
+    Infiniband,
+    related={"node": "node", "pcie": "pcie"},
+    relate=_carried,
+)
+
+
+def _count(network: Network) -> Value:
+    """Count the node's own interfaces; unknown where only those of a pod can be seen."""
+    is_whole = network.namespace == "host" and not network.truncated
+    return len(network.interfaces) if is_whole else None
+
+
+FIELDS = NodeFields(
+    readings=(("", NetworkStack),),
+    computed={"interface_count": NodeField(FieldType(Type.NUMBER), of_reading(Network, _count))},
+)
+
+
+def adapters_of_ports(known: Known) -> Iterator[Edge]:
+    """Join an InfiniBand port to the adapter at its address."""
+    nics = known.by_kind.get("nic", ())
+    adapters = {name: nic.key for nic in nics for name in nic.addresses}
+    for port in known.by_kind.get("ib_port", ()):
+        for name in port.addresses:
+            if name in adapters:
+                yield Edge("part_of", port.key, adapters[name])

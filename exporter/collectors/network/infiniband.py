@@ -1,0 +1,173 @@
+"""Ports of InfiniBand and RoCE cards, from /sys/class/infiniband.
+
+https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband
+The firmware refuses counters to restricted functions, and the driver writes a kernel line for each
+refusal: a port that has refused once is not asked for counters again.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.collectors.network.values import Infiniband, InfinibandPort
+from exporter.collectors.pcie.values import pci_address_of
+from exporter.model.reading import Labeled, Reading
+from exporter.reading.files import read_text
+from exporter.reading.known_good import KnownGood
+from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.sysfs import (
+    FieldReader,
+    names_in,
+    names_or_none,
+    parse_counter,
+)
+
+RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
+BYTES_PER_GIGABIT = 125_000_000
+BYTES_PER_WORD = 4  # data is counted in words of four bytes
+ERRORS = (
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "port_rcv_errors",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "port_rcv_constraint_errors",
+    "port_xmit_constraint_errors",
+    "port_xmit_discards",
+    "VL15_dropped",
+)
+EVENTS = {
+    **{
+        name: name
+        for name in (
+            "out_of_sequence",
+            "packet_seq_err",
+            "implied_nak_seq_err",
+            "duplicate_request",
+            "local_ack_timeout_err",
+            "rnr_nak_retry_err",
+            "out_of_buffer",
+            "np_ecn_marked_roce_packets",
+            "np_cnp_sent",
+            "rp_cnp_handled",
+            "rp_cnp_ignored",
+            "roce_adp_retrans",
+            "roce_adp_retrans_to",
+            "roce_slow_restart",
+            "roce_slow_restart_cnps",
+            "roce_slow_restart_trans",
+            "rx_icrc_encapsulated",
+        )
+    },
+    "cnpSent": "np_cnp_sent",  # irdma's names for the same
+    "cnpHandled": "rp_cnp_handled",
+    "RxECNMrkd": "np_ecn_marked_roce_packets",
+}
+SHOWN = frozenset({*ERRORS, *EVENTS, "port_rcv_data", "port_xmit_data", "port_xmit_wait"})
+
+
+class InfinibandReader:
+    """Reads the ports of physical cards under a sys root, at most `limit` of them."""
+
+    def __init__(self, sys_root: Path, limit: int, known_good: KnownGood | None = None) -> None:
+        self._known_good = known_good or KnownGood()
+        self._folder = sys_root / "class/infiniband"
+        self._limit = limit
+        self._refused: set[Path] = set()
+
+    def read(self) -> Reading[Infiniband]:
+        """Read all ports now; raise SourceAbsent or SourceFailed."""
+        fields = FieldReader()
+        keys = [
+            (device, port)
+            for device in names_in(self._folder, "InfiniBand or RoCE cards")
+            if not (self._folder / device / "device/physfn").exists()
+            for port in names_or_none(self._folder / device / "ports")
+        ]
+        if not keys:
+            raise SourceAbsent(f"{self._folder} holds no port")
+        truncated = fields.truncated(self._limit, len(keys), "ports")
+        ports = (self._port(device, port, fields) for device, port in keys[: self._limit])
+        return Reading(Infiniband(with_peers(list(ports)), truncated), fields.missing)
+
+    def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
+        folder = self._folder / device / "ports" / port
+        key = f"{device}/{port}"
+        counters = self._counters(folder / "counters", key, fields)
+        events = self._counters(folder / "hw_counters", key, fields)
+        port_seen = InfinibandPort(
+            device=device,
+            port=port,
+            state=parse_state(fields.label(f"{key} state", folder / "state")),
+            phys_state=parse_state(fields.label(f"{key} phys_state", folder / "phys_state")),
+            link_layer=fields.label(f"{key} link_layer", folder / "link_layer"),
+            rate_bytes_per_second=parse_rate(fields.label(f"{key} rate", folder / "rate")),
+            receive_bytes=_bytes(counters.get("port_rcv_data")),
+            transmit_bytes=_bytes(counters.get("port_xmit_data")),
+            wait=counters.get("port_xmit_wait"),
+            errors=_chosen(counters, {name: name for name in ERRORS}),
+            events=_chosen(events, EVENTS),
+            pci_bus_id=pci_address_of(self._folder / device / "device"),
+        )
+        was_up = self._known_good.update(f"port {key}", is_good=port_seen.up)
+        return replace(port_seen, link_was_up=was_up)
+
+    def _counters(self, folder: Path, key: str, fields: FieldReader) -> dict[str, int]:
+        """Read the counters in a folder; empty for a port that has refused them."""
+        result: dict[str, int] = {}
+        if folder in self._refused:
+            fields.skip(f"{key} {folder.name}", "refused once, not asked again")
+            return result
+        for name in SHOWN.intersection(names_or_none(folder)):
+            try:
+                number = parse_counter(read_text(f"{folder}/{name}", 64))
+            except SourceAbsent:
+                continue  # it has just gone
+            except SourceFailed as failed:
+                self._refused.add(folder)
+                fields.skip(f"{key} {folder.name}", str(failed))
+                return {}
+            if number is None:
+                fields.skip(f"{key} {name}", "does not hold a counter")
+            else:
+                result[name] = number
+        return result
+
+
+def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
+    """Count for each port the others of the same link layer that are active."""
+    up = Counter(port.link_layer for port in ports if port.up)
+    return tuple(
+        replace(it, peers_up=up[it.link_layer] - bool(it.up)) if it.link_layer else it
+        for it in ports
+    )
+
+
+def parse_state(text: str | None) -> str | None:
+    """Parse the word of a state: `4: ACTIVE` is active."""
+    if text is None:
+        return None
+    number, colon, word = text.partition(":")
+    return word.strip().lower() or None if colon and number.isdigit() else None
+
+
+def parse_rate(text: str | None) -> float | None:
+    """Parse bytes per second of `400 Gb/sec (4X NDR)`; None where no rate is said."""
+    match = RATE.match(text or "")
+    rate = float(match[1]) * BYTES_PER_GIGABIT if match else 0.0
+    return rate or None
+
+
+def _bytes(words: int | None) -> int | None:
+    return None if words is None else words * BYTES_PER_WORD
+
+
+def _chosen(counters: dict[str, int], names: dict[str, str]) -> Labeled:
+    return tuple(
+        (shown_as, float(counters[name])) for name, shown_as in names.items() if name in counters
+    )

@@ -1,0 +1,210 @@
+"""Network interfaces, from /proc/net/dev and /sys/class/net.
+
+https://docs.kernel.org/networking/statistics.html
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
+
+`/proc/PID/net` shows the network namespace of a process. That of process 1 is the node's where
+process 1 is the node's own first process: where we share its process ids, or where its proc
+filesystem is mounted at another place. Otherwise process 1 is the first of our own pod, and only
+an interface with hardware behind it tells that the pod uses the node's network.
+https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from exporter.collectors.network.values import Interface, Network
+from exporter.collectors.pcie.values import pci_address_of
+from exporter.config import Devices
+from exporter.model.label import clean_text
+from exporter.model.reading import Reading
+from exporter.reading.device_filter import shown
+from exporter.reading.files import read_text
+from exporter.reading.known_good import KnownGood
+from exporter.reading.pid_namespace import is_initial
+from exporter.reading.source import SourceFailed
+from exporter.reading.sysfs import (
+    FieldReader,
+    link_name,
+    names_or_none,
+    parse_counter,
+)
+
+ALL_COLUMNS = 16
+COUNTERS = tuple(
+    f"{direction}_{what}"
+    for direction in ("receive", "transmit")
+    for what in ("bytes", "packets", "errors", "drops")
+)
+BYTES_PER_MEGABIT = 125_000
+IFF_UP = 1
+OTHER_NAMESPACE = "sysfs shows another network namespace"
+HOST = "host"
+POD = "pod"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRoots:
+    """Where our own proc and sys filesystems are, whatever is mounted beside them."""
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+
+OWN_ROOTS = OwnRoots()
+
+
+class NetworkReader:
+    """Reads `net/dev` of process 1 and what sysfs says of the interfaces."""
+
+    def __init__(
+        self,
+        proc_root: Path,
+        sys_root: Path,
+        devices: Devices,
+        *,
+        known_good: KnownGood | None = None,
+        own: OwnRoots = OWN_ROOTS,
+        read_file: Callable[[Path], str] = read_text,
+    ) -> None:
+        self._proc = proc_root
+        self._own = own
+        self._known_good = known_good or KnownGood()
+        self._read_file = read_file
+        self._sys = sys_root
+        self._is_shown = shown(devices.network_exclude, devices.network_include)
+        self._limit = devices.max_per_kind
+
+    def read(self) -> Reading[Network]:
+        """Read all interfaces now; raise SourceAbsent or SourceFailed."""
+        fields = FieldReader()
+        dev = net_folder(self._proc) / "dev"
+        counted = parse_dev(self._read_file(dev))
+        if not is_the_nodes(self._proc, counted, self._own):
+            fields.skip("interfaces", "only a pod's own network can be seen")
+            return Reading(Network(POD), fields.missing)
+        has_attributes = self._is_same_namespace(counted) or self._is_same_namespace(
+            parse_dev(self._read_file(dev))  # one may have come or gone in between
+        )
+        if not has_attributes:
+            fields.skip("attributes", OTHER_NAMESPACE)
+        chosen = sorted(filter(self._is_shown, counted))
+        truncated = fields.truncated(self._limit, len(chosen), "interfaces")
+        interfaces = [counted[name] for name in chosen[: self._limit]]
+        for interface in interfaces:
+            for field in COUNTERS:
+                if getattr(interface, field) is None:
+                    fields.skip(f"{interface.device} {field}", "not a counter")
+        if has_attributes:
+            interfaces = with_peers([self._described(it, fields) for it in interfaces])
+        return Reading(Network(HOST, tuple(interfaces), truncated), fields.missing)
+
+    def _is_same_namespace(self, names: Iterable[str]) -> bool:
+        listed = set(names_or_none(self._sys / "class/net"))
+        return {name for name in listed if name != "bonding_masters"} == set(names)
+
+    def _described(self, counted: Interface, fields: FieldReader) -> Interface:
+        name = counted.device
+        folder = self._sys / "class/net" / name
+        operstate = fields.label(f"{name} operstate", folder / "operstate")
+        is_up = self._is_up(folder, operstate)
+        numa_node = fields.number(f"{name} numa_node", folder / "device/numa_node")
+        return replace(
+            counted,
+            up=is_up,
+            admin_up=parse_admin_up(fields.text(f"{name} flags", folder / "flags")),
+            speed_bytes_per_second=self._speed(folder) if is_up else None,
+            carrier_changes=fields.count(f"{name} carrier_changes", folder / "carrier_changes"),
+            carrier_up_count=fields.count(f"{name} carrier_up_count", folder / "carrier_up_count"),
+            link_was_up=self._known_good.update(f"interface {name}", is_good=is_up),
+            driver=link_name(folder / "device/driver"),
+            pci_bus_id=pci_address_of(folder / "device"),
+            numa_node=None if numa_node is None or numa_node < 0 else numa_node,
+            mtu=fields.count(f"{name} mtu", folder / "mtu"),
+            operstate=operstate,
+        )
+
+    def _is_up(self, folder: Path, operstate: str | None) -> bool | None:
+        """Tell whether it can carry traffic; drivers that never say so have their carrier asked."""
+        if operstate == "unknown":
+            # The carrier of an interface that is switched off cannot be read: no note of it.
+            carrier = FieldReader().count("carrier", folder / "carrier")
+            return None if carrier is None else carrier == 1
+        return None if operstate is None else operstate == "up"
+
+    def _speed(self, folder: Path) -> float | None:
+        """Read bytes per second; None for a driver that answers -1, or an error, for unknown."""
+        megabits = FieldReader().number("speed", folder / "speed")
+        return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
+
+
+def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:
+    """Count for each interface the others of the same driver that are up."""
+    up = Counter(interface.driver for interface in interfaces if interface.up)
+    return [
+        replace(it, peers_up=up[it.driver] - bool(it.up)) if it.driver else it for it in interfaces
+    ]
+
+
+def parse_dev(text: str) -> dict[str, Interface]:
+    """Parse the counters of each interface in `net/dev`; raise SourceFailed without one."""
+    if "|" not in text:
+        raise SourceFailed("net/dev does not hold the table of interfaces")
+    result = {}
+    for line in text.split("\n"):
+        name, colon, rest = line.rpartition(":")
+        words = rest.split()
+        if colon and name.strip() and len(words) >= ALL_COLUMNS:
+            result[name.strip()] = _counted(
+                clean_text(name), [parse_counter(word) for word in words]
+            )
+    return result
+
+
+def _counted(device: str, columns: Sequence[int | None]) -> Interface:
+    return Interface(
+        device=device,
+        receive_bytes=columns[0],
+        receive_packets=columns[1],
+        receive_errors=columns[2],
+        receive_drops=columns[3],
+        transmit_bytes=columns[8],
+        transmit_packets=columns[9],
+        transmit_errors=columns[10],
+        transmit_drops=columns[11],
+    )
+
+
+def parse_admin_up(flags: str | None) -> bool | None:
+    """Tell whether the flags, a hexadecimal number, have the interface switched on."""
+    if flags is None:
+        return None
+    try:
+        return bool(int(flags, 16) & IFF_UP)
+    except ValueError:
+        return None
+
+
+def net_folder(proc_root: Path) -> Path:
+    """Find the `net` folder of process 1, or of ourselves where that is not there."""
+    of_first = proc_root / "1/net"
+    return of_first if of_first.is_dir() else proc_root / "net"
+
+
+def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:
+    """Tell whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
+
+    Hardware is looked for in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
+    """
+    return is_first_process_the_nodes(proc_root, own) or any(
+        (own.sys / "class/net" / name / "device").exists() for name in names
+    )
+
+
+def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bool:
+    """Tell whether process 1 of this proc filesystem is the node's."""
+    if proc_root.resolve() != own.proc.resolve():
+        return True  # somebody mounted the node's there
+    return bool(is_initial(proc_root))

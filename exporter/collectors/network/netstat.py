@@ -1,0 +1,119 @@
+"""TCP, receive queues and connection tracking.
+
+https://docs.kernel.org/networking/snmp_counter.html (net/snmp, net/netstat)
+https://docs.kernel.org/admin-guide/sysctl/net.html (softnet_stat: processed, dropped, squeezed)
+https://docs.kernel.org/networking/nf_conntrack-sysctl.html (stat/nf_conntrack, hexadecimal)
+"""
+
+from pathlib import Path
+
+from exporter.collectors.network.interfaces import (
+    OWN_ROOTS,
+    OwnRoots,
+    is_the_nodes,
+    net_folder,
+    parse_dev,
+)
+from exporter.collectors.network.values import NetworkStack
+from exporter.model.reading import Reading
+from exporter.reading.files import MAX_FILE_BYTES, read_text
+from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.sysfs import FieldReader, parse_counter
+
+CONNTRACK_LOSSES = ("insert_failed", "drop", "early_drop")
+DROPPED, SQUEEZED = 1, 2
+"""Columns of softnet_stat."""
+
+
+class NetworkStackReader:
+    """Reads the tables of process 1, and the sysctls of connection tracking."""
+
+    def __init__(self, proc_root: Path, own: OwnRoots = OWN_ROOTS) -> None:
+        self._proc = proc_root
+        self._own = own
+
+    def read(self) -> Reading[NetworkStack]:
+        """Read all counters now; raise SourceAbsent where only a pod's own could be seen."""
+        fields = FieldReader()
+        folder = net_folder(self._proc)
+        names = self._interfaces(folder)
+        if not is_the_nodes(self._proc, names, self._own):
+            raise SourceAbsent("only a pod's own network can be seen")
+
+        def table(field: str, name: str) -> str:
+            return fields.text(field, folder / name, MAX_FILE_BYTES) or ""
+
+        tcp = parse_snmp(table("tcp", "snmp"), "Tcp")
+        extended = parse_snmp(table("tcp_listen_drops", "netstat"), "TcpExt")
+        softnet = parse_softnet(table("softnet", "softnet_stat"))
+        tracking = self._tracking(names, fields)
+        stack = NetworkStack(
+            tcp_segments_received=tcp.get("InSegs"),
+            tcp_segments_sent=tcp.get("OutSegs"),
+            tcp_retransmitted_segments=tcp.get("RetransSegs"),
+            tcp_resets=tcp.get("OutRsts"),
+            tcp_listen_drops=extended.get("ListenDrops"),
+            softnet_dropped=softnet[0],
+            softnet_squeezed=softnet[1],
+            conntrack_entries=tracking[0],
+            conntrack_limit=tracking[1],
+            conntrack_drops=parse_conntrack(table("conntrack", "stat/nf_conntrack")),
+        )
+        if stack == NetworkStack():
+            raise SourceAbsent(f"{folder} holds none of snmp, netstat, softnet_stat")
+        return Reading(stack, fields.missing)
+
+    def _interfaces(self, folder: Path) -> set[str]:
+        try:
+            return set(parse_dev(read_text(folder / "dev")))
+        except (SourceAbsent, SourceFailed):
+            return set()  # said by the source of the interfaces
+
+    def _tracking(self, names: set[str], fields: FieldReader) -> tuple[int | None, int | None]:
+        """Read entries and limit; sysctls are those of our own namespace whatever is mounted."""
+        ours = self._interfaces(self._proc / "net")
+        if ours and ours != names:
+            fields.skip("conntrack", "only that of our own network can be seen")
+            return None, None
+        folder = self._proc / "sys/net/netfilter"
+        return (
+            fields.count("conntrack_entries", folder / "nf_conntrack_count"),
+            fields.count("conntrack_limit", folder / "nf_conntrack_max"),
+        )
+
+
+def parse_snmp(text: str, protocol: str) -> dict[str, int]:
+    """Parse the counters of one protocol: a line of names, then a line of numbers."""
+    lines = [line.split() for line in text.split("\n") if line.startswith(f"{protocol}:")]
+    result = {}
+    for names, numbers in zip(lines[::2], lines[1::2], strict=False):
+        for name, word in zip(names[1:], numbers[1:], strict=False):
+            number = parse_counter(word)
+            if number is not None:
+                result[name] = number
+    return result
+
+
+def parse_conntrack(text: str) -> int | None:
+    """Sum what connection tracking lost over all processors; None where it is not said."""
+    header, *rows = [line.split() for line in text.split("\n") if line.strip()] or [[]]
+    columns = [header.index(name) for name in CONNTRACK_LOSSES if name in header]
+    try:
+        losses = [int(row[column], 16) for row in rows for column in columns]
+    except (ValueError, IndexError):
+        return None  # not the table
+    return sum(losses) if losses and min(losses) >= 0 else None
+
+
+def parse_softnet(text: str) -> tuple[int | None, int | None]:
+    """Parse packets dropped, and rounds cut short, summed over processors; None where not said."""
+    dropped, squeezed = [], []
+    for line in text.split("\n"):
+        try:
+            columns = [int(word, 16) for word in line.split()]
+        except ValueError:
+            continue  # not a row of the table
+        if len(columns) > SQUEEZED and min(columns) >= 0:
+            dropped.append(columns[DROPPED])
+            squeezed.append(columns[SQUEEZED])
+    return (sum(dropped), sum(squeezed)) if dropped else (None, None)

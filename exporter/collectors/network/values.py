@@ -1,0 +1,107 @@
+"""What is read about network interfaces, the TCP/IP stack and InfiniBand ports."""
+
+from dataclasses import dataclass
+
+from exporter.model.reading import Labeled
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One network interface; counters run since it was made, `None` is what was not said."""
+
+    device: str
+    receive_bytes: int | None = None
+    receive_packets: int | None = None
+    receive_errors: int | None = None
+    receive_drops: int | None = None
+    transmit_bytes: int | None = None
+    transmit_packets: int | None = None
+    transmit_errors: int | None = None
+    transmit_drops: int | None = None
+    up: bool | None = None  # it can carry traffic now
+    admin_up: bool | None = None  # somebody wants it to
+    speed_bytes_per_second: float | None = None  # one direction; absent while there is no link
+    carrier_changes: int | None = None
+    carrier_up_count: int | None = None  # how often its link came up since it was made
+    link_was_up: bool | None = None  # now or ever before, as far as is remembered
+    peers_up: int | None = None  # other interfaces of the same driver that are up
+    driver: str | None = None
+    pci_bus_id: str | None = None
+    numa_node: int | None = None
+    mtu: int | None = None
+    operstate: str | None = None
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it has never carried a packet and does not carry any now."""
+        return self.up is False and not self.receive_packets and not self.transmit_packets
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The interfaces, ordered by name, and whose they are.
+
+    `namespace` is host where they are the node's, pod where only a pod's own can be seen; then
+    `interfaces` is empty.
+    """
+
+    namespace: str
+    interfaces: tuple[Interface, ...] = ()
+    truncated: int = 0  # beyond the number that is shown at most
+
+    def device_kind(self) -> str:
+        """Return what is counted in `truncated`."""
+        return "interface"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStack:
+    """What TCP, the receive queues and connection tracking counted since boot."""
+
+    tcp_segments_received: int | None = None
+    tcp_segments_sent: int | None = None
+    tcp_retransmitted_segments: int | None = None
+    tcp_resets: int | None = None  # sent
+    tcp_listen_drops: int | None = None
+    softnet_dropped: int | None = None
+    softnet_squeezed: int | None = None
+    conntrack_entries: int | None = None
+    conntrack_limit: int | None = None
+    conntrack_drops: int | None = None  # packets lost because the table was full or busy
+
+
+@dataclass(frozen=True, slots=True)
+class InfinibandPort:
+    """One port; counters since the driver was loaded, under the kernel's own names."""
+
+    device: str
+    port: str
+    state: str | None = None  # active, init, down, …
+    phys_state: str | None = None  # linkup, polling, disabled, …
+    link_layer: str | None = None  # InfiniBand, Ethernet
+    rate_bytes_per_second: float | None = None
+    receive_bytes: int | None = None
+    transmit_bytes: int | None = None
+    wait: int | None = None  # ticks in which data waited for room at the other end
+    errors: Labeled = ()
+    events: Labeled = ()  # what RDMA counted: out_of_sequence, np_cnp_sent, …
+    pci_bus_id: str | None = None
+    link_was_up: bool | None = None  # now or ever before, as far as is remembered
+    peers_up: int | None = None  # other ports of the same link layer that are active
+
+    @property
+    def up(self) -> bool | None:
+        """Whether it is active; None where the state is not said."""
+        return None if self.state is None else self.state == "active"
+
+
+@dataclass(frozen=True, slots=True)
+class Infiniband:
+    """The ports, ordered by device and number."""
+
+    ports: tuple[InfinibandPort, ...]
+    truncated: int = 0  # beyond the number that is shown at most
+
+    def device_kind(self) -> str:
+        """Return what is counted in `truncated`."""
+        return "infiniband_port"

@@ -1,0 +1,1 @@
+"""The node itself: names, operating system, board."""

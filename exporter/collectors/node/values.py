@@ -1,0 +1,26 @@
+"""What is read about the node itself: its names and its board."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Who this node is; `None` is what could not be found out."""
+
+    hostname: str
+    os_name: str | None
+    os_version: str | None
+    kernel_version: str | None
+    cpu_model: str | None
+    uptime_secs: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What the board says of itself; `None` is what it does not say."""
+
+    vendor: str | None = None
+    product: str | None = None
+    board: str | None = None
+    bios_version: str | None = None
+    bios_date: str | None = None  # as the maker writes it

@@ -1,0 +1,1 @@
+"""PCIe devices, their links and errors."""

@@ -1,0 +1,23 @@
+"""The collector of PCIe devices."""
+
+from pathlib import Path
+
+from exporter.collector import Collector, files
+from exporter.collectors.pcie.devices import PcieReader
+from exporter.collectors.pcie.entities import FIELDS, PCIE, on_the_bus
+from exporter.collectors.pcie.families import FAMILIES
+from exporter.collectors.pcie.values import Pcie
+from exporter.faults.subject import Subject
+
+COLLECTOR = Collector(
+    "pcie",
+    sources=(files("pcie", "pcie", lambda ctx: PcieReader(ctx.sys)),),
+    values=(Pcie,),
+    families=FAMILIES,
+    subject=Subject(
+        kinds=(PCIE,),
+        node=FIELDS,
+        links=(on_the_bus,),
+    ),
+    rules=Path(__file__).parent / "rules",
+)

@@ -1,0 +1,231 @@
+"""GPUs, network cards, NVMe disks and the ports above them, from /sys/bus/pci.
+
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from exporter.collectors.pcie.values import (
+    Pcie,
+    PcieDevice,
+    PcieError,
+    addresses_in,
+    is_pci_address,
+)
+from exporter.model.reading import Missing, Reading
+from exporter.reading.source import SourceAbsent
+from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter
+
+N = TypeVar("N", int, float)
+
+SPEED = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
+SEVERITIES = {
+    "correctable": "aer_dev_correctable",
+    "nonfatal": "aer_dev_nonfatal",
+    "fatal": "aer_dev_fatal",
+}
+KINDS = {
+    "0x0300": "gpu",
+    "0x0302": "gpu",
+    "0x0380": "gpu",
+    "0x1200": "gpu",
+    "0x0200": "network",
+    "0x0207": "network",
+    "0x0108": "nvme",
+}
+CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x15ad", "0x1af4", "0x1013"}
+"""Makers of the screens of management controllers and virtual machines: no GPU is theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What does not change while a device is there; `path` starts nearest to the processor."""
+
+    kind: str
+    path: tuple[str, ...]
+    slot: str | None
+    numa_node: int | None
+    vendor: str | None
+
+
+class PcieReader:
+    """Reads the devices under a sys root; what cannot change is read when a device comes."""
+
+    def __init__(self, sys_root: Path) -> None:
+        self._folder = sys_root / "bus/pci/devices"
+        self._slots = sys_root / "bus/pci/slots"
+        self._seen: list[str] = []
+        self._locations: dict[str, Location] = {}
+        self._skipped: tuple[Missing, ...] = ()
+
+    def read(self) -> Reading[Pcie]:
+        """Read all devices that matter now; raise SourceAbsent where there is none."""
+        fields = FieldReader()
+        names = names_in(self._folder, "PCI devices")
+        if names != self._seen:
+            finding = FieldReader()
+            self._locations = self._find(names, finding)
+            self._skipped = finding.missing
+            self._seen = names
+        devices = {
+            name: self._device(name, location, fields) for name, location in self._locations.items()
+        }
+        if not devices:
+            raise SourceAbsent(f"{self._folder}: neither GPU, network card nor NVMe disk")
+        joined = (with_reach(device, devices) for device in devices.values())
+        return Reading(Pcie(tuple(joined)), (*self._skipped, *fields.missing))
+
+    def _find(self, names: list[str], fields: FieldReader) -> dict[str, Location]:
+        """Find the devices that matter and every port above them, by address."""
+        slots = self._slot_names(fields)
+        result: dict[str, Location] = {}
+        for name in filter(is_pci_address, names):
+            kind = self._kind(self._folder / name, fields)
+            if kind is None:
+                continue
+            path = tuple(addresses_in(os.path.realpath(self._folder / name)))
+            for depth, address in enumerate(path[:-1], start=1):
+                result.setdefault(address, self._location("port", path[:depth], slots, fields))
+            result[name] = self._location(kind, path or (name,), slots, fields)
+        return dict(sorted(result.items()))
+
+    def _kind(self, folder: Path, fields: FieldReader) -> str | None:
+        """Tell what it is; None for what does not matter and for virtual functions."""
+        code = fields.label(f"{folder.name} class", folder / "class") or ""
+        kind = KINDS.get(code[:6])
+        if kind is None or (folder / "physfn").exists():
+            return None
+        if kind == "gpu" and self._vendor(folder.name, fields) in CONSOLES:
+            return None
+        return kind
+
+    def _location(
+        self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], fields: FieldReader
+    ) -> Location:
+        address = path[-1]
+        numa = fields.number(f"{address} numa_node", self._folder / address / "numa_node")
+        return Location(
+            kind=kind,
+            path=path,
+            slot=slots.get(address.rpartition(".")[0]),
+            numa_node=None if numa is None or numa < 0 else numa,
+            vendor=self._vendor(address, fields) if kind == "gpu" else None,
+        )
+
+    def _vendor(self, name: str, fields: FieldReader) -> str | None:
+        return fields.label(f"{name} vendor", self._folder / name / "vendor")
+
+    def _slot_names(self, fields: FieldReader) -> dict[str, str]:
+        """Read the names of slots by the address, without function, of what sits in them."""
+        result = {}
+        for slot in names_or_none(self._slots):
+            address = fields.label(f"slot {slot}", self._slots / slot / "address")
+            if address is not None:
+                result[address] = slot
+        return result
+
+    def _device(self, name: str, location: Location, fields: FieldReader) -> PcieDevice:
+        counted = self._errors(name, fields)
+        device = PcieDevice(
+            device=name,
+            kind=location.kind,
+            parent=location.path[-2] if len(location.path) > 1 else None,
+            slot=location.slot,
+            driver=link_name(self._folder / name / "driver"),
+            numa_node=location.numa_node,
+            vendor=location.vendor,
+            errors=tuple(
+                PcieError(severity, error, count)
+                for severity, errors in counted.items()
+                for error, count in errors.items()
+                if count
+            ),
+            errors_by_severity=tuple(
+                (severity, sum(errors.values())) for severity, errors in counted.items()
+            ),
+        )
+        # Its registers are not read while it sleeps: that would wake it, or read all ones.
+        if fields.label(f"{name} power", self._file(name, "power/runtime_status")) == "suspended":
+            return replace(device, suspended=True)
+        return replace(
+            device,
+            speed_bytes_per_second=self._speed(name, "current_link_speed", fields),
+            speed_max_bytes_per_second=self._speed(name, "max_link_speed", fields),
+            width=self._width(name, "current_link_width", fields),
+            width_max=self._width(name, "max_link_width", fields),
+        )
+
+    def _file(self, name: str, file: str) -> str:
+        return f"{self._folder}/{name}/{file}"
+
+    def _speed(self, name: str, file: str, fields: FieldReader) -> float | None:
+        return parse_speed(fields.text(f"{name} {file}", self._file(name, file)) or "")
+
+    def _width(self, name: str, file: str, fields: FieldReader) -> int | None:
+        """Read lanes; 0 and 255 stand for no link and for a device that does not answer."""
+        width = fields.count(f"{name} {file}", self._file(name, file))
+        return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
+
+    def _errors(self, name: str, fields: FieldReader) -> dict[str, Mapping[str, int]]:
+        result = {}
+        for severity, file in SEVERITIES.items():
+            text = fields.text(f"{name} {file}", self._file(name, file))
+            if text is not None:
+                result[severity] = parse_aer(text)
+        return result
+
+
+@lru_cache(maxsize=64)
+def parse_aer(text: str) -> Mapping[str, int]:
+    """Parse the errors of one severity by the kernel's names, without the total.
+
+    Most devices say the same: that there was none.
+    """
+    result = {}
+    for line in text.split("\n"):
+        name, _, word = line.strip().partition(" ")
+        count = parse_counter(word)
+        if name.isalnum() and count is not None:
+            result[name] = count
+    return result
+
+
+@lru_cache(maxsize=64)
+def parse_speed(text: str) -> float | None:
+    """Parse bytes per second of one lane in one direction; None for `Unknown`."""
+    match = SPEED.match(text)
+    if match is None:
+        return None
+    gigatransfers = float(match[1])
+    if gigatransfers < 8:  # noqa: PLR2004 - generations 1 and 2 send ten bits for each byte
+        return round(gigatransfers * 1e9 / 10)
+    if gigatransfers < 64:  # noqa: PLR2004 - generations 3 to 5 send 130 bits for 128
+        return round(gigatransfers * 1e9 / 8 * 128 / 130)
+    return round(
+        gigatransfers * 1e9 / 8 * 242 / 256
+    )  # from generation 6 on, 242 of 256 bytes are data
+
+
+def with_reach(device: PcieDevice, devices: Mapping[str, PcieDevice]) -> PcieDevice:
+    """Add the best that the link can do: what both of its ends can."""
+    above = devices.get(device.parent or "")
+    if above is None:
+        return device
+    return replace(
+        device,
+        speed_reachable_bytes_per_second=_lower(
+            device.speed_max_bytes_per_second, above.speed_max_bytes_per_second
+        ),
+        width_reachable=_lower(device.width_max, above.width_max),
+    )
+
+
+def _lower(own: N | None, above: N | None) -> N | None:
+    return own if own is None or above is None else min(own, above)

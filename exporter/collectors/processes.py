@@ -1,0 +1,173 @@
+"""Processes of the node: how many, and in which state."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.collector import Collector, files
+from exporter.collectors.cpu.values import Cpu
+from exporter.exposition.family import Sample, family, one
+from exporter.exposition.rows import Row, families, reading
+from exporter.faults.entities.node import NodeFields
+from exporter.faults.subject import Subject
+from exporter.model.reading import Labeled, Reading
+from exporter.model.snapshot import Snapshot
+from exporter.reading.files import read_text
+from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.sysfs import FieldReader, parse_counter
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCounts:
+    """Numbers the kernel keeps anyway: no process is looked at."""
+
+    processes_limit: int | None = None
+    threads: int | None = None
+    file_descriptors_open: int | None = None
+    file_descriptors_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStates:
+    """Processes by state, from a walk over all of them."""
+
+    states: Labeled
+
+
+MAX_STAT_BYTES = 512
+
+STATES = {
+    "R": "runnable",
+    "S": "sleeping",
+    "D": "uninterruptible",
+    "Z": "zombie",
+    "T": "stopped",
+    "t": "stopped",
+    "I": "idle",
+}
+
+
+class ProcessCountsReader:
+    """Reads three files under a proc root, however many processes there are."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._proc = proc_root
+
+    def read(self) -> Reading[ProcessCounts]:
+        """Read the numbers now; raise SourceAbsent where none is said."""
+        fields = FieldReader()
+        files = parse_file_nr(fields.text("file_descriptors", self._proc / "sys/fs/file-nr") or "")
+        counts = ProcessCounts(
+            processes_limit=fields.count("processes_limit", self._proc / "sys/kernel/pid_max"),
+            threads=parse_threads(fields.text("threads", self._proc / "loadavg") or ""),
+            file_descriptors_open=files[0],
+            file_descriptors_max=files[1],
+        )
+        if counts == ProcessCounts():
+            raise SourceAbsent(
+                "neither sys/kernel/pid_max, loadavg nor sys/fs/file-nr say anything"
+            )
+        return Reading(counts, fields.missing)
+
+
+class ProcessStatesReader:
+    """Walks over all processes under a proc root: some milliseconds for each thousand."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._proc = proc_root
+
+    def read(self) -> Reading[ProcessStates]:
+        """Read processes by state; raise SourceAbsent where no process can be seen."""
+        counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
+        proc = str(self._proc)  # joining ten thousand Paths takes longer than reading the files
+        for name in self._pids():
+            try:
+                state = parse_state(read_text(f"{proc}/{name}/stat", MAX_STAT_BYTES))
+            except (SourceAbsent, SourceFailed):
+                continue  # it ended since it was listed
+            if state is not None:
+                counts[STATES.get(state, "other")] += 1
+        if not any(counts.values()):
+            raise SourceAbsent(f"{self._proc} shows no process")
+        return Reading(ProcessStates(tuple((s, float(counts[s])) for s in sorted(counts))))
+
+    def _pids(self) -> list[str]:
+        try:
+            return [name for name in os.listdir(self._proc) if name.isdigit()]  # noqa: PTH208 - names are wanted
+        except OSError as error:
+            raise SourceAbsent(f"{self._proc} cannot be listed: {error.strerror}") from error
+
+
+def parse_state(stat: str) -> str | None:
+    """Parse the letter behind the name, which may itself hold brackets."""
+    words = stat.rpartition(")")[2].split()
+    return words[0] if words and len(words[0]) == 1 and ")" in stat else None
+
+
+def parse_threads(loadavg: str) -> int | None:
+    """Parse the number of threads: behind the stroke in `0.10 0.20 0.30 2/812 4711`."""
+    words = loadavg.split()
+    counts = words[3] if len(words) > 3 else ""  # noqa: PLR2004 - the fourth word
+    return parse_counter(counts.partition("/")[2])
+
+
+def parse_file_nr(text: str) -> tuple[int | None, int | None]:
+    """Parse open files and how many there may be."""
+    words = text.split()
+    if len(words) < 3:  # noqa: PLR2004 - the file has three numbers
+        return None, None
+    return parse_counter(words[0]), parse_counter(words[2])
+
+
+def _states(snapshot: Snapshot) -> Iterable[Sample]:
+    """Yield running and blocked as the scheduler counts them; others where a walk is enabled."""
+    cpu = snapshot.reading(Cpu)
+    if cpu is not None:
+        yield from one(cpu.processes_running, "running")
+        yield from one(cpu.processes_blocked, "blocked")
+    walked = snapshot.reading(ProcessStates)
+    for state, count in walked.states if walked else ():
+        yield (state,), count
+
+
+FAMILIES = (
+    family(
+        "hw_processes",
+        "Processes by state: running and blocked always, the others with source process_states.",
+        _states,
+        "state",
+    ),
+    *families(
+        "hw_",
+        reading(ProcessCounts),
+        Row("processes_limit", "Maximum number of process and thread ids (pid_max)."),
+        Row("threads", "Threads of all processes and of the kernel."),
+        Row("file_descriptors_open", "Open file descriptors of all processes (file-nr)."),
+        Row("file_descriptors_max", "Maximum number of open file descriptors (file-max)."),
+    ),
+)
+
+
+WALK_SECS = 5.0
+"""For a walk over all processes."""
+
+COLLECTOR = Collector(
+    "processes",
+    sources=(
+        files("process_counts", "processes", lambda ctx: ProcessCountsReader(ctx.proc)),
+        files(
+            "process_states",
+            "processes",
+            lambda ctx: ProcessStatesReader(ctx.proc),
+            deadline_secs=WALK_SECS,
+            by_default=False,
+        ),
+    ),
+    values=(ProcessCounts, ProcessStates),
+    families=FAMILIES,
+    subject=Subject(
+        node=NodeFields(readings=(("", ProcessCounts),)),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Sensors of the board: temperatures, fans, power supplies, RAPL energy."""

@@ -1,0 +1,20 @@
+"""The collector of temperatures, fans, power supplies and energy of the board."""
+
+from exporter.collector import Collector, files
+from exporter.collectors.sensors.entities import FAN, POWER, TEMPERATURE
+from exporter.collectors.sensors.families import FAMILIES
+from exporter.collectors.sensors.hwmon import HwmonReader
+from exporter.collectors.sensors.rapl import RaplReader
+from exporter.collectors.sensors.values import Sensors
+from exporter.faults.subject import Subject
+
+COLLECTOR = Collector(
+    "sensors",
+    sources=(
+        files("hwmon", "sensors", lambda ctx: HwmonReader(ctx.sys)),
+        files("rapl", "sensors", lambda ctx: RaplReader(ctx.sys)),
+    ),
+    values=(Sensors,),
+    families=FAMILIES,
+    subject=Subject(kinds=(TEMPERATURE, FAN, POWER)),
+)

@@ -1,0 +1,180 @@
+"""Sensors of the board, from /sys/class/hwmon (https://docs.kernel.org/hwmon/sysfs-interface.html).
+
+https://docs.kernel.org/driver-api/thermal/sysfs-api.html (thermal zones)
+Chips answer in thousandths of a degree and volt, millionths of a watt, and turns per minute.
+"""
+
+import re
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.collectors.sensors.values import Sensor, Sensors
+from exporter.model.reading import Reading
+from exporter.reading.source import SourceAbsent
+from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none
+
+INPUT = re.compile(r"(temp|fan|in|power)([0-9]{1,3})_(input|average)")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a kind of sensor is called, its unit, and the values that can be true."""
+
+    kind: str
+    per_unit: int
+    lowest: float
+    highest: float
+    limits: tuple[tuple[str, str], ...] = ()
+
+
+QUANTITIES = {
+    "temp": Quantity(
+        "temperature", 1000, -60, 250, (("high.degraded", "max"), ("high.critical", "crit"))
+    ),
+    "fan": Quantity("fan", 1, 0, 100_000),
+    "in": Quantity("voltage", 1000, -1000, 1000),
+    "power": Quantity("power", 1_000_000, 0, 100_000),
+}
+ALARMS = ("alarm", "crit_alarm", "fault")
+SAME_CHIP = {"x86_pkg_temp": "coretemp", "acpitz": "acpitz"}
+"""Thermal zones that show again what the chip of this name shows."""
+TRIP_POINTS = {"critical": "high.critical", "hot": "high.degraded"}
+MAX_TRIP_POINTS = 12
+GPU_DRIVERS = {"amdgpu", "i915", "nouveau", "radeon", "xe"}
+"""Chips whose device may sleep to save power: reading a sensor would wake it."""
+
+
+class HwmonReader:
+    """Reads the chips and the thermal zones under a sys root."""
+
+    def __init__(self, sys_root: Path) -> None:
+        self._sys = sys_root
+        self._folder = sys_root / "class/hwmon"
+
+    def read(self) -> Reading[Sensors]:
+        """Read all sensors now; raise SourceAbsent where there is none, or SourceFailed."""
+        fields = FieldReader()
+        sensors: list[Sensor] = []
+        reason = f"{self._folder} holds no sensor"
+        try:
+            for chip in names_in(self._folder, "sensors"):
+                sensors += self._chip(chip, fields)
+        except SourceAbsent as absent:
+            reason = str(absent)  # boards without such chips may have thermal zones
+        names = {sensor.hw_name for sensor in sensors}
+        sensors += read_thermal_zones(self._sys / "class/thermal", names, fields)
+        if not sensors:
+            raise SourceAbsent(reason)
+        return Reading(Sensors(tuple(_distinct(sensors))), fields.missing)
+
+    def _chip(self, chip: str, fields: FieldReader) -> list[Sensor]:
+        folder = self._folder / chip
+        result: dict[tuple[str, int], str] = {}
+        for name in names_or_none(folder):
+            match = INPUT.fullmatch(name)
+            if match:
+                result.setdefault((match[1], int(match[2])), name)
+        named = Chip(
+            hw_id=link_name(folder / "device") or chip,
+            hw_name=fields.label(f"{chip} name", folder / "name") or chip,
+        )
+        if named.hw_name in GPU_DRIVERS:
+            power = fields.text(f"{chip} power", folder / "device/power/runtime_status") or ""
+            if power.strip() == "suspended":
+                return []
+        return [named.sensor(folder / result[key], *key, fields) for key in sorted(result)]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A chip with sensors: the device it belongs to, and its driver."""
+
+    hw_id: str
+    hw_name: str
+
+    def sensor(self, file: Path, prefix: str, number: int, fields: FieldReader) -> Sensor:
+        """One sensor of the chip, whose value is in this file."""
+        folder, name, quantity = file.parent, f"{prefix}{number}", QUANTITIES[prefix]
+        known_as = f"{self.hw_id} {name}"
+        limits = (
+            (
+                limit_type,
+                _value(f"{known_as} {ending}", folder / f"{name}_{ending}", quantity, fields),
+            )
+            for limit_type, ending in quantity.limits
+        )
+        return Sensor(
+            kind=quantity.kind,
+            hw_id=self.hw_id,
+            hw_name=self.hw_name,
+            sensor=fields.label(f"{known_as} label", folder / f"{name}_label") or name,
+            value=_value(known_as, file, quantity, fields),
+            limits=tuple((limit_type, limit) for limit_type, limit in limits if limit),
+            alarm=_alarm(folder, name, fields),
+        )
+
+
+def _value(known_as: str, file: Path, quantity: Quantity, fields: FieldReader) -> float | None:
+    raw = fields.number(known_as, file)
+    if raw is None:
+        return None
+    value = raw / quantity.per_unit
+    if quantity.lowest <= value <= quantity.highest:
+        return value
+    fields.skip(known_as, f"{raw} cannot be true")
+    return None
+
+
+def _alarm(folder: Path, name: str, fields: FieldReader) -> bool | None:
+    """Tell whether the chip raises any alarm for this sensor; None where it knows of none."""
+    flags = [fields.count(f"{name} {ending}", folder / f"{name}_{ending}") for ending in ALARMS]
+    known = [flag for flag in flags if flag is not None]
+    return any(known) if known else None
+
+
+def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:
+    """Drop sensors whose name is taken: two chips may use one label."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for sensor in sensors:
+        key = (sensor.kind, sensor.hw_id, sensor.hw_name, sensor.sensor)
+        if key not in seen:
+            seen.add(key)
+            yield sensor
+
+
+def read_thermal_zones(folder: Path, chips: Container[str], fields: FieldReader) -> list[Sensor]:
+    """Read the zones under the folder that no chip shows already."""
+    sensors = []
+    for zone in names_or_none(folder):
+        if not zone.startswith("thermal_zone"):
+            continue
+        kind = fields.label(f"{zone} type", folder / zone / "type") or zone
+        if SAME_CHIP.get(kind, kind) in chips:
+            continue
+        # A zone that is switched off answers with an error: no note of it.
+        value = _celsius(FieldReader().number(zone, folder / zone / "temp"))
+        if value is not None:
+            limits = _limits(folder / zone, fields)
+            sensors.append(Sensor("temperature", zone, kind, kind, value, limits))
+    return sensors
+
+
+def _limits(zone: Path, fields: FieldReader) -> tuple[tuple[str, float], ...]:
+    result: dict[str, float] = {}
+    for number in range(MAX_TRIP_POINTS):
+        kind = fields.label(zone.name, zone / f"trip_point_{number}_type")
+        if kind is None:
+            break
+        limit = _celsius(fields.number(zone.name, zone / f"trip_point_{number}_temp"))
+        if kind in TRIP_POINTS and limit is not None and limit > 0:
+            result.setdefault(TRIP_POINTS[kind], limit)
+    return tuple(sorted(result.items()))
+
+
+def _celsius(raw: int | None) -> float | None:
+    if raw is None:
+        return None
+    temperature = QUANTITIES["temp"]
+    value = raw / temperature.per_unit
+    return value if temperature.lowest <= value <= temperature.highest else None

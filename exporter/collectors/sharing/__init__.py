@@ -1,0 +1,1 @@
+"""GPU sharing: MPS, HAMi, time slicing, schedulers."""

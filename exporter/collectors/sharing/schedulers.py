@@ -1,0 +1,91 @@
+"""GPU sharing schedulers: finds their files on the node, and queries those that answer."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from exporter.blocking import CallBlocking
+from exporter.collectors.sharing.hami import HamiLimit, read_limits
+from exporter.collectors.sharing.mps import ROOT, MpsControl, MpsServer, Pipe, find_pipes
+from exporter.collectors.workloads.pod_logs import PodNames
+from exporter.collectors.workloads.redaction import Redaction
+from exporter.collectors.workloads.values import Workload
+from exporter.model.reading import Missing
+
+PATIENCE_SECS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulersSeen:
+    """What schedulers say, before it is known whose pods these are.
+
+    `mps_resources` are resources of the device plugin that have an MPS control daemon.
+    """
+
+    limits: tuple[HamiLimit, ...] = ()
+    pipes: tuple[Pipe, ...] = ()
+    mps_resources: frozenset[str] = frozenset()
+    mps_servers: tuple[MpsServer, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+    def by_workload(
+        self, names: PodNames, redaction: Redaction
+    ) -> Mapping[tuple[str, Workload], HamiLimit]:
+        """Index limits by GPU and workload; those of pods that are gone are left out."""
+        found = {}
+        for limit in self.limits:
+            pod = names.pods.get(limit.pod_uid)
+            if pod is not None:
+                workload = Workload(pod.namespace, pod.pod, limit.container)
+                found[limit.gpu_uuid, redaction.workload(workload)] = limit
+        return found
+
+
+NOTHING_SEEN = SchedulersSeen()
+
+
+def look(host_root: Path, owner: int = ROOT) -> SchedulersSeen:
+    """Look for schedulers, which are `owner`; without any it costs a stat for each place."""
+    limits, missing = read_limits(host_root, owner)
+    pipes, resources = find_pipes(host_root, owner)
+    return SchedulersSeen(limits, pipes, resources, missing=missing)
+
+
+class Schedulers:
+    """Looks at each collection; a folder that hangs costs what is in it and nothing else."""
+
+    def __init__(
+        self,
+        host_root: Path,
+        mps: MpsControl,
+        call: CallBlocking,
+        owner: int = ROOT,
+        *,
+        patience_secs: float = PATIENCE_SECS,
+    ) -> None:
+        self._patience_secs = patience_secs
+        self._root = host_root
+        self._mps = mps
+        self._call = call
+        self._owner = owner
+        self._look: asyncio.Future[SchedulersSeen] | None = None
+
+    async def read(self, gpu_uuids: tuple[str, ...]) -> SchedulersSeen:
+        """Return what schedulers say of these GPUs; what MPS says is that of a look before."""
+        if self._look is None:
+            self._look = asyncio.ensure_future(self._begin())
+        await asyncio.wait({self._look}, timeout=self._patience_secs)
+        if not self._look.done():
+            return SchedulersSeen(missing=(Missing("schedulers", "a folder does not answer"),))
+        seen, self._look = self._look.result(), None
+        self._mps.keep_fresh(seen.pipes, gpu_uuids)
+        missing = (*seen.missing, *self._mps.missing())
+        return replace(seen, mps_servers=self._mps.servers(), missing=missing)
+
+    def _begin(self) -> Awaitable[SchedulersSeen]:
+        return self._call(lambda: look(self._root, self._owner))
+
+    async def close(self) -> None:
+        """End what is asked beside collections; a look that hangs is left behind."""
+        await self._mps.close()

@@ -1,0 +1,1 @@
+"""GPUs of AMD and Intel, and Ascend NPUs."""

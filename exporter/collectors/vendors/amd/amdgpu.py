@@ -1,0 +1,171 @@
+"""AMD GPUs from what the kernel driver amdgpu shows in sysfs; no tool of AMD is needed.
+
+https://docs.kernel.org/gpu/amdgpu/thermal.html
+https://docs.kernel.org/gpu/amdgpu/driver-misc.html
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from exporter.collectors.gpu.driver import AMDGPU
+from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.vendors.amd.kfd import KfdCards
+from exporter.collectors.vendors.amd.metrics import (
+    MAX_METRICS_BYTES,
+    Metrics,
+    Throttling,
+    parse_metrics,
+)
+from exporter.collectors.vendors.amd.ras import read_ras
+from exporter.collectors.vendors.card_files import MICRO, MILLI, CardFiles, HwmonSensors, labeled
+from exporter.collectors.vendors.sysfs_cards import place_name
+
+UNIQUE_ID = re.compile(r"[0-9a-f]{1,16}")
+CLOCK_LEVEL = re.compile(r"([0-9]{1,2}): ([0-9]{1,6})Mhz( \*)?", re.IGNORECASE)
+FULL_PWM = 255
+CLOCKS = (("graphics", "sclk", "pp_dpm_sclk"), ("memory", "mclk", "pp_dpm_mclk"))
+"""Our names, those of the sensors, and the files with all levels."""
+
+
+class AmdgpuReader:
+    """Reads one card; what cannot change while it is bound is read once."""
+
+    def __init__(
+        self, sys_root: Path, *, ecc_locations: bool = False, sees_host_pids: bool = True
+    ) -> None:
+        self._kfd = KfdCards(sys_root)
+        self._ecc_locations = ecc_locations
+        self._sees_host_pids = sees_host_pids
+        self._boards: dict[str, dict[str, Any]] = {}
+        self._throttling: dict[str, Throttling] = {}
+
+    def forget_all_but(self, addresses: tuple[str, ...]) -> None:
+        """Forget cards that are not bound any more."""
+        for known in set(self._boards) - set(addresses):
+            del self._boards[known]
+            self._throttling.pop(known, None)
+
+    def read(self, files: CardFiles, index: int, address: str) -> Gpu:
+        """Read everything that amdgpu shows of the card at this address."""
+        if address not in self._boards:
+            self._kfd.look_again()
+            self._boards[address] = {
+                **_board(files, address),
+                "architecture": self._kfd.architecture(address),
+            }
+        sensors = HwmonSensors(files, AMDGPU)
+        metrics = parse_metrics(files.bytes("gpu_metrics", MAX_METRICS_BYTES) or b"")
+        heat = _heat(sensors)
+        throttling = self._throttling.setdefault(address, Throttling())
+        processes = self._kfd.processes(address) if self._sees_host_pids else None
+        return Gpu(
+            index=index,
+            vendor="amd",
+            pci_bus_id=address,
+            **self._boards[address],
+            **_memory(files),
+            **heat,
+            **_power(sensors, metrics),
+            **_clocks(files, sensors),
+            **files.link(),
+            **read_ras(files, with_locations=self._ecc_locations),
+            utilization_percent=files.number("gpu_busy_percent"),
+            memory_controller_utilization_percent=files.number("mem_busy_percent"),
+            pcie_replays_total=files.integer("pcie_replay_count"),
+            throttle_active=throttling.active(metrics, heat["thermal_margin_celsius"]),
+            processes=processes,
+        )
+
+
+def _board(files: CardFiles, address: str) -> dict[str, Any]:
+    """Read what a board is; ROCm names it by its unique id in the same way."""
+    unique = (files.text("unique_id", 64) or "").strip().lower().removeprefix("0x")
+    known = UNIQUE_ID.fullmatch(unique) and int(unique, 16)
+    device = files.label("device") or ""
+    node = files.integer("numa_node")
+    return {
+        "uuid": f"GPU-{unique}" if known else place_name(address),
+        "name": files.label("product_name") or f"AMD GPU {device}".strip(),
+        "serial": files.label("serial_number"),
+        "board_part_number": files.label("product_number"),
+        "vbios_version": files.label("vbios_version"),
+        "numa_node": None if node is None or node < 0 else node,
+    }
+
+
+def _memory(files: CardFiles) -> dict[str, Any]:
+    total, used = files.integer("mem_info_vram_total"), files.integer("mem_info_vram_used")
+    is_known = total is not None and used is not None and used <= total
+    return {
+        "memory_total_bytes": total,
+        "memory_used_bytes": used,
+        "memory_free_bytes": total - used
+        if total is not None and used is not None and is_known
+        else None,
+        "bar1_memory_total_bytes": files.integer("mem_info_vis_vram_total"),
+        "bar1_memory_used_bytes": files.integer("mem_info_vis_vram_used"),
+    }
+
+
+def _heat(sensors: HwmonSensors) -> dict[str, Any]:
+    """Read temperatures and their limits; edge is the chip's, the junction its hottest place."""
+    found = sensors.labeled("temp")
+    chip = found.get("edge") or found.get("junction") or found.get("temp1")
+    memory = found.get("mem")
+    margins = [
+        limit - now
+        for place in ("edge", "junction", "temp1")
+        if place in found
+        and (now := found[place].value("input", MILLI)) is not None
+        and (limit := found[place].value("crit", MILLI))
+    ]
+    speed = sensors.integer("pwm1")
+    return {
+        "temperature_celsius": chip.value("input", MILLI) if chip else None,
+        "memory_temperature_celsius": memory.value("input", MILLI) if memory else None,
+        "thermal_margin_celsius": min(margins, default=None),
+        "temperature_threshold_celsius": labeled(
+            (
+                ("shutdown", chip.value("emergency", MILLI) if chip else None),
+                ("slowdown", chip.value("crit", MILLI) if chip else None),
+                ("memory_max", memory.value("crit", MILLI) if memory else None),
+            )
+        ),
+        "fan_speed_percent": None if speed is None else (("0", round(100 * speed / FULL_PWM, 1)),),
+    }
+
+
+def _power(sensors: HwmonSensors, metrics: Metrics) -> dict[str, Any]:
+    power = sensors.channel("power1")
+    average = power.value("average", MICRO)
+    now = power.value("input", MICRO)
+    return {
+        "power_draw_watts": average if now is None else now,
+        "power_average_watts": average,
+        "power_limit_watts": power.value("cap", MICRO) or None,
+        "power_limit_range_watts": labeled(
+            (limit, power.value(f"cap_{limit}", MICRO)) for limit in ("min", "max", "default")
+        ),
+        "energy_joules_total": metrics.energy_joules,
+    }
+
+
+def _clocks(files: CardFiles, sensors: HwmonSensors) -> dict[str, Any]:
+    measured = sensors.labeled("freq")
+    now: list[tuple[str, float | None]] = []
+    most: list[tuple[str, float | None]] = []
+    for clock, sensor, file in CLOCKS:
+        current, highest = parse_levels(files.text(file) or "")
+        channel = measured.get(sensor)
+        value = channel.value("input", 1) if channel else None
+        now.append((clock, current if value is None else value))
+        most.append((clock, highest))
+    return {"clock_hertz": labeled(now), "clock_max_hertz": labeled(most)}
+
+
+def parse_levels(text: str) -> tuple[float | None, float | None]:
+    """Parse the clocks of all levels: that in use, marked by a star, and the highest, in hertz."""
+    levels = [(int(match[2]) * 1e6, bool(match[3])) for match in CLOCK_LEVEL.finditer(text)]
+    current = next((hertz for hertz, is_current in levels if is_current), None)
+    return current, max((hertz for hertz, _ in levels), default=None)

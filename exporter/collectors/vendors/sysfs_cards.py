@@ -1,0 +1,209 @@
+"""GPUs read from sysfs: each in a separate call.
+
+A file of one card that blocks for ever costs that card: it is hung, and is not read again before
+its call has ended.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+from exporter.blocking import CallBlocking
+from exporter.collectors.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.collectors.gpu.cache import SUSPENDED
+from exporter.collectors.gpu.quarantine import HUNG
+from exporter.collectors.gpu.validation import drop_implausible
+from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.pcie.values import is_pci_address
+from exporter.collectors.vendors.card_files import CardFiles
+from exporter.model.reading import Missing
+
+LOST = "gpu_lost"
+MAX_CARDS = 64
+VENDORS = ("0x10de", "0x1002", "0x8086", "0x19e5")
+"""PCI vendors of NVIDIA, AMD, Intel and Huawei (Ascend): in this order their GPUs are numbered."""
+
+ACCELERATOR_CLASSES = ("0x03", "0x12")
+
+
+class Indexes:
+    """Numbers the GPUs of a node: those of NVIDIA first, then vendor by vendor by PCI address.
+
+    A place is that on the bus, whether a driver is loaded or not, and is kept: so no GPU takes
+    the number of one that is lost or whose driver comes later.
+    """
+
+    def __init__(self, sys_root: Path) -> None:
+        self._folder = sys_root / "bus/pci/devices"
+        self._lock = Lock()
+        self._known: dict[str, int] = {}
+
+    def of(self, address: str) -> int:
+        """Return the number of the GPU at this address; blocks while it looks at the bus."""
+        if address not in self._known:
+            found = [*_accelerators(self._folder), address]
+            with self._lock:
+                for each in found:
+                    self._known.setdefault(each, len(self._known))
+        return self._known[address]
+
+
+def _accelerators(folder: Path) -> list[str]:
+    """List the addresses of all GPUs on the bus, vendor by vendor; virtual functions are none."""
+    found = []
+    for name in CardFiles(folder, "bus").names():
+        files = CardFiles(folder / name, name)
+        vendor = (files.text("vendor", 64) or "").strip()
+        is_one = is_pci_address(name) and vendor in VENDORS
+        if is_one and _is_accelerator(files):
+            found.append((VENDORS.index(vendor), name))
+    return [name for _, name in sorted(found)]
+
+
+def _is_accelerator(files: CardFiles) -> bool:
+    is_one = (files.text("class", 64) or "").startswith(ACCELERATOR_CLASSES)
+    return is_one and "physfn" not in files.names()
+
+
+@dataclass(frozen=True, slots=True)
+class CardReading:
+    """What one card said: the GPU, or why there is none."""
+
+    gpu: Gpu | None
+    problem: str | None = None
+    missing: tuple[Missing, ...] = ()
+
+
+class CardReader(Protocol):
+    """Reads one card; blocks while it does."""
+
+    def read(self, files: CardFiles, index: int, address: str) -> Gpu:
+        """Read everything; what is not there is None."""
+        ...
+
+    def forget_all_but(self, addresses: tuple[str, ...]) -> None:
+        """Forget what was kept of cards that are not bound any more."""
+        ...
+
+
+class SysfsCards:
+    """Asks all cards that one kernel driver is bound to."""
+
+    def __init__(
+        self,
+        driver: str,
+        reader: CardReader,
+        *,
+        sys_root: Path,
+        indexes: Indexes,
+        call: CallBlocking,
+        deadline_secs: float,
+        left_out: frozenset[str] = frozenset(),
+    ) -> None:
+        self._driver = driver
+        self._reader = reader
+        self._sys = sys_root
+        self._indexes = indexes
+        self._call = call
+        self._deadline_secs = deadline_secs
+        self._left_out = left_out
+        self._has_cards = False
+        self._listing: asyncio.Future[tuple[dict[str, int], str | None]] | None = None
+        self._running: dict[str, asyncio.Future[CardReading]] = {}
+
+    def is_here(self) -> bool:
+        """Tell whether the driver is loaded and has, or had, a card; blocks while it looks."""
+        folder = self._sys / "bus/pci/drivers" / self._driver
+        names = CardFiles(folder, self._driver).names()
+        self._has_cards = bool(names) and (self._has_cards or bool(self._bound(names)))
+        return self._has_cards
+
+    def _bound(self, names: list[str]) -> tuple[str, ...]:
+        found = (name for name in names if is_pci_address(name) and name not in self._left_out)
+        return tuple(found)[:MAX_CARDS]
+
+    async def ask(self) -> GpuAnswer:
+        """Read all cards once; raises BackendError where they cannot even be listed."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._deadline_secs
+        if self._listing is None:
+            self._listing = asyncio.ensure_future(self._call(self._list))
+        listing = self._listing
+        await asyncio.wait({listing}, timeout=self._deadline_secs)
+        if not listing.done():
+            raise BackendError("timeout", f"the cards of {self._driver} cannot be listed in time")
+        self._listing = None
+        found, version = listing.result()
+        for address, index in found.items():
+            if address not in self._running:
+                self._running[address] = asyncio.ensure_future(
+                    self._call(self._read(address, index))
+                )
+        tasks = {self._running[address] for address in found}
+        if tasks:
+            await asyncio.wait(tasks, timeout=max(0.0, deadline - loop.time()))
+        return replace(self._answer(found), driver_version=version)
+
+    def _list(self) -> tuple[dict[str, int], str | None]:
+        """List the bound cards with their numbers, and the version of the driver."""
+        folder = CardFiles(self._sys / "bus/pci/drivers" / self._driver, self._driver)
+        bound = self._bound(folder.names())
+        self._reader.forget_all_but(bound)
+        module = CardFiles(self._sys / "module" / self._driver, self._driver)
+        return {address: self._indexes.of(address) for address in bound}, module.label("version")
+
+    def _read(self, address: str, index: int) -> Callable[[], CardReading]:
+        def read() -> CardReading:
+            files = CardFiles(self._sys / "bus/pci/devices" / address, f"gpu{index}")
+            if files.is_suspended:
+                return CardReading(None, SUSPENDED)
+            if files.is_lost:
+                return CardReading(None, LOST)
+            gpu = self._reader.read(files, index, address)
+            if files.is_gone:
+                return CardReading(None, LOST, tuple(files.missing))
+            return CardReading(gpu, None, tuple(files.missing))
+
+        return read
+
+    def _answer(self, found: dict[str, int]) -> GpuAnswer:
+        gpus: list[Gpu] = []
+        problems: list[GpuProblem] = []
+        missing: list[Missing] = []
+        rejected: dict[str, int] = {}
+        for address, index in found.items():
+            task = self._running[address]
+            if not task.done():
+                problems.append(GpuProblem(HUNG, index=index, pci_bus_id=address))
+                continue
+            del self._running[address]
+            reading = task.result()
+            missing += reading.missing
+            if reading.gpu is None:
+                reason = reading.problem or LOST
+                problems.append(GpuProblem(reason, index=index, pci_bus_id=address))
+                continue
+            gpu, impossible = drop_implausible(_distinct(reading.gpu, gpus))
+            gpus.append(gpu)
+            for name in impossible:
+                rejected[name] = rejected.get(name, 0) + 1
+        return GpuAnswer(tuple(gpus), tuple(problems), missing=tuple(missing), rejected=rejected)
+
+    async def close(self) -> None:
+        """Nothing is held between two passes."""
+        for task in self._running.values():
+            task.cancel()
+
+
+def _distinct(gpu: Gpu, others: list[Gpu]) -> Gpu:
+    """Name a card by its place where its own name is taken: boards with one unique id are seen."""
+    is_taken = any(gpu.uuid == other.uuid for other in others)
+    return replace(gpu, uuid=place_name(gpu.pci_bus_id or "")) if is_taken else gpu
+
+
+def place_name(address: str) -> str:
+    """Name a card that has no id of its own."""
+    return f"PCI-{address}"

@@ -1,0 +1,1 @@
+"""Processes on GPUs, and the containers, pods and jobs that own them."""

@@ -1,0 +1,78 @@
+"""Whether processes are active: compute, wait for a CPU to do so, read or write."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.collectors.workloads.processes import ProcessFacts
+from exporter.reading.files import read_text
+from exporter.reading.source import SourceAbsent, SourceFailed
+
+WINDOW_SECS = 6.0
+CPU_SHARE = 0.2
+BYTES_PER_SEC = 1_000_000.0
+MAX_IO_BYTES = 4096
+MAX_UINT64 = 2**64 - 1
+NANOSECONDS = 1e9
+COUNTED = ("rchar:", "wchar:")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What a process had done at one moment; CPU time includes that of waiting for a CPU."""
+
+    at: float
+    cpu_secs: float
+    io_bytes: int
+
+
+class Activity:
+    """Compares what processes have done over windows of some seconds; blocks while it reads."""
+
+    def __init__(self, proc_root: Path) -> None:
+        self._proc = proc_root
+        self._marks: dict[int, _Mark] = {}
+        self._busy: dict[int, bool] = {}
+
+    def look(self, processes: Iterable[ProcessFacts], now: float) -> Mapping[int, bool]:
+        """Tell which of them were busy in the last window; nothing of those seen too shortly."""
+        marks: dict[int, _Mark] = {}
+        for facts in processes:
+            before = self._marks.get(facts.pid)
+            if before is not None and now - before.at < WINDOW_SECS:
+                marks[facts.pid] = before
+                continue
+            mark = marks[facts.pid] = self._mark(facts, now)
+            if before is not None:
+                self._busy[facts.pid] = _is_busy(before, mark)
+        self._marks = marks
+        self._busy = {pid: busy for pid, busy in self._busy.items() if pid in marks}
+        return dict(self._busy)
+
+    def _mark(self, facts: ProcessFacts, now: float) -> _Mark:
+        cpu_secs = facts.cpu_secs + self._waited_secs(facts.pid)
+        return _Mark(now, cpu_secs, self._moved(facts.pid))
+
+    def _waited_secs(self, pid: int) -> float:
+        """Return how long its main thread was ready but had no CPU, /proc/PID/schedstat."""
+        try:
+            words = read_text(f"{self._proc}/{pid}/schedstat", MAX_IO_BYTES).split()
+        except (SourceAbsent, SourceFailed):
+            return 0.0  # a kernel without scheduler statistics
+        waited = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+        return min(waited, MAX_UINT64) / NANOSECONDS
+
+    def _moved(self, pid: int) -> int:
+        """Sum up what it has read and written, /proc/PID/io; 0 where we may not know."""
+        try:
+            lines = read_text(f"{self._proc}/{pid}/io", MAX_IO_BYTES).split("\n")
+        except (SourceAbsent, SourceFailed):
+            return 0
+        words = [line.split() for line in lines if line.startswith(COUNTED)]
+        return sum(int(each[1]) for each in words if len(each) > 1 and each[1].isdecimal())
+
+
+def _is_busy(before: _Mark, now: _Mark) -> bool:
+    secs = now.at - before.at
+    spent, moved = now.cpu_secs - before.cpu_secs, now.io_bytes - before.io_bytes
+    return spent > CPU_SHARE * secs or moved > BYTES_PER_SEC * secs

@@ -1,0 +1,279 @@
+"""Sums the processes on the GPUs up by workload, and keeps what counts over time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from exporter.collectors.gpu.values import Gpus, GpuState
+from exporter.collectors.sharing.node import NOT_SHARED, NodeSharing, shares_of, with_quota
+from exporter.collectors.workloads.attribution import ProcessTable, holder_of
+from exporter.collectors.workloads.clients import clients_of, series_per_pid
+from exporter.collectors.workloads.kubelet import DeviceId
+from exporter.collectors.workloads.processes import WAITING
+from exporter.collectors.workloads.redaction import Redaction
+from exporter.collectors.workloads.usage import EnergyMeter, EnergyShares, IdleTime, OrphanMemory
+from exporter.collectors.workloads.values import (
+    Allocated,
+    GpuClient,
+    GpuTotals,
+    ProcessUse,
+    Workload,
+    Workloads,
+    WorkloadUse,
+    sum_of_all,
+    sum_of_known,
+)
+
+MAX_ROWS = 256
+"""Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
+
+OTHER = Workload("", "", "other")
+
+
+@dataclass(slots=True)
+class _Row:
+    """One workload on one GPU while it is summed up."""
+
+    processes: set[int] = field(default_factory=set)
+    uses: list[ProcessUse] = field(default_factory=list)
+    instances: set[tuple[int | None, int | None]] = field(default_factory=set)
+    is_allocated: bool = False
+    replicas: int = 0
+    mps_pids: set[int] = field(default_factory=set)
+
+
+_Rows = dict[tuple[str, Workload], _Row]
+_Devices = Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]
+
+
+class WorkloadAggregator:
+    """From what the driver and the kernel said to one value; `top_n` is None without pids."""
+
+    def __init__(self, top_n: int | None, redaction: Redaction | None = None) -> None:
+        self._top_n = top_n
+        self.redaction = redaction or Redaction()
+        self._energy = EnergyMeter()
+        self._idle = IdleTime()
+        self._waits_since: dict[int, float] = {}
+        self._orphans = OrphanMemory()
+
+    def update(
+        self,
+        gpus: Gpus,
+        table: ProcessTable,
+        boottime: float,
+        sharing: NodeSharing = NOT_SHARED,
+    ) -> Workloads:
+        """Sum the workloads up at this boot time in seconds."""
+        states = [state for state in gpus.states if state.gpu.processes is not None]
+        self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
+        self._note_waiting(table, boottime)
+        seen = clients_of(states, table, self._waits_since)
+        clients = tuple(map(self.redaction.client, seen))
+        allocated = self._allocated(gpus.states, table)
+        if table.scope.reason is not None or not states:
+            reason = table.scope.reason or "no_process_list"
+            by = "processes" if states else "utilization"
+            ratio = 0.0 if clients else None
+            return Workloads(reason, ratio, clients=clients, allocated=allocated, used_count_by=by)
+        rows = _rows(clients, table)
+        devices = _devices(states)
+        self._add_holders(rows, devices, table)
+        rows = _bounded(rows)
+        uses = self._uses(states, rows, boottime, sharing)
+        energies = {state.gpu.uuid: self._shares(state, uses) for state in states}
+        return Workloads(
+            reason=_reason(clients, table),
+            attribution_ratio=_ratio(clients),
+            uses=tuple(_with_energy(use, energies[use.gpu_uuid]) for use in uses),
+            clients=clients,
+            per_pid=()
+            if self._top_n is None
+            else series_per_pid(clients, self._top_n, table.unread),
+            totals=tuple(self._totals(state, table, energies[state.gpu.uuid]) for state in states),
+            shares=shares_of(
+                states, table.allocations, sharing, {it: gpu for it, (gpu, _) in devices.items()}
+            ),
+            allocated=allocated,
+        )
+
+    def _allocated(self, states: Iterable[GpuState], table: ProcessTable) -> tuple[Allocated, ...]:
+        """List which workload was given which GPU; a GPU that is lost is still given."""
+        devices = _devices(states)
+        rows = {
+            Allocated(devices[device][0], self.redaction.workload(holder))
+            for allocation in table.allocations
+            if (holder := holder_of(allocation, table.names)) is not None
+            for device in allocation.devices
+            if device in devices
+        }
+        return tuple(sorted(rows)[:MAX_ROWS])
+
+    def _forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
+        self._energy.forget_all_but(gpu_uuids)
+        self._orphans.forget_all_but(gpu_uuids)
+
+    def _shares(self, state: GpuState, uses: Iterable[WorkloadUse]) -> EnergyShares | None:
+        """Share the energy of a GPU among workloads; a reading seen before changes nothing."""
+        if state.gpu.energy_joules_total is None:
+            return None
+        here = [use for use in uses if use.gpu_uuid == state.gpu.uuid]
+        percents = {
+            use.workload: use.sm_utilization_percent if use.processes else 0.0 for use in here
+        }
+        return self._energy.update(state.gpu.uuid, state.gpu.energy_joules_total, percents)
+
+    def _totals(
+        self, state: GpuState, table: ProcessTable, energy: EnergyShares | None
+    ) -> GpuTotals:
+        return GpuTotals(
+            gpu_uuid=state.gpu.uuid,
+            orphan_memory_bytes=self._orphans.update(state, table),
+            idle_energy_joules=None if energy is None else energy.idle,
+            ended_energy_joules=None if energy is None else energy.ended,
+        )
+
+    def _note_waiting(self, table: ProcessTable, boottime: float) -> None:
+        waiting = {pid for pid, it in table.processes.items() if it.state == WAITING}
+        self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
+
+    def _add_holders(self, rows: _Rows, devices: _Devices, table: ProcessTable) -> None:
+        """Mark the rows of those who were given a GPU, whether they use it or not."""
+        for allocation in table.allocations:
+            holder = holder_of(allocation, table.names)
+            if holder is None:
+                continue
+            for device in allocation.devices:
+                if device in devices:
+                    uuid, instances = devices[device]
+                    row = rows.setdefault((uuid, self.redaction.workload(holder)), _Row())
+                    row.is_allocated = True
+                    row.instances |= instances
+            for held in allocation.replicas:
+                if held.device in devices:
+                    rows[
+                        devices[held.device][0], self.redaction.workload(holder)
+                    ].replicas += held.count
+
+    def _uses(
+        self, states: Iterable[GpuState], rows: _Rows, boottime: float, sharing: NodeSharing
+    ) -> tuple[WorkloadUse, ...]:
+        by_uuid = {state.gpu.uuid: state for state in states}
+        self._idle.forget_all_but(frozenset(rows))
+        crowded = _shared_gpus(rows)
+        result = []
+        for (uuid, workload), row in rows.items():
+            state = by_uuid[uuid]
+            use = with_quota(_summed(uuid, workload, row), state, row.mps_pids, sharing)
+            is_active = _is_active(use, state, is_alone=uuid not in crowded)
+            idle = self._idle.update(uuid, workload, is_active=is_active, boottime=boottime)
+            result.append(replace(use, idle_allocated_secs=idle))
+        return tuple(result)
+
+
+def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:
+    joules = None if energy is None else energy.workloads.get(use.workload)
+    return replace(use, energy_joules=joules)
+
+
+def _rows(clients: Iterable[GpuClient], table: ProcessTable) -> _Rows:
+    rows: _Rows = {}
+    for client in clients:
+        workload = OTHER if client.pid in table.unread else client.workload
+        if workload is None:
+            continue
+        for use in client.uses:
+            row = rows.setdefault((use.gpu_uuid, workload), _Row())
+            row.processes.add(client.pid)
+            row.uses.append(use)
+            if use.kind == "mps":
+                row.mps_pids.add(client.pid)
+            if use.gpu_instance is not None:
+                row.instances.add((use.gpu_instance, use.compute_instance))
+    return rows
+
+
+def _devices(states: Iterable[GpuState]) -> _Devices:
+    """Map every name that a device plugin may use to the GPU's UUID and its instance."""
+    result: dict[DeviceId, tuple[str, frozenset[tuple[int, int]]]] = {}
+    for state in states:
+        gpu = state.gpu
+        result[DeviceId(uuid=gpu.uuid)] = (gpu.uuid, frozenset())
+        result[DeviceId(number=gpu.index)] = (gpu.uuid, frozenset())
+        if gpu.pci_bus_id is not None:
+            result[DeviceId(uuid=gpu.pci_bus_id)] = (gpu.uuid, frozenset())
+        for mig in gpu.mig_instances or ():
+            ids = frozenset({(mig.gpu_instance, mig.compute_instance)})
+            result[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
+    return result
+
+
+def _bounded(rows: _Rows) -> _Rows:
+    """Keep the rows that hold most memory, and the rest of each GPU as one."""
+    if len(rows) <= MAX_ROWS:
+        return dict(sorted(rows.items()))
+    ranked = sorted(rows, key=lambda key: (key[1] == OTHER, -_memory(rows[key]), key))
+    kept = {key: rows[key] for key in sorted(ranked[:MAX_ROWS])}
+    for uuid, workload in ranked[MAX_ROWS:]:
+        rest = kept.setdefault((uuid, OTHER), _Row())
+        rest.processes |= rows[uuid, workload].processes
+        rest.uses += rows[uuid, workload].uses
+    return kept
+
+
+def _memory(row: _Row) -> int:
+    return sum(use.memory_used_bytes or 0 for use in row.uses)
+
+
+def _summed(uuid: str, workload: Workload, row: _Row) -> WorkloadUse:
+    return WorkloadUse(
+        gpu_uuid=uuid,
+        workload=workload,
+        processes=len(row.processes),
+        memory_used_bytes=sum_of_all(u.memory_used_bytes for u in row.uses) if row.uses else None,
+        sm_utilization_percent=sum_of_known(use.sm_utilization_percent for use in row.uses),
+        is_allocated=row.is_allocated,
+        instances=tuple(sorted(row.instances, key=str)),
+        replicas=row.replicas or None,
+    )
+
+
+def _shared_gpus(rows: _Rows) -> set[str]:
+    """GPUs with processes of several workloads: what the GPU does cannot be told apart."""
+    seen: set[str] = set()
+    shared: set[str] = set()
+    for (uuid, _), row in rows.items():
+        if row.uses:
+            (shared if uuid in seen else seen).add(uuid)
+    return shared
+
+
+def _is_active(use: WorkloadUse, state: GpuState, *, is_alone: bool) -> bool | None:
+    """Tell whether the workload used the GPU in the last pass; None where that cannot be told."""
+    if state.stale:
+        return None
+    if not use.processes:
+        return False
+    if use.sm_utilization_percent is not None:
+        return use.sm_utilization_percent > 0
+    whole = state.gpu.utilization_percent
+    if whole is None:
+        return None
+    return whole > 0 if is_alone or whole == 0 else None
+
+
+def _ratio(clients: tuple[GpuClient, ...]) -> float | None:
+    if not clients:
+        return None
+    return sum(client.workload is not None for client in clients) / len(clients)
+
+
+def _reason(clients: tuple[GpuClient, ...], table: ProcessTable) -> str:
+    """Why not every process has a workload; ok when all have."""
+    lost = [client for client in clients if client.workload is None]
+    if not lost:
+        return "ok"
+    if all(client.name is None for client in clients):
+        return "pids_not_found"
+    if any(client.pod_uid is not None for client in lost):
+        return "pod_unknown" if table.names.are_known else "no_pod_names"
+    return "processes_ended"

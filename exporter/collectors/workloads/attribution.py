@@ -1,0 +1,89 @@
+"""Attribution of a process to its workload: a pure function of readings."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from exporter.collectors.workloads.kubelet import Allocation
+from exporter.collectors.workloads.pod_logs import PodNames
+from exporter.collectors.workloads.processes import PidScope, ProcessFacts
+from exporter.collectors.workloads.values import Workload
+from exporter.reading.cgroup import SHORT_ID_CHARS
+
+_LOOKS_OWNED = re.compile(r"/|\.(?:service|scope|slice)$|^[0-9a-f]{12}|^lxc\.|^other$")
+"""Like a job, a unit, a user, a container, or the sum of all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTable:
+    """What one look at the node's files saw.
+
+    `unread` are pids that were not looked at because there are too many; `containers_by_pod`
+    names the containers in the log folders of the pods that were asked for.
+    """
+
+    scope: PidScope
+    processes: Mapping[int, ProcessFacts] = field(default_factory=lambda: MappingProxyType({}))
+    unread: frozenset[int] = frozenset()
+    names: PodNames = field(default_factory=PodNames)
+    containers_by_pod: Mapping[str, tuple[str, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    allocations: tuple[Allocation, ...] = ()
+    users: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:
+    """Find the workload of a process; None when it is in a pod whose name cannot be found."""
+    owner = facts.owner
+    if owner.container_id is not None:
+        named = table.names.containers.get(owner.container_id)
+        if named is not None:
+            return named
+    if owner.pod_uid is not None:
+        return _by_pod(owner.pod_uid, owner.container_id, table)
+    if owner.container_id is not None:
+        return Workload("", "", owner.container_id[:SHORT_ID_CHARS])
+    return Workload("", "", owner.unit or _own_name(facts.name))
+
+
+def _own_name(name: str) -> str:
+    """Put a name that a process gave itself in brackets where it reads like an owner's."""
+    return f"({name})" if _LOOKS_OWNED.search(name) else name
+
+
+def is_of_gone_pod(facts: ProcessFacts, table: ProcessTable) -> bool:
+    """Tell whether the process is in a pod that the kubelet no longer knows."""
+    uid = facts.owner.pod_uid
+    return uid is not None and bool(table.names.pods) and uid not in table.names.pods
+
+
+def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
+    """Find the workload a device is given to; None when its pod is gone or its name unknown."""
+    if allocation.pod is not None:
+        return Workload(allocation.namespace or "", allocation.pod, allocation.container)
+    pod = names.pods.get(allocation.pod_uid or "")
+    return None if pod is None else Workload(pod.namespace, pod.pod, allocation.container)
+
+
+def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload | None:
+    """Find the pod by its uid; its container too where only one can be meant."""
+    pod = table.names.pods.get(uid)
+    if pod is None:
+        return None
+    with_gpu = {
+        entry.container
+        for entry in table.allocations
+        if entry.pod_uid == uid or (entry.namespace, entry.pod) == (pod.namespace, pod.pod)
+    }
+    for candidates in (table.containers_by_pod.get(uid, ()), with_gpu):
+        only = _only(candidates)
+        if only is not None:
+            return Workload(pod.namespace, pod.pod, only)
+    return Workload(pod.namespace, pod.pod, (container_id or "")[:SHORT_ID_CHARS])
+
+
+def _only(names: Iterable[str]) -> str | None:
+    result = tuple(names)
+    return result[0] if len(result) == 1 else None

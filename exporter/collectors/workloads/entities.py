@@ -1,0 +1,133 @@
+"""Processes on GPUs and the workloads they belong to as entities; both end."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from exporter.collectors.workloads.values import GpuClient, Workload, Workloads, WorkloadUse
+from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
+from exporter.faults.values import Address, Entity, FieldType, Type, Value
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
+
+REMEMBERED = 1024
+"""Processes of which it is kept what they use: it seldom changes."""
+
+EXCESSES = ("quota_memory_excess_bytes", "quota_sm_excess_percent")
+
+_CLIENT_GETTERS = getters_of(GpuClient)
+_USE_GETTERS = getters_of(WorkloadUse)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def workload_id(workload: Workload) -> str:
+    """Return the stable id of a workload: namespace, pod and container, or what stands for them."""
+    return workload.name
+
+
+def _waiting_secs(now: float) -> Getter:
+    """Return how long a process has slept uninterruptibly by now."""
+
+    def secs(client: Any) -> Value:
+        since: float | None = client.waits_since_boottime
+        if since is not None:
+            return max(0.0, now - since)
+        return None if client.state is None else 0.0
+
+    return secs
+
+
+class _WorkloadFields(FieldsOf):
+    """A workload on its first GPU; what it uses beyond a quota is said of the worst of its GPUs."""
+
+    __slots__ = ("_uses",)
+
+    def __init__(self, uses: Sequence[WorkloadUse]) -> None:
+        super().__init__(uses[0], _USE_GETTERS)
+        self._uses = uses
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when it was not said."""
+        if name not in EXCESSES:
+            return super().get(name)
+        known = (getattr(use, name) for use in self._uses)
+        return max((excess for excess in known if excess is not None), default=None)
+
+
+def _processes(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Workloads)
+    getters = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
+    for client in reading.clients if reading else ():
+        pid = str(client.pid)
+        key = ("process", pid)
+        name = f"{client.name} ({pid})" if client.name else pid
+        yield Entity(key, name, FieldsOf(client, getters), (key,))
+
+
+def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
+    reading = snapshot.reading(Workloads)
+    if reading is None:
+        return
+    uids: dict[Workload, set[str]] = {use.workload: set() for use in reading.uses}
+    for workload, uid in dict.fromkeys([(each.workload, each.pod_uid) for each in reading.clients]):
+        if workload is not None:
+            uids.setdefault(workload, set()).update([uid] if uid else [])
+    uses: dict[Workload, list[WorkloadUse]] = {}
+    for each in reading.allocated:
+        uids.setdefault(each.workload, set())
+    for use in reading.uses:
+        uses.setdefault(use.workload, []).append(use)
+    for workload, pods in uids.items():
+        key = ("workload", workload_id(workload))
+        addresses: list[Address] = [key, *(("workload", uid) for uid in sorted(pods))]
+        known = uses.get(workload)
+        fields = _WorkloadFields(known) if known else FieldsOf(workload, {})
+        yield Entity(key, key[1], fields, tuple(addresses))
+
+
+def _uses(snapshot: Snapshot) -> Iterable[Edge]:
+    reading = snapshot.reading(Workloads)
+    return chain.from_iterable(
+        _uses_of(client.pid, tuple([use.gpu_uuid for use in client.uses]), client.workload)
+        for client in (reading.clients if reading else ())
+    )
+
+
+def _allocations(snapshot: Snapshot) -> Iterable[Edge]:
+    """Yield which GPU the kubelet gave to which workload: it holds when no process runs there."""
+    reading = snapshot.reading(Workloads)
+    for each in reading.allocated if reading else ():
+        holder = ("workload", workload_id(each.workload))
+        yield Edge("consumes", holder, ("gpu", each.gpu_uuid), "allocated by the kubelet")
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _uses_of(pid: int, gpu_uuids: tuple[str, ...], workload: Workload | None) -> tuple[Edge, ...]:
+    """Which GPUs one process uses, and which workload it runs in."""
+    key = ("process", str(pid))
+    uses = [Edge("consumes", key, ("gpu", gpu_uuid)) for gpu_uuid in dict.fromkeys(gpu_uuids)]
+    if workload is not None:
+        uses.append(Edge("runs_in", key, ("workload", workload_id(workload))))
+    return tuple(uses)
+
+
+PROCESS = Kind(
+    "process",
+    "process",
+    names_of(GpuClient) | {"waiting_secs": FieldType(Type.NUMBER)},
+    _processes,
+    Workloads,
+    related={"node": "node", "workload": "workload"},
+    relate=_uses,
+    ends=True,
+)
+WORKLOAD = Kind(
+    "workload",
+    "workload",
+    {name: found for name, found in names_of(WorkloadUse).items() if name != "gpu_uuid"},
+    _workloads,
+    Workloads,
+    relate=_allocations,
+    ends=True,
+)

@@ -1,0 +1,221 @@
+"""Families of workloads: GPU usage and allocation per workload."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values
+from exporter.collectors.gpu.values import Gpu, Gpus
+from exporter.collectors.workloads.values import (
+    GpuShare,
+    GpuTotals,
+    PidUse,
+    Workloads,
+    WorkloadUse,
+)
+from exporter.exposition.family import Sample, family, one
+from exporter.exposition.rows import Items, Row, families, info, reading
+from exporter.model.snapshot import Snapshot
+
+WORKLOAD = ("namespace", "pod", "container")
+INSTANCE = ("gpu_instance", "compute_instance")
+
+T = TypeVar("T", WorkloadUse, PidUse, GpuTotals, GpuShare)
+
+
+def _gpus_with_processes(snapshot: Snapshot) -> dict[str, Gpu]:
+    """Return GPUs by UUID, as long as what was read of their processes may be shown."""
+    gpus = snapshot.reading(Gpus)
+    states = () if gpus is None else gpus.states
+    return {state.gpu.uuid: state.gpu for state in states if state.gpu.processes is not None}
+
+
+def _on_gpus(
+    snapshot: Snapshot, rows: Callable[[Workloads], Iterable[T]]
+) -> Iterator[tuple[tuple[str, ...], T]]:
+    """Yield each row with the labels of its GPU."""
+    workloads, gpus = snapshot.reading(Workloads), _gpus_with_processes(snapshot)
+    for row in () if workloads is None else rows(workloads):
+        gpu = gpus.get(row.gpu_uuid)
+        if gpu is not None:
+            yield gpu_label_values(gpu), row
+
+
+def _uses(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], WorkloadUse]]:
+    for gpu, use in _on_gpus(snapshot, lambda found: found.uses):
+        who = use.workload
+        yield (*gpu, who.namespace, who.pod, who.container), use
+
+
+def _pids(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], PidUse]]:
+    for gpu, use in _on_gpus(snapshot, lambda found: found.per_pid):
+        yield (*gpu, use.pid, use.process), use
+
+
+def _shares(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], GpuShare]]:
+    for gpu, share in _on_gpus(snapshot, lambda found: found.shares):
+        yield (*gpu, share.kind), share
+
+
+def _processes(snapshot: Snapshot) -> Iterable[Sample]:
+    for gpu in _gpus_with_processes(snapshot).values():
+        pids = {process.pid for process in gpu.processes or ()}
+        yield from one(len(pids), *gpu_label_values(gpu))
+
+
+def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
+    for labels, use in _uses(snapshot):
+        for instance in use.instances:
+            names = ["" if number is None else str(number) for number in instance]
+            yield (*labels[: len(GPU_LABELS)], *names, *labels[len(GPU_LABELS) :]), 1
+
+
+USES = Items((*GPU_LABELS, *WORKLOAD), WorkloadUse, _uses)
+SHARES = Items((*GPU_LABELS, "kind"), GpuShare, _shares)
+PIDS = Items((*GPU_LABELS, "pid", "process"), PidUse, _pids)
+TOTALS = Items(
+    GPU_LABELS, GpuTotals, lambda snapshot: _on_gpus(snapshot, lambda found: found.totals)
+)
+
+FAMILIES = (
+    family(
+        "hw_gpu_processes",
+        "Compute and graphics processes running on the GPU.",
+        _processes,
+        *GPU_LABELS,
+    ),
+    info(
+        "hw_gpu_workload_info",
+        "A workload runs on the GPU or has it allocated; always 1. Outside pods the container is "
+        "a systemd unit, a user slice or a command.",
+        USES,
+        (),
+    ),
+    *families(
+        "hw_gpu_workload_",
+        USES,
+        Row(
+            "processes",
+            "Running processes of the workload on the GPU; 0 while it only has the GPU allocated.",
+        ),
+        Row("memory_used_bytes", "Framebuffer (FB) memory used by the workload's processes."),
+        Row(
+            "sm_utilization_percent",
+            "SM utilization of the workload's processes since the last reading, 0 to 100.",
+        ),
+    ),
+    family(
+        "hw_gpu_workload_mig_info",
+        "A workload runs on a MIG instance or has it allocated; always 1.",
+        _mig_info,
+        *(*GPU_LABELS, *INSTANCE, *WORKLOAD),
+    ),
+    info(
+        "hw_gpu_share_info",
+        "How the GPU is shared: mps, time_slicing, mig, hami, nvshare or xpushare; always 1,"
+        " absent if it is not shared.",
+        SHARES,
+        (),
+    ),
+    *families(
+        "hw_gpu_share_",
+        SHARES,
+        Row("replicas", "Replicas of the GPU registered by its device plugin."),
+    ),
+    *families(
+        "hw_gpu_workload_",
+        USES,
+        Row("replicas", "Replicas of the GPU that the kubelet has allocated to the workload."),
+        Row(
+            "quota_memory_bytes",
+            "Framebuffer (FB) memory quota of the workload on the GPU, from HAMi, CUDA MPS"
+            " (all clients together) or its MIG instances.",
+        ),
+        Row(
+            "quota_sm_percent",
+            "SM utilization quota of the workload from HAMi, or its active thread percentage"
+            " in CUDA MPS (all clients together), 0 to 100.",
+        ),
+        Row(
+            "energy_joules_total",
+            "Energy consumption of the workload, by its share of GPU time, since it was first"
+            " seen. Together with the idle and ended families it adds up to the GPU's own"
+            " counter.",
+            digits=3,
+        ),
+    ),
+    *families(
+        "hw_gpu_",
+        TOTALS,
+        Row(
+            "idle_energy_joules_total",
+            "Energy consumption while no workload used the GPU, and before the exporter was"
+            " started.",
+            digits=3,
+        ),
+        Row(
+            "ended_workload_energy_joules_total",
+            "Energy consumption of workloads that have left the GPU.",
+            "ended_energy_joules",
+            digits=3,
+        ),
+    ),
+    *families(
+        "hw_gpu_",
+        USES,
+        Row(
+            "idle_allocated_seconds",
+            "How long the workload has had the GPU allocated without GPU utilization.",
+            "idle_allocated_secs",
+            digits=3,
+        ),
+    ),
+    *families(
+        "hw_gpu_",
+        TOTALS,
+        Row(
+            "orphan_memory_used_bytes",
+            "Framebuffer (FB) memory held by processes that no longer exist or whose pod is gone.",
+            "orphan_memory_bytes",
+        ),
+    ),
+    *families(
+        "hw_gpu_process_",
+        PIDS,
+        Row(
+            "memory_used_bytes",
+            "Framebuffer (FB) memory used by the process; only with processes.per_pid.",
+        ),
+        Row(
+            "sm_utilization_percent",
+            "SM utilization of the process; only with processes.per_pid.",
+        ),
+        Row(
+            "memory_utilization_percent",
+            "Memory utilization of the process; only with processes.per_pid.",
+        ),
+        Row(
+            "encoder_utilization_percent",
+            "Video encoder (NVENC) utilization of the process; only with processes.per_pid.",
+        ),
+        Row(
+            "decoder_utilization_percent",
+            "Video decoder (NVDEC) utilization of the process; only with processes.per_pid.",
+        ),
+    ),
+    info(
+        "hw_exporter_attribution_info",
+        "Whether GPU processes can be attributed to workloads (ok), or why not, and how GPUs"
+        " in use are counted; always 1.",
+        reading(Workloads),
+        ("reason", "used_count_by"),
+    ),
+    *families(
+        "hw_exporter_",
+        reading(Workloads),
+        Row(
+            "attribution_ratio",
+            "Share of GPU processes that were attributed to a workload.",
+            digits=4,
+        ),
+    ),
+)

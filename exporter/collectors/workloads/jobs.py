@@ -1,0 +1,59 @@
+"""Remembers the job of each process on a GPU, to name the job in events about the process."""
+
+import re
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from exporter.collectors.workloads.values import GpuClient, Workloads
+from exporter.model.event import Event
+from exporter.model.snapshot import Snapshot
+
+MAX_REMEMBERED = 5_000
+"""Processes whose job is remembered; the one first seen goes first."""
+
+CRASHES = frozenset({"segfault", "process_trap"})
+_GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
+
+
+@dataclass(slots=True)
+class GpuJobs:
+    """Remembers the job of each process on a GPU, by pid, also after its end."""
+
+    _clients: dict[int, GpuClient] = field(default_factory=dict)
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Take in who is on the GPUs now."""
+        workloads = snapshot.reading(Workloads)
+        for client in workloads.clients if workloads else ():
+            self._clients[client.pid] = client
+        while len(self._clients) > MAX_REMEMBERED:
+            del self._clients[next(iter(self._clients))]
+
+    def interpret(self, event: Event) -> Event:
+        """Return the event with the `job` of its process; a crash also with `on_gpu`."""
+        added: dict[str, str] = {}
+        if event.kind != "xid" and event.kind not in CRASHES:
+            return event
+        pid = event.fields.get("pid", "")
+        client = self._clients.get(int(pid)) if pid.isdecimal() else None
+        if event.kind == "xid" and pid.isdecimal():
+            job = _job_of(client) if client else event.fields.get("name", "")
+            added = {"job": job} if job else {}
+        elif event.kind in CRASHES:
+            uses = bool(_GPU_LIBRARY.search(event.fields.get("library", "")))
+            is_on_gpu = client is not None or uses
+            added = {
+                "gpu_library": "yes" if uses else "no",
+                "on_gpu": "yes" if is_on_gpu else "no",
+            }
+        if not added:
+            return event
+        return replace(event, fields=MappingProxyType({**event.fields, **added}))
+
+
+def _job_of(client: GpuClient) -> str:
+    """Return what stays the same when a process of the job is started again."""
+    job = client.workload
+    if job is not None:
+        return f"{job.namespace}/{job.pod}/{job.container}"
+    return client.pod_uid or client.name or str(client.pid)

@@ -1,0 +1,204 @@
+"""Data of one process from /proc: name, state, start time and cgroup.
+
+/proc/PID/stat, cgroup and, where wanted, status and wchan (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html);
+all but wchan are readable by everybody. Command lines and environments are never read.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.model.label import clean_text
+from exporter.reading.cgroup import CgroupOwner, kubelet_containers, parse_cgroup, parse_path
+from exporter.reading.files import read_text
+from exporter.reading.pid_namespace import is_initial
+from exporter.reading.source import SourceAbsent, SourceFailed
+
+MAX_STAT_BYTES = 4096
+MAX_CGROUP_BYTES = 65536
+MAX_WORD_BYTES = 256
+WAITING = "uninterruptible"
+STATES = {
+    "R": "running",
+    "S": "sleeping",
+    "D": WAITING,
+    "T": "stopped",
+    "t": "stopped",
+    "Z": "zombie",
+    "X": "zombie",
+    "I": "idle",
+}
+HOST_INITS = frozenset(
+    {"systemd", "init", "openrc-init", "runit", "s6-svscan", "procd", "busybox", "shepherd"}
+)
+# Fields of stat behind the command's name, counted from the state.
+CPU_FIELDS = (11, 12)
+STARTED_FIELD = 19
+IO_DELAY_FIELD = 39
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """The fields of `/proc/PID/stat` that we use; times in clock ticks."""
+
+    name: str
+    state: str
+    started_ticks: int
+    cpu_ticks: int
+    io_delay_ticks: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """One process at one moment; `started_boottime` tells it from a later one of the same pid.
+
+    `cpu_secs` is the processor time of all its threads, `wait_channel` the kernel's function that
+    it waits in, where we may know it.
+    """
+
+    pid: int
+    name: str
+    state: str
+    started_boottime: float
+    io_delay_secs: float | None
+    owner: CgroupOwner
+    uid: int | None = None
+    wait_channel: str | None = None
+    cpu_secs: float = 0.0
+
+
+class ProcessReader:
+    """Reads processes under a proc root, one by one, as they are asked for."""
+
+    def __init__(self, proc_root: Path, ticks_per_sec: int, *, with_users: bool = False) -> None:
+        self._proc = proc_root
+        self._ticks_per_sec = ticks_per_sec
+        self._with_users = with_users
+        self._nested_in: frozenset[str] | None = None
+
+    def read(self, pid: int) -> ProcessFacts | None:
+        """Read the process of this pid; None when there is none, or it changed meanwhile."""
+        folder = f"{self._proc}/{pid}"
+        try:
+            before = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+            cgroup = read_text(f"{folder}/cgroup", MAX_CGROUP_BYTES)
+            owner = parse_cgroup(cgroup, self._around_us())
+            uid = self._uid(folder)
+            after = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+        except (SourceAbsent, SourceFailed):
+            return None  # it ended: between two reads of the kernel that is normal
+        if before is None or after is None or before.started_ticks != after.started_ticks:
+            return None
+        delay = after.io_delay_ticks
+        return ProcessFacts(
+            pid=pid,
+            name=after.name,
+            state=after.state,
+            started_boottime=after.started_ticks / self._ticks_per_sec,
+            io_delay_secs=None if delay is None else delay / self._ticks_per_sec,
+            owner=owner,
+            uid=uid,
+            wait_channel=_wait_channel(folder) if after.state == WAITING else None,
+            cpu_secs=after.cpu_ticks / self._ticks_per_sec,
+        )
+
+    def owner_of(self, path: str) -> CgroupOwner:
+        """Find the owner of a cgroup by its path."""
+        return parse_path(path, self._around_us())
+
+    def _around_us(self) -> frozenset[str]:
+        """Find the containers that our own kubelet runs in; once."""
+        if self._nested_in is None:
+            try:
+                own = read_text(self._proc / "self/cgroup", MAX_CGROUP_BYTES)
+            except (SourceAbsent, SourceFailed):
+                own = ""  # a proc filesystem that does not show ourselves
+            self._nested_in = kubelet_containers(own)
+        return self._nested_in
+
+    def _uid(self, folder: str) -> int | None:
+        if not self._with_users:
+            return None
+        return parse_uid(read_text(f"{folder}/status", MAX_STAT_BYTES))
+
+
+def _wait_channel(folder: str) -> str | None:
+    """Where an uninterruptible process waits; the kernel says 0 to those who may not know."""
+    try:
+        word = clean_text(read_text(f"{folder}/wchan", MAX_WORD_BYTES))
+    except (SourceAbsent, SourceFailed):
+        return None
+    return None if word in ("", "0") else word
+
+
+def parse_stat(text: str) -> ProcessStat | None:
+    """Parse the process of one `stat` line; None when it is cut short or not one.
+
+    The name stands in parentheses and may itself hold blanks, parentheses and newlines.
+    """
+    _, opening, rest = text.partition("(")
+    name, closing, behind = rest.rpartition(")")
+    fields = behind.split()
+    if not opening or not closing or len(fields) <= STARTED_FIELD:
+        return None
+    started, spent = fields[STARTED_FIELD], [fields[place] for place in CPU_FIELDS]
+    if not all(map(_is_number, (started, *spent))):
+        return None
+    delay = fields[IO_DELAY_FIELD] if len(fields) > IO_DELAY_FIELD else ""
+    return ProcessStat(
+        name=clean_text(name) or "unknown",
+        state=STATES.get(fields[0], "other"),
+        started_ticks=int(started),
+        cpu_ticks=sum(map(int, spent)),
+        io_delay_ticks=int(delay) if _is_number(delay) else None,
+    )
+
+
+def parse_uid(status: str) -> int | None:
+    """Parse the effective user id of `/proc/PID/status`; None when it is not said."""
+    for line in status.split("\n"):
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if name == "Uid" and len(words) > 1 and _is_number(words[1]):
+            return int(words[1])
+    return None
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class PidScope:
+    """What the pids of a proc filesystem are good for.
+
+    `reason` is None when they may be those of the host, else the word that says why not;
+    `is_certain` when they are for sure.
+    """
+
+    reason: str | None
+    is_certain: bool = False
+
+
+def pid_scope(proc_root: Path) -> PidScope:
+    """Tell what the pids under this proc root are good for.
+
+    Only the host's own namespace has the kernel's threads, with kthreadd as process 2.
+    """
+    if _name(proc_root, 2) == "kthreadd":
+        return PidScope(None, is_certain=True)
+    if not (proc_root / "1").is_dir():
+        return PidScope("proc_hidden")  # mounted with hidepid, or not at all
+    is_ours_initial = is_initial(proc_root)
+    if is_ours_initial is None:
+        # A proc filesystem that does not show ourselves: its first process has to tell.
+        first = _name(proc_root, 1)
+        return PidScope(None if first is None or first in HOST_INITS else "no_host_pids")
+    return PidScope(None, is_certain=True) if is_ours_initial else PidScope("no_host_pids")
+
+
+def _name(proc_root: Path, pid: int) -> str | None:
+    try:
+        stat = parse_stat(read_text(proc_root / str(pid) / "stat", 4096))
+    except (SourceAbsent, SourceFailed):
+        return None
+    return None if stat is None else stat.name

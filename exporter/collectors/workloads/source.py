@@ -1,0 +1,227 @@
+"""The workload source: reads the processes that the GPU source has just reported."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from exporter.blocking import CallBlocking
+from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.sharing.mps import MpsControl
+from exporter.collectors.sharing.node import NodeSharing
+from exporter.collectors.sharing.schedulers import NOTHING_SEEN, Schedulers, SchedulersSeen
+from exporter.collectors.workloads.aggregate import WorkloadAggregator
+from exporter.collectors.workloads.attribution import ProcessTable
+from exporter.collectors.workloads.clients import pids_on
+from exporter.collectors.workloads.kubelet import (
+    KubeletDevices,
+    PodResources,
+    Replicas,
+    read_checkpoint,
+)
+from exporter.collectors.workloads.pod_logs import PodNameReader, PodNames
+from exporter.collectors.workloads.processes import ProcessFacts, ProcessReader, pid_scope
+from exporter.collectors.workloads.redaction import Redaction
+from exporter.collectors.workloads.values import Workloads
+from exporter.model.label import clean_text
+from exporter.model.reading import Missing, Reading
+from exporter.model.snapshot import Snapshot
+from exporter.reading.context import SourceContext
+from exporter.reading.files import FILE_DEADLINE_SECS, read_text
+from exporter.reading.source import SourceAbsent, SourceFailed
+
+UID_FIELD = 2
+NO_PROCESSES: Mapping[int, ProcessFacts] = MappingProxyType({})
+MAX_PROCESSES = 2000
+"""Processes looked at in one collection; those that hold least memory are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    table: ProcessTable
+    missing: tuple[Missing, ...]
+    registered: tuple[Replicas, ...] = ()
+
+
+class NodeFiles:
+    """Reads what the node's files say about processes, pods and devices; blocks while it does."""
+
+    def __init__(
+        self,
+        processes: ProcessReader,
+        proc_root: Path,
+        host_root: Path,
+        max_processes: int = MAX_PROCESSES,
+    ) -> None:
+        self._processes = processes
+        self._max_processes = max_processes
+        self._proc = proc_root
+        self._root = host_root
+        self._names = PodNameReader(host_root)
+
+    def read(
+        self,
+        pids: tuple[int, ...],
+        given: KubeletDevices | None = None,
+        others: Mapping[int, ProcessFacts] = NO_PROCESSES,
+        *,
+        needs_names: bool = False,
+    ) -> _Look:
+        """Read everything about these processes; those that have ended are left out.
+
+        `given` are the kubelet's devices where they are known from elsewhere; `others` are in the
+        table as they are; names of pods are read where something names one.
+        """
+        scope = pid_scope(self._proc)
+        if scope.reason is not None:
+            allocations = () if given is None else given.allocations
+            return _Look(ProcessTable(scope, allocations=allocations), ())
+        result = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
+        found = {pid: facts for pid, facts in result.items() if facts is not None}
+        processes = {**others, **found}
+        devices, missing = self._devices() if given is None else (given, ())
+        names = PodNames()
+        if needs_names or devices.allocations or _are_in_pods(processes.values()):
+            names = self._names.read()
+        table = ProcessTable(
+            scope=scope,
+            processes=processes,
+            unread=frozenset(pids[self._max_processes :]),
+            names=names,
+            containers_by_pod=self._containers_by_pod(processes.values(), names),
+            allocations=devices.allocations,
+            users=self._users(processes.values()),
+        )
+        return _Look(table, missing, devices.registered)
+
+    def _devices(self) -> tuple[KubeletDevices, tuple[Missing, ...]]:
+        try:
+            return read_checkpoint(self._root), ()
+        except (SourceAbsent, SourceFailed) as reason:
+            return KubeletDevices(), (Missing("allocations", str(reason)),)
+
+    def _containers_by_pod(
+        self, processes: Iterable[ProcessFacts], names: PodNames
+    ) -> dict[str, tuple[str, ...]]:
+        """List the containers of the pods whose processes no container's id can name."""
+        unnamed = {
+            facts.owner.pod_uid or ""
+            for facts in processes
+            if facts.owner.container_id not in names.containers
+        }
+        pods = [names.pods[uid] for uid in sorted(unnamed) if uid in names.pods]
+        return {pod.uid: self._names.containers_of(pod) for pod in pods}
+
+    def _users(self, processes: Iterable[ProcessFacts]) -> dict[int, str]:
+        if all(facts.uid is None for facts in processes):
+            return {}
+        try:
+            return parse_passwd(read_text(self._root / "etc/passwd"))
+        except (SourceAbsent, SourceFailed):
+            return {}  # the number is shown instead
+
+
+def _are_in_pods(processes: Iterable[ProcessFacts]) -> bool:
+    owners = (facts.owner for facts in processes)
+    return any(owner.pod_uid or owner.container_id for owner in owners)
+
+
+def parse_passwd(text: str) -> dict[int, str]:
+    """Parse user names by number."""
+    users: dict[int, str] = {}
+    for line in text.split("\n"):
+        fields = line.split(":")
+        if len(fields) > UID_FIELD and fields[UID_FIELD].isdecimal():
+            users.setdefault(int(fields[UID_FIELD]), clean_text(fields[0]))
+    return users
+
+
+class WorkloadSource:
+    """Follows the GPU source: only processes that are on a GPU are looked at.
+
+    They are looked at after the driver has named them, so that a process which began before the
+    driver's answer and is still there is the one that the driver meant.
+    """
+
+    name = "workloads"
+    follows = Gpus
+    deadline_secs = FILE_DEADLINE_SECS
+
+    def __init__(
+        self,
+        files: NodeFiles,
+        accounts: WorkloadAggregator,
+        resources: PodResources,
+        schedulers: Schedulers | None = None,
+        *,
+        call: CallBlocking,
+        boottime: Callable[[], float],
+    ) -> None:
+        self._schedulers = schedulers
+        self._files = files
+        self._accounts = accounts
+        self._resources = resources
+        self._call = call
+        self._boottime = boottime
+
+    async def read_after(self, seen: Snapshot) -> Reading[Workloads]:
+        """Sum up the workloads on the GPUs of this snapshot; raise SourceAbsent without GPUs."""
+        gpus = seen.reading(Gpus)
+        if gpus is None or not gpus.states:
+            raise SourceAbsent("no GPU is known")
+        missing: tuple[Missing, ...] = ()
+        try:
+            given = await self._resources.read()
+        except SourceFailed as failed:
+            given, missing = None, (Missing("pod_resources", str(failed)),)
+        schedulers = NOTHING_SEEN
+        if self._schedulers is not None:
+            uuids = tuple(state.gpu.uuid for state in gpus.states)
+            schedulers = await self._schedulers.read(uuids)
+        reading = await self._call(lambda: self._look(gpus, given, schedulers))
+        return replace(reading, missing=(*missing, *reading.missing, *schedulers.missing))
+
+    def _look(
+        self, gpus: Gpus, given: KubeletDevices | None, schedulers: SchedulersSeen
+    ) -> Reading[Workloads]:
+        needs_names = bool(schedulers.limits)
+        look = self._files.read(pids_on(gpus.states), given, needs_names=needs_names)
+        hami = schedulers.by_workload(look.table.names, self._accounts.redaction)
+        servers = schedulers.mps_servers
+        sharing = NodeSharing(look.registered, schedulers.mps_resources, servers, hami)
+        workloads = self._accounts.update(gpus, look.table, self._boottime(), sharing)
+        return Reading(workloads, look.missing)
+
+    async def close(self) -> None:
+        """End what is asked beside collections; nothing else is held between two looks."""
+        if self._schedulers is not None:
+            await self._schedulers.close()
+
+
+def build_workloads(ctx: SourceContext) -> WorkloadSource:
+    """Build the source with what the configuration wants of it."""
+    settings = ctx.config.processes
+    proc, root = ctx.proc, ctx.root
+    if ctx.config.gpu.backend == "demo":
+        # Simulated processes are not those that have their numbers here.
+        folder = Path(ctx.config.demo.folder or os.devnull)
+        proc, root = folder / "proc", folder / "root"
+    ticks_per_sec = os.sysconf("SC_CLK_TCK")
+    reader = ProcessReader(proc, ticks_per_sec, with_users=settings.users)
+    redaction = Redaction(settings.redact, settings.redact_salt)
+    mps = MpsControl(
+        ctx.children,
+        ctx.child_environment,
+        tuple(map(Path, ctx.config.gpu.mps_control_paths)),
+        call=ctx.call,
+        boottime=ctx.boottime,
+    )
+    return WorkloadSource(
+        NodeFiles(reader, proc, root),
+        WorkloadAggregator(settings.top_n if settings.per_pid else None, redaction),
+        PodResources(root, ctx.call),
+        Schedulers(root, mps, ctx.call),
+        call=ctx.call,
+        boottime=ctx.boottime,
+    )

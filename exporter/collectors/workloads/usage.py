@@ -1,0 +1,127 @@
+"""Usage of workloads over time: energy, idle allocation and orphan memory."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter.collectors.gpu.values import GpuProcess, GpuState
+from exporter.collectors.workloads.attribution import ProcessTable, is_of_gone_pod
+from exporter.collectors.workloads.clients import is_meant
+from exporter.collectors.workloads.values import Workload, sum_of_all
+
+WHOLE = 100.0
+
+
+@dataclass(slots=True)
+class _Account:
+    """Joules of one GPU since its counter began; their sum is the counter."""
+
+    counter: float
+    idle: float
+    ended: float = 0.0
+    workloads: dict[Workload, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyShares:
+    """Joules by workload, of nobody (idle, and all from before we looked), and of ended ones."""
+
+    workloads: Mapping[Workload, float]
+    idle: float
+    ended: float
+
+
+class EnergyMeter:
+    """Splits each increase of a GPU's energy counter by the utilization during it.
+
+    A workload that ran kernels 30 % of the time gets 30 % of the energy, the rest is idle; where
+    the shares add up to more than 100 % they are scaled to it.
+    """
+
+    def __init__(self) -> None:
+        self._accounts: dict[str, _Account] = {}
+
+    def update(
+        self, gpu_uuid: str, counter_joules: float, percents: Mapping[Workload, float | None]
+    ) -> EnergyShares:
+        """Share what the counter rose since the last reading by the workloads' utilization."""
+        account = self._accounts.get(gpu_uuid)
+        if account is None or counter_joules < account.counter:
+            # A counter that begins anew takes the shares of the old one with it.
+            account = self._accounts[gpu_uuid] = _Account(counter_joules, counter_joules)
+        for gone in account.workloads.keys() - percents.keys():
+            account.ended += account.workloads.pop(gone)
+        increase = counter_joules - account.counter
+        account.counter = counter_joules
+        whole = max(WHOLE, sum(percent or 0.0 for percent in percents.values()))
+        given = 0.0
+        for workload, percent in percents.items():
+            share = increase * (percent or 0.0) / whole
+            given += share
+            if percent is not None or workload in account.workloads:
+                account.workloads[workload] = account.workloads.get(workload, 0.0) + share
+        account.idle += increase - given
+        return EnergyShares(dict(account.workloads), account.idle, account.ended)
+
+    def forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
+        """Drop the accounts of GPUs that are no longer known."""
+        for gone in self._accounts.keys() - gpu_uuids:
+            del self._accounts[gone]
+
+
+class IdleTime:
+    """Remembers the last sign of activity of each workload on each GPU."""
+
+    def __init__(self) -> None:
+        self._active_at: dict[tuple[str, Workload], float] = {}
+
+    def update(
+        self, gpu_uuid: str, workload: Workload, *, is_active: bool | None, boottime: float
+    ) -> float | None:
+        """Return seconds without activity; None while unknown, which begins the count anew."""
+        key = (gpu_uuid, workload)
+        if is_active is None:
+            self._active_at.pop(key, None)
+            return None
+        if is_active or key not in self._active_at:
+            self._active_at[key] = boottime
+        return max(0.0, boottime - self._active_at[key])
+
+    def forget_all_but(self, held: frozenset[tuple[str, Workload]]) -> None:
+        """Drop what is no longer held, so that its next holding begins at zero."""
+        for gone in self._active_at.keys() - held:
+            del self._active_at[gone]
+
+
+class OrphanMemory:
+    """Remembers which processes were missed in the pass before: one that just ends is no orphan."""
+
+    def __init__(self) -> None:
+        self._missed_since: dict[str, dict[int, float]] = {}
+
+    def update(self, state: GpuState, table: ProcessTable) -> int | None:
+        """Return bytes held by what was missed in two passes; None where that cannot be judged."""
+        if state.stale or not (table.scope.is_certain or table.processes):
+            return None
+        now = state.read_boottime
+        before = self._missed_since.get(state.gpu.uuid, {})
+        missed = tuple(_missed(state, table))
+        since = {process.pid: before.get(process.pid, now) for process in missed}
+        self._missed_since[state.gpu.uuid] = since
+        return sum_of_all(
+            process.used_memory_bytes for process in missed if since[process.pid] < now
+        )
+
+    def forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
+        """Drop what is remembered of GPUs that are no longer known."""
+        for gone in self._missed_since.keys() - gpu_uuids:
+            del self._missed_since[gone]
+
+
+def _missed(state: GpuState, table: ProcessTable) -> Iterator[GpuProcess]:
+    for process in state.gpu.processes or ():
+        facts = table.processes.get(process.pid)
+        is_here = facts is not None and is_meant(facts, state)
+        if facts is not None and is_here and not is_of_gone_pod(facts, table):
+            continue
+        if process.pid not in table.unread:
+            yield process

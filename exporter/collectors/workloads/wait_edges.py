@@ -1,0 +1,138 @@
+"""What processes in D state wait for: slow storage, or the process that holds their lock."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from exporter.faults.events.query import Events
+from exporter.faults.events.store import EventStore
+from exporter.faults.subject import Known
+from exporter.faults.timeseries import History
+from exporter.faults.values import Entity
+from exporter.model.verdict import Edge, Key
+
+WINDOW_SECS = 60.0
+HUNG_WITHIN_SECS = 600.0
+TROUBLE_WITHIN_SECS = 1800.0
+OWNER_EVIDENCE = "the kernel reports it as the owner of the lock"
+SLOW_SECS = 0.1
+"""Mean time of one request from which a disk is slow."""
+
+DISK_FIELDS = ("reads_completed", "writes_completed", "queue_time_seconds")
+
+
+TROUBLE: Mapping[str, tuple[Events, ...]] = {
+    "disk": tuple(
+        Events(what, (), TROUBLE_WITHIN_SECS)
+        for what in ("block_io_error", "nvme_timeout", "nvme_reset_failed", "nvme_no_path")
+    ),
+    "nfs_mount": (Events("nfs_not_responding", (("ended", ("no",)),), 86_400.0),),
+}
+"""What the kernel says of things that make others wait."""
+
+HUNG = Events("hung_task", (), HUNG_WITHIN_SECS)
+HELD = Events("hung_task_owner", (), HUNG_WITHIN_SECS)
+
+
+def lock_owners(events: EventStore, now: float) -> dict[Key, Entity]:
+    """By process that hangs, who holds the lock it wants, as the kernel said last.
+
+    Who waits for itself, as a pid that was given anew may seem to, waits for nobody.
+    """
+    found: dict[Key, Entity] = {}
+    for event in events.matching(None, HELD, now):
+        waiter, pid = event.entity_id, event.fields.get("owner_pid", "")
+        if pid and pid != waiter:
+            name = f"{event.fields.get('owner', '')} ({pid})"
+            found["process", waiter] = Entity(("process", pid), name)
+    return found
+
+
+def wait_edges(
+    by_kind: Mapping[str, list[Entity]], history: History, events: EventStore, now: float
+) -> Iterator[Edge]:
+    """Yield an edge from each process in D state to each thing that is slow or stalled.
+
+    A process sleeps so when two looks found it, or when the kernel says that it hangs. One that
+    wants a lock waits for its owner only: why that one sleeps is its own story.
+    """
+    held = lock_owners(events, now)
+    sleepers = []
+    for process, asleep in _sleepers(by_kind, events, now):
+        if process in held:
+            yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_EVIDENCE}")
+        else:
+            sleepers.append((process, asleep))
+    if not sleepers:
+        return  # untested: nobody would wait for what is slow
+    slow = [
+        *_slow_disks(by_kind, history, now),
+        *_silent_filesystems(by_kind),
+        *_in_trouble(by_kind, events, now),
+    ]
+    for process, asleep in sleepers:
+        for target, evidence in dict(reversed(slow)).items():
+            yield Edge("waits_on", process, target, f"{asleep}; {evidence}")
+
+
+def _sleepers(
+    by_kind: Mapping[str, list[Entity]], events: EventStore, now: float
+) -> Iterator[tuple[Key, str]]:
+    for process in by_kind.get("process", ()):
+        secs = process.fields.get("waiting_secs")
+        if secs:
+            yield process.key, f"in uninterruptible sleep for {secs:.0f} s"
+        elif secs is None and events.matching(process.addresses, HUNG, now):
+            yield process.key, "the kernel reports that it hangs"
+
+
+def _in_trouble(
+    by_kind: Mapping[str, list[Entity]], events: EventStore, now: float
+) -> Iterator[tuple[Key, str]]:
+    for kind, wanted in TROUBLE.items():
+        for entity in by_kind.get(kind, ()):
+            for each in wanted:
+                if events.matching(entity.addresses, each, now):
+                    yield entity.key, f"the kernel reports {each.what} of {entity.name}"
+
+
+def _slow_disks(
+    by_kind: Mapping[str, list[Entity]], history: History, now: float
+) -> Iterator[tuple[Key, str]]:
+    for disk in by_kind.get("disk", ()):
+        done, queued = _risen(disk, history, now)
+        if done is None or queued is None:
+            continue
+        in_flight = disk.fields.get("io_in_flight")
+        if done and queued / done >= SLOW_SECS:
+            yield disk.key, f"{disk.name} takes {queued / done:.2f} s for a request"
+        elif not done and in_flight:
+            yield disk.key, f"{disk.name} has {in_flight:.0f} requests in flight, none completes"
+
+
+def _risen(disk: Entity, history: History, now: float) -> tuple[float | None, float | None]:
+    """Return requests ended and seconds they waited over the window."""
+    found = []
+    for name in DISK_FIELDS:
+        series = history.series(disk.key, name, WINDOW_SECS)
+        found.append(None if series is None else series.over("increase", WINDOW_SECS, now))
+    reads, writes, queued = found
+    return (None if reads is None or writes is None else reads + writes), queued
+
+
+def _silent_filesystems(by_kind: Mapping[str, list[Entity]]) -> Iterator[tuple[Key, str]]:
+    for filesystem in by_kind.get("filesystem", ()):
+        if filesystem.fields.get("unreachable"):
+            yield filesystem.key, f"{filesystem.name} does not answer"
+
+
+TRACKED = tuple(("disk", name, WINDOW_SECS) for name in DISK_FIELDS)
+"""The fields of disks whose past tells how long requests wait."""
+
+
+def waiting(known: Known) -> Iterator[Edge]:
+    """Yield what processes in D state wait for now."""
+    return wait_edges(known.by_kind, known.history, known.events, known.now)
+
+
+def owners_of_locks(events: EventStore, now: float) -> Iterable[Entity]:
+    """Return the processes that the kernel names as owners of locks."""
+    return lock_owners(events, now).values()

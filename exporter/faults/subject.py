@@ -1,0 +1,286 @@
+"""What a collector tells the rule engine of its subject, and what several collectors tell together.
+
+The engine knows components, events and edges between components; what they are in hardware only
+collectors know.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from exporter.faults.entities.graph import AliasIndex
+from exporter.faults.entities.kind import Kind
+from exporter.faults.entities.node import NodeFields, node_kind
+from exporter.faults.events.event_kinds import REPAIR_KINDS
+from exporter.faults.events.store import EventStore
+from exporter.faults.timeseries import History
+from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Vocabulary
+from exporter.model.event import Event, EventType
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge, Key
+
+ANY_KIND = ""
+Repair = tuple[str, str, str]
+"""The kind of a repair event, and the type and id of what was repaired."""
+
+
+class EventFeed(Protocol):
+    """Events that come with a reading; remembers which were taken before."""
+
+    @property
+    def name(self) -> str:
+        """The `source` of these events."""
+        ...
+
+    def new_events(self, snapshot: Snapshot) -> Iterable[Event]:
+        """Return the events that no snapshot before had."""
+        ...
+
+    def works(self, snapshot: Snapshot) -> bool:
+        """Tell whether events would be reported now."""
+        ...
+
+
+@dataclass(slots=True)
+class NumberedEvents:
+    """The feed of a reading with numbered `events`.
+
+    `is_working` tells of a reading whether its events would be reported; after a restart,
+    `first_new` is the number from which events were not seen by the process before.
+    """
+
+    name: str
+    reading: type
+    is_working: Callable[[Any], bool] = lambda _: True
+    first_new: Callable[[Any], int] | None = None
+    _last: int = 0
+
+    def new_events(self, snapshot: Snapshot) -> Iterable[Event]:
+        """Return the events with a higher number than all before."""
+        reading: Any = snapshot.reading(self.reading)
+        if reading is None:
+            return ()
+        if self.first_new is not None:
+            self._last = max(self._last, self.first_new(reading) - 1)
+        new = [event for event in reading.events if event.number > self._last]
+        self._last = max((event.number for event in new), default=self._last)
+        return new
+
+    def works(self, snapshot: Snapshot) -> bool:
+        """Tell whether there is a reading that reports events."""
+        reading = snapshot.reading(self.reading)
+        return reading is not None and self.is_working(reading)
+
+
+class Interpreter(Protocol):
+    """Adds to events what a subject knows of them; may remember snapshots."""
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Take in what is so now, before the events of the same snapshot."""
+        ...
+
+    def interpret(self, event: Event) -> Event:
+        """Return the event with what its fields mean."""
+        ...
+
+
+class Repairs(Protocol):
+    """Finds what was repaired by comparing each snapshot with the one before."""
+
+    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
+        """Yield the repairs since the snapshot before; `events` are those since then."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What edges can be derived from: the components of now, and what is remembered."""
+
+    entities: Mapping[Key, Entity]
+    by_kind: Mapping[str, list[Entity]]
+    history: History
+    events: EventStore
+    aliases: AliasIndex
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Fields that one collector adds to components of others.
+
+    `names` are the fields by kind of component, `ANY_KIND` for all; `extend` returns the
+    components with these fields, and perhaps new ones.
+    """
+
+    names: Mapping[str, Names]
+    extend: Callable[[tuple[Entity, ...], Snapshot], tuple[Entity, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One collector's part of the rule engine.
+
+    `event_kinds` are the words for its events, each with the feeds that report it; `names` yields
+    what events call components beside their own names; `links` yield edges that need more than
+    one snapshot; `tracked` are fields that they need the past of: kind, field, seconds;
+    `named_in_events` yields components that only events name; `resolve` gives events the
+    component that their text names; events of the kinds `reported_twice` come from two feeds,
+    once each; `counts_events` are feeds whose reading counts their events itself;
+    `is_reported_better` tells whether another feed reports the same with more detail; `title`
+    names a component that only events name, None where this subject does not know the component.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    node: NodeFields = field(default_factory=NodeFields)
+    feeds: tuple[Callable[[bool], EventFeed], ...] = ()
+    event_kinds: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    interpreter: Callable[[], Interpreter] | None = None
+    repairs: Callable[[], Repairs] | None = None
+    names: Callable[[Snapshot], Iterable[tuple[Address, Key]]] | None = None
+    links: tuple[Callable[[Known], Iterable[Edge]], ...] = ()
+    tracked: tuple[tuple[str, str, float], ...] = ()
+    named_in_events: Callable[[EventStore, float], Iterable[Entity]] | None = None
+    extension: Extension | None = None
+    resolve: Callable[[Sequence[Event], tuple[Entity, ...]], Sequence[Event]] | None = None
+    reported_twice: frozenset[str] = frozenset()
+    counts_events: frozenset[str] = frozenset()
+    is_reported_better: Callable[[Event, frozenset[str]], bool] | None = None
+    title: Callable[[Key, AliasIndex, Mapping[Key, Entity]], str | None] | None = None
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """The subjects of some collectors, as the engine needs them.
+
+    Where several kinds have one type in labels, events of that type are about the first.
+    """
+
+    rows: tuple[Subject, ...]
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of components, the node first."""
+        node = node_kind(row.node for row in self.rows)
+        return (node, *(kind for row in self.rows for kind in row.kinds))
+
+    @cached_property
+    def event_sources(self) -> Mapping[str, frozenset[str]]:
+        """The feeds of which one must work for events of a kind to be missed by nobody."""
+        found: dict[str, frozenset[str]] = {}
+        for row in self.rows:
+            for kind, feeds in row.event_kinds.items():
+                found[kind] = found.get(kind, frozenset()) | feeds
+        return found
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words of rules."""
+        added = [row.extension.names for row in self.rows if row.extension]
+        names = {
+            kind.name: {
+                **kind.names,
+                **{
+                    name: found
+                    for each in added
+                    for which in (ANY_KIND, kind.name)
+                    for name, found in each.get(which, {}).items()
+                },
+            }
+            for kind in self.kinds
+        }
+        types = (each.value for each in EventType)
+        return Vocabulary(
+            names=MappingProxyType(names),
+            related=MappingProxyType({kind.name: kind.related for kind in self.kinds}),
+            event_words=frozenset({*self.event_sources, *REPAIR_KINDS, *types}),
+        )
+
+    @cached_property
+    def traits(self) -> KindTraits:
+        """What evaluation needs to know of the kinds."""
+        return KindTraits(
+            hw_types=MappingProxyType({kind.name: kind.hw_type for kind in self.kinds}),
+            related=self.vocabulary.related,
+            ending=frozenset(kind.name for kind in self.kinds if kind.ends),
+        )
+
+    def scene_of(
+        self, snapshot: Snapshot, events: Iterable[Event], event_sources: frozenset[str]
+    ) -> Scene:
+        """Collect what rules look at: the entities of a snapshot, and the events new in it."""
+        entities = tuple(chain.from_iterable(kind.build(snapshot) for kind in self.kinds))
+        for row in self.rows:
+            if row.extension:
+                entities = row.extension.extend(entities, snapshot)
+        received: Sequence[Event] = tuple(events)
+        for row in self.rows:
+            if row.resolve and received:
+                received = row.resolve(received, entities)
+        return Scene(
+            node=snapshot.node,
+            now=snapshot.taken_boottime,
+            wall=snapshot.taken_at,
+            entities=entities,
+            edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in self.kinds)),
+            events=tuple(received),
+            event_sources=event_sources,
+            names=tuple(self._names_in(snapshot)),
+            read_kinds=frozenset(
+                kind.name for kind in self.kinds if snapshot.reading(kind.reading) is not None
+            ),
+        )
+
+    def interpreters(self) -> list[Interpreter]:
+        """Make the interpreters of events, each with an empty memory."""
+        return [row.interpreter() for row in self.rows if row.interpreter]
+
+    def _names_in(self, snapshot: Snapshot) -> Iterator[tuple[Address, Key]]:
+        for row in self.rows:
+            if row.names:
+                yield from row.names(snapshot)
+
+    def links(self, known: Known) -> Iterator[Edge]:
+        """Yield the edges that need more than one snapshot."""
+        for row in self.rows:
+            for link in row.links:
+                yield from link(known)
+
+    def named_in_events(self, events: EventStore, now: float) -> Iterator[Entity]:
+        """Yield the components that only events name."""
+        for row in self.rows:
+            if row.named_in_events:
+                yield from row.named_in_events(events, now)
+
+    def title(self, key: Key, aliases: AliasIndex, entities: Mapping[Key, Entity]) -> str:
+        """Return a name for people of a component that only events name."""
+        titles = (row.title(key, aliases, entities) for row in self.rows if row.title)
+        return next((title for title in titles if title), key[1])
+
+    @cached_property
+    def tracked(self) -> tuple[tuple[str, str, float], ...]:
+        """The fields whose past the links need: kind, field, seconds."""
+        return tuple(each for row in self.rows for each in row.tracked)
+
+    @cached_property
+    def read_as_a_whole(self) -> tuple[str, ...]:
+        """The kinds whose components all come and go with their driver."""
+        return tuple(kind.name for kind in self.kinds if kind.is_read_as_a_whole)
+
+    @cached_property
+    def reported_twice(self) -> frozenset[str]:
+        """The kinds of events that two feeds report, once each."""
+        return frozenset(kind for row in self.rows for kind in row.reported_twice)
+
+    @cached_property
+    def counted_elsewhere(self) -> frozenset[str]:
+        """The feeds whose reading counts their events itself."""
+        return frozenset(feed for row in self.rows for feed in row.counts_events)
+
+    def is_reported_better(self, event: Event, working: frozenset[str]) -> bool:
+        """Tell whether another feed that works reports the same event with more detail."""
+        return any(
+            row.is_reported_better(event, working) for row in self.rows if row.is_reported_better
+        )

@@ -1,0 +1,276 @@
+"""The collection loop: read all sources, evaluate the rules, publish one snapshot, wait."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+
+from exporter.blocking import wait_for_any
+from exporter.model.reading import Reading
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.verdict import Conclusions
+from exporter.reading.source import AnySource, Follower, Source, SourceAbsent, SourceFailed
+
+EARLY_PUBLISH_SECS = 0.2
+"""Events that come in a burst are published together: at most five snapshots a second."""
+
+log = logging.getLogger("exporter.loop")
+
+Conclude = Callable[[Snapshot], Awaitable[Conclusions]]
+Read = Callable[[], Awaitable[Reading[object]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Where the time of day and the time since boot (suspended time included) come from."""
+
+    wall: Callable[[], float]
+    boottime: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    report: SourceReport
+    reading: Reading[object] | None
+
+
+class CollectionLoop:
+    """Reads all sources every `interval_secs`, start to start, and publishes what they saw.
+
+    Followers are read after all others, with what those have seen.
+    A source that does not answer within its deadline is reported stuck, and neither called nor
+    waited for again until its call has ended. `conclude` turns a snapshot into conclusions; if
+    it fails, the snapshot goes out without them.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        sources: Iterable[AnySource],
+        *,
+        interval_secs: float,
+        clocks: Clocks,
+        publish: Callable[[Snapshot], None],
+        conclude: Conclude | None = None,
+    ) -> None:
+        self._node = node
+        # Told apart once: to ask for a protocol takes longer than to read most files.
+        self._sources: dict[str, Source] = {}
+        self._followers: dict[str, Follower] = {}
+        for source in sources:
+            if isinstance(source, Follower):
+                self._followers[source.name] = source
+            else:
+                self._sources[source.name] = source
+        self._interval_secs = interval_secs
+        self._clocks = clocks
+        self._publish = publish
+        self._conclude = conclude
+        self._running: dict[str, asyncio.Task[Reading[object]]] = {}
+        self._last_success: dict[str, float] = {}
+        self._reported: dict[str, str] = {}
+        self._woken: set[str] = set()
+        self._wake_up = asyncio.Event()
+        self._collections = 0
+        self._skipped = 0
+        self._types: dict[str, type] = {}
+        self.last_tick: float | None = None
+
+    def wake(self, source: str) -> None:
+        """Ask for this source to be read and published at once, between two collections."""
+        self._woken.add(source)
+        self._wake_up.set()
+
+    async def run(self) -> None:
+        """Collect until cancelled."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            self.last_tick = loop.time()
+            snapshot = await self.collect()
+            due += self._interval_secs
+            if (behind := loop.time() - due) > 0:
+                missed = int(behind // self._interval_secs) + 1
+                self._skipped += missed
+                due += missed * self._interval_secs
+            await self._wait_until(due, snapshot)
+
+    async def close(self) -> None:
+        """Let all sources go of what they hold."""
+        for task in self._running.values():
+            task.cancel()
+        everything: list[AnySource] = [*self._sources.values(), *self._followers.values()]
+        closing = [asyncio.ensure_future(source.close()) for source in everything]
+        if closing:
+            await asyncio.wait(closing, timeout=1.0)
+
+    async def collect(self) -> Snapshot:
+        """One complete collection, published."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        taken_at, taken_boottime = self._clocks.wall(), self._clocks.boottime()
+        self._woken.clear()
+        self._wake_up.clear()
+        self._collections += 1
+        snapshot = Snapshot(
+            node=self._node,
+            sequence=self._collections,
+            taken_at=taken_at,
+            taken_boottime=taken_boottime,
+            duration_secs=0.0,
+            skipped_ticks=self._skipped,
+        )
+        snapshot = await self._read(self._names(), snapshot)
+        return await self._evaluate_and_publish(
+            replace(snapshot, duration_secs=loop.time() - started)
+        )
+
+    async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with what these sources see now, and what follows from it."""
+        first = [source for name, source in self._sources.items() if name in names]
+        attempts = await asyncio.gather(*(self._attempt(each, each.read) for each in first))
+        seen = self._joined(snapshot, attempts)
+        renewed = {self._types.get(source.name) for source in first}
+        following = [
+            source
+            for name, source in self._followers.items()
+            if name in names or source.follows in renewed
+        ]
+        attempts = await asyncio.gather(
+            *(self._attempt(each, partial(each.read_after, seen)) for each in following)
+        )
+        return self._joined(seen, attempts)
+
+    def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
+        """Return the snapshot with these attempts in place of those before."""
+        readings = dict(snapshot.readings)
+        reports = {report.source: report for report in snapshot.reports}
+        for attempt in attempts:
+            reports[attempt.report.source] = attempt.report
+            readings.pop(self._types.get(attempt.report.source, type(None)), None)
+            if attempt.reading is not None:
+                readings[type(attempt.reading.value)] = attempt.reading.value
+        return replace(
+            snapshot, readings=MappingProxyType(readings), reports=tuple(reports.values())
+        )
+
+    async def _wait_until(self, due: float, snapshot: Snapshot) -> None:
+        """Wait for the next collection, publishing what wakes us on the way."""
+        loop = asyncio.get_running_loop()
+        while (left := due - loop.time()) > 0:
+            waiting = asyncio.ensure_future(self._wake_up.wait())
+            try:
+                await asyncio.wait({waiting}, timeout=left)
+            finally:
+                waiting.cancel()
+            if not self._wake_up.is_set():
+                return
+            snapshot = await self._refresh(snapshot)
+            await asyncio.sleep(min(EARLY_PUBLISH_SECS, due - loop.time()))
+
+    async def _refresh(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with the woken sources read again, published.
+
+        Its age stays what it was.
+        """
+        woken = self._woken & self._names()
+        self._woken.clear()
+        self._wake_up.clear()
+        return await self._evaluate_and_publish(await self._read(woken, snapshot))
+
+    async def _evaluate_and_publish(self, snapshot: Snapshot) -> Snapshot:
+        if self._conclude is not None:
+            try:
+                snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))
+            except Exception:  # noqa: BLE001 - a rule breaks: the page goes out without conclusions
+                self._say(
+                    "conclusions", "failed", lambda: log.exception("evaluation of the rules failed")
+                )
+        self._publish(snapshot)
+        return snapshot
+
+    def _names(self) -> set[str]:
+        return {*self._sources, *self._followers}
+
+    async def _attempt(self, source: AnySource, read: Read) -> _Attempt:
+        """One call of a source under its deadline; never raises."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        task = self._running.get(source.name)
+        if task is not None and not task.done():
+            return self._ended(source, Outcome.STUCK, 0.0, "its last call has not returned yet")
+        task = self._running[source.name] = asyncio.ensure_future(_contained(read()))
+        task.add_done_callback(_look_at_error)  # a late failure was reported as stuck already
+        await wait_for_any({task}, source.deadline_secs)
+        duration = loop.time() - started
+        if not task.done():
+            sentence = f"no answer within {source.deadline_secs:g} s"
+            return self._ended(source, Outcome.STUCK, duration, sentence)
+        try:
+            result = task.result()
+        except SourceAbsent as absent:
+            return self._ended(source, Outcome.ABSENT, duration, str(absent))
+        except SourceFailed as failed:
+            return self._ended(source, Outcome.FAILED, duration, str(failed))
+        except BaseException as error:  # a source breaks: it costs its own reading only
+            log.debug("source %s failed", source.name, exc_info=error)
+            sentence = f"{type(error).__name__}: {error}"
+            return self._ended(source, Outcome.FAILED, duration, sentence)
+        return self._succeeded(source, result, duration)
+
+    def _succeeded(
+        self, source: AnySource, reading: Reading[object], duration_secs: float
+    ) -> _Attempt:
+        now = self._last_success[source.name] = self._clocks.wall()
+        self._types[source.name] = type(reading.value)
+        self._say(source.name, "ok", lambda: log.info("source %s can be read again", source.name))
+        report = SourceReport(
+            source=source.name,
+            outcome=Outcome.OK,
+            duration_secs=duration_secs if reading.took_secs is None else reading.took_secs,
+            last_success_at=now,
+            missing=tuple(reading.missing),
+            rejected=reading.rejected,
+        )
+        return _Attempt(report, reading)
+
+    def _ended(
+        self, source: AnySource, outcome: Outcome, duration_secs: float, reason: str
+    ) -> _Attempt:
+        def say() -> None:
+            level = logging.INFO if outcome is Outcome.ABSENT else logging.WARNING
+            if outcome is Outcome.ABSENT and source.name not in self._last_success:
+                level = logging.DEBUG  # it was never there: nothing has changed
+            log.log(level, "source %s is %s: %s", source.name, outcome.value, reason)
+
+        self._say(source.name, outcome.value, say)
+        report = SourceReport(
+            source=source.name,
+            outcome=outcome,
+            duration_secs=duration_secs,
+            reason=reason,
+            last_success_at=self._last_success.get(source.name),
+        )
+        return _Attempt(report, None)
+
+    def _say(self, about: str, state: str, say: Callable[[], None]) -> None:
+        """Log a change of state once, and a good start not at all."""
+        if self._reported.get(about, "ok") != state:
+            say()
+        self._reported[about] = state
+
+
+async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:
+    """Return the reading; what would end the event loop with the whole program becomes an error."""
+    try:
+        return await reading
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _look_at_error(task: asyncio.Task[Reading[object]]) -> None:
+    """Keep asyncio from complaining about an error that nobody waits for any more."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,111 @@
+"""The JSON document `/processes`: who uses the GPUs; fields are described in docs/HTTP.md."""
+
+from dataclasses import replace
+from typing import Any
+
+from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.workloads.values import (
+    GpuClient,
+    GpuShare,
+    ProcessUse,
+    Workloads,
+    WorkloadUse,
+)
+from exporter.model.snapshot import Snapshot
+from exporter.reports.fields import fields_of
+
+MAX_LISTED = 1000
+"""So many processes are listed; the rest is counted."""
+
+WORKLOAD = ("pod", "namespace", "container")
+
+
+def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
+    """Return the processes on GPUs.
+
+    `boottime` in seconds is the moment that waiting is counted to.
+    """
+    workloads = snapshot.reading(Workloads)
+    indexes = _indexes(snapshot)
+    clients = () if workloads is None else workloads.clients
+    named = [client for client in clients if any(use.gpu_uuid in indexes for use in client.uses)]
+    return {
+        "node": snapshot.node,
+        "processes": [_client(client, indexes, boottime) for client in _largest(named)],
+        "attribution": None if workloads is None else workloads.reason,
+        "attribution_ratio": None if workloads is None else workloads.attribution_ratio,
+        "left_out": max(0, len(named) - MAX_LISTED),
+        "shares": [
+            _share(it, indexes[it.gpu_uuid])
+            for it in (() if workloads is None else workloads.shares)
+            if it.gpu_uuid in indexes
+        ],
+        "quotas": [
+            _quota(use, indexes[use.gpu_uuid])
+            for use in (() if workloads is None else workloads.uses)
+            if use.gpu_uuid in indexes and _has_part(use)
+        ],
+    }
+
+
+def _share(share: GpuShare, index: int) -> dict[str, Any]:
+    return {"index": index, "uuid": share.gpu_uuid, **fields_of(share, "kind", "replicas")}
+
+
+def _has_part(use: WorkloadUse) -> bool:
+    """Tell whether a scheduler has given the workload a part of the GPU."""
+    parts = (use.replicas, use.quota_memory_bytes, use.quota_sm_percent)
+    return any(part is not None for part in parts)
+
+
+def _quota(use: WorkloadUse, index: int) -> dict[str, Any]:
+    return {
+        "index": index,
+        "uuid": use.gpu_uuid,
+        **fields_of(use.workload, *WORKLOAD),
+        **fields_of(use, "replicas", "quota_memory_bytes", "memory_used_bytes"),
+        **fields_of(use, "quota_sm_percent", "sm_utilization_percent"),
+    }
+
+
+def _largest(clients: list[GpuClient]) -> list[GpuClient]:
+    """Those that hold most memory, in their order: ten thousand would keep everybody waiting."""
+    if len(clients) <= MAX_LISTED:
+        return clients
+    ranked = sorted(range(len(clients)), key=lambda place: -(clients[place].memory_used_bytes or 0))
+    return [clients[place] for place in sorted(ranked[:MAX_LISTED])]
+
+
+def _indexes(snapshot: Snapshot) -> dict[str, int]:
+    """Index by UUID of the GPUs whose processes may still be shown."""
+    gpus = snapshot.reading(Gpus)
+    states = () if gpus is None else gpus.states
+    return {s.gpu.uuid: s.gpu.index for s in states if s.gpu.processes is not None}
+
+
+def _client(client: GpuClient, indexes: dict[str, int], boottime: float) -> dict[str, Any]:
+    uses = tuple(use for use in client.uses if use.gpu_uuid in indexes)
+    shown = replace(client, uses=uses)
+    waits_since = client.waits_since_boottime
+    return {
+        **fields_of(client, "pid", "name", "user"),
+        **fields_of(client.workload, *WORKLOAD),
+        "gpus": sorted({indexes[use.gpu_uuid] for use in uses}),
+        "memory": shown.memory_used_bytes,
+        "utilization": shown.sm_utilization_percent,
+        "state": client.state,
+        "waits_secs": None if waits_since is None else round(max(0.0, boottime - waits_since), 3),
+        "waits_in": client.wait_channel,
+        "uses": [_use(use, indexes[use.gpu_uuid]) for use in uses],
+    }
+
+
+def _use(use: ProcessUse, index: int) -> dict[str, Any]:
+    return {
+        "index": index,
+        "uuid": use.gpu_uuid,
+        "kind": use.kind,
+        "memory": use.memory_used_bytes,
+        "utilization": use.sm_utilization_percent,
+        **fields_of(use, "gpu_instance", "compute_instance"),
+    }

@@ -1,0 +1,163 @@
+"""`/status` as a screen of text: for curl, `hw-exporter status` and `hw-exporter top`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.reports.incidents import Node, action_sentence, incidents
+from exporter.reports.units import duration, number, printable, ranges, size, used_of
+
+COLUMNS = 80
+FEWEST_COLUMNS = 40
+BAR_CELLS = 10
+ASCII = str.maketrans(
+    {"–": "-", "×": "x", "·": "|", "°": " ", "…": "~", "█": "#", "░": ".", "└": "`", "─": "-"}
+)
+COLOURS = {"critical": "31;1", "warning": "33", "healthy": "32", "unknown": "36", "muted": "2"}
+COLOURS |= {"info": "36", "lost": "31", "stale": "33", "bold": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a terminal can show: its width, colours, and more than ASCII."""
+
+    columns: int = COLUMNS
+    colour: bool = False
+    unicode: bool = True
+
+    def paint(self, text: str, colour: str) -> str:
+        """Colour text where the terminal can."""
+        return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if self.colour and text else text
+
+    def cut(self, text: str, columns: int | None = None) -> str:
+        """Shorten text to the columns there are; one character is one column."""
+        limit = max(1, self.columns if columns is None else columns)
+        clean = printable(text)
+        return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
+
+    def finish(self, lines: Iterable[str]) -> list[str]:
+        """Return the lines in the characters of the terminal."""
+        if self.unicode:
+            return list(lines)
+        return [line.translate(ASCII).encode("ascii", "replace").decode() for line in lines]
+
+
+def status_text(status: dict[str, Any], screen: Screen | None = None) -> str:
+    """Return the whole status as text."""
+    return "\n".join(status_lines(status, screen or Screen())) + "\n"
+
+
+def status_lines(status: dict[str, Any], screen: Screen) -> list[str]:
+    """Return the lines of the status: verdict, causes, GPUs, workloads, host, what is not read."""
+    parts = (_head, _incidents, gpu_lines, _workloads, _unread)
+    blocks = [list(part(status, screen)) for part in parts]
+    lines = [line for block in blocks if block for line in (*block, "")]
+    return screen.finish(lines[:-1])
+
+
+def _head(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+    verdict, age = status["verdict"], status["age_secs"]
+    stamp = f"read {duration(age)} ago"
+    name = screen.cut(status["node"], screen.columns - len(stamp) - 2)
+    gap = " " * max(1, screen.columns - len(name) - len(stamp))
+    yield screen.paint(name, "bold") + gap + screen.paint(stamp, "muted")
+    for line in wrap(verdict["sentence"], screen.columns):
+        yield screen.paint(line, verdict["state"])
+    yield screen.paint(screen.cut(status["about"]), "muted")
+    yield from _host(status, screen)
+
+
+def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+    for root in incidents(status):
+        yield from incident_block(root, screen)
+
+
+def incident_block(root: Node, screen: Screen) -> Iterator[str]:
+    """Give the lines of one incident: its text, what follows, whom it affects, what to do."""
+    incident = root.incident
+    mark = f"{root.severity.upper()}: "
+    first, *rest = wrap(incident["summary"], screen.columns - len(mark)) or [""]
+    yield screen.paint(mark, root.severity) + first
+    yield from (" " * len(mark) + line for line in rest)
+    for depth, node in root.walk():
+        if not depth and node.fault["summary"] == incident["summary"]:
+            continue
+        branch = f"{'   ' * depth}└─ "
+        first, *rest = wrap(node.fault["summary"], screen.columns - len(branch)) or [""]
+        yield screen.paint(branch, "muted") + first
+        yield from (" " * len(branch) + line for line in rest)
+    for word, text in (("affects", incident["affects"]), ("do", action_sentence(incident))):
+        first, *rest = wrap(text, screen.columns - len(word) - 2) or [""]
+        if first:
+            yield f"{word}: {screen.paint(first, 'bold')}"
+            yield from (f"{'':{len(word) + 2}}{screen.paint(line, 'bold')}" for line in rest)
+
+
+def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+    """Give the table of GPUs; one that is lost or stale shows why, and no numbers."""
+    if not status["gpus"]:
+        return
+    yield screen.paint(f"GPU  {'use':<15} {'memory':<16} {'temp':>5} {'power':>9}  who", "bold")
+    for gpu in status["gpus"]:
+        index = f"{gpu['index']:>3}"
+        if gpu["state"] != "ok":
+            reason = gpu["reason"] or "no current values"
+            reported = reason if reason == "hung" else f"{gpu['state']}: {reason}"
+            yield f"{index}  " + screen.paint(screen.cut(reported, screen.columns - 5), "lost")
+            continue
+        limit = gpu["power_limit_watts"]
+        power = f"{number(gpu['power_draw_watts'])}/{number(limit)}W"
+        who = ", ".join(gpu["workloads"]) or "–"
+        reasons = [name.replace("_", " ") for name in gpu["throttled"] or ()]
+        last = f"{reasons[0]}: {who}" if reasons else who
+        use = bar(gpu["utilization_percent"], screen)
+        memory = used_of(gpu["memory_used_bytes"], gpu["memory_total_bytes"])
+        heat = number(gpu["temperature_celsius"], "°C")
+        line = f"{index}  {use} {memory:<16} {heat:>5} {power:>9}  "
+        shown = screen.cut(last, max(1, screen.columns - len(line)))
+        yield line + (screen.paint(shown, "warning") if reasons else shown)
+
+
+def bar(percent: float | None, screen: Screen) -> str:
+    """Draw a share as a bar with its number, 15 columns wide."""
+    if percent is None:
+        return f"{'–':<15}"
+    full = round(min(100.0, max(0.0, percent)) / 100 * BAR_CELLS)
+    cells = "█" * full + "░" * (BAR_CELLS - full)
+    return f"{cells if screen.unicode else cells.translate(ASCII)} {percent:3.0f}%"
+
+
+def _workloads(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+    rows = status["workloads"]
+    if not rows:
+        return
+    yield screen.paint(f"{'GPUs':<10} {'memory':>9} {'use':>5}  workload", "bold")
+    for row in rows:
+        share = number(row["utilization_percent"], "%")
+        numbers = f"{screen.cut(ranges(row['gpus']), 10):<10} {size(row['memory_used_bytes']):>9}"
+        yield f"{numbers} {share:>5}  {screen.cut(row['workload'], screen.columns - 28)}"
+
+
+def _host(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+    host = status["host"]
+    load = f"   load {host['load1']:.1f}" if host["load1"] is not None else ""
+    memory = used_of(host["memory_used_bytes"], host["memory_total_bytes"])
+    yield screen.cut(f"CPU  {bar(host['cpu_usage_percent'], screen)}{load}   memory {memory}")
+
+
+def _unread(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+    rows = status["unread"]
+    if not rows:
+        return
+    yield screen.paint("Could not be read", "bold")
+    for row in rows:
+        colour = "warning" if row["state"] == "problem" else "muted"
+        yield screen.paint(screen.cut(f"{row['name']}: {row['found']}"), colour)
+        yield from (f"  {line}" for line in wrap(row["fix"], screen.columns - 2))
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """Break text at spaces into lines of at most so many columns; long words are cut."""
+    from textwrap import wrap as break_lines  # noqa: PLC0415 - only text needs it
+
+    return break_lines(printable(text), max(FEWEST_COLUMNS // 2, columns))

@@ -1,1 +1,0 @@
-"""GPUs: NVML, then nvidia-smi, then the cache."""

@@ -1,1 +1,0 @@
-"""The node around the GPUs: one module per kernel interface."""

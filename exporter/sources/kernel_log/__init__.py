@@ -1,1 +1,0 @@
-"""The kernel log: from record to event, and following it as it grows."""

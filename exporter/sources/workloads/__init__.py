@@ -1,1 +1,0 @@
-"""Which process, container, pod and job uses which GPU."""

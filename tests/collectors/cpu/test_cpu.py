@@ -1,0 +1,158 @@
+"""Processors: what `/proc/stat` and the topology say."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors.cpu.usage import (
+    CpuReader,
+    CpuTimes,
+    count_cores,
+    parse_stat,
+    usage_percent,
+)
+from exporter.reading.source import SourceAbsent, SourceFailed
+
+STAT = """cpu  100 5 50 800 40 3 2 0 7 0
+cpu0 50 2 25 400 20 2 1 0 3 0
+cpu1 50 3 25 400 20 1 1 0 4 0
+intr 123 0 0
+ctxt 456
+btime 1700000000
+"""
+
+
+def test_times_are_summed_and_iowait_is_idle() -> None:
+    """Guest time is in user time already and is not counted twice."""
+    times = parse_stat(STAT)
+    assert (times.busy, times.total, times.threads) == (160, 1000, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "intr 1",
+        "cpu",
+        "cpu  1 2 3\ncpu0 1 2 3",
+        "cpu  a b c d e f\ncpu0 1 2 3 4 5",
+        "cpu  1 2 3 4 5 6 7 8\n",
+        "cpu  -1 2 3 4 5\ncpu0 1 2 3 4 5",
+        "\x00\xff garbage",
+    ],
+)
+def test_garbage_is_a_failure_and_never_a_number(text: str) -> None:
+    """What cannot be read says so in the words of a source."""
+    with pytest.raises(SourceFailed):
+        parse_stat(text)
+
+
+@pytest.mark.parametrize("length", range(0, len(STAT), 7))
+def test_a_cut_file_is_read_or_refused(length: int) -> None:
+    """A file cut anywhere gives times or SourceFailed, nothing else."""
+    try:
+        times = parse_stat(STAT[:length])
+    except SourceFailed:
+        return
+    assert 0 <= times.busy <= times.total
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "percent"),
+    [
+        (None, CpuTimes(160, 1000, 2), None),
+        (CpuTimes(100, 1000, 2), CpuTimes(150, 1100, 2), 50.0),
+        (CpuTimes(100, 1000, 2), CpuTimes(100, 1100, 2), 0.0),
+        (CpuTimes(100, 1000, 2), CpuTimes(100, 1000, 2), None),
+        (CpuTimes(100, 1000, 4), CpuTimes(150, 1100, 2), None),
+        (CpuTimes(100, 1000, 2), CpuTimes(90, 900, 2), None),
+        (CpuTimes(100, 1000, 2), CpuTimes(90, 1100, 2), 0.0),
+        (CpuTimes(100, 1000, 2), CpuTimes(300, 1100, 2), 100.0),
+    ],
+)
+def test_usage_is_over_our_own_interval(
+    before: CpuTimes | None, now: CpuTimes, percent: float | None
+) -> None:
+    """Absent before the second sample, when a processor went, and when time stood still."""
+    assert usage_percent(before, now) == percent
+
+
+def test_cores_are_counted_by_their_siblings(tmp_path: Path) -> None:
+    """Two threads of one core are one core."""
+    for cpu, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        topology = tmp_path / f"cpu{cpu}" / "topology"
+        topology.mkdir(parents=True)
+        (topology / "thread_siblings_list").write_text(siblings + "\n")
+    assert count_cores(tmp_path) == 2
+
+
+def test_without_a_topology_cores_are_not_said(tmp_path: Path) -> None:
+    """They are absent with a reason, never zero."""
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    (proc / "stat").write_text(STAT)
+    reading = CpuReader(proc, tmp_path / "sys").read()
+    assert reading.value.cores is None
+    assert [missing.field for missing in reading.missing] == ["cores", "load"]
+    assert (reading.value.threads, reading.value.usage_percent) == (2, None)
+
+
+def test_used_cores_follow_the_usage(tmp_path: Path) -> None:
+    """The second look says how many of the two processors were busy."""
+    (tmp_path / "stat").write_text(STAT)
+    reader = CpuReader(tmp_path, tmp_path)
+    reader.read()
+    (tmp_path / "stat").write_text(STAT.replace("cpu  100", "cpu  175").replace(" 800 ", " 825 "))
+    cpu = reader.read().value
+    assert (cpu.usage_percent, cpu.used_cores) == (75.0, 1.5)
+
+
+def test_without_a_stat_the_source_is_absent(tmp_path: Path) -> None:
+    """No `/proc/stat` is no processor source, not a crash."""
+    with pytest.raises(SourceAbsent):
+        CpuReader(tmp_path, tmp_path).read()
+
+
+def test_seconds_are_by_mode_and_load_is_beside_them(tmp_path: Path) -> None:
+    """Ticks become seconds; guest time is in user time already."""
+    (tmp_path / "stat").write_text(STAT + "procs_running 3\nprocs_blocked 1\n")
+    (tmp_path / "loadavg").write_text("0.50 1.25 2.00 3/456 7890\n")
+    cpu = CpuReader(tmp_path, tmp_path).read().value
+    seconds = dict(cpu.seconds)
+    assert (seconds["user"], seconds["idle"], seconds["iowait"]) == (1.0, 8.0, 0.4)
+    assert (cpu.load1, cpu.load5, cpu.load15) == (0.5, 1.25, 2.0)
+    assert (cpu.context_switches, cpu.boot_time) == (456, 1700000000)
+    assert (cpu.processes_running, cpu.processes_blocked) == (3, 1)
+
+
+def test_idle_time_that_steps_back_is_held(tmp_path: Path) -> None:
+    """Kernels take back a little idle time; a rate over it must not take that for a reset."""
+    reader = CpuReader(tmp_path, tmp_path)
+    idle = []
+    for ticks in (800, 790, 805, 10):
+        (tmp_path / "stat").write_text(STAT.replace(" 800 ", f" {ticks} "))
+        idle.append(dict(reader.read().value.seconds)["idle"])
+    assert idle == [8.0, 8.0, 8.05, 0.1]
+
+
+@pytest.mark.parametrize("text", ["", "x y z", "-1 nan inf", "0.1"])
+def test_a_load_of_garbage_is_not_said(tmp_path: Path, text: str) -> None:
+    """What is a number is kept, nothing else becomes one."""
+    (tmp_path / "stat").write_text(STAT)
+    (tmp_path / "loadavg").write_text(text)
+    cpu = CpuReader(tmp_path, tmp_path).read().value
+    assert cpu.load1 in (None, 0.1)
+    assert (cpu.load5, cpu.load15) == (None, None)
+
+
+def test_processors_that_go_and_come_back_cause_no_jump(tmp_path: Path) -> None:
+    """From four to two and back: use is not said across the change, seconds only rise."""
+    reader = CpuReader(tmp_path, tmp_path)
+    seen = []
+    for threads, user in ((4, 100), (2, 110), (2, 130), (4, 140), (4, 150)):
+        lines = "".join(f"cpu{number} 1 1 1 1 1\n" for number in range(threads))
+        (tmp_path / "stat").write_text(f"cpu  {user} 0 0 {user * 3} 0 0 0 0\n{lines}")
+        seen.append(reader.read().value)
+    assert [cpu.usage_percent for cpu in seen] == [None, None, 25.0, None, 25.0]
+    users = [dict(cpu.seconds)["user"] for cpu in seen]
+    assert users == sorted(users)

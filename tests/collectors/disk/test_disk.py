@@ -1,0 +1,152 @@
+"""Disks: what diskstats and sysfs say."""
+
+import pytest
+
+from exporter.collectors.disk.diskstats import (
+    DiskReader,
+    parse_diskstats,
+    scsi_address_of,
+    transport_of,
+)
+from exporter.collectors.disk.values import Disk, Disks
+from exporter.config import Devices
+from exporter.model.reading import Reading
+from exporter.reading.source import SourceAbsent, SourceFailed
+from tests.collectors.small_node import SmallNode
+
+
+def look(tree: SmallNode, limit: int = 16) -> Reading[Disks]:
+    """The disks of the tree, chosen as by default."""
+    return DiskReader(tree.proc, tree.sys, Devices(max_per_kind=limit)).read()
+
+
+def only(tree: SmallNode) -> Disk:
+    """The one disk of the tree."""
+    (disk,) = look(tree).value.disks
+    return disk
+
+
+def test_counters_are_in_bytes_and_seconds(node: SmallNode) -> None:
+    """Sectors have 512 bytes whatever the disk says, times are milliseconds."""
+    node.disk("sda")
+    assert only(node) == Disk(
+        device="sda",
+        reads_completed=100,
+        read_bytes=2000 * 512,
+        read_time_seconds=0.3,
+        writes_completed=50,
+        written_bytes=4000 * 512,
+        write_time_seconds=0.6,
+        io_in_flight=1,
+        io_time_seconds=0.7,
+        queue_time_seconds=0.9,
+        size_bytes=2048 * 512,
+        rotational=False,
+    )
+
+
+def test_a_disk_says_what_it_is(node: SmallNode) -> None:
+    """Model, serial number and firmware come from the device's files."""
+    attributes = {
+        "device/model": "SAMSUNG MZQL2  ",
+        "device/serial": "S6X1",
+        "device/firmware_rev": "GDC56",
+    }
+    node.disk("nvme0n1", **attributes)
+    disk = only(node)
+    assert (disk.model, disk.serial, disk.firmware) == ("SAMSUNG MZQL2", "S6X1", "GDC56")
+    assert disk.transport == "nvme"
+
+
+def test_a_scsi_disk_has_an_address_and_a_state(node: SmallNode) -> None:
+    """The kernel names a disk by its address when it has given it up."""
+    assert scsi_address_of("/sys/devices/pci0000:17/host0/target0:0:5/0:0:5:0") == "0:0:5:0"
+    assert scsi_address_of("/sys/devices/pci0000:17/0000:18:00.0/nvme/nvme0") is None
+    node.disk("sda", **{"device/state": "running"})
+    assert only(node).scsi_state is None  # its device is no SCSI device here
+    device = node.sys / "block/sda/device"
+    address = device.with_name("0:0:5:0")
+    device.rename(address)
+    device.symlink_to(address)
+    (address / "state").write_text("offline\n")
+    disk = only(node)
+    assert (disk.scsi_address, disk.scsi_state) == ("0:0:5:0", "offline")
+
+
+def test_partitions_and_virtual_disks_are_left_out(node: SmallNode) -> None:
+    """A partition is in diskstats but is no folder of its own in sysfs."""
+    node.disk("sda")
+    for name in ("loop0", "ram1", "zram0", "nvme0c1n1"):
+        node.disk(name)
+    stats = node.proc / "diskstats"
+    stats.write_text(stats.read_text() + "   8       1 sda1 1 1 1 1 1 1 1 1 1 1 1\n")
+    assert [disk.device for disk in look(node).value.disks] == ["sda"]
+
+
+def test_of_the_device_mapper_only_named_disks_are_shown(node: SmallNode) -> None:
+    """The name, a logical volume as a rule, stands for the model."""
+    node.disk("dm-0", **{"dm/name": "vg0-root", "slaves/nvme1n1p2": ""})
+    node.disk("dm-1")
+    disk = only(node)
+    assert (disk.device, disk.model, disk.transport) == ("dm-0", "vg0-root", "dm")
+    assert disk.slaves == ("nvme1n1p2",)
+
+
+@pytest.mark.parametrize("in_flight", ["-1", "4294967295", "18446744073709551615", "x"])
+def test_an_impossible_queue_is_not_said(node: SmallNode, in_flight: str) -> None:
+    """Kernels have shown -1 there; the counters beside it stay."""
+    node.disk("sda", f"100 1 2000 300 50 2 4000 600 {in_flight} 700 900")
+    disk = only(node)
+    assert disk.io_in_flight is None
+    assert disk.reads_completed == 100
+    assert "sda io_in_flight" in [missing.field for missing in look(node).missing]
+
+
+def test_more_disks_than_the_limit_are_counted(node: SmallNode) -> None:
+    """The first by name are shown; how many were left out is said."""
+    for name in ("sdc", "sda", "sdb"):
+        node.disk(name)
+    reading = look(node, limit=2)
+    assert [disk.device for disk in reading.value.disks] == ["sda", "sdb"]
+    assert reading.missing[0].reason.startswith("1 more")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "transport"),
+    [
+        ("nvme0n1", "/sys/devices/pci0000:00/0000:00:01.0/nvme/nvme0/nvme0n1", "nvme"),
+        ("sda", "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/block/sda", "sata"),
+        ("sdb", "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1/host1/block/sdb", "usb"),
+        ("sdc", "/sys/devices/pci0000:00/0000:01:00.0/host0/port-0:0/end_device-0:0/sdc", "sas"),
+        ("vda", "/sys/devices/pci0000:00/0000:00:05.0/virtio2/block/vda", "virtio"),
+        ("md127", "/sys/devices/virtual/block/md127", "md"),
+        ("odd", "/sys/devices/platform/odd", None),
+    ],
+)
+def test_the_transport_follows_the_place(name: str, path: str, transport: str | None) -> None:
+    """How a disk is attached shows in its place in the device tree."""
+    assert transport_of(name, path) == transport
+
+
+def test_a_disk_that_goes_between_listing_and_reading_is_left_out(node: SmallNode) -> None:
+    """A line in diskstats whose folder has gone is no disk any more."""
+    node.disk("sda")
+    stats = node.proc / "diskstats"
+    stats.write_text(stats.read_text() + "   8       0 sdz 1 1 1 1 1 1 1 1 1 1 1\n")
+    assert [disk.device for disk in look(node).value.disks] == ["sda"]
+
+
+@pytest.mark.parametrize("text", ["garbage", "8 0 sda 1 2 3", "\x00"])
+def test_garbage_is_a_failure(text: str) -> None:
+    """A table without any row of the known form is not «no disks»."""
+    with pytest.raises(SourceFailed):
+        parse_diskstats(text)
+
+
+def test_a_node_without_disks_is_absent(node: SmallNode) -> None:
+    """No file, or none that is shown: absent with what was looked for."""
+    with pytest.raises(SourceAbsent):
+        look(node)
+    node.disk("loop0")
+    with pytest.raises(SourceAbsent, match="no disk that is shown"):
+        look(node)

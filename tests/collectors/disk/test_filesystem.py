@@ -1,0 +1,287 @@
+"""Filesystems: their room, and what a dead one costs."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from exporter.blocking import DaemonThreads
+from exporter.collectors.disk.filesystem import MOST_STUCK, FilesystemSource, with_room
+from exporter.collectors.disk.values import Filesystem
+from exporter.config import Devices
+from exporter.model.reading import Reading
+from exporter.reading.source import SourceAbsent
+from tests.collectors.small_node import SmallNode
+from tests.fakes.fuse import StuckFiles
+from tests.fakes.virtual_time import run_virtually
+
+T = TypeVar("T")
+
+HERE = Path(__file__).parent
+
+
+def said(blocks: int = 1000, files: int = 50, unit: int = 4096) -> os.statvfs_result:
+    """What statvfs answers: a filesystem with this many blocks and files."""
+    return os.statvfs_result((unit, unit, blocks, 600, 500, files, 40, 40, 0, 255))
+
+
+class Answers:
+    """Calls functions at once, except those that ask a path that hangs: they never answer."""
+
+    def __init__(self, answer: Callable[[str], os.statvfs_result]) -> None:
+        self.hanging: set[str] = set()
+        self.asked: list[str] = []
+        self._answer = answer
+        self._held: list[tuple[str, asyncio.Future[os.statvfs_result]]] = []
+
+    def statvfs(self, path: str) -> os.statvfs_result:
+        """The answer for a path; the path is noted."""
+        self.asked.append(path)
+        if path in self.hanging:
+            raise BlockingIOError
+        return self._answer(path)
+
+    def call(self, function: Callable[[], T]) -> "asyncio.Future[T]":
+        """The way the source calls what may block."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        try:
+            future.set_result(function())
+        except BlockingIOError:
+            pass
+        except Exception as error:  # noqa: BLE001 - carried to who awaits it
+            future.set_exception(error)
+        return future
+
+
+def built(node: SmallNode, answers: Answers, limit: int = 16) -> FilesystemSource:
+    """The source over the tree, with the default choice of filesystems."""
+    devices = Devices(max_per_kind=limit)
+    return FilesystemSource(
+        node.proc, node.sys, Path("/host"), answers.call, devices, statvfs=answers.statvfs
+    )
+
+
+def read(source: FilesystemSource) -> Reading[object]:
+    """One read in virtual time."""
+    return run_virtually(source.read())
+
+
+def found(reading: Reading[object]) -> dict[str, Filesystem]:
+    """The filesystems of a reading by mount point."""
+    return {fs.mountpoint: fs for fs in reading.value.filesystems}  # type: ignore[attr-defined] # the reading of this source
+
+
+def test_room_is_in_bytes_and_asked_under_the_host_root(node: SmallNode) -> None:
+    """The mount /data of the node is /host/data for us."""
+    node.mount("/data")
+    answers = Answers(lambda _path: said())
+    fs = found(read(built(node, answers)))["/data"]
+    assert answers.asked == ["/host/data"]
+    assert (fs.size_bytes, fs.free_bytes, fs.available_bytes) == (
+        1000 * 4096, 600 * 4096, 500 * 4096,
+    )  # fmt: skip
+    assert (fs.files, fs.files_free, fs.readonly, fs.unreachable) == (50, 40, False, False)
+
+
+def test_filesystems_of_the_kernel_and_of_containers_are_left_out(node: SmallNode) -> None:
+    """They hold no data of their own, or are many and belong to pods."""
+    node.mount("/", number="8:1")
+    node.mount("/proc", fstype="proc", number="0:1")
+    node.mount("/run", fstype="tmpfs", number="0:2")
+    node.mount("/var/lib/docker/overlay2/1/merged", fstype="overlay", number="0:3")
+    node.mount("/var/lib/kubelet/pods/1/volumes/x", number="8:9")
+    assert list(found(read(built(node, Answers(lambda _path: said()))))) == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("number", "device"), [("259:2", "/dev/nvme0n1p2"), ("259:7", "/dev/root")]
+)
+def test_a_root_that_the_kernel_mounted_itself_has_its_device(
+    node: SmallNode, number: str, device: str
+) -> None:
+    """Its lines in the kernel log, and its disk, go by that name; unless nothing says which."""
+    node.write("sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2/dev", "259:2")
+    node.link("sys/dev/block/259:2", "sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2")
+    node.write("proc/1/mountinfo", f"22 1 {number} / / rw - ext4 /dev/root rw\n")
+    assert found(read(built(node, Answers(lambda _path: said()))))["/"].device == device
+
+
+def test_a_filesystem_without_fixed_files_says_no_number(node: SmallNode) -> None:
+    """Btrfs makes files as they come: zero of zero would look full."""
+    node.mount("/data", fstype="btrfs")
+    fs = found(read(built(node, Answers(lambda _path: said(files=0)))))["/data"]
+    assert (fs.files, fs.files_free) == (None, None)
+
+
+def test_a_filesystem_without_size_is_not_shown() -> None:
+    """Pseudo filesystems that the patterns do not know answer zero blocks."""
+    assert with_room(Filesystem("x", "/x", "x", readonly=False), said(blocks=0)) is None
+
+
+def test_read_only_is_shown(node: SmallNode) -> None:
+    """The flag follows the state of the mount."""
+    node.mount("/data", options="ro,relatime")
+    assert found(read(built(node, Answers(lambda _path: said()))))["/data"].readonly
+
+
+def test_a_dead_mount_costs_itself_and_is_left_alone(node: SmallNode) -> None:
+    """It is asked once, shown unreachable each time, and the others answer as before."""
+    node.mount("/nfs", fstype="nfs4", device="server:/x", number="0:50")
+    node.mount("/data")
+    answers = Answers(lambda _path: said())
+    answers.hanging.add("/host/nfs")
+    source = built(node, answers)
+
+    async def three_reads() -> list[dict[str, Filesystem]]:
+        return [found(await source.read()) for _ in range(3)]
+
+    for filesystems in run_virtually(three_reads()):
+        assert filesystems["/nfs"].unreachable
+        assert filesystems["/nfs"].size_bytes is None
+        assert filesystems["/data"].size_bytes == 1000 * 4096
+    assert answers.asked.count("/host/nfs") == 1
+
+
+def test_no_more_than_a_few_mounts_may_hang(node: SmallNode) -> None:
+    """Each holds a thread: a node with a hundred dead mounts gets eight stuck threads."""
+    for number in range(14):
+        node.mount(f"/nfs/{number:02}", fstype="nfs4", number=f"0:{number}")
+    answers = Answers(lambda _path: said())
+    answers.hanging.update(f"/host/nfs/{number:02}" for number in range(14))
+    source = built(node, answers)
+
+    async def two_reads() -> Reading[object]:
+        await source.read()
+        return await source.read()
+
+    reading = run_virtually(two_reads())
+    assert len(answers.asked) == MOST_STUCK
+    assert sum(fs.unreachable for fs in found(reading).values()) == MOST_STUCK
+    assert any("too many" in missing.reason for missing in reading.missing)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_there", "is_unreachable"),
+    [
+        (FileNotFoundError(2, "gone"), False, False),
+        (PermissionError(13, "no"), True, False),
+        (OSError(116, "Stale file handle"), True, True),
+        (OSError(5, "Input/output error"), True, True),
+    ],
+)
+def test_an_error_is_not_a_size(
+    node: SmallNode, error: OSError, *, is_there: bool, is_unreachable: bool
+) -> None:
+    """What was unmounted goes; what may not be asked says nothing; a stale one is unreachable."""
+
+    def answer(_path: str) -> os.statvfs_result:
+        raise error
+
+    node.mount("/data")
+    filesystems = found(read(built(node, Answers(answer))))
+    assert ("/data" in filesystems) is is_there
+    if is_there:
+        assert filesystems["/data"].unreachable is is_unreachable
+        assert filesystems["/data"].size_bytes is None
+
+
+def test_a_mount_that_is_not_ours_is_not_asked(node: SmallNode) -> None:
+    """Without its mount here, its place would answer with the room of another filesystem."""
+    node.mount("/data", number="8:1")
+    node.write("proc/self/mountinfo", "1 0 8:7 / /host/data rw - ext4 /dev/sda1 rw\n")
+    answers = Answers(lambda _path: said())
+    with pytest.raises(SourceAbsent):
+        read(built(node, answers))
+    node.write("proc/self/mountinfo", "1 0 8:1 / /host/data rw - ext4 /dev/sda1 rw\n")
+    assert list(found(read(built(node, answers)))) == ["/data"]
+
+
+def test_more_filesystems_than_the_limit_are_counted(node: SmallNode) -> None:
+    """The first by mount point are shown."""
+    for number in range(5):
+        node.mount(f"/data/{number}", number=f"8:{number}")
+    reading = read(built(node, Answers(lambda _path: said()), limit=3))
+    assert list(found(reading)) == ["/data/0", "/data/1", "/data/2"]
+    assert reading.missing[0].reason.startswith("2 more")
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
+    node: SmallNode, most: int
+) -> None:
+    """It counts among those that may hang until its call has ended, mounted or not."""
+    mounts = [f"/nfs/{number}" for number in range(most)]
+    for number, mount in enumerate(mounts):
+        node.mount(mount, fstype="nfs4", number=f"0:{number}")
+    answers = Answers(lambda _path: said())
+    answers.hanging.update(f"/host{mount}" for mount in mounts)
+    source = FilesystemSource(
+        node.proc,
+        node.sys,
+        Path("/host"),
+        answers.call,
+        Devices(),
+        statvfs=answers.statvfs,
+        most_stuck=most,
+    )
+
+    async def unmounted() -> Reading[object]:
+        await source.read()
+        node.write("proc/1/mountinfo", "22 27 8:1 / /data rw - ext4 /dev/sda1 rw\n")
+        return await source.read()
+
+    reading = run_virtually(unmounted())
+    assert found(reading)["/data"].size_bytes is None
+    assert [missing.reason for missing in reading.missing] == [
+        "not asked: too many other mounts hang"
+    ]
+
+
+def test_an_answer_that_comes_late_is_forgotten_with_its_mount(node: SmallNode) -> None:
+    """What was unmounted while it hung leaves nothing behind, and no complaint in the log."""
+    node.mount("/a", number="8:1")
+    node.mount("/b", number="8:2")
+    answers = Answers(lambda _path: said())
+    source = built(node, answers)
+
+    async def scenario() -> dict[str, Filesystem]:
+        late: asyncio.Future[os.statvfs_result] = asyncio.get_running_loop().create_future()
+        late.set_exception(OSError(5, "late"))
+        source._asking["/gone"] = late
+        await source.read()
+        assert not source._asking
+        return found(await source.read())
+
+    assert list(run_virtually(scenario())) == ["/a", "/b"]
+
+
+@pytest.mark.system
+def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
+    node: SmallNode, stuck_files: StuckFiles
+) -> None:
+    """With real threads and a real filesystem that never answers, the others are read in time."""
+    stuck_files.hang("/", "statfs")
+    node.mount("/", number="8:1")
+    node.mount(str(stuck_files.folder), fstype="fuse.dead", number="0:99")
+    everything = Devices(filesystem_type_exclude=(), mountpoint_exclude=())
+    source = FilesystemSource(node.proc, node.sys, Path("/"), DaemonThreads(), everything)
+
+    async def two_reads() -> dict[str, Filesystem]:
+        await source.read()
+        filesystems = found(await source.read())
+        await source.close()
+        return filesystems
+
+    filesystems = asyncio.run(two_reads())
+    assert filesystems[str(stuck_files.folder)].unreachable
+    assert filesystems["/"].size_bytes == os.statvfs("/").f_blocks * os.statvfs("/").f_frsize
+    stuck_files.release("/")
+
+
+def test_without_a_table_the_source_is_absent(node: SmallNode) -> None:
+    """No mountinfo at all is no filesystem source."""
+    with pytest.raises(SourceAbsent):
+        read(built(node, Answers(lambda _path: said())))

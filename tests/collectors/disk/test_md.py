@@ -1,0 +1,60 @@
+"""Software RAID: what `/proc/mdstat` says."""
+
+import pytest
+
+from exporter.collectors.disk.md import MdReader, parse_mdstat
+from exporter.collectors.disk.values import MdArray
+from exporter.reading.source import SourceAbsent
+from tests.collectors.small_node import SmallNode
+
+MDSTAT = """Personalities : [raid1] [raid6] [raid5] [raid4] [raid0]
+md1 : active raid1 nvme1n1p2[1] nvme0n1p2[0](F)
+      976630464 blocks super 1.2 [2/1] [_U]
+      bitmap: 4/8 pages [16KB], 65536KB chunk
+
+md127 : active (auto-read-only) raid5 sdd1[3] sdc1[2] sdb1[1] sda1[0] sde1[4](S)
+      2929890816 blocks level 5, 64k chunk, algorithm 2 [4/3] [UUU_]
+      [==>..................]  recovery = 12.6% (37043392/292945152) finish=127.5min
+
+md2 : active raid0 sdf1[1] sdg1[0]
+      1953260544 blocks super 1.2 512k chunks
+
+md3 : inactive sdh1[0](S)
+      976629760 blocks super 1.2
+
+unused devices: <none>
+"""
+
+
+def test_every_shape_of_array_is_understood() -> None:
+    """Degraded, rebuilding, without redundancy, inactive."""
+    assert parse_mdstat(MDSTAT) == (
+        MdArray("md1", "active", "raid1", 1, 1, 0, 1),
+        MdArray("md127", "active", "raid5", 3, 0, 1, 1, 0.126),
+        MdArray("md2", "active", "raid0", 2, 0, 0, None),
+        MdArray("md3", "inactive", None, 0, 0, 1, None),
+    )
+
+
+@pytest.mark.parametrize("length", range(0, len(MDSTAT), 11))
+def test_a_cut_file_never_raises(length: int) -> None:
+    """What is there so far is an array, or nothing."""
+    for array in parse_mdstat(MDSTAT[:length]):
+        assert array.active_disks >= 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "garbage", "md", "md0 : ", "md0 :active", "      [2/1]", "\x00\xff md0 : x"]
+)
+def test_garbage_is_no_degraded_array(text: str) -> None:
+    """Nothing is invented."""
+    assert all(array.missing_disks is None for array in parse_mdstat(text))
+
+
+def test_a_node_without_arrays_is_absent(node: SmallNode) -> None:
+    """Neither without the driver nor with an empty table."""
+    with pytest.raises(SourceAbsent):
+        MdReader(node.proc).read()
+    node.write("proc/mdstat", "Personalities : \nunused devices: <none>\n")
+    with pytest.raises(SourceAbsent, match="no array"):
+        MdReader(node.proc).read()

@@ -1,0 +1,343 @@
+"""What is read from the texts of nvidia-smi, and what is not."""
+
+import pytest
+
+from exporter.collectors.gpu.backend import GpuAnswer
+from exporter.collectors.gpu.smi.fields import CELLS, Cell, absence, number, whole
+from exporter.collectors.gpu.smi.output import (
+    failed_handles,
+    needs_names,
+    parse_document,
+    parse_list,
+    reason_of_failure,
+)
+from exporter.collectors.gpu.values import Gpu, MigInstance
+from tests.collectors.gpu.smi_documents import gpu_xml, log_xml, read
+
+SPELLINGS = (
+    "[N/A]",
+    "N/A",
+    "[Not Supported]",
+    "[Unknown Error]",
+    "[Insufficient Permissions]",
+    "ERR!",
+    "Unknown Error",
+    "Requested functionality has been deprecated",
+    "[No data]",
+    "[Not Found]",
+)
+
+
+def parsed(*gpus: str) -> GpuAnswer:
+    """The answer that a whole document of these GPUs gives."""
+    return parse_document(read(log_xml(*gpus)))
+
+
+def one(**cells: str) -> Gpu:
+    """The GPU of a document of one."""
+    (gpu,) = parsed(gpu_xml(0, **cells)).gpus
+    return gpu
+
+
+def test_an_element_becomes_a_gpu() -> None:
+    """Numbers in base units, the name as it is."""
+    gpu = one(
+        temperature__gpu_temp="41 C",
+        fb_memory_usage__used="512 MiB",
+        gpu_power_readings__average_power_draw="71.25 W",
+        clocks__sm_clock="1980 MHz",
+        pci__pci_gpu_link_info__link_widths__current_link_width="16x",
+        performance_state="P8",
+    )
+    assert (gpu.index, gpu.uuid, gpu.name) == (0, "GPU-0", "NVIDIA H100")
+    assert (gpu.temperature_celsius, gpu.power_draw_watts) == (41, 71.25)
+    assert gpu.memory_used_bytes == 512 * 1024 * 1024
+    assert gpu.clock_hertz == (("sm", 1.98e9),)
+    assert (gpu.pcie_link_width, gpu.performance_state) == (16, 8)
+
+
+CASES = [
+    (cell, path, spelling)
+    for cell in CELLS
+    for path in cell.paths
+    for spelling in SPELLINGS
+    if "rror" not in spelling and spelling != "ERR!"
+]
+
+
+def test_every_cell_is_tried_with_every_spelling() -> None:
+    """The table of cases is as long as the table of cells makes it."""
+    assert len({(cell.field, cell.labels) for cell, _, _ in CASES}) == len(CELLS)
+    assert len(CELLS) > 80
+
+
+@pytest.mark.parametrize(("cell", "path", "spelling"), CASES)
+def test_no_spelling_of_absence_is_a_value(cell: Cell, path: str, spelling: str) -> None:
+    """Whatever element it stands in: never 0, always a reason."""
+    answer = parsed(gpu_xml(0, **{path.replace("/", "__"): spelling}))
+    (gpu,) = answer.gpus
+    assert getattr(gpu, cell.field) is None
+    reasons = {missing.field: missing.reason for missing in answer.missing}
+    assert reasons[f"gpu0.{cell.field}"] in {absence(spelling), "old_driver"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("71.25", 71.25),
+        ("71,25", 71.25),
+        ("71.25 W", 71.25),
+        ("100 %", 100),
+        ("16x", 16),
+        ("96 bank(s)", 96),
+        ("-3 C", -3),
+        ("0", 0),
+        ("1e400", None),
+        ("nan", None),
+        ("4 5", None),
+        ("[N/A]", None),
+        ("٤", None),
+    ],
+)
+def test_numbers_of_cells(cell: str, value: float | None) -> None:
+    """Units and decimal commas are tolerated, everything else is no number."""
+    assert number(cell) == value
+
+
+def test_a_group_that_is_not_supported_says_so_for_what_it_holds() -> None:
+    """`<remapped_rows>N/A</remapped_rows>` is the reason of each field in it."""
+    answer = parsed(gpu_xml(0, remapped_rows="N/A"))
+    reasons = {missing.field: missing.reason for missing in answer.missing}
+    assert reasons["gpu0.row_remap_pending"] == "not_supported"
+    assert reasons["gpu0.serial"] == "old_driver"
+
+
+def test_older_names_of_elements() -> None:
+    """What drivers 390 to 525 call differently."""
+    gpu = one(
+        power_readings__power_draw="26.78 W",
+        power_readings__power_limit="70.00 W",
+        power_readings__enforced_power_limit="69.00 W",
+        clocks_throttle_reasons__clocks_throttle_reason_sw_power_cap="Active",
+        gpu_part_number="900-2G183-0000-001",
+        retired_pages__pending_blacklist="Yes",
+        ecc_errors__volatile__single_bit__total="3",
+    )
+    assert gpu.power_draw_watts == 26.78
+    assert gpu.power_limit_watts == 69
+    assert gpu.power_limit_range_watts == (("requested", 70.0),)
+    assert dict(gpu.throttle_active or ()) == {"sw_power_cap": 1}
+    assert gpu.board_part_number == "900-2G183-0000-001"
+    assert gpu.retired_pages_pending is True
+    assert gpu.ecc_errors_total == (("corrected", "volatile", 3.0),)
+
+
+def test_the_part_number_of_a_chip_is_not_that_of_a_board() -> None:
+    """Newer drivers print both under names of their own."""
+    assert one(board_part_number="N/A", gpu_part_number="2860-775-A1").board_part_number is None
+
+
+def test_power_is_the_average_where_there_is_one() -> None:
+    """As NVML reports it: else it is the last sample."""
+    names = ("average_power_draw", "instant_power_draw")
+    for said, watts in ((("71.2 W", "80 W"), 71.2), (("N/A", "39.32 W"), 39.32)):
+        cells = {
+            f"gpu_power_readings__{name}": text for name, text in zip(names, said, strict=True)
+        }
+        assert one(**cells).power_draw_watts == watts
+
+
+def test_ecc_errors_are_summed_over_places() -> None:
+    """Parity and SEC-DED of SRAM, and DRAM; a sum that lacks a part is no sum."""
+    volatile = "<dram_uncorrectable>4</dram_uncorrectable>"
+    both = f"{volatile}<sram_uncorrectable_parity>1</sram_uncorrectable_parity>"
+    newer = f"{both}<sram_uncorrectable_secded>2</sram_uncorrectable_secded>"
+    older = f"{volatile}<sram_uncorrectable>5</sram_uncorrectable>"
+    assert one(ecc_errors__volatile=newer).ecc_errors_total == (("uncorrected", "volatile", 7.0),)
+    assert one(ecc_errors__volatile=older).ecc_errors_total == (("uncorrected", "volatile", 9.0),)
+    assert one(ecc_errors__volatile=both).ecc_errors_total is None
+
+
+MIG = (
+    "<mig_device><index>1</index><gpu_instance_id>3</gpu_instance_id>"
+    "<compute_instance_id>1</compute_instance_id><fb_memory_usage><total>20 MiB</total>"
+    "<used>17 MiB</used></fb_memory_usage></mig_device>"
+)
+LIST = (
+    "GPU 0: NVIDIA H100 (UUID: GPU-0)\n"
+    "  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
+    "  MIG 2g.20gb     Device  1: (UUID: MIG-b)\n"
+)
+
+
+def test_mig_devices_are_named_by_the_list() -> None:
+    """The document has their ids and memory, `nvidia-smi -L` their UUIDs and profiles."""
+    document = read(log_xml(gpu_xml(0, mig_mode__current_mig="Enabled", mig_devices=MIG)))
+    names = parse_list(LIST)
+    assert needs_names(document, {})
+    assert not needs_names(document, names)
+    (gpu,) = parse_document(document, names=names).gpus
+    mebibyte = 1024 * 1024
+    assert gpu.mig_instances == (
+        MigInstance(3, 1, "MIG-b", "2g.20gb", 20 * mebibyte, 17 * mebibyte),
+    )
+    (unnamed,) = parse_document(document).gpus
+    assert unnamed.mig_instances == ()
+
+
+def test_the_use_of_a_gpu_in_mig_mode_is_nobodys() -> None:
+    """Whatever is printed: utilization of the whole is absent, not 0."""
+    cells = {"utilization__gpu_util": "0 %", "utilization__memory_util": "0 %"}
+    gpu = one(mig_mode__current_mig="Enabled", **cells)
+    assert gpu.utilization_percent is None
+    assert gpu.memory_controller_utilization_percent is None
+    assert one(mig_mode__current_mig="Disabled", **cells).utilization_percent == 0
+
+
+def processes_of(*listed: str) -> Gpu:
+    """A GPU with these processes, each as its elements."""
+    return one(processes="".join(f"<process_info>{text}</process_info>" for text in listed))
+
+
+def test_processes_of_a_gpu() -> None:
+    """Kind by letters, unknown memory is unknown, instances where there are some."""
+    gpu = processes_of(
+        "<pid>100</pid><type>C</type><used_memory>512 MiB</used_memory>",
+        "<pid>101</pid><type>M+C</type><used_memory>N/A</used_memory>",
+        "<pid>102</pid><type>C+G</type>",
+        "<pid>103</pid><type>G</type><gpu_instance_id>3</gpu_instance_id>"
+        "<compute_instance_id>1</compute_instance_id>",
+    )
+    told = [(p.pid, p.kind, p.used_memory_bytes) for p in gpu.processes or ()]
+    assert told == [
+        (100, "compute", 512 * 1024 * 1024),
+        (101, "mps", None),
+        (102, "compute", None),
+        (103, "graphics", None),
+    ]
+    last = (gpu.processes or ())[-1]
+    assert (last.gpu_instance, last.compute_instance) == (3, 1)
+
+
+@pytest.mark.parametrize("pid", ["0", "-1", "[Insufficient Permissions]", ""])
+def test_a_process_without_a_pid_means_that_they_cannot_be_seen(pid: str) -> None:
+    """The list is not known: neither empty nor of a process 0."""
+    assert processes_of(f"<pid>{pid}</pid>", "<pid>7</pid>").processes is None
+
+
+def test_processes_that_may_not_be_seen_are_not_none() -> None:
+    """A word in place of the list is no empty list."""
+    assert one(processes="Insufficient Permissions").processes is None
+    assert one(processes="\n").processes == ()
+
+
+LOST = "Unable to determine the device handle for GPU"
+SENTENCES: list[tuple[str, int | None, str | None, str]] = [
+    ("1: 0000:0A:00.0: GPU is lost.  Reboot the system", 1, "0000:0a:00.0", "gpu_lost"),
+    (" 0000:0A:00.0: Unknown Error", None, "0000:0a:00.0", "unknown_error"),
+    ("3: Unknown Error", 3, None, "unknown_error"),
+    ("0000:CA:00.0: GPU is lost.", None, "0000:ca:00.0", "gpu_lost"),
+    ("2: 0000:0B:00.0: Insufficient External Power", 2, "0000:0b:00.0", "insufficient_power"),
+    ("2: 0000:0B:00.0: Insufficient Permissions", 2, "0000:0b:00.0", "no_permission"),
+    ("2: 0000:0B:00.0: GPU requires reset", 2, "0000:0b:00.0", "reset_required"),
+    ("2: 0000:0B:00.0: Interrupt request issue", 2, "0000:0b:00.0", "irq_issue"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "index", "bus", "reason"), SENTENCES)
+def test_a_gpu_that_cannot_be_opened_is_named_with_the_drivers_reason(
+    line: str, index: int | None, bus: str | None, reason: str
+) -> None:
+    """By place or address; not every failing handle is a lost GPU."""
+    told = [(p.index, p.pci_bus_id, p.reason) for p in failed_handles(f"x\n{LOST}{line}\n")]
+    assert told == [(index, bus, reason)]
+
+
+def test_sentences_without_a_gpu_name_nobody() -> None:
+    """No GPU is invented from the text of an error."""
+    for line in ("No devices were found", "GPU access blocked", "Unable to determine", "GPU", ""):
+        assert list(failed_handles(line)) == []
+
+
+@pytest.mark.parametrize(
+    ("element", "text", "reason"),
+    [
+        ("temperature__gpu_temp", "GPU requires reset", "reset_required"),
+        ("serial", "[GPU is lost]", "gpu_lost"),
+        ("temperature__gpu_temp", "[Unknown Error]", "unknown_error"),
+        ("fb_memory_usage__total", "Unknown Error", "unknown_error"),
+        ("utilization__gpu_util", "ERR!", "unknown_error"),
+    ],
+)
+def test_a_gpu_that_does_not_work_is_a_problem(element: str, text: str, reason: str) -> None:
+    """As it is for NVML; what else it printed is not taken."""
+    answer = parsed(gpu_xml(0, **{element: text}))
+    assert not answer.gpus
+    assert [(p.uuid, p.pci_bus_id, p.reason) for p in answer.problems] == [
+        ("GPU-0", "0000:00:00.0", reason)
+    ]
+
+
+def test_an_error_of_a_lesser_value_costs_that_value() -> None:
+    """A fan that answers «Unknown Error» does not take the GPU with it."""
+    assert one(fan_speed="[Unknown Error]").fan_speed_percent is None
+
+
+def test_two_gpus_of_the_same_uuid() -> None:
+    """The second is a problem, and counted; one without UUID belongs to nobody."""
+    answer = parsed(gpu_xml(0), gpu_xml(1, uuid="GPU-0"), gpu_xml(2, uuid="N/A"))
+    assert len(answer.gpus) == 1
+    assert [(p.index, p.reason) for p in answer.problems] == [
+        (1, "duplicate_uuid"),
+        (2, "no_identity"),
+    ]
+    assert answer.rejected == {"uuid": 1, "identity": 1}
+
+
+def test_implausible_values_are_left_out_and_counted() -> None:
+    """A terawatt is no power."""
+    answer = parsed(gpu_xml(0, gpu_power_readings__power_draw="4294967.29 W"))
+    assert answer.gpus[0].power_draw_watts is None
+    assert answer.rejected == {"power_draw_watts": 1}
+
+
+def test_places_of_gpus_that_were_chosen_by_address() -> None:
+    """A GPU keeps its index when another is left out."""
+    document = read(log_xml(gpu_xml(2), gpu_xml(5)))
+    indexes = {"0000:02:00.0": 1, "0000:05:00.0": 7}
+    assert [gpu.index for gpu in parse_document(document, indexes).gpus] == [1, 7]
+
+
+REASONS = [
+    (0, "", None),
+    (14, "WARNING: infoROM is corrupted at gpu 0000:0A:00.0", None),
+    (1, "", "unknown_error"),
+    (2, "Invalid combination of input arguments.", "invalid_argument"),
+    (4, "", "no_permission"),
+    (6, "No devices were found", "no_devices"),
+    (255, "No devices were found", "no_devices"),
+    (8, "", "insufficient_power"),
+    (9, "couldn't communicate with the NVIDIA driver", "driver_not_loaded"),
+    (12, "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system", "no_library"),
+    (15, "GPU is lost", "gpu_lost"),
+    (18, "", "version_mismatch"),
+    (255, "Failed to initialize NVML: Driver/library version mismatch", "version_mismatch"),
+    (255, "Failed to initialize NVML: GPU access blocked by the operating system",
+     "blocked_by_system"),
+    (127, "", "no_program"),
+    (255, "", "unknown_error"),
+    (-11, "", "crashed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "text", "reason"), REASONS)
+def test_failures_are_told_apart(code: int, text: str, reason: str | None) -> None:
+    """By their sentence first, by their exit code where there is none."""
+    assert reason_of_failure(code, text) == reason
+
+
+def test_whole_numbers_and_absence() -> None:
+    """Counts are whole, and a value is not taken for an absence."""
+    assert whole("12") == 12
+    assert absence("0") is None
+    assert absence("[GPU requires reset]") == "reset_required"

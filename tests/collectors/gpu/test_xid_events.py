@@ -1,0 +1,155 @@
+"""Xids that NVML reports: counted, kept, and joined with those of the kernel log."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import pytest
+
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState, GpuXid
+from exporter.collectors.gpu.xids.families import FAMILIES
+from exporter.collectors.gpu.xids.nvml_events import MAX_EVENTS, MAX_XIDS, GpuEvents
+from exporter.collectors.gpu.xids.store import XidStore
+from exporter.collectors.kernel_log.values import KernelLog, XidCount
+from exporter.exposition.render import Format, render
+from exporter.model.event import EventType
+from exporter.model.snapshot import Snapshot
+from exporter.state import BOOT_ID
+
+T = TypeVar("T")
+
+XID = {"event": "xid", "uuid": "GPU-0", "index": 0, "xid": 79}
+PCI = "0000:18:00.0"
+
+
+def events_at(wall: float = 1000.0) -> GpuEvents:
+    """Events of which each happens now."""
+    return GpuEvents(lambda: wall, lambda: 50.0)
+
+
+def test_an_xid_is_counted_kept_and_told_at_once() -> None:
+    """Two equal Xids are two, with the moment of the last."""
+    events, told = events_at(), []
+    events.on_news = lambda: told.append(len(events.events))
+    events.take(dict(XID))
+    events.take({**XID, "gpu_instance": 1, "compute_instance": 0})
+    assert told == [1, 2]
+    assert events.xids == (GpuXid("GPU-0", 79, 2, 1000.0),)
+    first, second = events.events
+    assert (first.type, first.kind, first.entity_id) == (EventType.ERROR_HW, "xid", "GPU-0")
+    assert (first.source, first.at, first.boottime, first.number) == ("nvml", 1000.0, 50.0, 1)
+    assert dict(second.fields) == {"code": "79", "gpu_instance": "1", "compute_instance": "0"}
+
+
+async def call_here(function: Callable[[], T]) -> T:
+    """Calls a blocking function on the spot."""
+    return function()
+
+
+async def kept_in(folder: Path, boot_id: str) -> GpuEvents:
+    """The events of a process that has just started in this boot, with what was kept."""
+    proc = folder / "proc"
+    (proc / BOOT_ID).parent.mkdir(parents=True, exist_ok=True)
+    (proc / BOOT_ID).write_text(boot_id)
+    events = GpuEvents(lambda: 1000.0, lambda: 50.0, XidStore(folder, proc, call_here))
+    await events.load()
+    return events
+
+
+async def _written() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_xids_survive_a_restart_of_the_program_and_not_of_the_node(tmp_path: Path) -> None:
+    """Counts go on, events keep their numbers, instances and moments; a new boot begins at none."""
+    first = await kept_in(tmp_path, "this boot")
+    first.take({**XID, "gpu_instance": 3, "compute_instance": 1})
+    first.take({**XID, "xid": 31})
+    await _written()
+    first.take({**XID, "xid": 31})  # a while after the first was written
+    await _written()
+    second = await kept_in(tmp_path, "this boot")
+    assert second.xids == first.xids
+    assert second.events == first.events
+    second.take(dict(XID))
+    assert [(xid.code, xid.count) for xid in second.xids] == [(31, 2), (79, 2)]
+    assert [event.number for event in second.events] == [1, 2, 3, 4]
+    assert (await kept_in(tmp_path, "another boot")).xids == ()
+
+
+async def test_what_an_earlier_release_kept_is_taken_over(tmp_path: Path) -> None:
+    """An update of the program in the middle of a boot does not begin to count anew."""
+    (tmp_path / "xids.json").write_text(
+        '{"version":1,"boot_id":"b","xids":[["GPU-0",79,2,9.5]],'
+        '"events":[[9.5,4.5,"GPU-0",{"code":"79"},2]]}'
+    )
+    events = await kept_in(tmp_path, "b")
+    assert events.xids == (GpuXid("GPU-0", 79, 2, 9.5),)
+    assert [(event.at, event.number) for event in events.events] == [(9.5, 2)]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 1, "boot_id": "b", "xids": [[1]]}'])
+async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
+    tmp_path: Path, text: str
+) -> None:
+    """It is set aside, and Xids are counted from now on."""
+    (tmp_path / "xids.json").write_text(text)
+    events = await kept_in(tmp_path, "b")
+    events.take(dict(XID))
+    assert [xid.count for xid in events.xids] == [1]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{}, {"event": "hello"}, {**XID, "uuid": None}, {**XID, "xid": "79"}, {**XID, "xid": 10**9}],
+)
+def test_what_is_no_xid_is_left_out(message: dict[str, Any]) -> None:
+    """A line of another kind, of nobody, or of an impossible number."""
+    events = events_at()
+    events.take(message)
+    assert not events.events
+    assert not events.xids
+
+
+def test_a_flood_is_bounded() -> None:
+    """However many come, so many are kept."""
+    events = events_at()
+    for number in range(2000):
+        events.take({**XID, "xid": 1 + number})
+    assert len(events.events) == MAX_EVENTS
+    assert len(events.xids) == MAX_XIDS
+
+
+def lines(xids: tuple[GpuXid, ...], logged: tuple[XidCount, ...]) -> list[str]:
+    """The samples of one GPU for what both ways reported."""
+    state = GpuState(Gpu(0, "GPU-0", "H100", pci_bus_id=PCI), 1.0)
+    readings: dict[type, object] = {
+        Gpus: Gpus(GpuBackend("nvml", "ok"), (state,), xids=xids),
+        KernelLog: KernelLog("kmsg", "ok", 1, 0, 0, xids=logged),
+    }
+    snapshot = Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings))
+    text = render(FAMILIES, snapshot, Format.TEXT).body.decode()
+    return [line.partition('gpu_uuid="GPU-0",')[2] for line in text.splitlines() if "#" not in line]
+
+
+def test_what_both_ways_report_is_counted_once() -> None:
+    """The kernel log and NVML name the same errors; what only one of them saw counts too."""
+    found = lines(
+        (GpuXid("GPU-0", 79, 2, 30.0), GpuXid("GPU-0", 48, 1, 10.0)),
+        (
+            XidCount(PCI, 79, 3, 20.0),
+            XidCount(PCI, 31, 4, 40.0),
+            XidCount("0000:99:00.0", 79, 9, 1.0),
+        ),
+    )
+    assert found == [
+        'xid="31"} 4',
+        'xid="48"} 1',
+        'xid="79"} 3',
+        'xid="31"} 40',
+        'xid="48"} 10',
+        'xid="79"} 30',
+    ]

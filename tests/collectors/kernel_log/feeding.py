@@ -1,0 +1,82 @@
+"""Builders for kernel-log tests: records in the layout of /dev/kmsg, and what comes of them."""
+
+from collections.abc import Iterable
+
+from exporter.collectors.kernel_log.patterns.table import Table
+from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
+from exporter.collectors.kernel_log.record import Record, parse_kmsg
+from exporter.model.event import Event
+
+BOOTTIME = 5_000.0
+WALL = 1_800_000_000.0
+TABLE = Table()
+"""All patterns, joined once: that is most of what a pipeline costs to make."""
+
+
+Case = tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...] | str]
+"""The kind of an event, what it is about, some of its fields, and the lines that make it."""
+
+
+def escaped(text: str) -> str:
+    r"""The text as /dev/kmsg writes it: bytes that are not printable, and `\`, as `\xNN`."""
+    return "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02x}"
+        for byte in text.encode()
+    )
+
+
+def kmsg(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 4) -> bytes:
+    """One record of /dev/kmsg."""
+    return f"{prefix},{sequence},{int(stamp * 1e6)},-;{escaped(text)}\n".encode()
+
+
+def record(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 4) -> Record:
+    """The same, parsed."""
+    parsed = parse_kmsg(kmsg(text, sequence=sequence, stamp=stamp, prefix=prefix))
+    assert parsed is not None
+    return parsed
+
+
+def pipeline(*, accept_user_records: bool = False) -> Pipeline:
+    """A pipeline with clocks that stand still."""
+    clock = PrintClock(lambda: WALL, lambda: BOOTTIME)
+    return Pipeline(clock, accept_user_records=accept_user_records, table=TABLE)
+
+
+def take_all(taker: Pipeline, lines: Iterable[str], *, apart_secs: float = 0.0001) -> None:
+    """One record for each line, a moment apart."""
+    for index, line in enumerate(lines):
+        taker.take(record(line, sequence=index, stamp=100.0 + index * apart_secs))
+    taker.settle()
+
+
+def events_of(*lines: str, apart_secs: float = 0.0001) -> tuple[Event, ...]:
+    """The events that these lines of the kernel make."""
+    taker = pipeline()
+    take_all(taker, lines, apart_secs=apart_secs)
+    return taker.counters.ring.events()
+
+
+def only_event(*lines: str) -> Event:
+    """The one event that these lines make."""
+    events = events_of(*lines)
+    assert len(events) == 1, [(event.kind, event.raw) for event in events]
+    return events[0]
+
+
+def said(event: Event, names: Iterable[str]) -> dict[str, str | None]:
+    """The fields of the event by these names."""
+    return {name: event.fields.get(name) for name in names}
+
+
+def expect_one_event(
+    kind: str,
+    subject: tuple[str, str],
+    fields: dict[str, str | None],
+    lines: tuple[str, ...] | str,
+) -> None:
+    """Fail unless these lines make exactly this event."""
+    event = only_event(*([lines] if isinstance(lines, str) else lines))
+    assert event.kind == kind
+    assert (event.entity_type, event.entity_id) == subject
+    assert said(event, fields) == fields

@@ -1,0 +1,119 @@
+"""Kernel lines that hold words which a tenant chooses, and the words that gain most there."""
+
+import re
+from collections.abc import Iterator
+
+from exporter.collectors.kernel_log.user_words import WORD_BYTES, UserWords
+from tests.collectors.kernel_log.feeding import Case
+from tests.collectors.kernel_log.patterns import (
+    test_amdgpu,
+    test_ascend,
+    test_driver,
+    test_drivers,
+    test_filesystem,
+    test_intel,
+    test_memory,
+    test_network,
+    test_network_storage,
+    test_pcie,
+    test_process,
+    test_storage,
+    test_storage_adapters,
+    test_xid,
+)
+
+COMM_BYTES = WORD_BYTES["comm"]
+
+_CASES: tuple[Case, ...] = (
+    *test_amdgpu.CASES,
+    *test_ascend.CASES,
+    *test_driver.CASES,
+    *test_drivers.CASES,
+    *test_filesystem.CASES,
+    *test_intel.CASES,
+    *test_memory.CASES,
+    *test_network.CASES,
+    *test_network_storage.CASES,
+    *test_pcie.CASES,
+    *test_process.CASES,
+    *test_storage.CASES,
+    *test_storage_adapters.CASES,
+)
+
+KNOWN_LINES = tuple(
+    dict.fromkeys(
+        line
+        for text in (
+            *(row[0] for row in test_xid.XIDS),
+            *(
+                text
+                for case in _CASES
+                for text in ([case[3]] if isinstance(case[3], str) else case[3])
+            ),
+        )
+        for line in text.split("\n")
+    )
+)
+"""A line for every layout that is known."""
+
+PLACE = re.compile("{(" + "|".join(WORD_BYTES) + ")}")
+"""The place of a word in a message."""
+
+
+UNPRINTED = {
+    "interface": str.maketrans("", "", " \n:/"),
+    "cgroup": str.maketrans("", "", "\n/"),
+}
+"""Signs that a word cannot hold (dev_valid_name, kernfs)."""
+
+
+def filled(text: str, first: str, others: str) -> str:
+    """The message with one word in the first place and one in all others, cut to their lengths."""
+    words = iter((first,))
+    return PLACE.sub(lambda place: _cut(place[1], next(words, others)), text)
+
+
+def _cut(kind: str, word: str) -> str:
+    word = word.translate(UNPRINTED.get(kind, {}))
+    return word.encode()[: WORD_BYTES[kind]].decode("utf-8", "ignore")
+
+
+def forgeries(message: UserWords) -> list[str]:
+    """The message with all words that gain most, each text once; also cut after its last word."""
+    texts = [
+        filled(text, *words)
+        for text in _as_printed(message.text)
+        for line in KNOWN_LINES
+        for words in _words(text, line)
+    ]
+    return list(dict.fromkeys(texts))
+
+
+def _as_printed(text: str) -> Iterator[str]:
+    """The whole text, and its beginning up to the last name that the kernel prints apart."""
+    yield text
+    if "{cgroup}" in text:
+        yield text[: text.rindex("{cgroup}") + len("{cgroup}")]
+
+
+def _words(text: str, line: str) -> Iterator[tuple[str, str]]:
+    """Ways to make this line out of two words.
+
+    A word is the line or begins one of its own. Where a word begins the record, it says the
+    beginning of the line and the other one any rest of it, so that what the kernel prints between
+    them only has to be overlooked.
+    """
+    place = PLACE.match(text)
+    length = WORD_BYTES[place[1]] if place else COMM_BYTES
+    start = line[:COMM_BYTES]
+    cut = (f"{start[:-1]}\n", f"a\n{line}")
+    for first in ("a", "NVRM: a", start, line, *cut) if place else ("a", start, line):
+        for other in (line, f"a\n{line}"):
+            yield first, other
+    if place is None or len(PLACE.findall(text)) == 1:
+        return
+    blanks = [at + 1 for at, sign in enumerate(line) if sign == " "]
+    for at in sorted({length, *(at for at in blanks if at < COMM_BYTES)}):
+        for rest in blanks:
+            if rest >= at:
+                yield line[:at], line[rest:]

@@ -1,0 +1,99 @@
+"""Reading /dev/kmsg: what one read may give."""
+
+import errno
+from collections.abc import Iterable
+
+import pytest
+
+from exporter.collectors.kernel_log.kmsg import KmsgReader, Pumped
+from exporter.collectors.kernel_log.pipeline import Pipeline
+from tests.collectors.kernel_log.feeding import kmsg, pipeline
+
+XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+
+
+def reading(answers: Iterable[bytes | OSError]) -> tuple[KmsgReader, Pipeline]:
+    """A reader whose reads give these answers, then nothing new."""
+    left = iter(answers)
+    taker = pipeline()
+
+    def read() -> bytes:
+        answer = next(left, BlockingIOError())
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    return KmsgReader(read, taker), taker
+
+
+def test_records_are_read_until_nothing_is_new() -> None:
+    """One read, one record; the end is told apart from the limit."""
+    reader, taker = reading([kmsg(XID, sequence=1), kmsg(XID, sequence=2), kmsg(XID, sequence=3)])
+    assert reader.pump(limit=2) is Pumped.MORE
+    assert taker.counters.records == 2
+    assert reader.pump(limit=10) is Pumped.DRAINED
+    assert taker.counters.kinds == {"xid": 3}
+
+
+def test_an_overwritten_ring_costs_what_was_overwritten() -> None:
+    """After EPIPE reading goes on at the oldest record, and the gap is counted."""
+    reader, taker = reading(
+        [kmsg(XID, sequence=1), OSError(errno.EPIPE, "pipe"), kmsg(XID, sequence=101)]
+    )
+    assert reader.pump(limit=10) is Pumped.DRAINED
+    assert (taker.counters.lost, taker.counters.records) == (99, 2)
+
+
+def test_a_record_that_does_not_fit_is_passed_over() -> None:
+    """EINVAL costs that record."""
+    reader, taker = reading([OSError(errno.EINVAL, "short"), kmsg(XID)])
+    reader.pump(limit=10)
+    assert taker.counters.rejected == {"too_long": 1}
+    assert taker.counters.kinds == {"xid": 1}
+
+
+def test_a_device_that_fails_says_so() -> None:
+    """Other errors are not passed over."""
+    reader, _ = reading([OSError(errno.EIO, "broken")])
+    with pytest.raises(OSError, match="broken"):
+        reader.pump(limit=10)
+
+
+def test_garbage_is_counted_and_skipped() -> None:
+    """What is no record costs itself."""
+    reader, taker = reading([b"garbage\n", kmsg(XID)])
+    reader.pump(limit=10)
+    assert taker.counters.rejected == {"malformed": 1}
+    assert taker.counters.kinds == {"xid": 1}
+
+
+def test_a_stream_may_be_cut_anywhere() -> None:
+    """A pipe gives pieces: records are put together again."""
+    stream = b"".join(kmsg(XID, sequence=number) + b" K=v\n" for number in range(5))
+    pieces = [stream[start : start + 7] for start in range(0, len(stream), 7)]
+    reader, taker = reading([*pieces, b""])
+    assert reader.pump(limit=1000) is Pumped.ENDED
+    assert taker.counters.kinds == {"xid": 5}
+    assert not taker.counters.rejected
+
+
+def test_records_without_line_feeds_are_records() -> None:
+    """Packets that lack the last line feed are told apart by their heads."""
+    reader, taker = reading([kmsg(XID, sequence=1).strip(), kmsg(XID, sequence=2).strip()])
+    reader.pump(limit=10)
+    assert taker.counters.kinds == {"xid": 2}
+
+
+@pytest.mark.parametrize("end", [[], [b""]])
+def test_the_last_record_of_a_stream_needs_no_line_feed(end: list[bytes]) -> None:
+    """It is taken when nothing follows, or when the stream ends."""
+    reader, taker = reading([kmsg(XID).strip(), *end])
+    reader.pump(limit=10)
+    assert taker.counters.kinds == {"xid": 1}
+
+
+def test_an_endless_line_is_dropped() -> None:
+    """A stream without line feeds costs bounded memory."""
+    reader, taker = reading([b"x" * 10_000] * 4)
+    reader.pump(limit=10)
+    assert taker.counters.rejected == {"too_long": 2}

@@ -1,0 +1,151 @@
+"""Which lines are one message, and which messages repeat another."""
+
+import re
+
+import pytest
+
+from exporter.collectors.kernel_log.multiline import (
+    MAX_LISTED,
+    Message,
+    MultilineAssembler,
+    Repeats,
+    same_thing,
+)
+from exporter.collectors.kernel_log.patterns.pattern import NODE, LinePattern, Role
+from exporter.collectors.kernel_log.patterns.table import Match
+
+
+def match(role: Role, line: str = "line", *, kind: str = "aer", **fields: str) -> Match:
+    """A line of this role that said these fields."""
+    row = LinePattern(
+        kind,
+        "",
+        re.compile(""),
+        lambda _: NODE,
+        role=role,
+        same="pci",
+        once="layer" if role is Role.JOIN else "",
+        needs="pci" if role is Role.START else "",
+    )
+    return Match(row, fields, line)
+
+
+def said(*lines: tuple[float, Match]) -> list[tuple[dict[str, str], int]]:
+    """The fields and the number of lines of each message, as they are finished."""
+    assembler = MultilineAssembler()
+    messages = [
+        message for stamp, each in lines for message in assembler.take(each, stamp, each.line)
+    ]
+    messages += assembler.finish()
+    assert not assembler.is_holding
+    return [(message.fields, len(message.lines)) for message in messages]
+
+
+def start() -> Match:
+    """The first line of a message about a."""
+    return match(Role.START, pci="a")
+
+
+@pytest.mark.parametrize(("later", "count"), [(1.0, 1), (-1.0, 1), (1.1, 2), (-1.1, 2)])
+def test_lines_within_a_second_of_the_first_are_one_message(later: float, count: int) -> None:
+    """Two processors may print in either order."""
+    joined = match(Role.JOIN, pci="a", layer="x")
+    assert len(said((100.0, start()), (100.0 + later, joined))) == count
+
+
+def test_a_line_joins_what_is_about_the_same_thing() -> None:
+    """Or about a thing that only one of the two names; another thing is another message."""
+    other, silent = match(Role.JOIN, pci="b"), match(Role.JOIN, layer="x")
+    assert [lines for _, lines in said((1.0, start()), (1.0, other))] == [1, 1]
+    assert said((1.0, start()), (1.0, silent)) == [({"pci": "a", "layer": "x"}, 2)]
+    assert said((1.0, silent), (1.0, match(Role.JOIN, pci="b"))) == [
+        ({"layer": "x"}, 1),
+        ({"pci": "b"}, 1),
+    ]
+
+
+def test_what_a_message_has_once_begins_the_next() -> None:
+    """A second line with the same answer is of another message."""
+    lines = [match(Role.JOIN, pci="a", layer="x") for _ in range(2)]
+    found = said((1.0, start()), *((1.0, line) for line in lines))
+    assert [count for _, count in found] == [2, 1]
+
+
+def test_a_continuation_says_nothing_alone() -> None:
+    """Its first line was lost, or was not believed."""
+    line = match(Role.CONTINUATION, pci="a")
+    assert said((1.0, line)) == []
+    assert said((1.0, start()), (1.0, match(Role.CONTINUATION, pci="b"))) == [({"pci": "a"}, 1)]
+
+
+def test_a_first_line_ends_the_message_before_it() -> None:
+    """Also when it is about the same thing."""
+    assert [lines for _, lines in said((1.0, start()), (1.0, start()))] == [1, 1]
+
+
+@pytest.mark.parametrize("role", [Role.WHOLE, Role.ENDED, Role.DROPPED])
+def test_a_whole_line_leaves_an_open_message_open(role: Role) -> None:
+    """It is a message at once; messages of another kind wait for their own lines."""
+    whole = match(role, pci="b")
+    joined = match(Role.JOIN, pci="a", layer="x")
+    assert [lines for _, lines in said((1.0, start()), (1.0, whole), (1.0, joined))] == [1, 2]
+
+
+def test_a_message_that_never_says_what_it_needs_is_none() -> None:
+    """Half of one is no evidence."""
+    assert said((1.0, match(Role.START))) == []
+
+
+def test_names_of_error_bits_are_listed_up_to_eight() -> None:
+    """One line each; of other fields the last line is right."""
+    bits = [match(Role.CONTINUATION, pci="a", error=f"bit{n}", other=str(n)) for n in range(12)]
+    ((fields, lines),) = said((1.0, start()), *((1.0, bit) for bit in bits))
+    assert fields["error"] == ",".join(f"bit{n}" for n in range(MAX_LISTED))
+    assert (MAX_LISTED, fields["other"], lines) == (8, "11", 13)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "within"),
+    [
+        ("sxid", {"pci": "a", "code": "1", "link": "2"}, 1.0),
+        ("kernel_oops", {}, 1.0),
+        ("fs_shutdown", {"device": "sda"}, 1.0),
+        ("oom_kill", {"pid": "7"}, 1.0),
+        ("gpu_lost", {"pci": "a"}, 5.0),
+    ],
+)
+def test_a_repetition_is_the_same_within_a_moment(
+    kind: str, fields: dict[str, str], within: float
+) -> None:
+    """Later it is news; and so it is at once about another thing."""
+    row = match(Role.WHOLE, kind=kind).row
+    repeats = Repeats()
+
+    def is_repeat(stamp: float, **other: str) -> bool:
+        return repeats.is_repeat(Message(row, {**fields, **other}, stamp, ["x"]))
+
+    assert not is_repeat(10.0)
+    assert is_repeat(10.0 + within)
+    assert is_repeat(10.0 - within)
+    assert not is_repeat(10.1 + within)
+    for name in fields:
+        assert not is_repeat(10.1 + within, **{name: "another"})
+
+
+def test_an_xid_is_no_repetition_but_makes_one() -> None:
+    """The driver says of a lost GPU by Xid 79 what it says in words too."""
+    repeats = Repeats()
+    xid = Message(match(Role.WHOLE, kind="xid").row, {"pci": "a", "code": "79"}, 1.0, ["x"])
+    words = Message(match(Role.WHOLE, kind="gpu_lost").row, {"pci": "a"}, 3.0, ["x"])
+    assert not repeats.is_repeat(xid)
+    assert repeats.is_repeat(words)
+    assert not repeats.is_repeat(xid)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [("xid", {"pci": "a", "code": "31"}), ("oom_kill", {}), ("x", {"code": "79"})],
+)
+def test_other_messages_never_repeat_each_other(kind: str, fields: dict[str, str]) -> None:
+    """Each of them happened."""
+    assert same_thing(kind, fields) is None

@@ -1,0 +1,80 @@
+"""Kernel logs of real machines, well and not: what each says, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.model.event import Event
+from tests.collectors.kernel_log.feeding import events_of
+
+FOLDER = Path(__file__).resolve().parents[2] / "captures/kernel_log"
+GPU, PORT = "0000:3b:00.0", "0000:3a:01.1"
+POD, DIMM = "aaaaaaaa-0000-4000-8000-000000000001", "CPU_SrcID#1_Ha#0_Chan#0_DIMM#0"
+EVENTS: dict[str, list[tuple[str, str]]] = {
+    "aer_corrected.log": [("pcie_aer", "0000:40:01.1")] * 2,
+    "edac_sbridge.log": [("mce", ""), ("edac", DIMM)],
+    "healthy_hgx.kmsg": [],
+    "mce_at_boot.log": [("mce", ""), ("mce", "0")],
+    "oom.log": [
+        ("oom_invoked", ""),
+        ("oom_kill", "4101"),
+        ("oom_invoked", ""),
+        ("oom_kill", ""),
+        ("oom_invoked", ""),
+        ("oom_kill", "4103"),
+        ("oom_kill", POD),
+    ],
+    "xid45_then_hung_task.log": [*[("xid", GPU)] * 6, ("hung_task", "410123")],
+    "xid79_geforce.log": [
+        ("gpu_uuid", GPU),
+        ("xid", GPU),
+        ("pcie_inaccessible", "0000:3b:00.3"),
+        ("pcie_inaccessible", "0000:3b:00.2"),
+        ("pcie_aer", PORT),
+    ],
+    "xid79_l40s.log": [("xid", GPU)],
+}
+"""Kind of each event and the name of what it is about, in the order of the log."""
+
+FACTS: dict[str, dict[str, str]] = {
+    "aer_corrected.log": {"severity": "corrected", "layer": "Data Link", "error": "BadTLP"},
+    "edac_sbridge.log": {"error_type": "corrected", "count": "1", "controller": "1"},
+    "mce_at_boot.log": {"error_type": "uncorrected", "bank": "4", "status": "a600000000020408"},
+    "oom.log": {"pod_uid": POD, "name": "manager", "scope": "group"},
+    "xid45_then_hung_task.log": {"name": "loader", "seconds": "120"},
+    "xid79_l40s.log": {"code": "79", "pid": "4100"},
+}
+"""Fields of the last event."""
+
+
+def recorded(name: str) -> list[Event]:
+    """The events of a recording, in the order of the log."""
+    lines = (FOLDER / name).read_text("utf-8").splitlines()
+    return sorted(events_of(*map(_bare, lines)), key=lambda event: event.boottime)
+
+
+def _bare(line: str) -> str:
+    """The text of the kernel without what /dev/kmsg, syslog and dmesg put before it."""
+    line = line.rpartition(",-;")[2].rpartition(" kernel: ")[2]
+    if line.startswith("["):
+        line = line.partition("] ")[2]
+    return line.strip() if "NVRM" in line else line
+
+
+def test_every_recording_is_tried() -> None:
+    """A recording that is added has its events here."""
+    assert {path.name for path in FOLDER.iterdir()} == EVENTS.keys()
+
+
+@pytest.mark.parametrize(("name", "events"), EVENTS.items(), ids=EVENTS)
+def test_recordings_of_real_machines_say_what_happened(
+    name: str, events: list[tuple[str, str]]
+) -> None:
+    """Each event once, about what it happened to; a healthy node says nothing."""
+    assert [(event.kind, event.entity_id) for event in recorded(name)] == events
+
+
+@pytest.mark.parametrize(("name", "facts"), FACTS.items(), ids=FACTS)
+def test_the_last_event_says_what_the_kernel_said(name: str, facts: dict[str, str]) -> None:
+    """Codes, counts and names come through as they were printed."""
+    assert recorded(name)[-1].fields.items() >= facts.items()

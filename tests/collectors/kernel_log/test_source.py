@@ -1,0 +1,367 @@
+"""The kernel log as a source: a device that grows, a restart, a second choice, and none."""
+
+import asyncio
+import errno
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from exporter.collectors.kernel_log.source import (
+    MAX_POSTPONED,
+    Callbacks,
+    KernelLogSource,
+    LogSettings,
+)
+from exporter.collectors.kernel_log.values import KernelLog
+from exporter.reading.source import SourceAbsent, SourceFailed
+from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, kmsg
+from tests.fakes.virtual_time import run_virtually
+
+T = TypeVar("T")
+XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+DECISION = "oom-kill:constraint=CONSTRAINT_NONE,x,task=a,pid=7,uid=0"
+KILL = "Out of memory: Killed process 7 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB"
+
+
+async def call(function: Callable[[], T]) -> T:
+    """Blocking calls, made at once."""
+    return function()
+
+
+def refused(_action: int, _size: int) -> bytes:
+    """A kernel that does not let us read."""
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+class Node:
+    """A log device made of a pipe, and a source that follows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.wakes = 0
+        self.path = folder / "kmsg"
+        os.mkfifo(self.path)
+        self.reading = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self.device = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        (folder / "boot_id").write_text("a-boot\n")
+
+    def source(
+        self,
+        klogctl: Callable[[int, int], bytes] = refused,
+        *,
+        path: Path | None = None,
+        state_dir: Path | None = None,
+        max_postponed: int = MAX_POSTPONED,
+    ) -> KernelLogSource:
+        """The source of one process on this node."""
+        settings = LogSettings(
+            path=path or self.path,
+            boot_id=self.folder / "boot_id",
+            state_dir=state_dir,
+            accept_user_records=False,
+        )
+        callbacks = Callbacks(call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
+        return KernelLogSource(settings, callbacks, max_postponed)
+
+    def print(self, text: str, sequence: int) -> None:
+        """One more record."""
+        os.write(self.device, kmsg(text, sequence=sequence, stamp=float(sequence)))
+
+    def close(self) -> None:
+        """Both ends of the pipe."""
+        os.close(self.reading)
+        os.close(self.device)
+
+    def _wake(self) -> None:
+        self.wakes += 1
+
+
+async def reading_of(source: KernelLogSource) -> KernelLog:
+    """What one read gives."""
+    value = (await source.read()).value
+    assert isinstance(value, KernelLog)
+    return value
+
+
+def on_node(tmp_path: Path, scenario: Callable[[Node], Awaitable[None]]) -> None:
+    """Run the scenario in virtual time."""
+    node = Node(tmp_path)
+
+    async def play() -> None:
+        await scenario(node)
+
+    try:
+        run_virtually(play())
+    finally:
+        node.close()
+
+
+def test_what_is_there_is_read_and_what_comes_wakes_the_collector(tmp_path: Path) -> None:
+    """The log from before the start is in the first reading; a new event asks for publication."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source()
+        node.print(XID, 1)
+        assert (await reading_of(source)).kinds == (("xid", 1),)
+        assert node.wakes == 0
+        node.print("nothing", 2)
+        await asyncio.sleep(0.5)
+        assert node.wakes == 0
+        node.print(XID, 3)
+        await asyncio.sleep(0.5)
+        assert node.wakes == 1
+        node.print("nothing", 4)
+        await asyncio.sleep(0.5)
+        assert node.wakes == 1  # it is asked for once
+        log = await reading_of(source)
+        assert (log.kinds, log.source, log.reason) == ((("xid", 2),), "kmsg", "ok")
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_message_of_several_lines_is_published_when_nothing_follows(tmp_path: Path) -> None:
+    """A decision waits a fifth of a second for its kill, and not longer."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source()
+        await source.read()
+        node.print(DECISION, 1)
+        await asyncio.sleep(0.15)
+        assert node.wakes == 0
+        await asyncio.sleep(0.2)
+        assert node.wakes == 1
+        node.print(KILL, 1)
+        await asyncio.sleep(0.5)
+        assert (await reading_of(source)).kinds == (("oom_kill", 1),)
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_restart_with_a_state_folder_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Counters continue, what came meanwhile is found, nothing is counted twice."""
+
+    async def scenario(node: Node) -> None:
+        first = node.source(state_dir=tmp_path)
+        node.print(XID, 1)
+        node.print(XID, 2)
+        await first.read()
+        await first.close()
+        for sequence in (1, 2, 3):
+            node.print(XID, sequence)
+        second = node.source(state_dir=tmp_path)
+        log = await reading_of(second)
+        assert (log.kinds, log.first_new_number) == ((("xid", 3),), 3)
+        assert [event.number for event in log.events] == [1, 2, 3]
+        await second.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_crash_loses_and_repeats_nothing_either(tmp_path: Path) -> None:
+    """Position and counters are saved together a second after a change, without being closed."""
+
+    async def scenario(node: Node) -> None:
+        first = node.source(state_dir=tmp_path)
+        await first.read()
+        node.print(XID, 1)
+        await asyncio.sleep(3)
+        node.print(XID, 2)
+        await asyncio.sleep(0.2)  # published, not saved yet
+        assert (await reading_of(first)).kinds == (("xid", 2),)
+        text = (tmp_path / "kernel_log.json").read_text()
+        await asyncio.sleep(1)
+        assert json.loads((tmp_path / "kernel_log.json").read_text())["kinds"] == {"xid": 2}
+        await first.close()
+        (tmp_path / "kernel_log.json").write_text(text)
+        for sequence in (1, 2):
+            node.print(XID, sequence)
+        second = node.source(state_dir=tmp_path)
+        assert (await reading_of(second)).kinds == (("xid", 2),)
+        await second.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_where_the_boot_cannot_be_told_nothing_is_kept(tmp_path: Path) -> None:
+    """What was kept might be of any boot: the log is read anew each time."""
+
+    async def scenario(node: Node) -> None:
+        (tmp_path / "boot_id").write_text("")
+        source = node.source(state_dir=tmp_path)
+        node.print(XID, 1)
+        assert (await reading_of(source)).kinds == (("xid", 1),)
+        await source.close()
+        assert not (tmp_path / "kernel_log.json").exists()
+
+    on_node(tmp_path, scenario)
+
+
+def test_another_boot_begins_anew(tmp_path: Path) -> None:
+    """With a new boot id the old position and counters are nothing."""
+
+    async def scenario(node: Node) -> None:
+        first = node.source(state_dir=tmp_path)
+        node.print(XID, 7)
+        await first.read()
+        await first.close()
+        (tmp_path / "boot_id").write_text("another\n")
+        node.print(XID, 1)
+        second = node.source(state_dir=tmp_path)
+        log = await reading_of(second)
+        assert (log.kinds, log.first_new_number) == ((("xid", 1),), 1)
+        await second.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_state_folder_that_cannot_be_written_costs_the_state_only(tmp_path: Path) -> None:
+    """Following goes on, and the reason is in the program's log."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(state_dir=tmp_path / "nowhere")
+        node.print(XID, 1)
+        assert (await reading_of(source)).kinds == (("xid", 1),)
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_where_the_device_may_not_be_opened_syslog_is_read(tmp_path: Path) -> None:
+    """The second choice gives the same events, with the reason why it is the second."""
+    lines = [f"<4>[    1.000000] {XID}\n"]
+
+    def klogctl(action: int, _size: int) -> bytes:
+        return "".join(lines).encode() if action == 3 else b"65536"
+
+    async def scenario(node: Node) -> None:
+        source = node.source(klogctl, path=tmp_path / "missing")
+        log = await reading_of(source)
+        assert (log.kinds, log.source, log.reason) == ((("xid", 1),), "syslog", "no_device")
+        lines.append(f"<4>[    9.000000] {XID}\n")
+        await asyncio.sleep(1.5)
+        assert node.wakes == 1
+        assert (await reading_of(source)).kinds == (("xid", 2),)
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(tmp_path: Path) -> None:
+    """The reason starts with one word; a later read tries again."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(path=tmp_path / "missing")
+        for _ in range(2):
+            with pytest.raises(SourceAbsent, match=r"^no_permission: .*missing gave no_device"):
+                await source.read()
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_plain_file_can_be_followed_in_a_drill(tmp_path: Path) -> None:
+    """What is appended to it is found, although files cannot be waited for."""
+
+    async def scenario(node: Node) -> None:
+        path = tmp_path / "recording"
+        path.write_bytes(kmsg(XID, sequence=1))
+        source = node.source(path=path)
+        assert (await reading_of(source)).kinds == (("xid", 1),)
+        with path.open("ab") as file:
+            file.write(kmsg(XID, sequence=2))
+        await asyncio.sleep(0.5)
+        assert node.wakes == 1
+        assert (await reading_of(source)).kinds == (("xid", 2),)
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_device_that_breaks_fails_the_source_and_may_recover(tmp_path: Path) -> None:
+    """While reading fails the source has failed; it is tried again, seldom."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(path=tmp_path)  # a folder opens, and cannot be read
+        for _ in range(2):
+            with pytest.raises(SourceFailed, match="cannot be read"):
+                await source.read()
+            await asyncio.sleep(20)
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_flood_takes_turns_without_pauses(tmp_path: Path) -> None:
+    """A turn reads a bounded number of records; while there is more, the next follows at once."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source()
+        await source.read()
+        for sequence in range(1, 601):
+            node.print(XID, sequence)
+        for _ in range(1000):
+            if (await reading_of(source)).kinds == (("xid", 600),):
+                break
+            await asyncio.sleep(0.01)
+        assert (await reading_of(source)).kinds == (("xid", 600),)
+        assert node.wakes >= 2
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_log_that_never_rests_is_saved_all_the_same(tmp_path: Path) -> None:
+    """A message that stays open puts a save off, but not for ever."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(state_dir=tmp_path, max_postponed=2)
+        await source.read()
+        for sequence in range(1, 40):
+            node.print(DECISION.replace("pid=7", f"pid={sequence}"), sequence)
+            await asyncio.sleep(0.1)  # sooner than a message is taken for finished
+        assert (tmp_path / "kernel_log.json").exists()
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
+    ("records", (-1, 1.5, True, "7", None, [])),
+    ("sequence", (-1, "7", {})),
+    ("stamp", (-1.0, "now", "7.5", None, True)),
+    ("kinds", ({"xid": -1}, {"xid": "1"}, [1], 7)),
+    ("xids", ([["a", 79, -1, 0.0]], [["a", 79]], {"a": 1}, [7])),
+    ("gpu_uuids", ({"a": 1},)),
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in WRONG for value in values]
+)
+def test_a_state_file_of_wrong_types_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, key: str, value: object
+) -> None:
+    """The log is followed, nothing of it is shown, and one sentence says why."""
+
+    async def scenario(node: Node) -> None:
+        first = node.source(state_dir=tmp_path)
+        node.print(XID, 1)
+        await first.read()
+        await first.close()
+        file = tmp_path / "kernel_log.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+        node.print(XID, 1)
+        second = node.source(state_dir=tmp_path)
+        assert (await reading_of(second)).kinds == (("xid", 1),)
+        await second.close()
+
+    on_node(tmp_path, scenario)
+    assert (tmp_path / "kernel_log.json.bad").exists()
+    said = [record for record in caplog.records if "was renamed" in record.message]
+    assert len(said) == 1

@@ -1,0 +1,95 @@
+"""Main memory: what `/proc/meminfo` says."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors.memory.meminfo import MemoryReader, parse_meminfo
+from exporter.collectors.memory.values import Memory
+from exporter.reading.source import SourceAbsent, SourceFailed
+
+MEMINFO = """MemTotal:       16384 kB
+MemFree:         1024 kB
+MemAvailable:    4096 kB
+HugePages_Total:       0
+"""
+
+
+def test_memory_is_in_bytes_and_used_is_what_is_not_available() -> None:
+    """The kernel's kB are KiB."""
+    memory = parse_meminfo(MEMINFO)
+    assert (memory.total_bytes, memory.available_bytes) == (16384 * 1024, 4096 * 1024)
+    assert memory.used_bytes == 12288 * 1024
+    assert memory.usage_percent == 75.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "MemTotal: 16384 kB",
+        "MemAvailable: 16384 kB",
+        "MemTotal: x kB\nMemAvailable: 1 kB",
+        "MemTotal: -5 kB\nMemAvailable: 1 kB",
+        "MemTotal:\nMemAvailable:",
+        "MemTotal: ² kB\nMemAvailable: 1 kB",
+    ],
+)
+def test_garbage_is_a_failure_and_never_a_number(text: str) -> None:
+    """Without total and available nothing is said."""
+    with pytest.raises(SourceFailed):
+        parse_meminfo(text)
+
+
+def test_more_available_than_there_is_is_all_of_it() -> None:
+    """A balloon may shrink the total between two lines of the file: used is never negative."""
+    assert parse_meminfo("MemTotal: 10 kB\nMemAvailable: 20 kB").used_bytes == 0
+
+
+def test_a_node_without_memory_has_no_share() -> None:
+    """Nothing is divided by zero."""
+    assert Memory(total_bytes=0, available_bytes=0).usage_percent is None
+
+
+def test_without_a_file_the_source_is_absent(tmp_path: Path) -> None:
+    """No meminfo is no memory source, not a crash."""
+    with pytest.raises(SourceAbsent):
+        MemoryReader(tmp_path).read()
+
+
+def test_every_further_field_is_in_bytes() -> None:
+    """Huge pages are counted in pages of the default size; used swap is what is not free."""
+    memory = parse_meminfo(
+        MEMINFO.replace("HugePages_Total:       0", "HugePages_Total: 3\nHugePages_Free: 1")
+        + "Hugepagesize: 2048 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\nSUnreclaim: 7 kB\n"
+    )
+    assert memory.free_bytes == 1024 * 1024
+    assert memory.hugepages_total_bytes == 3 * 2048 * 1024
+    assert memory.hugepages_free_bytes == 2048 * 1024
+    assert memory.swap_used_bytes == 40 * 1024
+    assert memory.slab_unreclaimable_bytes == 7 * 1024
+
+
+def test_a_field_that_is_not_there_is_not_said() -> None:
+    """Without swap lines there is no swap of zero bytes."""
+    memory = parse_meminfo("MemTotal: 10 kB\nMemAvailable: 5 kB\nHugePages_Total: 3\n")
+    assert (memory.swap_used_bytes, memory.dirty_bytes) == (None, None)
+    assert memory.hugepages_total_bytes is None
+
+
+def test_an_old_kernel_has_its_available_memory_estimated(tmp_path: Path) -> None:
+    """Free memory and the caches that can be dropped; memory that is shared cannot."""
+    (tmp_path / "meminfo").write_text(
+        "MemTotal: 1000 kB\nMemFree: 100 kB\nBuffers: 50 kB\nCached: 300 kB\n"
+        "Shmem: 80 kB\nSReclaimable: 30 kB\n"
+    )
+    reading = MemoryReader(tmp_path).read()
+    assert reading.value.available_bytes == 400 * 1024
+    assert [missing.field for missing in reading.missing] == ["available_bytes"]
+    assert "estimated" in reading.missing[0].reason
+
+
+def test_more_shared_than_cached_memory_takes_nothing_from_the_free() -> None:
+    """A table with few lines gives the lower bound: what is free."""
+    memory = parse_meminfo("MemTotal: 1000 kB\nMemFree: 100 kB\nShmem: 80 kB")
+    assert memory.available_bytes == 100 * 1024

@@ -1,0 +1,230 @@
+"""The PCI Express bus: links and errors of cards and of the ports above them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.collectors.pcie.devices import PcieReader, parse_aer, parse_speed
+from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
+from exporter.model.reading import Reading
+from exporter.reading.source import SourceAbsent
+from tests.collectors.small_node import SmallNode
+from tests.fakes.host_tree import gpu_node
+
+PORT = "0000:00:01.0"
+GPU = "0000:01:00.0"
+AER = "RxErr 3\nBadTLP 0\nTOTAL_ERR_COR 3\n"
+
+
+def card(node: SmallNode, address: str = GPU, above: str | None = PORT, **texts: object) -> str:
+    """A card below a port; a GPU of x16 at 32 GT/s unless its files say otherwise."""
+    folder = "/".join(part for part in ("sys/devices/pci0000:00", above, address) if part)
+    said = {
+        "class": "0x030200",
+        "vendor": "0x10de",
+        "numa_node": 0,
+        "current_link_speed": "32.0 GT/s PCIe",
+        "max_link_speed": "32.0 GT/s PCIe",
+        "current_link_width": 16,
+        "max_link_width": 16,
+        **texts,
+    }
+    node.write_all(folder, said)
+    node.link(f"sys/bus/pci/devices/{address}", folder)
+    return folder
+
+
+def port(node: SmallNode, address: str = PORT, **texts: object) -> None:
+    """The port above the cards."""
+    card(node, address, None, **{"class": "0x060400", "vendor": "0x8086", **texts})
+
+
+def look(node: SmallNode) -> dict[str, PcieDevice]:
+    """The devices by address."""
+    reading: Reading[Pcie] = PcieReader(node.sys).read()
+    return {device.device: device for device in reading.value.devices}
+
+
+def test_a_card_and_every_port_above_it_are_watched(node: SmallNode) -> None:
+    """Ports that lead to nothing that matters are left out."""
+    port(node)
+    port(node, "0000:00:02.0")
+    card(node)
+    found = look(node)
+    assert list(found) == [PORT, GPU]
+    assert (found[GPU].parent, found[GPU].kind, found[PORT].kind) == (PORT, "gpu", "port")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver", "is_unbound"),
+    [("0x10de", "", True), ("0x10de", "nvidia", False), ("0x8086", "", False)],
+)
+def test_a_gpu_without_a_driver(
+    node: SmallNode, vendor: str, driver: str, *, is_unbound: bool
+) -> None:
+    """It is missed where it is one of NVIDIA; the screen of a processor may do without."""
+    folder = card(node, above=None, vendor=vendor)
+    if driver:
+        node.write(f"sys/bus/pci/drivers/{driver}/new_id", "")
+        node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
+    assert look(node)[GPU].is_unbound_gpu is is_unbound
+
+
+@pytest.mark.parametrize(
+    ("code", "vendor", "kind"),
+    [
+        ("0x030000", "0x10de", "gpu"),
+        ("0x120000", "0x1002", "gpu"),
+        ("0x020000", "0x8086", "network"),
+        ("0x020700", "0x15b3", "network"),
+        ("0x010802", "0x144d", "nvme"),
+        ("0x030000", "0x1a03", None),
+        ("0x010601", "0x8086", None),
+        ("garbage", "", None),
+    ],
+)
+def test_the_class_tells_what_matters(
+    node: SmallNode, code: str, vendor: str, kind: str | None
+) -> None:
+    """The screen of a management controller is no GPU."""
+    card(node, **{"class": code, "vendor": vendor})
+    if kind is None:
+        with pytest.raises(SourceAbsent):
+            look(node)
+    else:
+        assert look(node)[GPU].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "speed"),
+    [("2.5 GT/s PCIe", 250e6), ("5.0 GT/s PCIe", 500e6), ("8.0 GT/s PCIe", 984615385),
+     ("32.0 GT/s PCIe", 3938461538), ("64.0 GT/s PCIe", 8e9 * 242 / 256), ("Unknown", None),
+     ("", None), ("-5 GT/s", None)],
+)  # fmt: skip
+def test_speeds_are_bytes_of_one_lane(text: str, speed: float | None) -> None:
+    """Without the bits that only carry the clock."""
+    assert parse_speed(text) == speed
+
+
+@pytest.mark.parametrize(
+    ("own", "above", "is_reduced"),
+    [
+        ({}, {}, False),
+        ({"current_link_width": 8}, {}, True),
+        ({"current_link_width": 8}, {"max_link_width": 8}, False),
+        ({"current_link_speed": "2.5 GT/s PCIe"}, {}, False),
+        ({"current_link_width": 0}, {}, None),
+        ({"current_link_width": 255}, {}, None),
+        ({"class": "0x010802", "current_link_speed": "8.0 GT/s PCIe"}, {}, True),
+        (
+            {"class": "0x010802", "current_link_speed": "8.0 GT/s PCIe"},
+            {"max_link_speed": "8.0 GT/s PCIe"},
+            False,
+        ),
+    ],
+)
+def test_a_link_is_reduced_when_both_ends_can_do_better(
+    node: SmallNode,
+    own: dict[str, Any],
+    above: dict[str, Any],
+    *,
+    is_reduced: bool | None,
+) -> None:
+    """A slot that can do no more is no fault; an idle GPU slows down by itself."""
+    port(node, **above)
+    card(node, **own)
+    assert look(node)[GPU].is_reduced is is_reduced
+
+
+def test_a_port_is_not_judged(node: SmallNode) -> None:
+    """Its link is that of the card below, which is judged."""
+    port(node, current_link_width=4)
+    card(node)
+    assert look(node)[PORT].is_reduced is None
+
+
+def test_errors_are_by_severity_and_name(node: SmallNode) -> None:
+    """Those that occurred one by one, sums also when zero, the kernel's total not twice."""
+    port(node)
+    card(node, aer_dev_correctable=AER, aer_dev_nonfatal="TLP 0\nTOTAL_ERR_NONFATAL 0")
+    device = look(node)[GPU]
+    assert device.errors == (PcieError("correctable", "RxErr", 3),)
+    assert device.errors_by_severity == (("correctable", 3), ("nonfatal", 0))
+
+
+@pytest.mark.parametrize("text", ["", "garbage", "RxErr", "RxErr -1", "RxErr x", "\x00 5"])
+def test_garbage_is_no_error(text: str) -> None:
+    """A line that is not a name and a count adds nothing."""
+    assert parse_aer(text) == {}
+
+
+def test_a_card_that_sleeps_is_not_asked_for_its_link(node: SmallNode) -> None:
+    """Reading its registers would wake it, or read all ones."""
+    port(node)
+    card(node, **{"power/runtime_status": "suspended"})
+    device = look(node)[GPU]
+    assert device.suspended
+    assert (device.width, device.is_reduced) == (None, None)
+
+
+def test_virtual_functions_are_left_out(node: SmallNode) -> None:
+    """They have no link of their own."""
+    port(node)
+    card(node)
+    folder = card(node, "0000:01:00.1")
+    node.link(f"{folder}/physfn", f"sys/devices/pci0000:00/{PORT}/{GPU}")
+    assert list(look(node)) == [PORT, GPU]
+
+
+def test_the_slot_of_a_card_is_named(node: SmallNode) -> None:
+    """Whoever replaces it finds it."""
+    port(node)
+    card(node)
+    node.write("sys/bus/pci/slots/7/address", "0000:01:00\n")
+    assert look(node)[GPU].slot == "7"
+
+
+def test_a_card_that_goes_is_gone_and_one_that_comes_is_found(node: SmallNode) -> None:
+    """What is kept between two looks is read again when the devices change."""
+    port(node)
+    card(node)
+    reader = PcieReader(node.sys)
+    reader.read()
+    card(node, "0000:01:01.0")
+    (node.sys / "bus/pci/devices" / GPU).unlink()
+    assert [device.device for device in reader.read().value.devices] == [PORT, "0000:01:01.0"]
+
+
+def test_a_node_of_eight_gpus_has_all_its_ports(tmp_path: Path) -> None:
+    """Behind each switch a GPU and a network card, and every port on the way."""
+    found = {
+        device.device: device for device in PcieReader(gpu_node(tmp_path).sys).read().value.devices
+    }
+    kinds = [device.kind for device in found.values()]
+    assert (kinds.count("gpu"), kinds.count("network"), kinds.count("nvme")) == (8, 9, 1)
+    above, step = [], found["0000:18:00.0"].parent
+    while step is not None:
+        above.append(step)
+        step = found[step].parent
+    assert len(above) == 3
+
+
+def test_without_a_bus_the_source_is_absent(node: SmallNode) -> None:
+    """Some machines have none."""
+    with pytest.raises(SourceAbsent):
+        look(node)
+
+
+@pytest.mark.parametrize(
+    ("driver", "is_passed_through"), [("nvidia", False), ("vfio-pci", True), (None, False)]
+)
+def test_a_card_given_to_a_virtual_machine_is_told_by_its_driver(
+    node: SmallNode, driver: str | None, *, is_passed_through: bool
+) -> None:
+    """A card without a driver is not given away: its driver may have failed."""
+    folder = card(node)
+    if driver is not None:
+        node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
+    device = look(node)[GPU]
+    assert (device.driver, device.is_passed_through) == (driver, is_passed_through)

@@ -1,0 +1,80 @@
+"""Processes, threads and open files."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors.processes import (
+    ProcessCounts,
+    ProcessCountsReader,
+    ProcessStatesReader,
+    parse_file_nr,
+    parse_state,
+    parse_threads,
+)
+from exporter.reading.source import SourceAbsent
+from tests.collectors.small_node import SmallNode
+from tests.collectors.test_damage import opened_by
+from tests.collectors.whole_node import sources
+from tests.fakes.host_tree import cpu_node
+
+
+def test_the_kernels_own_numbers_are_read(tmp_path: Path) -> None:
+    """No process is looked at for them."""
+    assert ProcessCountsReader(cpu_node(tmp_path).proc).read().value == ProcessCounts(
+        processes_limit=4194304,
+        threads=812,
+        file_descriptors_open=3104,
+        file_descriptors_max=9223372036854775807,
+    )
+
+
+def test_ten_thousand_processes_cost_what_a_hundred_cost(tmp_path: Path) -> None:
+    """By default no source opens a file of a process other than the first: the cost is the same."""
+    tree = cpu_node(tmp_path)
+    for pid in range(2, 102):
+        tree.write({f"/proc/{pid}/stat": f"{pid} (x) S 1\n"})
+    default = [source for source in sources(tree) if source.name != "process_states"]
+    opened = {path for source in default for path in opened_by(source, tree)}
+    folders = {path.relative_to(tree.proc).parts[0] for path in opened if tree.proc in path.parents}
+    assert {folder for folder in folders if folder.isdigit()} == {"1"}
+
+
+def test_a_walk_counts_processes_by_state(node: SmallNode) -> None:
+    """A name may hold brackets and blanks; a process that ends meanwhile is not counted."""
+    for pid, (name, state) in enumerate(
+        [("a", "S"), ("b) R (", "D"), ("c", "Z"), ("d", "S"), ("e", "x")], start=1
+    ):
+        node.write(f"proc/{pid}/stat", f"{pid} ({name}) {state} 1 1 1\n")
+    (node.proc / "77").mkdir()
+    states = dict(ProcessStatesReader(node.proc).read().value.states)
+    assert states == {
+        "idle": 0, "other": 1, "runnable": 0, "sleeping": 2, "stopped": 0,
+        "uninterruptible": 1, "zombie": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "1", "1 (x", "1 (x)", "garbage", "1 (x) SS", "\x00"])
+def test_a_cut_stat_has_no_state(text: str) -> None:
+    """A process without a state is not counted under a wrong one."""
+    assert parse_state(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "0.1 0.2 0.3", "0.1 0.2 0.3 2812 4", "0.1 0.2 0.3 2/x 4"])
+def test_garbage_has_no_threads(text: str) -> None:
+    """Never zero."""
+    assert parse_threads(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "1 2", "x y z", "-1 0 -5"])
+def test_garbage_has_no_files(text: str) -> None:
+    """Never zero."""
+    assert parse_file_nr(text) == (None, None)
+
+
+def test_without_files_the_sources_are_absent(node: SmallNode) -> None:
+    """Neither numbers nor processes."""
+    with pytest.raises(SourceAbsent):
+        ProcessCountsReader(node.proc).read()
+    with pytest.raises(SourceAbsent, match="no process"):
+        ProcessStatesReader(node.proc).read()

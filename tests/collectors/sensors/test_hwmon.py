@@ -1,0 +1,103 @@
+"""Sensors of the board."""
+
+import pytest
+
+from exporter.collectors.sensors.hwmon import HwmonReader
+from exporter.collectors.sensors.values import Sensor
+from exporter.reading.source import SourceAbsent
+from tests.collectors.small_node import SmallNode
+
+HWMON = "sys/class/hwmon"
+
+
+def chip(node: SmallNode, number: int, name: str, **texts: object) -> None:
+    """One chip with its files."""
+    node.write_all(f"{HWMON}/hwmon{number}", {"name": name, **texts})
+
+
+def look(node: SmallNode) -> tuple[Sensor, ...]:
+    """All sensors of the node."""
+    return HwmonReader(node.sys).read().value.sensors
+
+
+def test_every_kind_is_in_base_units(node: SmallNode) -> None:
+    """Degrees, turns per minute, volts and watts, whatever the chip counts in."""
+    chip(
+        node, 0, "nct6798",
+        temp1_input=45500, fan2_input=8400, in0_input=12096, power1_average=1_812_000_000,
+    )  # fmt: skip
+    assert [(sensor.kind, sensor.sensor, sensor.value) for sensor in look(node)] == [
+        ("fan", "fan2", 8400.0),
+        ("voltage", "in0", 12.096),
+        ("power", "power1", 1812.0),
+        ("temperature", "temp1", 45.5),
+    ]
+
+
+def test_a_sensor_says_where_it_is_and_its_limits(node: SmallNode) -> None:
+    """The device behind the chip is its stable name; hwmon numbers change with every boot."""
+    chip(
+        node, 3, "nvme",
+        temp1_input=38850, temp1_label="Composite", temp1_max=81850, temp1_crit=84850,
+        temp1_alarm=1,
+    )  # fmt: skip
+    node.link(f"{HWMON}/hwmon3/device", "sys/devices/pci0000:00/0000:00:01.0/nvme/nvme0")
+    (sensor,) = look(node)
+    assert (sensor.hw_id, sensor.hw_name, sensor.sensor) == ("nvme0", "nvme", "Composite")
+    assert sensor.limit("high.degraded") == 81.85
+    assert sensor.limit("high.critical") == 84.85
+    assert sensor.alarm is True
+
+
+@pytest.mark.parametrize("raw", ["-273150", "65535000", "x", "", "9" * 25])
+def test_a_temperature_that_cannot_be_is_absent_with_a_reason(node: SmallNode, raw: str) -> None:
+    """Chips answer all ones where no sensor is connected."""
+    chip(node, 0, "odd", temp1_input=raw)
+    reading = HwmonReader(node.sys).read()
+    assert [sensor.value for sensor in reading.value.sensors] == [None]
+    assert [missing.field for missing in reading.missing] == ["hwmon0 temp1"]
+
+
+def test_a_temperature_below_zero_is_one(node: SmallNode) -> None:
+    """It may be cold."""
+    chip(node, 0, "cold", temp1_input=-5000)
+    assert look(node)[0].value == -5.0
+
+
+def test_two_sensors_of_one_label_are_one(node: SmallNode) -> None:
+    """The page has no series twice."""
+    chip(node, 0, "odd", temp1_input=1000, temp1_label="T", temp2_input=2000, temp2_label="T")
+    assert [sensor.value for sensor in look(node)] == [1.0]
+
+
+def test_thermal_zones_speak_where_no_chip_does(node: SmallNode) -> None:
+    """Boards without such chips have them; what a chip shows already is not shown twice."""
+    for number, kind in enumerate(("x86_pkg_temp", "soc-thermal")):
+        zone = f"sys/class/thermal/thermal_zone{number}"
+        node.write_all(zone, {"type": kind, "temp": 50000})
+        node.write_all(zone, {"trip_point_0_type": "critical", "trip_point_0_temp": 105000})
+    chip(node, 0, "coretemp", temp1_input=51000, temp1_label="Package id 0")
+    found = [(sensor.hw_id, sensor.sensor, sensor.value) for sensor in look(node)]
+    assert found == [("hwmon0", "Package id 0", 51.0), ("thermal_zone1", "soc-thermal", 50.0)]
+    assert look(node)[1].limit("high.critical") == 105.0
+
+
+def test_without_sensors_the_source_is_absent(node: SmallNode) -> None:
+    """No folder, and chips that measure nothing."""
+    with pytest.raises(SourceAbsent):
+        look(node)
+    chip(node, 0, "hidpp_battery")
+    with pytest.raises(SourceAbsent):
+        look(node)
+
+
+@pytest.mark.parametrize(("state", "count"), [("suspended", 0), ("active", 1)])
+def test_a_sleeping_gpu_is_not_woken(node: SmallNode, state: str, count: int) -> None:
+    """Reading a sensor of a suspended GPU would wake it: its chip is left out."""
+    chip(node, 0, "amdgpu", temp1_input=45000)
+    node.write_all(f"{HWMON}/hwmon0/device/power", {"runtime_status": state})
+    if not count:
+        with pytest.raises(SourceAbsent):
+            look(node)
+        return
+    assert len(look(node)) == count

@@ -1,0 +1,268 @@
+"""This machine, as we say it and as others do: the kernel's own files, and node_exporter."""
+
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporter.collectors.everything import FAMILIES
+from exporter.exposition.render import Format, render
+from tests.collectors.whole_node import look_around
+from tests.fakes.host_tree import HostTree
+
+pytestmark = pytest.mark.system
+
+Key = tuple[str, tuple[tuple[str, str], ...]]
+Samples = dict[Key, float]
+
+PROGRAMS = ("prometheus-node-exporter", "node_exporter")
+NODE_DEVICE = ("device",)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A family that both have: our name, theirs, the labels compared, ours by their name."""
+
+    ours: str
+    theirs: str
+    labels: tuple[str, ...] = ()
+    slack: float = 0.0  # in the unit of the family, for what moves in both directions
+
+
+COUNTERS = (
+    Shared("hw_node_context_switches_total", "node_context_switches_total"),
+    Shared("hw_memory_major_faults_total", "node_vmstat_pgmajfault"),
+    Shared("hw_memory_oom_kills_total", "node_vmstat_oom_kill"),
+    Shared("hw_disk_read_bytes_total", "node_disk_read_bytes_total", NODE_DEVICE),
+    Shared("hw_disk_written_bytes_total", "node_disk_written_bytes_total", NODE_DEVICE),
+    Shared("hw_disk_reads_completed_total", "node_disk_reads_completed_total", NODE_DEVICE),
+    Shared("hw_disk_writes_completed_total", "node_disk_writes_completed_total", NODE_DEVICE),
+    Shared("hw_disk_read_time_seconds_total", "node_disk_read_time_seconds_total", NODE_DEVICE),
+    Shared("hw_disk_write_time_seconds_total", "node_disk_write_time_seconds_total", NODE_DEVICE),
+    Shared("hw_disk_io_time_seconds_total", "node_disk_io_time_seconds_total", NODE_DEVICE),
+    Shared(
+        "hw_disk_queue_time_seconds_total", "node_disk_io_time_weighted_seconds_total", NODE_DEVICE
+    ),
+    Shared("hw_network_receive_bytes_total", "node_network_receive_bytes_total", NODE_DEVICE),
+    Shared("hw_network_transmit_bytes_total", "node_network_transmit_bytes_total", NODE_DEVICE),
+    Shared("hw_network_receive_packets_total", "node_network_receive_packets_total", NODE_DEVICE),
+    Shared("hw_network_transmit_packets_total", "node_network_transmit_packets_total", NODE_DEVICE),
+    Shared("hw_network_receive_errors_total", "node_network_receive_errs_total", NODE_DEVICE),
+    Shared("hw_network_transmit_errors_total", "node_network_transmit_errs_total", NODE_DEVICE),
+    Shared("hw_network_carrier_changes_total", "node_network_carrier_changes_total", NODE_DEVICE),
+    Shared("hw_tcp_retransmitted_segments_total", "node_netstat_Tcp_RetransSegs"),
+    Shared("hw_tcp_resets_total", "node_netstat_Tcp_OutRsts"),
+    Shared("hw_tcp_listen_drops_total", "node_netstat_TcpExt_ListenDrops"),
+)
+PLACE = ("device", "mountpoint", "fstype")
+MOVING = 2 * 1024**3 * 1.0
+GAUGES = (
+    Shared("hw_memory_total_bytes", "node_memory_MemTotal_bytes"),
+    Shared("hw_memory_free_bytes", "node_memory_MemFree_bytes", slack=MOVING),
+    Shared("hw_memory_available_bytes", "node_memory_MemAvailable_bytes", slack=MOVING),
+    Shared("hw_memory_cached_bytes", "node_memory_Cached_bytes", slack=MOVING),
+    Shared("hw_memory_buffers_bytes", "node_memory_Buffers_bytes", slack=MOVING),
+    Shared("hw_memory_slab_unreclaimable_bytes", "node_memory_SUnreclaim_bytes", slack=MOVING),
+    Shared("hw_swap_total_bytes", "node_memory_SwapTotal_bytes"),
+    Shared("hw_node_load1", "node_load1", slack=1.0),
+    Shared("hw_node_load5", "node_load5", slack=1.0),
+    Shared("hw_node_load15", "node_load15", slack=1.0),
+    Shared("hw_node_boot_time_seconds", "node_boot_time_seconds", slack=1.0),
+    Shared("hw_filesystem_size_bytes", "node_filesystem_size_bytes", PLACE),
+    Shared("hw_filesystem_available_bytes", "node_filesystem_avail_bytes", PLACE, MOVING),
+    Shared("hw_filesystem_files", "node_filesystem_files", PLACE),
+    Shared("hw_filesystem_readonly", "node_filesystem_readonly", PLACE),
+    Shared("hw_network_up", "node_network_up", NODE_DEVICE),
+    Shared("hw_file_descriptors_max", "node_filefd_maximum"),
+    Shared("hw_file_descriptors_open", "node_filefd_allocated", slack=5000.0),
+    Shared("hw_conntrack_limit", "node_nf_conntrack_entries_limit"),
+    Shared("hw_node_clock_synchronized", "node_timex_sync_status"),
+    Shared("hw_node_clock_error_seconds", "node_timex_maxerror_seconds", slack=1.0),
+)
+
+
+class RealMachine(HostTree):
+    """The roots of the machine the tests run on."""
+
+    @property
+    def proc(self) -> Path:
+        """The real one."""
+        return Path("/proc")
+
+    @property
+    def sys(self) -> Path:
+        """The real one."""
+        return Path("/sys")
+
+    @property
+    def host(self) -> Path:
+        """The real one."""
+        return Path("/")
+
+
+def our_samples() -> Samples:
+    """What we say of this machine now."""
+    snapshot = look_around(RealMachine(Path("/")), frozenset({"nvme_health"}))
+    return parsed(render(FAMILIES, snapshot, Format.TEXT).body.decode())
+
+
+def parsed(page: str) -> Samples:
+    """The samples of a page by name and labels, ours without `node`."""
+    return {
+        (sample.name, tuple(sorted((k, v) for k, v in sample.labels.items() if k != "node"))): (
+            sample.value
+        )
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+    }
+
+
+def chosen(samples: Samples, name: str, labels: tuple[str, ...]) -> dict[tuple[str, ...], float]:
+    """The samples of one family by the labels compared."""
+    return {
+        tuple(dict(found)[label] for label in labels): value
+        for (sample, found), value in samples.items()
+        if sample == name and all(label in dict(found) for label in labels)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What node_exporter said, and what we said just before and just after."""
+
+    before: Samples
+    theirs: Samples
+    after: Samples
+
+
+@pytest.fixture(scope="module")
+def look() -> Iterator[Look]:
+    """Both programs on this machine, within a second."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("node_exporter is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    process = subprocess.Popen(
+        [program, f"--web.listen-address=127.0.0.1:{port}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _page(port)
+        before = our_samples()
+        theirs = parsed(_page(port))
+        yield Look(before, theirs, our_samples())
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def _page(port: int) -> str:
+    """The page of node_exporter; it needs a moment until it listens."""
+    deadline = time.monotonic() + 20
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        finally:
+            connection.close()
+
+
+def _named(shared: Shared) -> str:
+    return shared.ours
+
+
+@pytest.mark.parametrize("shared", COUNTERS, ids=_named)
+def test_counters_agree_with_node_exporter(shared: Shared, look: Look) -> None:
+    """Its value lies between ours before and ours after, for every device that we show."""
+    theirs = chosen(look.theirs, shared.theirs, shared.labels)
+    before = chosen(look.before, shared.ours, shared.labels)
+    after = chosen(look.after, shared.ours, shared.labels)
+    common = before.keys() & after.keys() & theirs.keys()
+    if not common:
+        pytest.skip(f"this machine does not have both {shared.ours} and {shared.theirs}")
+    for key in common:
+        assert before[key] - 1e-6 <= theirs[key] <= after[key] + 1e-6, key
+
+
+@pytest.mark.parametrize("shared", GAUGES, ids=_named)
+def test_gauges_agree_with_node_exporter(shared: Shared, look: Look) -> None:
+    """Equal where nothing moves, within the difference of two moments where it does."""
+    theirs = chosen(look.theirs, shared.theirs, shared.labels)
+    before = chosen(look.before, shared.ours, shared.labels)
+    common = before.keys() & theirs.keys()
+    if not common:
+        pytest.skip(f"this machine does not have both {shared.ours} and {shared.theirs}")
+    for key in common:
+        assert before[key] == pytest.approx(theirs[key], abs=shared.slack or 1e-9), key
+
+
+def test_processor_time_agrees_with_node_exporter(look: Look) -> None:
+    """It speaks of each processor, we of all together."""
+    for mode in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"):
+        theirs = sum(
+            value
+            for (name, labels), value in look.theirs.items()
+            if name == "node_cpu_seconds_total" and dict(labels)["mode"] == mode
+        )
+        key = ("hw_cpu_seconds_total", (("mode", mode),))
+        allowance = 0.05 + 0.01 * (os.cpu_count() or 1)  # each processor is rounded by itself
+        assert look.before[key] - allowance <= theirs <= look.after[key] + allowance, mode
+
+
+def test_pressure_agrees_with_node_exporter(look: Look) -> None:
+    """Waiting is at least one task, stalled is all tasks, as there."""
+    pairs = {
+        "node_pressure_cpu_waiting_seconds_total": ("cpu", "waiting"),
+        "node_pressure_memory_waiting_seconds_total": ("memory", "waiting"),
+        "node_pressure_memory_stalled_seconds_total": ("memory", "stalled"),
+        "node_pressure_io_waiting_seconds_total": ("io", "waiting"),
+        "node_pressure_io_stalled_seconds_total": ("io", "stalled"),
+    }
+    for theirs, (resource, kind) in pairs.items():
+        key = (f"hw_pressure_{kind}_seconds_total", (("resource", resource),))
+        said = chosen(look.theirs, theirs, ()).get(())
+        if said is None or key not in look.before:
+            continue  # the kernel of this machine does not measure it
+        assert look.before[key] - 1e-6 <= said <= look.after[key] + 1e-6, key
+
+
+def test_devices_are_those_of_the_kernel() -> None:
+    """Every interface, disk and filesystem on the page is one that the kernel lists."""
+    samples = our_samples()
+    interfaces = set(os.listdir("/sys/class/net"))  # noqa: PTH208 - names are wanted
+    assert {key[0] for key in chosen(samples, "hw_network_up", ("device",))} <= interfaces
+    disks = set(os.listdir("/sys/block"))  # noqa: PTH208 - names are wanted
+    assert {key[0] for key in chosen(samples, "hw_disk_io_in_flight", ("device",))} <= disks
+    table = Path("/proc/self/mounts").read_text()
+    for (mountpoint,) in chosen(samples, "hw_filesystem_size_bytes", ("mountpoint",)):
+        assert re.search(rf" {re.escape(mountpoint)} ", table)
+
+
+def test_values_are_those_of_the_kernel() -> None:
+    """Total memory and boot time, read by hand from the files they come from."""
+    samples = our_samples()
+    total = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    boot = re.search(r"btime (\d+)", Path("/proc/stat").read_text())
+    assert total is not None
+    assert boot is not None
+    assert samples["hw_memory_total_bytes", ()] == int(total[1]) * 1024
+    assert samples["hw_node_boot_time_seconds", ()] == int(boot[1])
+    assert samples["hw_filesystem_size_bytes", next(
+        labels for name, labels in samples if name == "hw_filesystem_size_bytes"
+    )] > 0  # fmt: skip

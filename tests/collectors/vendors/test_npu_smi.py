@@ -1,0 +1,169 @@
+"""npu-smi as a child process: when it is run, how it may fail, and what that costs."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors.gpu.backend import GpuAnswer
+from exporter.collectors.gpu.values import Gpu, Gpus
+from tests.collectors.vendors.vendor_node import VendorNode
+from tests.fakes.npu_smi import A3, DUO, NpuNode, tables
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def npu(tmp_path: Path) -> NpuNode:
+    """A node with the driver of Ascend."""
+    return NpuNode(tmp_path)
+
+
+def look(npu: NpuNode, *, timeout_secs: float = 20.0, times: int = 1) -> Gpus:
+    """What is seen after so many collections."""
+
+    async def scenario() -> Gpus:
+        node = VendorNode(npu.root / "sys", timeout_secs=timeout_secs, environment=npu.environment)
+        gpus = await node.read()
+        await node.settle()
+        for _ in range(times):
+            gpus = await node.read()
+            await node.settle()
+        gpus = await node.read(after_secs=0.1)
+        await node.source.close()
+        assert node.children.pids == ()
+        return gpus
+
+    return asyncio.run(scenario())
+
+
+def backend(gpus: Gpus) -> tuple[str, str, str | None]:
+    """How the chips were read."""
+    (only,) = gpus.backends
+    return only.backend, only.reason, only.driver_version
+
+
+def test_all_chips_are_read(npu: NpuNode) -> None:
+    """One run gives all chips, under numbers of the node and the version of the driver."""
+    npu.prints(tables(A3))
+    gpus = look(npu, times=0)
+    assert backend(gpus) == ("npu-smi", "ok", "25.2.1")
+    assert [(state.gpu.index, state.up) for state in gpus.states] == [(0, True), (1, True)]
+    assert npu.run_count == 1
+
+
+def test_numbers_follow_other_vendors(npu: NpuNode) -> None:
+    """Behind a GPU of NVIDIA on the bus the chips are counted on, two of them at one address."""
+    for address, vendor in (("0000:81:00.0", "0x10de"), ("0000:01:00.0", "0x19e5")):
+        folder = npu.root / "sys/bus/pci/devices" / address
+        folder.mkdir(parents=True)
+        (folder / "vendor").write_text(f"{vendor}\n")
+        (folder / "class").write_text("0x120000\n")
+    npu.prints(tables(DUO))
+    assert [state.gpu.index for state in look(npu, times=0).states] == [1, 2, 3, 4]
+
+
+def test_without_the_device_node_nothing_is_run(npu: NpuNode) -> None:
+    """A program without a driver is not run, and nothing is said of it."""
+    npu.prints(tables(A3))
+    (npu.root / "dev/davinci_manager").unlink()
+    assert look(npu).others == ()
+    assert npu.run_count == 0
+
+
+UNUSABLE = """
+echo 'DrvMngGetConsoleLogLevel failed. (ret=4)'
+echo 'dcmi module initialize failed. ret is -8005'
+exit 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (UNUSABLE, "driver_not_loaded"),
+        ("exit 1", "no_devices"),
+        ("echo nonsense; exit 3", "garbage"),
+        ("echo nonsense", "garbage"),
+        ("kill -SEGV $$", "no_devices"),
+        ("yes | head -c 3000000", "flood"),
+    ],
+)
+def test_a_failure_has_one_word(npu: NpuNode, script: str, reason: str) -> None:
+    """No chip is made of an error; the reason says what failed."""
+    npu.runs(script)
+    gpus = look(npu, times=0)
+    assert (backend(gpus)[1], gpus.states) == (reason, ())
+
+
+def test_a_program_that_hangs_is_ended(npu: NpuNode) -> None:
+    """It is killed at its deadline with what it started; chips seen before are stale."""
+    npu.prints(tables(A3))
+
+    async def scenario() -> tuple[Gpus, Gpus]:
+        node = VendorNode(npu.root / "sys", timeout_secs=0.5, environment=npu.environment)
+        await node.read()
+        await node.settle()
+        good = await node.read(after_secs=0.1)
+        npu.runs("trap '' TERM; sleep 600 & sleep 600")
+        await node.read()
+        await node.settle()
+        hung = await node.read(after_secs=0.1)
+        await node.source.close()
+        assert node.children.pids == ()
+        return good, hung
+
+    good, hung = asyncio.run(scenario())
+    assert [state.stale for state in good.states] == [False, False]
+    assert backend(hung)[1] == "timeout"
+    assert [(state.stale, state.up) for state in hung.states] == [(True, True), (True, True)]
+
+
+def test_a_program_that_anybody_may_write_is_not_run(npu: NpuNode) -> None:
+    """Who can write the file or its folder could run anything as us."""
+    npu.prints(tables(A3))
+    (npu.bin / "npu-smi").chmod(0o777)
+    assert backend(look(npu, times=0))[1] == "no_program"
+    assert npu.run_count == 0
+
+
+def test_a_failed_run_with_good_chips_says_nothing_of_the_others(npu: NpuNode) -> None:
+    """Rows before an error are chips; one that is missing then is kept, and is not lost."""
+    npu.prints(tables(A3))
+
+    async def scenario() -> Gpus:
+        node = VendorNode(npu.root / "sys", timeout_secs=20.0, environment=npu.environment)
+        await node.read()
+        await node.settle()
+        npu.prints(tables(A3[:1]), code=1)
+        await node.read()
+        await node.settle()
+        gpus = await node.read(after_secs=0.1)
+        await node.source.close()
+        return gpus
+
+    gpus = asyncio.run(scenario())
+    assert [(state.up, state.stale) for state in gpus.states] == [(True, False), (True, True)]
+
+
+def test_a_late_answer_does_not_ask_nvidia_again(npu: NpuNode) -> None:
+    """Chips that come after the collection are shown at once, without a pass over the others."""
+    npu.prints(tables(A3))
+    npu.runs(f'sleep 1.3; cat "{npu.bin}/output"')
+    h100 = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),))
+
+    async def scenario() -> tuple[Gpus, Gpus, int]:
+        node = VendorNode(
+            npu.root / "sys", nvidia=h100, timeout_secs=20.0, environment=npu.environment
+        )
+        first = await node.read()
+        await node.settle()
+        woken = await node.read(after_secs=2.0)
+        await node.source.close()
+        assert node.wakes > 0
+        return first, woken, node.nvml.passes
+
+    first, woken, passes = asyncio.run(scenario())
+    assert [state.gpu.vendor for state in first.states] == ["nvidia"]
+    assert [state.gpu.vendor for state in woken.states] == ["nvidia", "ascend", "ascend"]
+    assert passes == 1

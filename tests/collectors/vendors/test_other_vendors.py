@@ -1,0 +1,127 @@
+"""GPUs of other vendors beside those of NVIDIA: what breaks or blocks costs its own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from exporter.collectors.gpu.backend import BackendError, GpuAnswer
+from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.values import Gpu, Gpus
+from exporter.collectors.vendors.cards import Vendor, VendorGpus
+from exporter.collectors.vendors.sysfs_cards import Indexes, SysfsCards
+from tests.collectors.vendors.vendor_node import VendorNode
+from tests.fakes.amd_cards import AmdNode
+from tests.fakes.source_context import call_now
+from tests.fakes.virtual_time import run_virtually
+
+T = TypeVar("T")
+
+NVIDIA = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),))
+
+
+class Blocked:
+    """Calls that never return, from the given one on."""
+
+    def __init__(self, good: int) -> None:
+        self.calls = 0
+        self._good = good
+
+    def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
+        self.calls += 1
+        if self.calls <= self._good:
+            return call_now(function)
+        return asyncio.get_running_loop().create_future()
+
+
+class NoReader:
+    """A reader of cards that is never asked."""
+
+    def read(self, *_: object) -> Gpu:
+        raise AssertionError
+
+    def forget_all_but(self, addresses: tuple[str, ...]) -> None:
+        assert addresses == ()
+
+
+class Broken:
+    """A backend with a bug."""
+
+    async def ask(self) -> GpuAnswer:
+        await asyncio.sleep(0)
+        raise KeyError("no such field")
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+
+
+def test_a_look_for_drivers_that_blocks_costs_no_gpu_of_nvidia(tmp_path: Path) -> None:
+    """NVIDIA's are read each time, and no second look is begun while the first has not ended."""
+    call = Blocked(good=2)  # NVIDIA's driver is looked for twice: once at the start
+
+    async def scenario() -> tuple[list[Gpus], int]:
+        node = VendorNode(tmp_path / "sys", nvidia=NVIDIA, call=call)
+        seen = [await node.read() for _ in range(4)]
+        calls = call.calls
+        await node.source.close()
+        return seen, calls
+
+    seen, calls = run_virtually(scenario())
+    assert [[state.stale for state in gpus.states] for gpus in seen] == [[False]] * 4
+    assert calls <= 4
+
+
+def test_cards_that_cannot_be_listed_are_asked_for_once(tmp_path: Path) -> None:
+    """Each pass fails at its deadline; one call hangs, and not one for each pass."""
+    call = Blocked(good=0)
+
+    async def scenario() -> int:
+        cards = SysfsCards(
+            "amdgpu",
+            NoReader(),
+            sys_root=tmp_path,
+            indexes=Indexes(tmp_path),
+            call=call,
+            deadline_secs=5.0,
+        )
+        for _ in range(3):
+            with pytest.raises(BackendError) as failed:
+                await cards.ask()
+            assert failed.value.reason == "timeout"
+        await cards.close()
+        return call.calls
+
+    assert run_virtually(scenario()) == 1
+
+
+def test_a_bug_about_one_vendor_costs_that_vendor() -> None:
+    """The reason says so, and nothing is raised that would cost the others their reading."""
+
+    async def scenario() -> tuple[str, str]:
+        gpus = VendorGpus(
+            Vendor("amdgpu", "amd", lambda: True, Broken()),
+            GpuCache(CacheTtl(300, 300), vendor="nvidia"),
+            boottime=lambda: 1000.0,
+            publish=lambda: None,
+            due_secs=1.0,
+        )
+        before = gpus.backend.reason
+        await gpus.refresh()
+        return before, gpus.backend.reason
+
+    assert run_virtually(scenario()) == ("pending", "unknown_error")
+
+
+def test_only_drivers_that_are_here_are_named(tmp_path: Path) -> None:
+    """A node with one driver says nothing of the others, from the first collection on."""
+    AmdNode(tmp_path / "sys").card("0000:83:00.0")
+
+    async def scenario() -> Gpus:
+        node = VendorNode(tmp_path / "sys")
+        first = await node.read()
+        await node.source.close()
+        return first
+
+    assert [each.backend for each in run_virtually(scenario()).others] == ["amdgpu"]

@@ -1,0 +1,134 @@
+"""A source of all GPUs over a made-up sys root, in virtual or in real time."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from exporter.blocking import CallBlocking, DaemonThreads
+from exporter.collectors.gpu.backend import Backends, GpuAnswer
+from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.driver import Driver
+from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.gpu.values import Gpus, GpuState
+from exporter.collectors.gpu.xids.nvml_events import GpuEvents
+from exporter.collectors.vendors.together import with_other_vendors
+from exporter.config import Config, Sources
+from exporter.config import Gpu as GpuConfig
+from exporter.probes.child import Children
+from exporter.reading.source import Source
+from tests.fakes.source_context import call_now, source_context
+from tests.fakes.virtual_time import run_virtually
+
+
+class SilentBackend:
+    """NVML on a node with these GPUs, or with none."""
+
+    def __init__(self, answer: GpuAnswer) -> None:
+        self._answer = answer
+        self.passes = 0
+
+    async def ask(self) -> GpuAnswer:
+        self.passes += 1
+        await asyncio.sleep(0)
+        return self._answer
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+
+
+class VendorNode:
+    """One node; each `read` is a collection 15 seconds after the one before."""
+
+    def __init__(
+        self,
+        sys_root: Path,
+        *,
+        nvidia: GpuAnswer | None = None,
+        call: CallBlocking = call_now,
+        timeout_secs: float = 5.0,
+        sees_host_pids: bool = True,
+        ecc_locations: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._now = 1000.0
+        self.wakes = 0
+        self._woken = asyncio.Event()
+        self.nvml = SilentBackend(nvidia or GpuAnswer(()))
+        source = GpuSource(
+            Backends(self.nvml, None, lambda: False),
+            Driver((Path("/") if nvidia else Path("/nowhere/driver"),), redetect_secs=10),
+            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia"),
+            GpuEvents(lambda: 1.7e9, lambda: self._now),
+            call=call,
+            boottime=lambda: self._now,
+            wake=self._wake,
+            bound_gpus=_none,
+        )
+        self.children = Children()
+        ctx = source_context(
+            Config(
+                gpu=GpuConfig(timeout_secs=timeout_secs, ecc_locations=ecc_locations),
+                sources=Sources(sys_root=str(sys_root), host_root=str(sys_root.parent)),
+            ),
+            children=self.children,
+            child_environment=dict(environment or {}),
+            call=call,
+            boottime=lambda: self._now,
+            wake=lambda _: self._wake(),
+            sees_host_pids=sees_host_pids,
+        )
+        self.source: Source = with_other_vendors(source, ctx)
+
+    def _wake(self) -> None:
+        self.wakes += 1
+        self._woken.set()
+
+    async def settle(self, secs: float = 30.0) -> None:
+        """Wait until what runs beside the collections has ended."""
+        others = getattr(self.source, "others", ())
+        while any(each.is_running for each in others):
+            self._woken.clear()
+            await asyncio.wait_for(self._woken.wait(), secs)
+
+    async def read(self, after_secs: float = 15.0) -> Gpus:
+        """The next collection."""
+        self._now += after_secs
+        value = (await self.source.read()).value
+        assert isinstance(value, Gpus)
+        return value
+
+
+async def _none() -> tuple[str, ...]:
+    await asyncio.sleep(0)
+    return ()
+
+
+def look(
+    sys_root: Path,
+    *changes: Callable[[], object],
+    sees_host_pids: bool = True,
+    ecc_locations: bool = False,
+) -> Gpus:
+    """What is seen after one collection, and one more after each change."""
+
+    async def scenario() -> Gpus:
+        node = VendorNode(sys_root, sees_host_pids=sees_host_pids, ecc_locations=ecc_locations)
+        gpus = await node.read()
+        for change in changes:
+            change()
+            gpus = await node.read()
+        await node.source.close()
+        return gpus
+
+    return run_virtually(scenario())
+
+
+def only(gpus: Gpus) -> GpuState:
+    """The one GPU there is."""
+    (state,) = gpus.states
+    return state
+
+
+def threads() -> DaemonThreads:
+    """Real threads, for files that hang."""
+    return DaemonThreads()

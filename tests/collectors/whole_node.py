@@ -1,0 +1,51 @@
+"""All sources that read files, over a tree of files, without threads or a collector."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from types import MappingProxyType
+from typing import cast
+
+from exporter.collectors.everything import SOURCES
+from exporter.config import Config
+from exporter.model.snapshot import Snapshot
+from exporter.reading.source import Source, SourceAbsent, SourceFailed
+from tests.fakes.host_tree import HostTree
+from tests.fakes.source_context import source_context
+
+OTHERS = {"gpu", "workloads", "probes", "kernel_log", "exporter"}
+NODE_ROWS = tuple(row for row in SOURCES if row.group not in OTHERS)
+
+
+def sources(tree: HostTree) -> Iterator[Source]:
+    """Every source of the list that reads files, over this tree."""
+    config = Config()
+    roots = replace(
+        config.sources,
+        proc_root=str(tree.proc),
+        sys_root=str(tree.sys),
+        host_root=str(tree.host),
+    )
+    ctx = source_context(replace(config, sources=roots))
+    return (cast("Source", row.build(ctx)) for row in NODE_ROWS)
+
+
+def look_around(tree: HostTree, leave_out: frozenset[str] = frozenset()) -> Snapshot:
+    """What all of them see now, as a snapshot."""
+    readings = {}
+    for source in sources(tree):
+        if source.name in leave_out:
+            continue
+        try:
+            value = asyncio.run(source.read()).value
+        except (SourceAbsent, SourceFailed):
+            continue  # not on this node
+        readings[type(value)] = value
+    return Snapshot(
+        node="node-1",
+        sequence=1,
+        taken_at=0.0,
+        taken_boottime=0.0,
+        duration_secs=0.0,
+        readings=MappingProxyType(readings),
+    )

@@ -1,0 +1,406 @@
+"""The collecting loop, in virtual time with sources that behave as each test says."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from exporter.model.reading import Missing, Reading
+from exporter.model.snapshot import Outcome, Snapshot
+from exporter.model.verdict import Conclusions
+from exporter.reading.source import SourceAbsent, SourceFailed
+from tests.collecting import Apples, Pears, Run, Scripted, gives, hangs, raises
+from tests.fakes.virtual_time import be_busy, run_virtually
+
+
+def test_collections_start_on_time_however_long_each_takes() -> None:
+    """Collections begin start to start, every interval, without drift."""
+
+    async def scenario() -> list[float]:
+        slow = Scripted("apples", gives(Apples(1), after_secs=0.7))
+        await Run([slow]).until(46)
+        return slow.calls
+
+    assert run_virtually(scenario()) == [0.0, 15.0, 30.0, 45.0]
+
+
+def test_a_snapshot_holds_what_each_source_saw() -> None:
+    """Readings are found by their type, reports by their source."""
+
+    async def scenario() -> Snapshot:
+        missing = Reading(Pears(2), missing=(Missing("colour", "not said"),))
+        run = Run([Scripted("apples", gives(Apples(1))), Scripted("pears", gives(missing))])
+        await run.until(1)
+        return run.last
+
+    snapshot = run_virtually(scenario())
+    assert snapshot.reading(Apples) == Apples(1)
+    assert snapshot.reading(Pears) == Pears(2)
+    assert [report.source for report in snapshot.reports] == ["apples", "pears"]
+    assert snapshot.reports[1].missing == (Missing("colour", "not said"),)
+    assert (snapshot.node, snapshot.sequence) == ("node-1", 1)
+    assert (snapshot.taken_at, snapshot.taken_boottime) == (1_000_000.0, 500.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (SourceAbsent("no such hardware"), Outcome.ABSENT, "no such hardware"),
+        (SourceFailed("permission denied"), Outcome.FAILED, "permission denied"),
+        (ZeroDivisionError("oops"), Outcome.FAILED, "ZeroDivisionError: oops"),
+        (RecursionError("deep"), Outcome.FAILED, "RecursionError: deep"),
+        (MemoryError(), Outcome.FAILED, "MemoryError: "),
+        (StopAsyncIteration("end"), Outcome.FAILED, "StopAsyncIteration: end"),
+        (GeneratorExit("gone"), Outcome.FAILED, "GeneratorExit: gone"),
+        (asyncio.CancelledError(), Outcome.FAILED, "CancelledError: "),
+        (SystemExit(3), Outcome.FAILED, "RuntimeError: SystemExit: 3"),
+        (KeyboardInterrupt(), Outcome.FAILED, "RuntimeError: KeyboardInterrupt: "),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_a_source_that_fails_costs_its_own_reading(
+    error: BaseException, outcome: Outcome, reason: str
+) -> None:
+    """Whatever a source raises, its neighbours are published and its reason is told."""
+
+    async def scenario() -> Snapshot:
+        run = Run([Scripted("apples", raises(error)), Scripted("pears", gives(Pears(2)))])
+        await run.until(1)
+        return run.last
+
+    snapshot = run_virtually(scenario())
+    assert snapshot.reading(Apples) is None
+    assert snapshot.reading(Pears) == Pears(2)
+    assert (snapshot.reports[0].outcome, snapshot.reports[0].reason) == (outcome, reason)
+
+
+def test_the_duration_is_that_of_the_look_and_not_of_the_wait() -> None:
+    """A reader that had to wait for its turn says itself how long it took."""
+
+    async def scenario() -> Snapshot:
+        queued = gives(Reading(Apples(1), took_secs=0.25), after_secs=1)
+        run = Run([Scripted("apples", queued), Scripted("pears", gives(Pears(2), after_secs=1))])
+        await run.until(2)
+        return run.last
+
+    assert [report.duration_secs for report in run_virtually(scenario()).reports] == [0.25, 1.0]
+
+
+def test_nothing_old_is_shown_after_a_failure() -> None:
+    """A source that worked and then fails has no reading, and keeps the time of its success."""
+
+    async def scenario() -> tuple[Snapshot, Snapshot]:
+        source = Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))
+        run = Run([source])
+        await run.until(16)
+        return run.published[0][1], run.last
+
+    first, second = run_virtually(scenario())
+    assert first.reading(Apples) == Apples(1)
+    assert second.reading(Apples) is None
+    assert second.reports[0].last_success_at == first.reports[0].last_success_at == 1_000_000.0
+
+
+def test_a_stuck_source_delays_one_collection_and_is_left_alone() -> None:
+    """It is waited for until its deadline once, then neither waited for nor called again."""
+
+    async def scenario() -> tuple[list[float], list[float], list[Outcome]]:
+        stuck = Scripted("apples", hangs())
+        run = Run([stuck, Scripted("pears", gives(Pears(2)))])
+        await run.until(31)
+        outcomes = [snapshot.reports[0].outcome for _, snapshot in run.published]
+        return stuck.calls, [at for at, _ in run.published], outcomes
+
+    calls, published_at, outcomes = run_virtually(scenario())
+    assert calls == [0.0]
+    assert published_at == [2.0, 15.0, 30.0]
+    assert outcomes == [Outcome.STUCK] * 3
+
+
+def test_a_source_is_not_stuck_because_our_own_loop_is_late() -> None:
+    """Ten seconds that the event loop was busy with something else are not the source's."""
+
+    async def slowly() -> object:
+        asyncio.get_running_loop().call_later(0.1, be_busy, 10.0)
+        await asyncio.sleep(1.0)
+        for _ in range(20):  # turns of the loop that an answer needs on its way to us
+            await asyncio.sleep(0)
+        return Apples(1)
+
+    async def scenario() -> Snapshot:
+        return await Run([Scripted("apples", slowly)]).collector.collect()
+
+    (report,) = run_virtually(scenario()).reports
+    assert report.outcome is Outcome.OK
+
+
+def test_a_source_that_was_stuck_comes_back() -> None:
+    """When its late call has ended it is called again; the late answer itself is not shown."""
+
+    async def scenario() -> list[Apples | None]:
+        source = Scripted("apples", gives(Apples(1), after_secs=20), gives(Apples(2)))
+        run = Run([source])
+        await run.until(31)
+        return [snapshot.reading(Apples) for _, snapshot in run.published]
+
+    assert run_virtually(scenario()) == [None, None, Apples(2)]
+
+
+def test_ticks_that_cannot_be_kept_are_skipped_and_counted() -> None:
+    """A collection longer than the interval never overlaps with the next."""
+
+    async def scenario() -> tuple[list[float], int]:
+        slow = Scripted("apples", gives(Apples(1), after_secs=1.9))
+        run = Run([slow], interval_secs=0.5)
+        await run.until(5.95)
+        return slow.calls, run.last.skipped_ticks
+
+    calls, skipped = run_virtually(scenario())
+    assert calls == [0.0, 2.0, 4.0]
+    assert skipped == 6
+
+
+def test_waking_publishes_the_named_source_at_once() -> None:
+    """Between two collections only the woken source is read, and the rest stays as it was."""
+
+    async def scenario() -> tuple[list[float], list[float], Snapshot]:
+        apples = Scripted("apples", gives(Apples(1)), gives(Apples(2)))
+        pears = Scripted("pears", gives(Pears(5)))
+        run = Run([apples, pears])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(3)
+        run.collector.wake("apples")
+        await asyncio.sleep(0.1)
+        task.cancel()
+        return apples.calls, pears.calls, run.last
+
+    apple_calls, pear_calls, snapshot = run_virtually(scenario())
+    assert apple_calls == [0.0, 3.0]
+    assert pear_calls == [0.0]
+    assert snapshot.reading(Apples) == Apples(2)
+    assert snapshot.reading(Pears) == Pears(5)
+    assert snapshot.taken_boottime == 500.0, "an early publication does not make the rest younger"
+
+
+def test_a_woken_source_that_fails_loses_its_reading() -> None:
+    """What it saw before is old and not shown."""
+
+    async def scenario() -> Snapshot:
+        run = Run([Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(3)
+        run.collector.wake("apples")
+        await asyncio.sleep(0.1)
+        task.cancel()
+        return run.last
+
+    assert run_virtually(scenario()).reading(Apples) is None
+
+
+def test_a_burst_of_events_is_published_together() -> None:
+    """A thousand wake-ups in a second give a handful of snapshots, the last one included."""
+
+    async def scenario() -> int:
+        source = Scripted("apples", gives(Apples(1)))
+        run = Run([source])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(1)
+        for _ in range(1000):
+            run.collector.wake("apples")
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(1)
+        task.cancel()
+        return len(run.published)
+
+    assert 2 <= run_virtually(scenario()) <= 8
+
+
+def test_waking_an_unknown_source_changes_nothing() -> None:
+    """A name that is not in the list is ignored."""
+
+    async def scenario() -> int:
+        run = Run([Scripted("apples", gives(Apples(1)))])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(1)
+        run.collector.wake("bananas")
+        await asyncio.sleep(1)
+        task.cancel()
+        return len(run.last.reports)
+
+    assert run_virtually(scenario()) == 1
+
+
+def test_conclusions_are_published_with_their_snapshot() -> None:
+    """What is concluded is in the snapshot it was concluded from."""
+
+    async def conclude(snapshot: Snapshot) -> Conclusions:
+        return Conclusions(rules_loaded=snapshot.sequence)
+
+    async def scenario() -> Snapshot:
+        run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)
+        await run.until(1)
+        return run.last
+
+    assert run_virtually(scenario()).conclusions == Conclusions(rules_loaded=1)
+
+
+def test_a_broken_rule_costs_the_conclusions_only(caplog: pytest.LogCaptureFixture) -> None:
+    """The page goes out without conclusions when judging fails, and the log says so once."""
+
+    async def scenario() -> Snapshot:
+        async def conclude(_: Snapshot) -> Conclusions:
+            raise ZeroDivisionError
+
+        run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)
+        await run.until(3)
+        return run.last
+
+    snapshot = run_virtually(scenario())
+    assert ["evaluation of the rules failed" in record.message for record in caplog.records] == [
+        True
+    ]
+    assert snapshot.conclusions is None
+    assert snapshot.reading(Apples) == Apples(3)
+
+
+def test_closing_closes_every_source_even_when_one_hangs() -> None:
+    """Closing ends within a second whatever a source does."""
+
+    class Stubborn(Scripted):
+        async def close(self) -> None:
+            await asyncio.sleep(10**9)
+
+    async def scenario() -> tuple[bool, float]:
+        good = Scripted("apples", hangs())
+        run = Run([Stubborn("pears", hangs()), good])
+        await run.until(5)
+        started = asyncio.get_running_loop().time()
+        await run.collector.close()
+        return good.is_closed, asyncio.get_running_loop().time() - started
+
+    assert run_virtually(scenario()) == (True, 1.0)
+
+
+class Juicer:
+    """A follower: makes of the apples that were just seen what its script says."""
+
+    name = "juice"
+    follows = Apples
+    deadline_secs = 2.0
+
+    def __init__(self, step: Callable[[], Awaitable[object]] | None = None) -> None:
+        self.seen: list[int | None] = []
+        self.is_closed = False
+        self._step = step
+
+    async def read_after(self, seen: Snapshot) -> Reading[object]:
+        apples = seen.reading(Apples)
+        self.seen.append(None if apples is None else apples.count)
+        if self._step is not None:
+            await self._step()
+        if apples is None:
+            raise SourceAbsent("no apples")
+        return Reading(Juice(apples.count * 2))
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+@dataclass(frozen=True)
+class Juice:
+    """What the follower `juice` reads."""
+
+    glasses: int
+
+
+def test_a_follower_sees_what_was_read_in_the_same_collection() -> None:
+    """A follower is read after all sources, whatever its place in the list."""
+
+    async def scenario() -> list[tuple[int | None, int | None]]:
+        apples = Scripted("apples", gives(Apples(1), 0.5), gives(Apples(2)), raises(OSError()))
+        run = Run([Juicer(), apples])
+        await run.until(31)
+        found = []
+        for _, snapshot in run.published:
+            fruit, juice = snapshot.reading(Apples), snapshot.reading(Juice)
+            found.append((fruit.count if fruit else None, juice.glasses if juice else None))
+        return found
+
+    assert run_virtually(scenario()) == [(1, 2), (2, 4), (None, None)]
+
+
+def test_a_follower_says_itself_why_it_has_nothing() -> None:
+    """Also where what it follows was never there, and when it is woken by its own name."""
+
+    async def scenario() -> tuple[Snapshot, int]:
+        juicer = Juicer()
+        run = Run([Scripted("apples", raises(SourceAbsent("none"))), juicer])
+        asyncio.get_running_loop().call_later(2, run.collector.wake, "juice")
+        await run.until(5)
+        return run.last, len(juicer.seen)
+
+    snapshot, calls = run_virtually(scenario())
+    assert [(report.source, report.reason) for report in snapshot.reports] == [
+        ("apples", "none"),
+        ("juice", "no apples"),
+    ]
+    assert calls == 2
+
+
+def test_a_follower_is_read_again_with_what_it_follows() -> None:
+    """When its source wakes the collector so does it; when another does it keeps its reading."""
+
+    async def scenario() -> tuple[list[int | None], Snapshot]:
+        apples = Scripted("apples", gives(Apples(1)), gives(Apples(7)))
+        pears = Scripted("pears", gives(Pears(1)))
+        juicer = Juicer()
+        run = Run([apples, pears, juicer])
+        task = asyncio.ensure_future(run.collector.run())
+        await asyncio.sleep(1)
+        run.collector.wake("pears")
+        await asyncio.sleep(1)
+        run.collector.wake("apples")
+        await asyncio.sleep(1)
+        task.cancel()
+        return juicer.seen, run.last
+
+    seen, last = run_virtually(scenario())
+    assert seen == [1, 7]
+    assert last.reading(Juice) == Juice(14)
+    assert last.reading(Pears) == Pears(1)
+
+
+def test_a_follower_that_hangs_costs_only_itself() -> None:
+    """It is reported stuck and not called again; what it follows is shown as ever."""
+
+    async def scenario() -> tuple[Snapshot, int, bool]:
+        juicer = Juicer(hangs())
+        run = Run([Scripted("apples", gives(Apples(1))), juicer])
+        await run.until(40)
+        await run.collector.close()
+        return run.last, len(juicer.seen), juicer.is_closed
+
+    last, calls, is_closed = run_virtually(scenario())
+    assert last.reading(Apples) == Apples(1)
+    assert last.reading(Juice) is None
+    assert {report.source: report.outcome for report in last.reports} == {
+        "apples": Outcome.OK,
+        "juice": Outcome.STUCK,
+    }
+    assert (calls, is_closed) == (1, True)
+
+
+def test_what_was_never_there_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Absence is in the report of a source; in the log it is only when it is news, and once."""
+
+    async def scenario() -> None:
+        never = Scripted("apples", raises(SourceAbsent("no apples")))
+        lost = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("no pears")))
+        await Run([never, lost]).until(46)
+
+    with caplog.at_level("INFO"):
+        run_virtually(scenario())
+    assert [record.getMessage() for record in caplog.records] == [
+        "source pears is absent: no pears"
+    ]
