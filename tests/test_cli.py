@@ -118,10 +118,15 @@ def test_children_get_what_they_need_and_no_secret() -> None:
 
 def test_running_loads_nothing_that_only_others_need() -> None:
     """Modules of other commands, of what is off by default and of mistakes cost no memory."""
-    code = "import exporter.cli, exporter.running, sys; print(*sys.modules)"
+    code = (
+        "import exporter.cli, exporter.running, sys; from exporter.config import Config;"
+        "from exporter.collectors import chosen; chosen(Config()); print(*sys.modules)"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     spare = {"aiohttp.web", "prometheus_client", "pynvml", "cpuinfo", "difflib", "statistics"}
     spare |= {"exporter.kubernetes.api", "exporter.commands.demo", "exporter.commands.rules"}
+    optional = ("demo", "detectors", "ebpf", "external_probes")
+    spare |= {f"exporter.collectors.{name}" for name in optional}
     assert not spare & set(ended.stdout.split())

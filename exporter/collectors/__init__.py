@@ -50,11 +50,16 @@ COLLECTORS = (
 def chosen(config: "Config") -> "Collectors":
     """Import the collectors that this configuration switches on.
 
+    Rules of the operator may use the words of all, so with such rules all are imported.
     Raises ValueError if `sources` names a source that no collector has.
     """
     from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
 
-    collectors = Collectors(tuple(_load(row.name) for row in COLLECTORS if row.is_on(config)))
+    collectors = Collectors(
+        tuple(
+            _load(row.name) for row in COLLECTORS if row.is_on(config) or config.faults.rules_dirs
+        )
+    )
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in {row.name for row in collectors.sources}:
             _check_known(name, every().sources)

@@ -20,24 +20,27 @@ def _kernel_events(ctx: SourceContext) -> Source:
     return build_traced_events(ctx, shown(ctx.devices.disk_exclude, ctx.devices.disk_include))
 
 
+def _traces_calls(config: Config) -> bool:
+    return config.ebpf.enabled and bool(config.ebpf.layers)
+
+
+def _traces_kernel(config: Config) -> bool:
+    return config.ebpf.enabled and bool(config.ebpf.kernel_events)
+
+
 def _traces_functions(config: Config) -> bool:
-    return bool(config.ebpf.torch_operators or config.ebpf.python_functions)
+    return config.ebpf.enabled and bool(config.ebpf.torch_operators or config.ebpf.python_functions)
 
 
 COLLECTOR = Collector(
     "ebpf",
     sources=(
-        SourceRow(
-            "ebpf",
-            "probes",
-            TracedCallsSource,
-            is_asked_for=lambda config: bool(config.ebpf.layers),
-        ),
+        SourceRow("ebpf", "probes", TracedCallsSource, is_asked_for=_traces_calls),
         SourceRow(
             "ebpf_kernel",
             "probes",
             _kernel_events,
-            is_asked_for=lambda config: bool(config.ebpf.kernel_events),
+            is_asked_for=_traces_kernel,
         ),
         SourceRow(
             "ebpf_functions", "probes", TracedFunctionsSource, is_asked_for=_traces_functions

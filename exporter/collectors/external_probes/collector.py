@@ -15,7 +15,14 @@ from exporter.faults.subject import Subject
 
 COLLECTOR = Collector(
     "external_probes",
-    sources=(SourceRow("external_probes", "probes", ExternalProbesSource),),
+    sources=(
+        SourceRow(
+            "external_probes",
+            "probes",
+            ExternalProbesSource,
+            is_asked_for=lambda config: bool(config.probes),
+        ),
+    ),
     families=FAMILIES,
     families_of=named_by_probes,
     subject=Subject(
