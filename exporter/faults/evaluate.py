@@ -64,7 +64,7 @@ class Evaluator:
         self.alerts: dict[AlertKey, Alert] = {}
         self.ended: dict[AlertKey, float] = {}
         self._report = ReportBuilder(
-            self._rules, traits.hw_types, dict(book.skipped), subjects.counted_elsewhere
+            self._rules, traits, dict(book.skipped), subjects.counted_elsewhere
         )
         self._broken: set[str] = set()
         self._rule_seconds = 0.0

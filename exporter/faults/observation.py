@@ -19,10 +19,10 @@ from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
 
 KEPT_USES_SECS = 3600.0
-"""Who used what is remembered after the end of a process: that its GPU idles is said much later."""
+"""Uses of a process are remembered after its end: that a device idles is reported much later."""
 
 KEPT_PARTS_SECS = 600.0
-"""Where a device sat is remembered after it has gone: a lost GPU may vanish from the bus."""
+"""Where a device sat is remembered after it has gone: a lost device may vanish from the bus."""
 
 ENDED_WITH = ("consumes", "runs_in")
 """What a process that has ended did, which a fault of that moment may have ended."""
@@ -149,9 +149,9 @@ class Observer:
         self._look_at_fields(by_kind)
         known = Known(entities, by_kind, self.history, self.events, self.aliases, self.now)
         scene = replace(scene, edges=_with_more(scene.edges, tuple(self.subjects.links(known))))
-        graph = Graph(entities, scene.edges)
+        graph = Graph(entities, scene.edges, self.subjects.traits)
         gone = self._edges_of_gone(scene.edges, present)
-        past = Graph(entities, [*scene.edges, *gone]) if gone else graph
+        past = Graph(entities, [*scene.edges, *gone], self.subjects.traits) if gone else graph
         uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
         return View(
             scene,

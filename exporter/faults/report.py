@@ -12,6 +12,7 @@ from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Standing, Step, find_causes, keep_steps, path_to_root
 from exporter.faults.rules.rule import Rule
+from exporter.faults.values import KindTraits
 from exporter.model.event import Event
 from exporter.model.verdict import (
     SEVERITIES,
@@ -52,12 +53,13 @@ class ReportBuilder:
     def __init__(
         self,
         rules: Mapping[str, Rule],
-        hw_types: Mapping[str, str],
+        traits: KindTraits,
         skipped: Mapping[str, int],
         counted_elsewhere: frozenset[str],
     ) -> None:
         self._rules = rules
-        self._hw_types = hw_types
+        self._traits = traits
+        self._hw_types = traits.hw_types
         self._counted_elsewhere = counted_elsewhere | {LOOKS}
         self._skipped = Counter(skipped)
         self._transitions: Counter[tuple[str, str]] = Counter()
@@ -300,15 +302,16 @@ class ReportBuilder:
     def _statuses(
         self, faults: Mapping[tuple[str, Key], Fault], view: View
     ) -> Iterable[tuple[Subject, str]]:
-        """Yield what each component is that has a fault, and each GPU that answers."""
+        """Yield the status of each component that has a fault, or that reports to be up."""
         worst: dict[Key, str] = {}
         for (_, key), fault in faults.items():
             worst[key] = max(worst.get(key, "ok"), fault.status, key=STATUSES.index)
-        for entity in view.by_kind.get("gpu", ()):
-            if entity.fields.get("up"):
-                worst.setdefault(entity.key, "ok")
+        for kind in self._traits.with_status:
+            for entity in view.by_kind.get(kind, ()):
+                if entity.fields.get("up"):
+                    worst.setdefault(entity.key, "ok")
         for _, key in self._recent:
-            if key in view.entities and key[0] != "gpu":
+            if key in view.entities and key[0] not in self._traits.with_status:
                 worst.setdefault(key, "ok")
         yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
 

@@ -205,6 +205,9 @@ class Subjects:
             hw_types=MappingProxyType({kind.name: kind.hw_type for kind in self.kinds}),
             related=self.vocabulary.related,
             ending=frozenset(kind.name for kind in self.kinds if kind.ends),
+            on_a_bus=frozenset(kind.name for kind in self.kinds if kind.is_on_a_bus),
+            depended_on=frozenset(kind.name for kind in self.kinds if kind.is_depended_on),
+            with_status=frozenset(kind.name for kind in self.kinds if kind.has_status),
         )
 
     def scene_of(

@@ -116,8 +116,14 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class KindTraits:
-    """What must be known of kinds: label types, related ones, and whose faults end with them."""
+    """What must be known of kinds: label types, related ones, and whose faults end with them.
+
+    The last three name kinds as the flags of `Kind` do: on a bus, depended on, with a status.
+    """
 
     hw_types: Mapping[str, str]
     related: Mapping[str, Mapping[str, str]]
     ending: frozenset[str] = frozenset()
+    on_a_bus: frozenset[str] = frozenset()
+    depended_on: frozenset[str] = frozenset()
+    with_status: frozenset[str] = frozenset()

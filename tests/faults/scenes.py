@@ -55,6 +55,9 @@ TRAITS = KindTraits(
     },
     related=VOCABULARY.related,
     ending=frozenset({"process"}),
+    on_a_bus=frozenset({"pcie"}),
+    depended_on=frozenset({"gpu", "nvswitch", "node"}),
+    with_status=frozenset({"gpu"}),
 )
 
 

@@ -123,10 +123,12 @@ GPU = Kind(
     Gpus,
     related={"node": "node", "pcie": "pcie"},
     is_read_as_a_whole=True,
+    is_depended_on=True,
+    has_status=True,
 )
 
 
-NVSWITCH = Kind("nvswitch", "nvswitch", {}, known_by_events, Cpu)
+NVSWITCH = Kind("nvswitch", "nvswitch", {}, known_by_events, Cpu, is_depended_on=True)
 
 
 GRAPHICS_DRIVERS = frozenset({"amdgpu", "i915", "radeon", "xe"})

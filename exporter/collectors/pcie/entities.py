@@ -35,6 +35,7 @@ PCIE = Kind(
     _devices,
     Pcie,
     relate=_bus,
+    is_on_a_bus=True,
 )
 
 

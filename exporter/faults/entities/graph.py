@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from exporter.faults.values import Address, Entity
+from exporter.faults.values import Address, Entity, KindTraits
 from exporter.model.verdict import Edge, Key
 
 SAME = "same"
@@ -24,7 +24,8 @@ class Graph:
     whole (part_of), from a device to the port above it (below), and between neighbours.
     """
 
-    def __init__(self, keys: Iterable[Key], edges: Iterable[Edge]) -> None:
+    def __init__(self, keys: Iterable[Key], edges: Iterable[Edge], traits: KindTraits) -> None:
+        self._traits = traits
         self._keys = dict.fromkeys(keys)
         self._edges: dict[str, list[Edge]] = defaultdict(list)
         for edge in edges:
@@ -99,14 +100,14 @@ class Graph:
 
     def above(self, key: Key) -> Iterator[Key]:
         """Every port between the root and the device, the device's own function included."""
-        level = [part for part in self.same(key) if part[0] == "pcie"]
+        level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
         for _ in range(MAX_DEPTH):
             yield from level
             level = [port for part in level for port in self.neighbours("below", part)]
 
     def beside(self, key: Key) -> Iterator[Key]:
         """Yield the devices under the same port."""
-        for own in (part for part in self.same(key) if part[0] == "pcie"):
+        for own in (part for part in self.same(key) if part[0] in self._traits.on_a_bus):
             for port in self.neighbours("below", own):
                 for sibling in self._in("below", port):
                     yield from self.same(sibling)
@@ -147,8 +148,8 @@ class Graph:
         yield from self._in("runs_in", key)
 
     def depended_on(self, key: Key) -> Iterator[Key]:
-        """GPUs, switches and the node, which drivers, links and collectors depend on."""
-        yield from (other for other in self._keys if other[0] in ("gpu", "nvswitch", "node"))
+        """Components that drivers, links and collectors depend on, and the component itself."""
+        yield from (other for other in self._keys if other[0] in self._traits.depended_on)
         yield from self.same(key)
 
 

@@ -35,7 +35,9 @@ class Kind:
     `reading` is what it is built from; where that was read and an entity is not in it, the entity
     is gone, and with `ends` its faults are over. Components of a kind that
     `is_read_as_a_whole` come and go with their driver: while none is there, the past of their
-    fields is kept.
+    fields is kept. Edges `below` lead from a component that `is_on_a_bus` to the port above;
+    drivers, links and collectors depend on a kind that `is_depended_on`; a component of a kind
+    with `has_status` has a status also without a fault, as long as its field `up` is true.
     """
 
     name: str
@@ -47,6 +49,9 @@ class Kind:
     relate: Callable[[Snapshot], Iterable[Edge]] = no_edges
     ends: bool = False
     is_read_as_a_whole: bool = False
+    is_on_a_bus: bool = False
+    is_depended_on: bool = False
+    has_status: bool = False
 
 
 def getters_of(kind: type) -> dict[str, Getter]:

@@ -99,4 +99,4 @@ def node_kind(parts: Iterable[NodeFields]) -> Kind:
         fields = _Fields(snapshot, getters, labeled)
         yield Entity(key, snapshot.node, fields, ((NODE, ""), key))
 
-    return Kind(NODE, NODE, names, build, Snapshot, related={})
+    return Kind(NODE, NODE, names, build, Snapshot, related={}, is_depended_on=True)

@@ -6,8 +6,7 @@ types and fields, and changes what the lines before said: an object is merged in
 was there, anything else replaces it, null takes it away. Kernel lines stand beside them
 (`"kernel": "NVRM: Xid …"`, or a list; lines of one message in one text), and so do events of NVML
 (`"xid": {"gpu": "GPU-…", "code": 79}`, or a list). `reports` are those of sources, merged alike.
-The kernel log is a source of events while there is a reading `KernelLog`, NVML while `Gpus` says
-backend nvml.
+A collector says under which key events are recorded (`RecordedEvents`).
 """
 
 import dataclasses

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from exporter.collectors.everything import KINDS
 from exporter.faults.entities.graph import MAX_NAMES, AliasIndex, Graph
 from exporter.faults.values import Entity
 from exporter.model.verdict import Edge, Key
@@ -63,19 +64,19 @@ EDGES = (
 )
 def test_who_may_be_the_cause(key: Key, relation: str, expected: set[Key]) -> None:
     """By each relation that rules can name; circles end."""
-    assert set(Graph(KEYS, EDGES).related(key, relation)) == expected
+    assert set(Graph(KEYS, EDGES, KINDS.traits).related(key, relation)) == expected
 
 
 def test_the_way_to_the_root_has_a_bound() -> None:
     """Sixteen ports at most: more are a bus that was misread."""
     ports = [("pcie", str(number)) for number in range(20)]
     chain = [Edge("below", low, high) for low, high in pairwise(ports)]
-    assert list(Graph(ports, chain).above(ports[0])) == ports[:16]
+    assert list(Graph(ports, chain, KINDS.traits).above(ports[0])) == ports[:16]
 
 
 def test_users_are_those_of_all_its_parts() -> None:
     """Who uses a GPU uses its card; edges are counted by relation."""
-    graph = Graph(KEYS, EDGES)
+    graph = Graph(KEYS, EDGES, KINDS.traits)
     assert graph.users(CARD) == [USER]
     assert (graph.count("waits_on"), graph.count("nothing")) == (4, 0)
     assert graph.neighbours("runs_in", USER) == [JOB]

@@ -163,7 +163,7 @@ class _Related(Graph):
     """Two components that are related in one way and, as all are, by the node."""
 
     def __init__(self, relation: str) -> None:
-        super().__init__((), ())
+        super().__init__((), (), TRAITS.traits)
         self._relation = relation
 
     def related(self, key: Key, relation: str) -> Collection[Key]:
