@@ -1,9 +1,10 @@
 """What a collector is: one subject with its sources, metric families, components and rules."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from exporter.config import Config
@@ -94,6 +95,9 @@ class Detector(Protocol):
         ...
 
 
+Extend: TypeAlias = Callable[[AnySource, SourceContext], AnySource]
+"""Returns a source that reads more hardware beside what the given source reads."""
+
 MakeDetector: TypeAlias = Callable[
     [Config, Path | None, str], tuple[Detector | None, StateFile | None]
 ]
@@ -105,7 +109,8 @@ class Collector:
     """One subject.
 
     `values` are the readings that a recording may hold; `subject` is what the rule engine is told;
-    `rules` is a directory of rule files; `families_of` returns the families that a snapshot
+    `rules` is a directory of rule files; `extends` adds hardware to sources of other collectors, by
+    their name; `families_of` returns the families that a snapshot
     names itself, `live_families` those computed at a scrape, at this boot time in seconds.
     """
 
@@ -119,6 +124,7 @@ class Collector:
     rules: Path | None = None
     detector: MakeDetector | None = None
     recorded: RecordedEvents | None = None
+    extends: Mapping[str, Extend] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
@@ -133,8 +139,19 @@ class Collectors:
 
     @cached_property
     def sources(self) -> tuple[SourceRow, ...]:
-        """All sources."""
-        return tuple(source for row in self.rows for source in row.sources)
+        """All sources, each with what other collectors read beside it."""
+        return tuple(self._extended(source) for row in self.rows for source in row.sources)
+
+    def _extended(self, source: SourceRow) -> SourceRow:
+        more = [row.extends[source.name] for row in self.rows if source.name in row.extends]
+
+        def build(ctx: SourceContext) -> AnySource:
+            built = source.build(ctx)
+            for extend in more:
+                built = extend(built, ctx)
+            return built
+
+        return replace(source, build=build) if more else source
 
     @cached_property
     def families(self) -> tuple[Family, ...]:

@@ -38,6 +38,7 @@ COLLECTORS = (
     Row("pcie"),
     Row("sensors"),
     Row("gpu"),
+    Row("vendors", lambda config: config.gpu.backend == "auto"),
     Row("workloads"),
     Row("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
     Row("external_probes", lambda config: bool(config.probes)),

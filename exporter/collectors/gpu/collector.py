@@ -26,7 +26,6 @@ from exporter.collectors.gpu.xids.interpretation import (
 )
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.gpu.xids.store import XidStore
-from exporter.collectors.vendors.together import with_other_vendors
 from exporter.faults.replay.snapshots import RecordedEvents
 from exporter.faults.subject import Subject
 from exporter.reading.context import SourceContext
@@ -36,7 +35,7 @@ from exporter.reading.source import Source
 def _gpu(ctx: SourceContext) -> Source:
     directory = Path(ctx.config.state.dir) if ctx.config.state.dir else None
     store = XidStore(directory, ctx.proc, ctx.call)
-    nvidia = build_gpu(
+    return build_gpu(
         ctx.config.gpu,
         children=ctx.gpu_children,
         environment=ctx.child_environment,
@@ -49,7 +48,6 @@ def _gpu(ctx: SourceContext) -> Source:
         sys_root=ctx.sys,
         sees_host_pids=ctx.sees_host_pids,
     )
-    return with_other_vendors(nvidia, ctx)
 
 
 COLLECTOR = Collector(

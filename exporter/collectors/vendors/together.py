@@ -10,6 +10,7 @@ from exporter.collectors.gpu.source import DEADLINE_SECS, PATIENCE_SECS, GpuSour
 from exporter.collectors.gpu.values import Gpus
 from exporter.model.reading import Labeled, Reading
 from exporter.reading.context import SourceContext
+from exporter.reading.source import AnySource
 
 if TYPE_CHECKING:
     from exporter.collectors.vendors.cards import VendorGpus
@@ -119,6 +120,6 @@ def _summed(rejected: Labeled, others: tuple["VendorGpus", ...]) -> Labeled:
     return tuple(sorted((name, float(count)) for name, count in total.items()))
 
 
-def with_other_vendors(nvidia: GpuSource, ctx: SourceContext) -> GpuSource | AllGpus:
-    """Add the other vendors to the source of NVIDIA, where the configuration leaves the choice."""
-    return AllGpus(nvidia, ctx) if ctx.config.gpu.backend == "auto" else nvidia
+def with_other_vendors(nvidia: AnySource, ctx: SourceContext) -> AnySource:
+    """Add the other vendors to the source of NVIDIA."""
+    return AllGpus(nvidia, ctx) if isinstance(nvidia, GpuSource) else nvidia

@@ -15,7 +15,7 @@ from exporter.collectors.vendors.together import with_other_vendors
 from exporter.config import Config, Sources
 from exporter.config import Gpu as GpuConfig
 from exporter.probes.child import Children
-from exporter.reading.source import Source
+from exporter.reading.source import Follower, Source
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
 
@@ -77,7 +77,9 @@ class VendorNode:
             wake=lambda _: self._wake(),
             sees_host_pids=sees_host_pids,
         )
-        self.source: Source = with_other_vendors(source, ctx)
+        extended = with_other_vendors(source, ctx)
+        assert not isinstance(extended, Follower)
+        self.source: Source = extended
 
     def _wake(self) -> None:
         self.wakes += 1
