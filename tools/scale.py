@@ -20,7 +20,7 @@ import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from aiohttp import web
 
@@ -166,9 +166,17 @@ def _cost(pid: int, secs: int) -> dict[str, float]:
     }
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one sentence what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the sentence without the usage, and end with exit code 2."""
+        self.exit(2, f"tools.scale: {message}\n")
+
+
 def main() -> int:
     """Measure and write a file that is not there yet: bench/results/scale.json for the docs."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = _Parser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--secs", type=int, default=90)
     parser.add_argument("--out", type=Path, default=FIGURES, help="the file; must not exist yet")
