@@ -220,8 +220,10 @@ RIGHTS = (
     Right(
         "capability SYS_ADMIN",
         "components/ebpf",
-        "CUDA and NCCL calls: BPF programs, and uprobes that are removed when `bpftrace` exits",
-        "the source `ebpf` is absent: «bpftrace needs CAP_PERFMON and CAP_BPF»",
+        "eBPF: BPF programs, and uprobes that are removed when `bpftrace` exits; `BPF` and"
+        " `PERFMON` are not enough (ebpf.md). The image has no `bpftrace` (kubernetes.md)",
+        "the source `ebpf` is absent: «bpftrace needs CAP_PERFMON and CAP_BPF»; no `hw_call_*`,"
+        " `hw_nccl_*`, `hw_tcp_retransmits_total` and `hw_disk_latency_seconds`",
         "everything: full control of the node",
     ),
     Right(
@@ -245,14 +247,6 @@ RIGHTS = (
         " `/etc/passwd` at `/host/etc/passwd`",
         "`/processes` shows user IDs",
         "read user names",
-    ),
-    Right(
-        "capabilities BPF, PERFMON, SYS_PTRACE",
-        "your own patch",
-        "eBPF counters with `ebpf.enabled`; also needs user root, hostPID and the node's"
-        " `/sys/kernel/tracing` mounted at the same path (docs/ebpf.md)",
-        "no `hw_call_*`, `hw_nccl_*`, `hw_tcp_retransmits_total` and `hw_disk_latency_seconds`",
-        "read the memory of every process and of the kernel",
     ),
 )
 

@@ -53,7 +53,6 @@ BESIDES = re.compile(r"hw_(?:fault_|status$|events_|causal_|exporter_source_|exp
 READ_ALL = r"hw_exporter_collections_total\{.*\} (?:[4-9]|\d\d)"
 ELSEWHERE = {
     *("volume state", "patch nodes/status", "volume passwd"),
-    "capabilities BPF, PERFMON, SYS_PTRACE",
 }
 """Rights whose loss is not on /metrics: a test of its own for each."""
 DEVICES = {"privileged", "volume dev"}
