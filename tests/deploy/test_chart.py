@@ -64,6 +64,70 @@ REFUSED: dict[str, dict[str, Any]] = {
     "env": {"env": [{"name": "APP SERVER"}]},
 }
 
+MINIMAL: dict[str, Any] = {"profile": "minimal"}
+OLDEST = "1.25.0"
+FORBIDDEN: list[tuple[dict[str, Any], str]] = [
+    (
+        MINIMAL | {"gpuSharing": True},
+        (
+            "gpuSharing needs the profile standard or full: the profile minimal runs without root"
+            " and cannot read the directories of HAMi and MPS."
+        ),
+    ),
+    (
+        MINIMAL | {"ebpf": ON},
+        (
+            "ebpf.enabled needs the profile standard or full: bpftrace runs as root only, and the"
+            " profile minimal runs without root."
+        ),
+    ),
+    (
+        {"podMonitor": ON, "serviceMonitor": ON},
+        (
+            "podMonitor.enabled and serviceMonitor.enabled exclude each other: every pod would be"
+            " scraped twice."
+        ),
+    ),
+    (
+        {"podMonitor": ON, "scrapeAnnotations": True},
+        "scrapeAnnotations and a monitor exclude each other: every pod would be scraped twice.",
+    ),
+    (
+        {"serviceMonitor": ON, "scrapeAnnotations": True},
+        "scrapeAnnotations and a monitor exclude each other: every pod would be scraped twice.",
+    ),
+    (
+        {"networkPolicy": ON, "nodeConditions": ON},
+        (
+            "networkPolicy.enabled and nodeConditions.enabled exclude each other: the policy allows"
+            " no connection to the API server."
+        ),
+    ),
+    (
+        {"kubernetes": "1.29.9", "nodeConditions": ON},
+        (
+            "nodeConditions.enabled needs Kubernetes 1.30 or newer, and this is v1.29.9: without"
+            " ValidatingAdmissionPolicy the pods could patch the status of every node."
+        ),
+    ),
+    (
+        {"env": [{"name": "NVIDIA_MIG_MONITOR_DEVICES", "value": "all"}]},
+        (
+            "env: NVIDIA_MIG_MONITOR_DEVICES needs the profile full: the NVIDIA runtime grants it"
+            " to privileged pods only."
+        ),
+    ),
+    (
+        {"resources": {"limits": {"cpu": "1x"}}},
+        'resources.limits.cpu is "1x", but must be a quantity such as 200m or 256Mi.',
+    ),
+    (
+        {"ebpf": {"resources": {"requests": {"memory": "256 Mi"}}}},
+        'ebpf.resources.requests.memory is "256 Mi", but must be a quantity such as 200m or 256Mi.',
+    ),
+]
+"""Values that the manual forbids, and the sentence with which the chart refuses them."""
+
 
 def _alike(objects: list[Manifest]) -> dict[tuple[str, str], Manifest]:
     """Objects by kind and name, without the hash of the configuration that each way keeps."""
@@ -118,7 +182,9 @@ def test_the_defaults_leave_the_namespace_to_the_user() -> None:
 
 def test_runbooks_can_lie_elsewhere() -> None:
     """One value moves the runbooks of all alerts, and nothing but them."""
-    there = {"prometheusRule": {"enabled": True, "runbooks": "https://runbooks.example/hw"}}
+    there: dict[str, Any] = {
+        "prometheusRule": {"enabled": True, "runbooks": "https://runbooks.example/hw"}
+    }
     (rule,) = (it for it in helm.rendered(**there) if it["kind"] == "PrometheusRule")
     urls = [
         alert["annotations"]["runbook_url"]
@@ -130,18 +196,24 @@ def test_runbooks_can_lie_elsewhere() -> None:
     assert all(url.startswith("https://runbooks.example/hw/") for url in urls)
 
 
-def test_everything_at_once_is_valid() -> None:
-    """All values together fit the schemas of three minor versions of Kubernetes."""
+def _everything() -> dict[str, Any]:
+    """All values that may be set together."""
     values: dict[str, Any] = {}
-    for _, _, chosen in PAIRS.values():
-        values |= chosen
-    values |= {
+    for name, (_, _, chosen) in PAIRS.items():
+        if name not in {"network-policy", "scrape-annotations", "service-monitor"}:
+            values |= chosen
+    return values | {
+        "profile": "standard",
         "extraLabels": {"team": "hardware"},
         "auth": {"bearerTokenSecret": "hw-exporter-token"},
         "image": {"pullSecrets": [{"name": "registry"}]},
         "env": [{"name": "APP__METRICS__COLLECT_INTERVAL_SECS", "value": "30"}],
     }
-    objects = helm.rendered(**values)
+
+
+def test_everything_at_once_is_valid() -> None:
+    """All values that may be set together fit the schemas of three minor versions of Kubernetes."""
+    objects = helm.rendered(**_everything())
     assert {item["kind"] for item in objects} > {"DaemonSet", "PrometheusRule", "ClusterRole"}
     for item in objects:
         if not item["apiVersion"].startswith(FOREIGN_GROUPS):
@@ -157,6 +229,58 @@ def test_wrong_values_are_refused_with_a_sentence(name: str) -> None:
     said = helm.refused(**REFUSED[name])
     assert "values don't meet the specifications of the schema" in said
     assert name in said
+
+
+@pytest.mark.parametrize(("values", "sentence"), FORBIDDEN)
+def test_what_the_manual_forbids_is_refused(values: dict[str, Any], sentence: str) -> None:
+    """The chart says the one sentence, and nothing else that is wrong."""
+    assert _sentences(helm.refused(**values)) == [sentence]
+
+
+def test_all_mistakes_are_said_at_once() -> None:
+    """Values that are wrong in three ways are refused with three sentences."""
+    both: dict[str, Any] = {
+        "networkPolicy": ON,
+        "nodeConditions": ON,
+        "resources": {"limits": {"cpu": "1x"}},
+    }
+    assert len(_sentences(helm.refused(**MINIMAL, **both, gpuSharing=True))) == 3
+
+
+def _sentences(refusal: str) -> list[str]:
+    """The lines of a refusal, without the place in the template."""
+    lines = refusal.partition("): ")[2].strip().splitlines()
+    return [line for line in lines if line and not line.startswith("Use --debug")]
+
+
+@pytest.mark.parametrize("cpu", [1, "1", "0.5", "200m", 1.5, "1e3"])
+def test_quantities_are_accepted(cpu: Any) -> None:
+    """Every notation that Kubernetes accepts is rendered as it was given."""
+    memory = 268435456
+    sets = helm.rendered(resources={"limits": {"cpu": cpu, "memory": memory}})
+    (pods,) = (it for it in sets if it["kind"] == "DaemonSet")
+    (container,) = pods["spec"]["template"]["spec"]["containers"]
+    limits = container["resources"]["limits"]
+    assert limits["cpu"] == cpu
+    assert float(limits["memory"]) == memory
+
+
+@pytest.mark.parametrize("minor", [OLDEST.rpartition(".")[0], "1.29", "1.30"])
+def test_only_node_conditions_need_kubernetes_1_30(minor: str) -> None:
+    """Everything else fits the schemas of older versions, field by field."""
+    values = _everything()
+    del values["nodeConditions"]
+    for item in helm.rendered(f"{minor}.0", **values):
+        if not item["apiVersion"].startswith(FOREIGN_GROUPS):
+            kubernetes_validate.validate(item, minor, strict=True)
+
+
+def test_ebpf_has_no_apparmor_profile_on_old_kubernetes() -> None:
+    """Before 1.30 the annotation of AppArmor says what the field says later."""
+    (pods,) = (it for it in helm.rendered(OLDEST, ebpf=ON) if it["kind"] == "DaemonSet")
+    annotations = pods["spec"]["template"]["metadata"]["annotations"]
+    key = "container.apparmor.security.beta.kubernetes.io/hw-exporter"
+    assert annotations[key] == "unconfined"
 
 
 def test_lint_finds_nothing() -> None:

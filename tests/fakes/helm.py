@@ -11,7 +11,7 @@ from tests.fakes.manifests import ROOT, Manifest
 
 CHART = ROOT / "deploy/helm/hw-exporter"
 NAMESPACE = "hw-exporter"
-KUBERNETES = ("--kube-version", "1.33.0")  # a helm built from source assumes 1.20
+KUBERNETES = "1.33.0"  # a helm built from source assumes 1.20
 
 
 def why_not() -> str | None:
@@ -24,18 +24,23 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["helm", *words], capture_output=True, text=True, check=False)
 
 
-def refused(**values: Any) -> str:
-    """The sentence with which values are refused; empty when they are not."""
-    done = run("template", "hw-exporter", str(CHART), *KUBERNETES, "--set-json", _as_json(values))
+def refused(kubernetes: str = KUBERNETES, **values: Any) -> str:
+    """The sentences with which values are refused; empty when they are not."""
+    done = _template(kubernetes, values)
     return done.stderr if done.returncode else ""
 
 
-def rendered(**values: Any) -> list[Manifest]:
+def rendered(kubernetes: str = KUBERNETES, **values: Any) -> list[Manifest]:
     """All objects of the chart with these values, in the namespace that kustomize uses."""
-    words = ["template", "hw-exporter", str(CHART), "--namespace", NAMESPACE, *KUBERNETES]
-    done = run(*words, *(["--set-json", _as_json(values)] if values else []))
+    done = _template(kubernetes, values)
     assert done.returncode == 0, done.stderr
     return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def _template(kubernetes: str, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":
+    words = ["template", "hw-exporter", str(CHART), "--namespace", NAMESPACE]
+    words += ["--kube-version", kubernetes]
+    return run(*words, *(["--set-json", _as_json(values)] if values else []))
 
 
 def _as_json(values: dict[str, Any]) -> str:

@@ -17,3 +17,47 @@ app.kubernetes.io/name: hw-exporter
 {{- define "hw-exporter.scheme" -}}
 {{- if .Values.tls.enabled }}HTTPS{{ else }}HTTP{{ end }}
 {{- end }}
+
+{{/* Kubernetes 1.30 or newer: recursive read-only mounts, AppArmor as a field, admission policies. */}}
+{{- define "hw-exporter.isNew" -}}
+{{- if semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}yes{{ end }}
+{{- end }}
+
+{{/* Values that the manual forbids together, a sentence each; all of them are said at once. */}}
+{{- define "hw-exporter.check" -}}
+{{- $wrong := list }}
+{{- $isMinimal := eq .Values.profile "minimal" }}
+{{- if and $isMinimal .Values.gpuSharing }}
+{{- $wrong = append $wrong "gpuSharing needs the profile standard or full: the profile minimal runs without root and cannot read the directories of HAMi and MPS." }}
+{{- end }}
+{{- if and $isMinimal .Values.ebpf.enabled }}
+{{- $wrong = append $wrong "ebpf.enabled needs the profile standard or full: bpftrace runs as root only, and the profile minimal runs without root." }}
+{{- end }}
+{{- if and .Values.podMonitor.enabled .Values.serviceMonitor.enabled }}
+{{- $wrong = append $wrong "podMonitor.enabled and serviceMonitor.enabled exclude each other: every pod would be scraped twice." }}
+{{- end }}
+{{- if and .Values.scrapeAnnotations (or .Values.podMonitor.enabled .Values.serviceMonitor.enabled) }}
+{{- $wrong = append $wrong "scrapeAnnotations and a monitor exclude each other: every pod would be scraped twice." }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.nodeConditions.enabled }}
+{{- $wrong = append $wrong "networkPolicy.enabled and nodeConditions.enabled exclude each other: the policy allows no connection to the API server." }}
+{{- end }}
+{{- if and .Values.nodeConditions.enabled (not (include "hw-exporter.isNew" .)) }}
+{{- $wrong = append $wrong (printf "nodeConditions.enabled needs Kubernetes 1.30 or newer, and this is %s: without ValidatingAdmissionPolicy the pods could patch the status of every node." .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- range .Values.env }}
+{{- if and (eq .name "NVIDIA_MIG_MONITOR_DEVICES") (ne $.Values.profile "full") }}
+{{- $wrong = append $wrong "env: NVIDIA_MIG_MONITOR_DEVICES needs the profile full: the NVIDIA runtime grants it to privileged pods only." }}
+{{- end }}
+{{- end }}
+{{- range $place, $resources := dict "resources" .Values.resources "ebpf.resources" .Values.ebpf.resources }}
+{{- range $kind, $quantities := $resources }}
+{{- range $name, $quantity := $quantities }}
+{{- if not (regexMatch "^[0-9]+([.][0-9]+)?(m|k|M|G|T|P|E|[KMGTPE]i|[eE][+-]?[0-9]+)?$" (toString $quantity)) }}
+{{- $wrong = append $wrong (printf "%s.%s.%s is %q, but must be a quantity such as 200m or 256Mi." $place $kind $name (toString $quantity)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if $wrong }}{{ fail (join "\n" $wrong) }}{{ end }}
+{{- end }}
