@@ -117,6 +117,7 @@ def test_the_debian_package_comes_and_goes(wheel: Path, root: Path, tmp_path: Pa
     """It installs, runs as a program of the system, and leaves nothing but what purge removes."""
     package = deb.build(wheel, tmp_path, VERSION)
     shutil.copy(package, root / "it.deb")
+    _refused_for_another_python(root)
     _say("chroot", str(root), "dpkg", "--install", "/it.deb")
     assert VERSION in _say("chroot", str(root), "hw-exporter", "--version")
     assert "rules" in _say("chroot", str(root), "hw-exporter", "rules", "check")
@@ -128,3 +129,18 @@ def test_the_debian_package_comes_and_goes(wheel: Path, root: Path, tmp_path: Pa
     assert (root / settings[1:]).is_file()
     _say("chroot", str(root), "dpkg", "--purge", "hw-exporter")
     assert not (root / "etc/hw-exporter").exists()
+
+
+def _refused_for_another_python(root: Path) -> None:
+    """The package is for one Python: beside another it says so in a sentence, and unpacks nothing."""
+    python, real = root / "usr/bin/python3", root / "usr/bin/python3-real"
+    python.rename(real)
+    python.write_text("#!/bin/sh\necho 3.1\n")
+    python.chmod(0o755)
+    command = ["chroot", str(root), "dpkg", "--install", "/it.deb"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    real.replace(python)
+    assert ended.returncode == 1
+    assert "hw-exporter: this package needs Python 3." in ended.stderr
+    assert "and /usr/bin/python3 is 3.1: build" in ended.stderr
+    assert not (root / "opt/hw-exporter").exists()

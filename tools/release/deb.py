@@ -20,6 +20,16 @@ Description: Prometheus exporter for NVIDIA GPU and CPU nodes
  Says what the hardware of a node is, how it is doing, what is broken and why:
  hw_ metrics for Prometheus, JSON for programs, a page for people.
 """
+PREINST = """\
+#!/bin/sh
+set -e
+python=$(/usr/bin/python3 -I -c 'import sys; print("%d.%d" % sys.version_info[:2])' || true)
+if [ "$1" != abort-upgrade ] && [ -n "$python" ] && [ "$python" != {python} ]; then
+  echo "hw-exporter: this package needs Python {python}, and /usr/bin/python3 is $python:" \
+    "build the package on this release of the distribution" >&2
+  exit 1
+fi
+"""
 POSTINST = """\
 #!/bin/sh
 set -e
@@ -112,7 +122,9 @@ def _control(folder: Path, version: str) -> None:
     )
     (folder / "control").write_text(text)
     (folder / "conffiles").write_text("/etc/hw-exporter/config.toml\n")
-    for name, script in (("postinst", POSTINST), ("prerm", PRERM), ("postrm", POSTRM)):
+    preinst = PREINST.format(python=f"{major}.{minor}")
+    scripts = {"preinst": preinst, "postinst": POSTINST, "prerm": PRERM, "postrm": POSTRM}
+    for name, script in scripts.items():
         (folder / name).write_text(script)
         (folder / name).chmod(0o755)
 
