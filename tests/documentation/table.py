@@ -43,6 +43,7 @@ PLACEHOLDERS: Mapping[str, str] = {
 FILES: Mapping[str, Mapping[str, str]] = {
     "docs/faults.md": {"my.toml": "toml", "incident.jsonl": "json"},
     "docs/probes.md": {"probes.toml": "toml", "npu.py": "python"},
+    "docs/upgrade.md": {"config.toml": "toml"},
 }
 """Files that a page lets its reader write, and the language of the block that holds them."""
 
@@ -138,6 +139,16 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
         "curl -s localhost:8080/node | python3 -m json.tool | grep -A 40 '\"sources\"'": Try(
             Place.DEMO, ('"outcome": "ok"', '"missing":')
         ),
+    },
+    "docs/upgrade.md": {
+        "hw-exporter --version": Try(output=(r"^hw-exporter \d",)),
+        "hw-exporter --check-config --config config.toml": Try(output=("is valid",)),
+        "hw-exporter assets hw-exporter-assets": Try(),
+        "curl -s localhost:8080/metrics | grep hw_exporter_build_info": Try(
+            Place.NODE, (r'version="\d',)
+        ),
+        "curl -s localhost:8080/ready": Try(Place.NODE, ('"status": "ready"',)),
+        "hw-exporter selfcheck": Try(Place.NODE, ("^PASS ready$",)),
     },
 }
 
