@@ -25,7 +25,7 @@ from exporter.web.runbooks import PREFIX as RUNBOOKS
 from exporter.web.runbooks import runbook_answer
 from exporter.web.server.auth import Authenticator, AuthError, Client
 from exporter.web.server.guard import SERVER_HEADERS
-from exporter.web.server.local_client import refusal_of
+from exporter.web.server.local_client import refusal_of, refusal_of_user, user_of
 
 CONTENT_TYPES = {
     Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
@@ -151,7 +151,9 @@ class Routes:
     def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
         hosts = request.headers.getall("Host", ())
-        refusal = refusal_of(request.remote or "", request.headers, hosts)
+        refusal = refusal_of(request.remote or "", request.raw_path, request.headers, hosts)
+        if refusal is None:
+            refusal = refusal_of_user(_user_of(request))
         if refusal is not None:
             return error_answer(403, refusal)
         if request.version.minor == 0:
@@ -221,6 +223,14 @@ class Routes:
 
     def _doctor(self, request: PageRequest) -> Answer:
         return self._live.doctor(request, self._snapshot())
+
+
+def _user_of(request: BaseRequest) -> int | None:
+    """Return whose socket a request of this machine came from; None where nobody's is found."""
+    if request.transport is None:
+        return None
+    ends = [request.transport.get_extra_info(name) for name in ("peername", "sockname")]
+    return user_of(*(end[:2] for end in ends)) if all(ends) else None
 
 
 def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:

@@ -57,7 +57,7 @@ def test_any_header_is_answered(header: str) -> None:
 @given(st.text(max_size=50), st.lists(st.text(max_size=50), max_size=3), HEADER)
 def test_any_sender_is_judged(remote: str, hosts: list[str], name: str) -> None:
     """Nobody is a program of this machine by chance."""
-    refusal = refusal_of(remote, {name: ""}, hosts)
+    refusal = refusal_of(remote, "/-/quiesce", [name], hosts)
     assert refusal is None or "\n" not in refusal
 
 

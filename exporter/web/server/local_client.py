@@ -1,32 +1,95 @@
 """Whether a request comes from a program on this machine, and was passed on by nobody."""
 
-from collections.abc import Iterable, Mapping
+import os
+import socket
+import struct
+from collections.abc import Iterable
 
 LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 """Not all of 127/8: sidecars of service meshes pass on what others ask from 127.0.0.6."""
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-OF_PROXIES_AND_BROWSERS = (
-    *("forwarded", "via", "x-", "cf-", "true-client-ip", "traceparent", "tracestate", "b3"),
-    *("origin", "referer", "cookie", "sec-"),
+HEADERS = frozenset(
+    {
+        *("host", "user-agent", "accept", "accept-encoding", "authorization", "connection"),
+        *("content-length", "content-type"),
+    }
 )
-"""How the names of headers begin that a program on this machine has no reason to send."""
+"""What curl, wget and libraries send; proxies and browsers add others, in many spellings."""
+
+ROOT = 0
+_MESSAGE = struct.Struct("=IHHII")
+_REQUEST = struct.Struct("=BBBxI2s2s16s16sIQ")  # inet_diag_req_v2, with its inet_diag_sockid
+_ANSWER = struct.Struct("=BBBB48sIIIII")  # inet_diag_msg
+_GET_ONE, _REQUEST_FLAG, _ANY_COOKIE, _ESTABLISHED = 20, 1, 2**64 - 1, 1
+_NETLINK_SOCK_DIAG = 4
+_NETLINK_SECS = 1.0
 
 
-def refusal_of(remote: str, headers: Mapping[str, str], hosts: Iterable[str]) -> str | None:
+def refusal_of(
+    remote: str, target: str, headers: Iterable[str], hosts: Iterable[str]
+) -> str | None:
     """Return in one sentence why this is no program of this machine; None when it is one.
 
-    `hosts` are the values of the Host header: exactly one, which a page in a browser cannot
-    choose; `headers` may be in any case.
+    `target` is that of the request line, `headers` are the names, in any case, and `hosts` the
+    values of the Host header: exactly one, which a page in a browser cannot choose.
     """
     if remote.partition("%")[0] not in LOOPBACK:
         return "only programs on this machine can request this"
-    if [_name_of(host) for host in hosts] not in [[name] for name in HOSTS]:
+    if not target.startswith("/") or [_name_of(host) for host in hosts] not in [
+        [name] for name in HOSTS
+    ]:
         return "this must be requested as localhost"
-    for name in headers:
-        if name.lower().startswith(OF_PROXIES_AND_BROWSERS):
-            return "this cannot be requested through a proxy or from a web page"
+    if not {name.lower() for name in headers} <= HEADERS:
+        return "this cannot be requested through a proxy or from a web page"
     return None
+
+
+def refusal_of_user(uid: int | None) -> str | None:
+    """Return in one sentence why a program of this user may not ask; None when it may.
+
+    Whoever forwards a connection to us, as ssh does, is the user of its process.
+    """
+    if uid in (ROOT, os.geteuid()):
+        return None
+    return "only programs of root can request this; or send SIGUSR1 to the exporter"
+
+
+def user_of(
+    peer: tuple[str, int], ours: tuple[str, int], kernel: socket.socket | None = None
+) -> int | None:
+    """Return the user id of the socket at the other end of a connection on this machine.
+
+    None where the socket is not in our network namespace, is closed, or the kernel does not say.
+    Asks NETLINK_SOCK_DIAG (https://man7.org/linux/man-pages/man7/sock_diag.7.html); of a socket
+    that nobody holds any more the kernel says root, so that it needs an inode.
+    """
+    try:
+        with kernel or socket.socket(
+            socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG
+        ) as it:
+            it.settimeout(_NETLINK_SECS)
+            it.send(_question(peer, ours))
+            answer = it.recv(4096)
+            kind = _MESSAGE.unpack_from(answer)[1]
+            if kind != _GET_ONE:
+                return None
+            _, state, _, _, _, _, _, _, uid, inode = _ANSWER.unpack_from(answer, _MESSAGE.size)
+    except (OSError, ValueError, struct.error):
+        return None
+    return int(uid) if state == _ESTABLISHED and inode else None
+
+
+def _question(peer: tuple[str, int], ours: tuple[str, int]) -> bytes:
+    """Write the question for the socket whose own end is `peer`."""
+    family = socket.AF_INET6 if ":" in peer[0] else socket.AF_INET
+    ends = [struct.pack(">H", port) for _, port in (peer, ours)]
+    addresses = [socket.inet_pton(family, address) for address, _ in (peer, ours)]
+    body = _REQUEST.pack(
+        *(family, socket.IPPROTO_TCP, 0, 2**32 - 1),
+        *(*ends, *(address.ljust(16, b"\0") for address in addresses), 0, _ANY_COOKIE),
+    )
+    return _MESSAGE.pack(_MESSAGE.size + len(body), _GET_ONE, _REQUEST_FLAG, 0, 0) + body
 
 
 def _name_of(host: str) -> str:

@@ -1,8 +1,14 @@
 """Who may have the GPUs released: programs of this machine, and what cannot be taken for one."""
 
+import os
+import socket
+
 import pytest
 
-from exporter.web.server.local_client import refusal_of
+from exporter.web.server.local_client import refusal_of, refusal_of_user, user_of
+
+PATH = "/-/quiesce"
+NOBODY = 65534
 
 
 @pytest.mark.parametrize("remote", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
@@ -12,13 +18,13 @@ from exporter.web.server.local_client import refusal_of
 def test_a_program_of_this_machine_is_one(remote: str, host: str) -> None:
     """As curl asks."""
     headers = {"Host": host, "User-Agent": "curl/8.5.0", "Accept": "*/*", "Content-Length": "0"}
-    assert refusal_of(remote, headers, [host]) is None
+    assert refusal_of(remote, PATH, headers, [host]) is None
 
 
 @pytest.mark.parametrize("remote", ["", "10.0.0.1", "127.0.0.6", "127.0.1.1", "::", "fe80::1%lo"])
 def test_another_address_is_refused(remote: str) -> None:
     """127.0.0.6 is what a service mesh passes the requests of others on from."""
-    refusal = refusal_of(remote, {}, ["localhost"])
+    refusal = refusal_of(remote, PATH, [], ["localhost"])
     assert refusal == "only programs on this machine can request this"
 
 
@@ -41,7 +47,7 @@ def test_another_address_is_refused(remote: str) -> None:
 )
 def test_another_host_is_refused(hosts: list[str]) -> None:
     """A page in a browser that has its own name lead to 127.0.0.1 cannot hide that name."""
-    assert refusal_of("127.0.0.1", {}, hosts) == "this must be requested as localhost"
+    assert refusal_of("127.0.0.1", PATH, [], hosts) == "this must be requested as localhost"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +55,12 @@ def test_another_host_is_refused(hosts: list[str]) -> None:
     [
         "X-Forwarded-For",
         "x-forwarded-proto",
+        "X_Forwarded_For",
+        "HTTP_FORWARDED",
+        "X\u2010Forwarded\u2010For",
+        "Client-IP",
+        "Proxy-Connection",
+        "Max-Forwards",
         "X-Real-IP",
         "X-Envoy-External-Address",
         "X-Request-Id",
@@ -66,5 +78,43 @@ def test_another_host_is_refused(hosts: list[str]) -> None:
 )
 def test_what_a_proxy_or_a_browser_adds_is_refused(header: str) -> None:
     """Whatever its value."""
-    refusal = refusal_of("127.0.0.1", {"Host": "localhost", header: ""}, ["localhost"])
+    refusal = refusal_of("127.0.0.1", PATH, ["Host", header], ["localhost"])
     assert refusal == "this cannot be requested through a proxy or from a web page"
+
+
+@pytest.mark.parametrize("target", ["http://evil.example/-/quiesce", "http://localhost/", "*", ""])
+def test_a_target_with_a_host_is_refused(target: str) -> None:
+    """As a proxy is asked: the Host header says nothing then."""
+    refusal = refusal_of("127.0.0.1", target, ["Host"], ["localhost"])
+    assert refusal == "this must be requested as localhost"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_a_forwarder_is_its_user(address: str, uid: int) -> None:
+    """Whatever it passes on: the kernel says who holds the other end of the connection."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as listening:
+        os.seteuid(uid)
+        try:
+            client = socket.create_connection(listening.getsockname()[:2])
+        finally:
+            os.seteuid(0)
+        accepted, peer = listening.accept()
+        with client, accepted:
+            assert user_of(peer[:2], accepted.getsockname()[:2]) == uid
+            assert (refusal_of_user(uid) is None) == (uid == 0)
+
+
+def test_a_connection_that_nobody_holds_is_nobodys() -> None:
+    """Of a closed socket the kernel says root; a client that has left is none."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        client = socket.create_connection(listening.getsockname())
+        accepted, peer = listening.accept()
+        with accepted:
+            ours = accepted.getsockname()
+            assert user_of(peer, ours) == os.geteuid()
+            client.close()
+            assert user_of(peer, ours) is None
+            assert refusal_of_user(None) is not None
