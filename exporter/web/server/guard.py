@@ -13,10 +13,12 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
 
+from aiohttp.abc import AbstractStreamWriter
+
 # Not aiohttp.web: that brings files, routes and websockets, a megabyte that nobody uses here.
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
-from aiohttp.web_response import StreamResponse, json_response
+from aiohttp.web_response import Response, StreamResponse, json_response
 from aiohttp.web_server import Server
 
 from exporter.web.server.places import Limits, Places
@@ -25,6 +27,12 @@ from exporter.web.server.tls import TlsHandshake
 LINGERING_SECS = 1.0
 LARGE_BYTES = 64 * 1024
 """Larger answers are sent one at a time: copying one to the kernel takes up to a millisecond."""
+
+PIECE_BYTES = 32 * 1024
+"""A large answer leaves in pieces, each when the client has taken those before it.
+
+What is not sent stays the page that all share; what is encrypted is a copy for each client.
+"""
 
 REGULAR_PATHS = ("/metrics", "/health", "/healthz", "/ready")
 """What scrapers and kubelets ask for."""
@@ -90,6 +98,7 @@ class GuardedServer(Server):
                 with suppress(ConnectionError):  # who has left is noticed when the body is sent
                     if writer is not None:
                         writer.send_headers()  # joined to the body they cost a copy of it
+                        await _send_in_pieces(request, response, writer)
         finally:
             connection.answered()
         if request.path in REGULAR_PATHS and response.status < HTTPStatus.BAD_REQUEST:
@@ -230,22 +239,26 @@ class _GuardedConnection(RequestHandler):
 
     def answered(self) -> None:
         """Note that the answer is made: now the connection waits for the next request."""
+        if not self.writing_paused:
+            self._taken()
         if self._has_place and self._arriving is None:
             self._guard.places.became_idle(self)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._answering = asyncio.get_running_loop().call_later(
-            self._guard.limits.response_timeout_secs, self.end
-        )
+        if self._answering is None:
+            self._answering = asyncio.get_running_loop().call_later(
+                self._guard.limits.response_timeout_secs, self.end
+            )
         self._guard.places.became_slow(self)
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self._guard.places.caught_up(self)
-        if self._answering is not None:
-            self._answering.cancel()
-            self._answering = None
+        if self._current_request is None:
+            self._taken()
+        else:  # the next piece of the same answer follows, in the time of the answer
+            self._guard.places.became_busy(self)
 
     def end(self) -> None:
         """Close at once, without waiting for what has not been sent."""
@@ -272,6 +285,12 @@ class _GuardedConnection(RequestHandler):
     def log_exception(self, *args: Any, **kw: Any) -> None:
         """Log no traceback: a client that breaks the protocol is not worth one."""
         self.logger.debug(*args, **kw)
+
+    def _taken(self) -> None:
+        """End the time that the client has for taking its answer."""
+        if self._answering is not None:
+            self._answering.cancel()
+            self._answering = None
 
     def _start_arriving(self) -> None:
         if self._arriving is None and self._has_place:
@@ -309,3 +328,17 @@ class _GuardedConnection(RequestHandler):
     def _abort(self) -> None:
         if self._wire is not None:
             self._wire.abort()
+
+
+async def _send_in_pieces(
+    request: BaseRequest, response: StreamResponse, writer: AbstractStreamWriter
+) -> None:
+    """Send the body of a large answer, as fast as its client takes it; raise ConnectionError."""
+    if not isinstance(response, Response) or not isinstance(response.body, bytes):
+        return
+    whole, response.body = memoryview(response.body), b""  # nothing is left for aiohttp to send
+    if request.method == "HEAD":
+        return
+    for begin in range(0, len(whole), PIECE_BYTES):
+        await writer.write(whole[begin : begin + PIECE_BYTES])
+        await writer.drain()

@@ -13,6 +13,8 @@ from exporter.config.server import TlsConfig
 from exporter.web.server.credentials import SecurityError
 
 SHUTDOWN_SECS = 1.0
+HIGH_WATER, LOW_WATER = 64 * 1024, 16 * 1024
+"""Encrypted bytes that a client has not taken: above the one it is waited for, until the other."""
 
 
 def require_certificate(tls: TlsConfig) -> None:
@@ -112,9 +114,22 @@ class TlsHandshake(sslproto.SSLProtocol):
         """Begin the handshake with what the client has already sent."""
         self._wire = cast("asyncio.Transport", transport)
         super().connection_made(transport)
+        if sys.version_info >= (3, 11):  # it is resumed when the connection below is
+            self._set_write_buffer_limits(HIGH_WATER + 1, LOW_WATER)
+            self._wire.set_write_buffer_limits(HIGH_WATER, LOW_WATER)
         first, self._first = self._first, b""
         while first and self._wire is not None:
             first = first[self._feed(first) :]
+
+    def _get_write_buffer_size(self) -> int:
+        """Return what the kernel has not taken yet, encrypted or not.
+
+        Since Python 3.11 the buffer of the connection below is left out, so that whoever does
+        not read is neither waited for nor ended.
+        """
+        below = 0 if self._wire is None else self._wire.get_write_buffer_size()
+        above: int = super()._get_write_buffer_size()  # type: ignore[misc]  # not in typeshed
+        return above + below
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Let go of everything at once, wherever the handshake stood."""

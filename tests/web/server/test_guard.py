@@ -250,7 +250,7 @@ async def test_an_answer_must_be_taken_in_time() -> None:
 
 async def test_answers_nobody_takes_have_a_bound() -> None:
     """Clients that never read hold so many bytes together; beyond, the slowest ones are closed."""
-    limits = replace(LIMITS, max_unsent_bytes=50_000_000, response_timeout_secs=60)
+    limits = replace(LIMITS, max_unsent_bytes=250_000, response_timeout_secs=60)
     server = _large(20_000_000, limits)
     async with listening(server) as port:
         clients = [await _never_reading(port, requests=1) for _ in range(6)]

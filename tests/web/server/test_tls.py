@@ -235,6 +235,53 @@ async def test_nothing_is_left_of_a_handshake_that_failed(tmp_path: Path) -> Non
         gc.enable()
 
 
+async def test_clients_that_never_read_hold_little_together(tmp_path: Path) -> None:
+    """Of forty pages of 20 MB that nobody takes one megabyte is kept, and others are served."""
+    authority = Authority(tmp_path)
+    context = _trusting(authority)
+    whole = bytes(20_000_000)
+    limits = replace(LIMITS, max_connections=60, max_unsent_bytes=1_000_000)
+    security = Security(_server(authority.sign("node")), DaemonThreads())
+    arrived: list[web.BaseRequest] = []
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        arrived.append(request)
+        return web.Response(body=whole)
+
+    server = GuardedServer(handle, limits, security.context)
+    held: list[int] = []
+    async with listening(server) as port:
+        writers: list[asyncio.StreamWriter] = []
+        for asked in range(1, 41):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, limit=1)
+            writer.transport.pause_reading()  # type: ignore[attr-defined]  # every socket has it
+            writer.write(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n")
+            writers.append(writer)
+            await _until(lambda asked=asked: len(arrived) == asked)  # type: ignore[misc]  # a default
+            held.append(_unsent_bytes())
+            del reader
+        taken = await _whole_answer(port, context)
+        for writer in writers:
+            writer.transport.abort()
+        await _until(lambda: server.open_connections() == 0)
+    assert taken.endswith(whole)
+    assert 0 < max(held) <= 1_000_000 + 2 * 64 * 1024
+
+
+async def _whole_answer(port: int, context: ssl.SSLContext) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    writer.write(b"GET / HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
+    answer = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return answer
+
+
+def _unsent_bytes() -> int:
+    """What our side holds for all clients together, encrypted or not."""
+    found = [each for each in gc.get_objects() if isinstance(each, TlsHandshake) and each._wire]
+    return sum(each._wire.get_write_buffer_size() for each in found if each._wire)
+
+
 def _sizes_of_handshakes() -> list[int]:
     """The buffers that handshakes still hold."""
     found = [each for each in gc.get_objects() if isinstance(each, TlsHandshake)]
