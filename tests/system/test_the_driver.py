@@ -1,8 +1,11 @@
 """The real program and the driver: events at once, letting go, a child nobody can kill."""
 
+import os
 import re
+import shutil
 import signal
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -86,6 +89,65 @@ def test_letting_go_cannot_be_asked_for_by_a_page_or_by_reading(node: GpuNode) -
             sock.sendall(old.replace(b"1.0", b"1.1"))
             assert sock.recv(12) == b"HTTP/1.1 403"
         assert 'backend="nvml",reason="ok"' in program.get("/metrics").text
+
+
+ANYBODYS_PYTHON = "/usr/bin/python3"
+NEEDED = ("setpriv", "curl", ANYBODYS_PYTHON)
+FORWARDER = """
+import socket, sys, threading
+listening = socket.create_server(("127.0.0.1", 0))
+print(listening.getsockname()[1], flush=True)
+def copy(source, sink):
+    while data := source.recv(65536):
+        sink.sendall(data)
+    sink.shutdown(socket.SHUT_WR)
+while True:
+    client = listening.accept()[0]
+    server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    for pair in ((client, server), (server, client)):
+        threading.Thread(target=copy, args=pair, daemon=True).start()
+"""
+
+
+def _status(port: int, *options: str, path: str = "/-/quiesce", command: str = "curl") -> str:
+    """The status that curl gets for a POST."""
+    quiet = ("-s", "-m", "20", "-o", "/dev/null", "-w", "%{http_code}", "-X", "POST")
+    url = f"http://localhost:{port}{path}"
+    return subprocess.run(
+        [*command.split(), *quiet, *options, url], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, NEEDED)),
+    reason="needs root, setpriv, curl and a Python for all users",
+)
+def test_whoever_forwards_a_connection_is_its_user(node: GpuNode) -> None:
+    """Neither a user's own curl nor a user's TCP forwarder releases GPUs; curl of root does."""
+    as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+    with node.start() as program:
+        program.page_with('backend="nvml"')
+        command = [*as_nobody.split(), ANYBODYS_PYTHON, "-c", FORWARDER]
+        with subprocess.Popen(
+            [*command, str(program.port)], stdout=subprocess.PIPE, text=True
+        ) as forwarder:
+            try:
+                assert forwarder.stdout is not None
+                port = int(forwarder.stdout.readline())
+                assert _status(port) == "403"
+            finally:
+                forwarder.kill()
+        assert _status(program.port, command=f"{as_nobody} curl") == "403"
+        assert _status(program.port, "-H", "X_Forwarded_For: 10.0.0.1") == "403"
+        assert _status(program.port, "--request-target", "http://evil.example/-/quiesce") == "403"
+        absolute = b"POST http://evil.example/-/quiesce HTTP/1.1\r\nHost: localhost\r\n"
+        answer = exchange(program.port, absolute + b"Connection: close\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 403 ")
+        assert 'backend="nvml",reason="ok"' in program.get("/metrics").text
+        assert _status(program.port) == "200"
+        program.page_with('reason="released"')
+        assert _status(program.port, path="/-/resume") == "200"
+        program.page_with('backend="nvml",reason="ok"')
 
 
 def test_asking_again_and_again_is_a_fault(node: GpuNode) -> None:
