@@ -11,10 +11,15 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from prometheus_client.samples import Sample
 
 from exporter.collectors.gpu.bounds import BOUNDS
+from exporter.collectors.gpu.field_families import ROWS
 from exporter.commands.promise import Broken, expect
 
 PREFIX = "hw_"
 LEAST_FAMILIES = 25
+GPU_FAMILIES = {f"hw_gpu_{field}": field for field in BOUNDS} | {
+    f"hw_gpu_{row.name}": row.field for row in ROWS if row.field in BOUNDS
+}
+"""Families of GPUs that have bounds, and the field whose bounds they are."""
 
 
 class Page:
@@ -87,8 +92,8 @@ def gpus_are_plausible(page: Page) -> None:
     """Where a driver is: as many GPUs as are counted, with values that can be."""
     count, ups = page.values("hw_gpu_count"), page.values("hw_gpu_up")
     expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
-    for field, (lowest, highest) in BOUNDS.items():
-        name = f"hw_gpu_{field}"
+    for name, field in GPU_FAMILIES.items():
+        lowest, highest = BOUNDS[field]
         odd = [value for value in page.values(name) if not lowest <= value <= highest]
         expect(not odd, f"{name} is {odd[:3]}")
 

@@ -39,6 +39,7 @@ def test_a_good_page_passes(check: Callable[[Page], None]) -> None:
         (page_checks.no_series_is_there_twice, 'hw_new{node="a"} 1\nhw_new{node="a"} 2\n'),
         (page_checks.gpus_are_plausible, 'hw_gpu_up{node="a",gpu_uuid="x"} 1\n'),
         (page_checks.gpus_are_plausible, 'hw_gpu_temperature_celsius{node="a"} 4e9\n'),
+        (page_checks.gpus_are_plausible, 'hw_gpu_ecc_volatile_errors_total{node="a"} 2e19\n'),
     ],
 )
 def test_a_broken_promise_is_found(check: Callable[[Page], None], addition: str) -> None:
