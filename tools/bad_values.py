@@ -52,7 +52,9 @@ TABLE: Mapping[str, Bad] = {
     "hw_gpu_data_stale": Bad(
         "1", _is(1), GPU, unless="the GPU is suspended, or a reading is late for some minutes"
     ),
-    "hw_gpu_repair_state": Bad("1", _is(1), GPU),
+    "hw_gpu_repair_state": Bad(
+        "1, except `unrepairable_memory` alone", _other("state", "unrepairable_memory"), GPU
+    ),
     "hw_gpu_sram_threshold_exceeded": Bad("1", _is(1), GPU),
     "hw_gpu_row_remap_pending": Bad("1", _is(1), GPU),
     "hw_gpu_row_remap_failed": Bad("1", _is(1), GPU),

@@ -216,11 +216,17 @@ def path_to_a_disk_is_named(node: Story) -> None:
     node.wait(600, 60)
 
 
-@incident("gpu_row_remap_failed@GPU-9b", may=GPU_AFTER, unfit=True, fit_at_end=False)
+@incident(
+    *("gpu_row_remap_failed@GPU-9b", "gpu_memory_unrepairable@GPU-9b"),
+    root="gpu_row_remap_failed@GPU-9b",
+    may=GPU_AFTER,
+    unfit=True,
+    fit_at_end=False,
+)
 def memory_cannot_be_repaired(node: Story) -> None:
-    """A driver of today says it in a word of its own."""
+    """A driver of today says it in a word of its own, and a failed remap confirms it."""
     node.wait(60)
-    node.gpu("9b", unrepairable_memory=True)
+    node.gpu("9b", unrepairable_memory=True, row_remap_failed=True)
     node.wait(600, 60)
 
 

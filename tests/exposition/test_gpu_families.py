@@ -99,7 +99,7 @@ def test_vendors_are_shown_where_there_are_several() -> None:
 
 
 def test_instances_of_a_gpu_share_their_activity() -> None:
-    """Each has its memory; what two compute instances share is shown once."""
+    """What two compute instances share, memory and activity, is shown once."""
     first = MigInstance(1, 0, "MIG-a", "1g.10gb", 100, 40, (("sm", 0.5),))
     both = (first, replace(first, compute_instance=1, mig_uuid="MIG-b", activity_ratio=None))
     seen = snapshot(of_gpu(mig_instances=both))
@@ -108,8 +108,7 @@ def test_instances_of_a_gpu_share_their_activity() -> None:
         ((*LABELS, "1", "1", "1g.10gb", "MIG-b"), 1),
     ]
     assert samples("hw_gpu_mig_memory_used_bytes", seen) == [
-        ((*LABELS, "1", "0", "MIG-a"), 40),
-        ((*LABELS, "1", "1", "MIG-b"), 40),
+        ((*LABELS, "1", "", ""), 40),
     ]
     assert samples("hw_gpu_mig_activity_ratio", seen) == [((*LABELS, "1", "sm"), 0.5)]
     assert samples("hw_gpu_mig_info", snapshot(of_gpu())) == []

@@ -89,6 +89,10 @@ GPU_CASES = {
     "gpu_memory_uncontained": xid(95, "Uncontained: LTC DATA (0x1). RST: Yes, D-RST: No"),
     "gpu_row_remap_pending": Case({"row_remap_pending": True}, {"row_remap_pending": False}),
     "gpu_row_remap_failed": Case({"row_remap_failed": True}, {"row_remap_failed": False}),
+    "gpu_memory_unrepairable": Case(
+        {"unrepairable_memory": True, "row_remap_banks[none]": 1, "recovery_action": "reset"},
+        {"unrepairable_memory": True, "row_remap_banks[none]": 0, "recovery_action": "none"},
+    ),
     "gpu_row_remap_low": Case({"row_remap_banks[none]": 1}, {"row_remap_banks[none]": 0}),
     "gpu_pages_retired": Case(
         {"retired_pages_pending": True},

@@ -1,5 +1,7 @@
 """What a GPU reports, by each backend, up to the metrics page and the fault, and back to well."""
 
+import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -62,6 +64,15 @@ class Verdicts:
         assert self.snapshot.conclusions is not None
         return next(f.summary for f in self.snapshot.conclusions.active if f.rule == rule)
 
+    def values(self, family: str) -> dict[str, float]:
+        """The values of a family on the page by the last label of each sample."""
+        rows = re.findall(rf'^{family}{{.*"([^"]*)"}} (\S+)$', self.page, re.MULTILINE)
+        return {label: float(value) for label, value in rows}
+
+    async def woken(self) -> None:
+        """Wait until a source has asked for a collection."""
+        await self._node.woken.wait()
+
     def unknown(self) -> set[str]:
         """The rules about what a GPU reports that `/why` lists as not evaluated."""
         rows = why_document(self.snapshot, Wanted())["unknown"]
@@ -119,3 +130,105 @@ async def test_what_a_backend_cannot_tell_is_unknown(
     """`/why` lists the rules about NVLink while only nvidia-smi answers: nobody knows the links."""
     await node.see(capture, backend=backend, secs=30)
     assert node.unknown() == unknown
+
+
+UNREPAIRABLE = "gpu_memory_unrepairable"
+CLEAN = (
+    *("unrepairable_memory = 1", "recovery_action = 0", "repair.channel_pending = 0"),
+    *("ecc.uncorrected.volatile = 0", "ecc.uncorrected.volatile.dram = 0"),
+    *("remap_banks.none = 0", "remapped_rows.failed = 0"),
+)
+"""A board of 2026 that sets the flag while all else is well."""
+
+
+@pytest.mark.parametrize(
+    "witness",
+    [
+        ("remapped_rows.failed = 1",),
+        ("remap_banks.none = 1",),
+        ("repair.channel_pending = 1",),
+        ("recovery_action = 1",),
+        ("ecc.uncorrected.volatile = 2", "ecc.uncorrected.volatile.dram = 2"),
+    ],
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_unrepairable_memory_needs_a_second_witness(
+    node: Verdicts, backend: str, witness: tuple[str, ...]
+) -> None:
+    """The flag alone is no fault, and each witness makes one that ends with the flag."""
+    assert await node.see(H100, *CLEAN, backend=backend, secs=60) == set()
+    assert 'state="unrepairable_memory"' in node.page
+    assert UNREPAIRABLE in await node.see(H100, *CLEAN, *witness, backend=backend, secs=60)
+    assert node.summary(UNREPAIRABLE).endswith(" has memory that cannot be repaired")
+    well = (*CLEAN, "unrepairable_memory = 0")
+    assert UNREPAIRABLE not in await node.see(H100, *well, backend=backend, secs=60)
+
+
+SRAM = tuple(
+    f"sram.uncorrected_{kind}.{counter} = 0"
+    for kind in ("parity", "secded")
+    for counter in ("volatile", "aggregate")
+)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_sram_errors_are_counted_from_zero(node: Verdicts, backend: str) -> None:
+    """Each kind has its series before the first error, which is a step that `increase()` sees."""
+    await node.see(H100, *SRAM, backend=backend, secs=30)
+    for counter in ("volatile", "aggregate"):
+        found = node.values(f"hw_gpu_sram_ecc_{counter}_errors_total")
+        assert found == {"uncorrected_parity": 0, "uncorrected_secded": 0}
+    ill = (*SRAM, "sram.uncorrected_parity.volatile = 1")
+    await node.see(H100, *ill, backend=backend, secs=30)
+    found = node.values("hw_gpu_sram_ecc_volatile_errors_total")
+    assert found == {"uncorrected_parity": 1, "uncorrected_secded": 0}
+
+
+async def test_xids_are_counted_from_zero(node: Verdicts, nvml: NvmlLibrary) -> None:
+    """Each GPU has one total while NVML reports Xids; nobody knows it without NVML and log."""
+    await node.see(H100, secs=30)
+    assert node.values("hw_gpu_xids_total") == {}
+    await node.see(H100, backend="nvml", secs=30)
+    assert list(node.values("hw_gpu_xids_total").values()) == [0]
+    nvml.raise_xid(31)
+    await asyncio.wait_for(node.woken(), 20)
+    await node.see(H100, backend="nvml", secs=30)
+    assert list(node.values("hw_gpu_xids_total").values()) == [1]
+    assert node.values("hw_gpu_xid_errors_total") == {"31": 1}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_the_driver_requests_one_action_at_a_time(node: Verdicts, backend: str) -> None:
+    """One series names the requested action, whichever it is, and is gone with the request."""
+    for number, action in ((0, "none"), (1, "reset"), (6, "bus_reset"), (0, "none")):
+        await node.see(H100, f"recovery_action = {number}", backend=backend, secs=30)
+        assert node.values("hw_gpu_recovery_action") == {action: 1}
+
+
+MIG = (
+    *("mig_mode = 1", "mig_mode_pending = 1", "mig_count_max = 7"),
+    *(
+        line
+        for place, (instance, compute, size) in enumerate(((1, 0, 40), (1, 1, 40), (2, 0, 40)))
+        for line in (
+            f"device.0.mig.{place}.gpu_instance = {instance}",
+            f"device.0.mig.{place}.compute_instance = {compute}",
+            f"device.0.mig.{place}.uuid = MIG-{place}",
+            f"device.0.mig.{place}.name = NVIDIA H100 80GB HBM3 MIG 3g.40gb",
+            f"device.0.mig.{place}.memory_total = {size} GiB",
+            f"device.0.mig.{place}.memory_used = {instance} GiB",
+        )
+    ),
+)
+"""An 80 GB board of two GPU instances; two compute instances share the first."""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_memory_of_instances_adds_up_to_that_of_the_board(
+    node: Verdicts, backend: str
+) -> None:
+    """Memory that compute instances share is counted once, and named for none of them."""
+    await node.see(H100, *MIG, backend=backend, secs=30)
+    assert len(node.values("hw_gpu_mig_info")) == 3
+    assert node.values("hw_gpu_mig_memory_total_bytes") == {"": 40 << 30, "MIG-2": 40 << 30}
+    assert node.values("hw_gpu_mig_memory_used_bytes") == {"": 1 << 30, "MIG-2": 2 << 30}

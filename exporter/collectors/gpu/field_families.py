@@ -87,20 +87,18 @@ COUNTED_SINCE = (
     ("aggregate", "over the life of the board (aggregate)"),
 )
 ECC_COUNTS = (
-    ("ecc", "ECC errors, corrected and uncorrected,", "ecc_errors_total", ("error_type",), None),
+    ("ecc", "ECC errors, corrected and uncorrected,", "ecc_errors_total", ("error_type",)),
     (
         "ecc_location",
         "ECC errors by location on the GPU (device memory, SRAM, caches)",
         "ecc_location_errors_total",
         ("error_type", "location"),
-        None,
     ),
     (
         "sram_ecc",
-        "Uncorrected SRAM ECC errors by kind, parity or SEC-DED, absent if zero,",
+        "Uncorrected SRAM ECC errors by kind, parity or SEC-DED,",
         "sram_ecc_errors_total",
         ("error_type",),
-        0,
     ),
 )
 """Volatile and aggregate counters of the same errors are metrics of their own."""
@@ -113,9 +111,8 @@ ECC = (
             field,
             labels,
             counter=counter,
-            max_with_zeros=most,
         )
-        for place, what, field, labels, most in ECC_COUNTS
+        for place, what, field, labels in ECC_COUNTS
         for counter, since in COUNTED_SINCE
     ),
     Row(
@@ -148,10 +145,9 @@ REPAIR = (
     ),
     Row(
         "recovery_action",
-        "GPU recovery action that the driver requests; 1 for the requested action, 0 for the"
-        " others.",
+        "GPU recovery action that the driver requests (none, reset, reboot, drain_p2p,"
+        " drain_and_reset, recover_imex, bus_reset); 1 for the requested one.",
         labels=("action",),
-        states=("none", "reset", "reboot", "drain_p2p", "drain_and_reset", "recover_imex"),
     ),
 )
 PCIE = (

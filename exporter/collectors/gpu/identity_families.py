@@ -1,5 +1,6 @@
 """Families for the identity of a GPU and its MIG instances."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_values, states
@@ -37,10 +38,22 @@ def _instances(snapshot: Snapshot) -> Iterable[tuple[tuple[str, str, str], MigIn
             yield gpu_label_values(state.gpu), instance
 
 
-def _labelled(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], MigInstance]]:
-    for gpu, instance in _instances(snapshot):
-        ids = (str(instance.gpu_instance), str(instance.compute_instance))
-        yield (*gpu, *ids, instance.mig_uuid), instance
+def _with_memory(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], MigInstance]]:
+    """Yield each GPU instance once, so that the memory of all adds up to that of the board.
+
+    What several compute instances share is that of none of them.
+    """
+    for state in states(snapshot):
+        shared = Counter(each.gpu_instance for each in state.gpu.mig_instances or ())
+        for instance in state.gpu.mig_instances or ():
+            number = instance.gpu_instance
+            if shared[number] == 1:
+                own = (str(instance.compute_instance), instance.mig_uuid)
+            elif shared.pop(number, 0):
+                own = ("", "")
+            else:
+                continue
+            yield (*gpu_label_values(state.gpu), str(number), *own), instance
 
 
 def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
@@ -84,9 +97,17 @@ MIG_FAMILIES = (
     ),
     *families(
         "hw_gpu_mig_",
-        Items((*GPU_LABELS, *INSTANCE_LABELS), MigInstance, _labelled),
-        Row("memory_total_bytes", "Framebuffer (FB) memory of the MIG instance."),
-        Row("memory_used_bytes", "Framebuffer (FB) memory of the MIG instance in use."),
+        Items((*GPU_LABELS, *INSTANCE_LABELS), MigInstance, _with_memory),
+        Row(
+            "memory_total_bytes",
+            "Framebuffer (FB) memory of the MIG GPU instance; compute_instance and mig_uuid are"
+            " empty if several compute instances share it.",
+        ),
+        Row(
+            "memory_used_bytes",
+            "Framebuffer (FB) memory of the MIG GPU instance in use; compute_instance and mig_uuid"
+            " are empty if several compute instances share it.",
+        ),
     ),
     family(
         "hw_gpu_mig_activity_ratio",

@@ -129,6 +129,7 @@ INFINIBAND_FAMILIES = (
             labels=("error",),
             max_with_zeros=MAX_PORTS_WITH_ZEROS,
         ),
+        Row("all_errors_total", "Port errors of all kinds, including zero.", "error_count"),
         Row("wait_total", "Transmit wait: ticks in which data waited for flow control credits."),
     ),
     *families(

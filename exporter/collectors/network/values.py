@@ -90,6 +90,11 @@ class InfinibandPort:
     peers_up: int | None = None  # other ports of the same link layer that are active
 
     @property
+    def error_count(self) -> int | None:
+        """Sum of the port's error counters; None where the kernel has none."""
+        return sum(int(count) for _, count in self.errors) if self.errors else None
+
+    @property
     def up(self) -> bool | None:
         """Whether it is active; None where the state is not said."""
         return None if self.state is None else self.state == "active"

@@ -46,6 +46,13 @@ def _errors(snapshot: Snapshot) -> Iterable[Sample]:
             yield (device.device, error.severity, error.error), error.count
 
 
+def _errors_of_gpus(snapshot: Snapshot) -> Iterable[Sample]:
+    pcie = snapshot.reading(Pcie)
+    for device in pcie.devices if pcie else ():
+        for severity, count in device.errors_by_severity if device.kind == "gpu" else ():
+            yield (device.device, severity), count
+
+
 def _all_errors(snapshot: Snapshot) -> Iterable[Sample]:
     pcie = snapshot.reading(Pcie)
     sums: Counter[str] = Counter()
@@ -75,6 +82,12 @@ FAMILIES = (
         "PCIe AER errors of one device since boot; only errors that occurred.",
         _errors,
         *("device", "severity", "error"),
+    ),
+    family(
+        "hw_pcie_gpu_errors_total",
+        "PCIe AER errors of one GPU since boot, including zero.",
+        _errors_of_gpus,
+        *("device", "severity"),
     ),
     family(
         "hw_pcie_all_errors_total",

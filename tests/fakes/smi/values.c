@@ -50,7 +50,7 @@ static void print_number(FILE *out, enum kind kind, unsigned bit, u64 number) {
     static const char *const modes[] = {"Default", "Exclusive_Thread", "Prohibited",
                                         "Exclusive_Process"};
     static const char *const actions[] = {"None", "Reset", "Reboot", "Drain P2P",
-                                          "Drain and Reset", "Recover IMEX"};
+                                          "Drain and Reset", "Recover IMEX", "Bus Reset"};
     static const char *const states[] = {"N/A", "Not Started", "In Progress", "Completed"};
     static const char *const summaries[] = {"N/A", "Healthy", "Unhealthy", "Limited Capacity"};
     static const char *const bandwidths[] = {"N/A", "Degraded", "Full"};
@@ -67,7 +67,7 @@ static void print_number(FILE *out, enum kind kind, unsigned bit, u64 number) {
     case HEX8: fprintf(out, "0x%08llX", number); break;
     case PSTATE: fprintf(out, "P%llu", number); break;
     case COMPUTE_MODE: fputs(word(modes, 4, number), out); break;
-    case RECOVERY: fputs(word(actions, 6, number), out); break;
+    case RECOVERY: fputs(word(actions, 7, number), out); break;
     case FABRIC: fputs(word(states, 4, number), out); break;
     case FABRIC_STATUS: fputs(number ? "Unknown Error" : "Success", out); break;
     case FABRIC_SUMMARY: fputs(word(summaries, 4, number), out); break;

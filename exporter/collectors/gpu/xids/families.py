@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values, states
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog
+from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.snapshot import Snapshot
 
@@ -45,13 +46,36 @@ def _xids(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Seen]]:
             yield (*gpu_label_values(state.gpu), str(code)), xid
 
 
-FAMILIES = families(
-    "hw_gpu_xid_",
-    Items((*GPU_LABELS, "xid"), Seen, _xids),
-    Row(
-        "errors_total",
-        "XID errors reported by the driver, in the kernel log or as NVML events.",
-        "count",
+def _totals(snapshot: Snapshot) -> Iterable[Sample]:
+    """Yield the count of each GPU of NVIDIA; zero only where NVML or the kernel log is read."""
+    seen = _seen(snapshot)
+    gpus, log = snapshot.reading(Gpus), snapshot.reading(KernelLog)
+    is_watched = log is not None or (gpus is not None and bool(gpus.backend.nvml_up))
+    for state in states(snapshot):
+        counts = [xid.count for _, xid in _of_gpu(state, seen)]
+        if state.gpu.vendor == "nvidia" and (counts or is_watched):
+            yield gpu_label_values(state.gpu), sum(counts)
+
+
+FAMILIES = (
+    family(
+        "hw_gpu_xids_total",
+        "XID errors of any code reported by the driver for the GPU, including zero; absent if"
+        " neither NVML nor the kernel log can be read.",
+        _totals,
+        *GPU_LABELS,
     ),
-    Row("last_timestamp_seconds", "When this XID error was last reported.", "last_at", digits=3),
+    *families(
+        "hw_gpu_xid_",
+        Items((*GPU_LABELS, "xid"), Seen, _xids),
+        Row(
+            "errors_total",
+            "XID errors reported by the driver, in the kernel log or as NVML events; only codes"
+            " that occurred.",
+            "count",
+        ),
+        Row(
+            "last_timestamp_seconds", "When this XID error was last reported.", "last_at", digits=3
+        ),
+    ),
 )
