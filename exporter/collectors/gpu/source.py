@@ -98,7 +98,8 @@ class GpuSource:
         self._has_news = False
         self._take_end_of_pass()
         now = self._boottime()
-        rejected = tuple(sorted((name, float(count)) for name, count in self._rejected.items()))
+        all_rejected = self._rejected + Counter(xid=self._events.rejected)
+        rejected = tuple(sorted((name, float(count)) for name, count in all_rejected.items()))
         before, restarts = self._restarts, self._backends.restarts()
         self._restarts = restarts
         gpus = Gpus(

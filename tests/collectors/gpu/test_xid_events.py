@@ -107,11 +107,12 @@ async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
     [{}, {"event": "hello"}, {**XID, "uuid": None}, {**XID, "xid": "79"}, {**XID, "xid": 10**9}],
 )
 def test_what_is_no_xid_is_left_out(message: dict[str, Any]) -> None:
-    """A line of another kind, of nobody, or of an impossible number."""
+    """A line of another kind is nothing; an Xid of nobody or of an impossible code is counted."""
     events = events_at()
     events.take(message)
     assert not events.events
     assert not events.xids
+    assert events.rejected == (message.get("event") == "xid")
 
 
 def test_a_flood_is_bounded() -> None:
@@ -121,6 +122,7 @@ def test_a_flood_is_bounded() -> None:
         events.take({**XID, "xid": 1 + number})
     assert len(events.events) == MAX_EVENTS
     assert len(events.xids) == MAX_XIDS
+    assert events.rejected == 2000 - MAX_XIDS
 
 
 def lines(xids: tuple[GpuXid, ...], logged: tuple[XidCount, ...]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pynvml
@@ -41,32 +42,39 @@ class EventWatch:
     def follow(self, gpus: Sequence[KnownGpu]) -> None:
         """Wait for these GPUs too from now on; anew for a GPU that was absent in between."""
         present = {known.identity["uuid"]: known for known in gpus}
+        failed = set()
         for uuid, known in present.items():
-            if uuid not in self._waits or uuid in self._absent:
-                self._begin(uuid, known)
+            is_new = uuid not in self._waits or uuid in self._absent
+            if is_new and not self._begin(uuid, known):
+                failed.add(uuid)
         if present:  # a pass that failed as a whole tells nothing of a single GPU
-            self._absent = self._waits.keys() - present.keys()
+            self._absent = self._waits.keys() - present.keys() | failed
 
-    def _begin(self, uuid: str, known: KnownGpu) -> None:
-        before = self._waits.get(uuid)
-        if before is not None:
-            before.stopped.set()
+    def _begin(self, uuid: str, known: KnownGpu) -> bool:
+        """Wait for a GPU with a new set; the set before is left only then: no Xid falls between.
+
+        False where the next pass has to try again, while the set before is waited for.
+        """
         try:
             events = pynvml.nvmlEventSetCreate()
         except READ_ERRORS:
-            self._waits[uuid] = None
-            return  # old drivers and virtual machines have no events; the kernel log has them
+            self._waits.setdefault(uuid, None)
+            return True  # old drivers and virtual machines have no events; the kernel log has them
         try:
             known.card.ask("nvmlDeviceRegisterEvents", XID, events)
         except READ_ERRORS as error:
             pynvml.nvmlEventSetFree(events)
-            self._waits[uuid] = None
             if reason_of(error) != UNSUPPORTED:
-                del self._waits[uuid]  # lost just now, perhaps: the next pass tries again
-            return
+                return False  # lost just now, perhaps
+            self._waits.setdefault(uuid, None)
+            return True
+        before = self._waits.get(uuid)
+        if before is not None:
+            before.stopped.set()
         known.card.library.leave_crumb(WAITING_CALL)  # before the thread may crash
         who = {name: known.identity[name] for name in ("index", "uuid")}
         self._waits[uuid] = _Wait(events, who, self._say)
+        return True
 
 
 class _Wait:
@@ -84,12 +92,23 @@ class _Wait:
             try:
                 found = pynvml.nvmlEventSetWait_v2(self._events, WAIT_MILLISECONDS)
             except pynvml.NVMLError as error:
-                if error.value != pynvml.NVML_ERROR_TIMEOUT:
-                    self.stopped.wait(PAUSE_SECS)
+                is_timeout = error.value == pynvml.NVML_ERROR_TIMEOUT
+                if not is_timeout and self.stopped.wait(PAUSE_SECS):
+                    self._drain()
                 continue
-            if found.eventType == XID and not self.stopped.is_set():
-                self._say({**_message(found), **self._who})
+            if not self.stopped.is_set():
+                self._take(found)
         pynvml.nvmlEventSetFree(self._events)
+
+    def _drain(self) -> None:
+        """Hand on what came while this set gave errors: the set that follows does not have it."""
+        with suppress(pynvml.NVMLError):
+            while True:
+                self._take(pynvml.nvmlEventSetWait_v2(self._events, 0))
+
+    def _take(self, found: Any) -> None:
+        if found.eventType == XID:
+            self._say({**_message(found), **self._who})
 
 
 def _message(found: Any) -> dict[str, Any]:

@@ -20,7 +20,11 @@ LOAD_SECS = 1.0
 
 
 class GpuEvents:
-    """What the event thread of the NVML probe reported; `on_news` is called after each Xid."""
+    """What the event thread of the NVML probe reported; `on_news` is called after each Xid.
+
+    `rejected` counts the Xids that could not be counted for a GPU: of no GPU that has a UUID, with
+    an impossible code, or of one kind more than are kept.
+    """
 
     def __init__(
         self,
@@ -34,6 +38,7 @@ class GpuEvents:
         self._boottime = boottime
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._xids: dict[tuple[str, int], GpuXid] = {}
+        self.rejected = 0
         self._count = 0
 
     @property
@@ -48,10 +53,11 @@ class GpuEvents:
 
     def take(self, message: dict[str, Any]) -> None:
         """Take a line of the probe that nobody asked for; what is no Xid is left out."""
-        uuid, code = message.get("uuid"), message.get("xid")
-        if message.get("event") != "xid" or not isinstance(uuid, str):
+        if message.get("event") != "xid":
             return
-        if not isinstance(code, int) or not 0 < code < LARGEST_XID:
+        uuid, code = message.get("uuid"), message.get("xid")
+        if not isinstance(uuid, str) or not isinstance(code, int) or not 0 < code < LARGEST_XID:
+            self.rejected += 1
             return
         at = self._wall()
         self._count += 1
@@ -94,6 +100,8 @@ class GpuEvents:
             self._xids[key] = replace(xid, count=known.count + 1)
         elif len(self._xids) < MAX_XIDS:
             self._xids[key] = xid
+        else:
+            self.rejected += 1
 
 
 def _event(at: float, boottime: float, uuid: str, fields: dict[str, str], number: int) -> Event:

@@ -109,3 +109,37 @@ def test_a_wait_that_fails_is_begun_again(nvml: NvmlLibrary, watched: Watched) -
     nvml.raise_xid(79, card=1)
     watched.ask()
     assert watched.heard(2) == [("GPU-1", 79)] * 2
+
+
+def test_an_xid_of_a_failing_set_is_told_when_the_set_is_made_anew(
+    nvml: NvmlLibrary, watched: Watched
+) -> None:
+    """An Xid that only the old set of a lost GPU holds is told once when the GPU is back."""
+    nvml.say(*CARDS, LOST, "event_wait = error 15")
+    nvml.raise_xid(63, card=0)  # ends the waits that began before
+    nvml.raise_xid(63, card=1)
+    assert watched.heard(2) == [("GPU-0", 63), ("GPU-1", 63)]
+    nvml.wait_for_call("nvmlEventSetWait_v2", count=4)
+    nvml.raise_xid(79, card=1)
+    assert watched.ask() == [None, "gpu_lost"]
+    nvml.say(*CARDS)
+    assert watched.ask() == [None, None]
+    assert watched.heard(1) == [("GPU-1", 79)]
+
+
+def test_a_gpu_whose_new_set_fails_is_waited_for_by_the_old_one(
+    nvml: NvmlLibrary, watched: Watched
+) -> None:
+    """A GPU that is back and lost again at once keeps its set; the next pass tries a new one."""
+    nvml.say(*CARDS, LOST)
+    assert watched.ask() == [None, "gpu_lost"]
+    nvml.say(*CARDS, "device.1.nvmlDeviceRegisterEvents = error 15")
+    for _ in range(2):
+        assert watched.ask() == [None, None]
+    nvml.raise_xid(79, card=1)
+    assert watched.heard(1) == [("GPU-1", 79)]
+    nvml.say(*CARDS)
+    for _ in range(2):
+        watched.ask()
+    nvml.raise_xid(63, card=1)
+    assert watched.heard(1) == [("GPU-1", 63)]
