@@ -33,6 +33,15 @@ def test_no_advice_has_a_placeholder(rule: Rule) -> None:
     assert _placeholders(rule.advice.fill(lambda _: "x1")) == []
 
 
+def test_who_is_warned_is_told_what_to_do() -> None:
+    """No warning or critical fault says that nothing is to be done, nor does a root of one."""
+    rules = rule_book().rules
+    loud = [rule for rule in rules if rule.severity != "info" or rule.escalate is not None]
+    told = {rule.id for rule in loud} | {why.rule for rule in loud for why in rule.explained_by}
+    advice = {rule.id: rule.advice.fill(lambda _: "x1") for rule in rules}
+    assert {name: advice[name] for name in told & advice.keys() if "o action" in advice[name]} == {}
+
+
 def test_no_remedy_has_a_placeholder() -> None:
     """Nor what the page says of what could not be read."""
     tables = [value for value in vars(remedies).values() if isinstance(value, dict)]
