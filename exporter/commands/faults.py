@@ -6,7 +6,7 @@ from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import json_text, screen_of
 from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
-from exporter.reports.incidents import incidents, verdict
+from exporter.reports.incidents import verdict_of
 from exporter.reports.text.faults import faults_text
 from exporter.reports.text.status import Screen
 
@@ -30,7 +30,7 @@ def _report(invocation: Invocation, readings: Readings) -> int:
     query = {} if options.since is None else {"since": options.since}
     response = readings.get("/faults", query)
     document = document_in(readings, "/faults", response)
-    code = EXIT_CODES[verdict(incidents(document), document["healthy"]).state]
+    code = EXIT_CODES[verdict_of(document).state]
     if options.json:
         print(json_text(response))
     else:
@@ -52,7 +52,7 @@ def _npd(invocation: Invocation) -> int:
     try:
         with connected(invocation) as readings:
             document = document_in(readings, "/faults", readings.get("/faults"))
-            summary = verdict(incidents(document), document["healthy"])
+            summary = verdict_of(document)
     except CommandError as error:
         print(_short(str(error)))
         return NPD_EXIT_CODES["unknown"]

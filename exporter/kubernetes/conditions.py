@@ -26,6 +26,8 @@ NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
 NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "filesystem_full", "node_oom_kill"})
 """Faults that programs made."""
 MAX_MESSAGE_CHARS = 1000
+STALE_SECS = 60.0
+"""After so long without a reading of any GPU nothing is known of them; one failed pass is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
         return (about_gpus, hardware)
     if gpus is None or not gpus.states:
         return (hardware,)
-    if all(state.expired for state in gpus.states):
+    oldest = snapshot.taken_boottime - STALE_SECS
+    if all(it.expired or (it.is_unread and it.read_boottime < oldest) for it in gpus.states):
         return (_unknown(GPU_HEALTHY, "no GPU was read recently"), hardware)
     return (about_gpus, hardware)
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from exporter.model.incident import Incident, incidents_of
+from exporter.collectors.gpu.values import Gpus
+from exporter.model.incident import Incident, gpu_ranges, incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
 from exporter.reports.fields import fields_of
@@ -19,8 +20,16 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
         "healthy": None if reported is None else reported.is_healthy,
         "faults": [fault_document(fault) for fault in (reported.faults if reported else ())],
         "incidents": incident_documents(reported),
+        "stale_gpus": stale_gpus(snapshot),
         "unjudged": unjudged(reported)[:MAX_LISTED],
     }
+
+
+def stale_gpus(snapshot: Snapshot) -> str:
+    """Name the GPUs that count as up and cannot be read now; empty where every GPU is read."""
+    gpus = snapshot.reading(Gpus)
+    states = gpus.states if gpus else ()
+    return gpu_ranges(f"GPU {state.gpu.index}" for state in states if state.is_unread)
 
 
 def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:

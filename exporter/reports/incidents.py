@@ -117,15 +117,37 @@ class Verdict:
     sentence: str
 
 
-def verdict(roots: Sequence[Node], healthy: bool | None, well: str = "") -> Verdict:  # noqa: FBT001 - as /faults has it
-    """Sum up; `healthy` is that of /faults, `well` counts the components nothing is wrong with."""
+def verdict_of(document: Document) -> Verdict:
+    """Sum up the document of /faults."""
+    return verdict(incidents(document), document["healthy"], document.get("stale_gpus", ""))
+
+
+def verdict(
+    roots: Sequence[Node],
+    healthy: bool | None,  # noqa: FBT001 - as /faults has it
+    stale: str = "",
+    well: str = "",
+) -> Verdict:
+    """Sum up; no node is healthy of which GPUs cannot be read.
+
+    `healthy` and `stale` (names of GPUs) are those of /faults, `well` counts the components nothing
+    is wrong with.
+    """
     if healthy is None:
         return Verdict("unknown", "Unknown: no rules are evaluated on this node")
+    unread = f"{stale} cannot be read now" if stale else ""
     if not roots:
-        return Verdict("healthy", f"Healthy: {well}" if well else "Healthy: no active faults")
+        rest = well or "no active faults"
+        if unread:
+            return Verdict("unknown", f"Unknown: {unread}; otherwise healthy: {rest}")
+        return Verdict("healthy", f"Healthy: {rest}")
     counts = Counter(root.severity for root in roots)
     numbers = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
     state = STATE_OF.get(roots[0].severity, "healthy")
+    if unread and state == "healthy":
+        state, numbers = "unknown", f"Unknown: {unread}; {numbers}"
+    elif unread:
+        numbers = f"{unread}; {numbers}"
     return Verdict(state, f"{numbers}: {roots[0].incident['summary']}")
 
 

@@ -15,7 +15,7 @@ from exporter.collectors.workloads.values import Workload, Workloads, sum_of_all
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reports.checks import OK, checks
-from exporter.reports.faults import fault_document, incident_documents
+from exporter.reports.faults import fault_document, incident_documents, stale_gpus
 from exporter.reports.fields import fields_of
 from exporter.reports.hardware import filesystems
 from exporter.reports.history import History
@@ -38,8 +38,13 @@ def status_document(
     reported = snapshot.conclusions
     faults = [fault_document(fault) for fault in (reported.faults if reported else ())]
     healthy = None if reported is None else reported.is_healthy
-    broken = {"faults": faults, "incidents": incident_documents(reported)}
-    summary = verdict(incidents(broken), healthy, _well(reported) if reported else "")
+    broken: dict[str, Any] = {
+        "faults": faults,
+        "incidents": incident_documents(reported),
+        "stale_gpus": stale_gpus(snapshot),
+    }
+    well = _well(snapshot, reported) if reported else ""
+    summary = verdict(incidents(broken), healthy, broken["stale_gpus"], well)
     return {
         "node": snapshot.node,
         "version": version,
@@ -58,13 +63,16 @@ def status_document(
     }
 
 
-def _well(reported: Conclusions) -> str:
-    """Count the components that were judged and have no fault."""
+def _well(snapshot: Snapshot, reported: Conclusions) -> str:
+    """Count the components that were judged and have no fault; no GPU that cannot be read now."""
     broken = {fault.subject for fault in reported.active}
+    gpus = snapshot.reading(Gpus)
+    unread = {state.gpu.uuid for state in (gpus.states if gpus else ()) if state.is_unread}
     well = [
         subject
         for subject in reported.subjects
         if subject not in broken
+        and (subject.hw_type != "gpu" or subject.hw_id not in unread)
         and len(reported.unknown.get(subject, ())) < len(reported.rules.get(subject.kind, ()))
     ]
     kinds = Counter(subject.hw_type for subject in well)

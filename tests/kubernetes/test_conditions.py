@@ -156,6 +156,15 @@ def test_gpus_that_cannot_be_read_are_unknown() -> None:
     assert _statuses(*conditions_of(gone)) == {"GPUHealthy": "Unknown", "HardwareHealthy": "True"}
 
 
+def test_gpus_served_from_the_cache_are_unknown_after_a_minute() -> None:
+    """One pass that failed says nothing; after a minute without any no GPU is called healthy."""
+    state = GpuState(Gpu(index=0, uuid="GPU-1", name="H100"), 100.0, stale=True)
+    readings: dict[type, object] = {Gpus: Gpus(GpuBackend("cache", "crashes"), (state,))}
+    for at, status in ((120.0, "True"), (161.0, "Unknown")):
+        cached = replace(snapshot(), readings=MappingProxyType(readings), taken_boottime=at)
+        assert _statuses(*conditions_of(cached))["GPUHealthy"] == status, at
+
+
 def test_what_is_no_longer_known_is_said() -> None:
     """A condition from before, about GPUs that are no longer there, becomes unknown."""
     said = conditions_of(snapshot(has_gpu=False))

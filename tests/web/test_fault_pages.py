@@ -65,7 +65,7 @@ async def test_where_nobody_judges_health_is_unknown() -> None:
     async with serving(snapshot("n1")) as server:
         answer = await server.get("/faults")
     expected: dict[str, Any] = {"node": "n1", "healthy": None, "faults": []}
-    expected |= {"incidents": [], "unjudged": []}
+    expected |= {"incidents": [], "stale_gpus": "", "unjudged": []}
     assert json.loads(answer.body) == expected
 
 

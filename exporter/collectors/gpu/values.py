@@ -218,6 +218,11 @@ class GpuState:
         """Whether its values were read lately: neither from the cache nor expired."""
         return not self.stale and not self.expired
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it counts as up although nothing is known of it now."""
+        return self.up and not self.is_fresh and not self.suspended
+
     def at(self, boottime: float) -> "GpuState":
         """Drop what has expired at this boot time in seconds."""
         if self.expires is not None and boottime >= self.expires:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from exporter.reports.incidents import Node, action_sentence, entity_name, incidents, verdict
+from exporter.reports.incidents import Node, action_sentence, entity_name, incidents, verdict_of
 
 MAX_NAMES = 4
 MAX_EVIDENCE = 3
@@ -16,7 +16,7 @@ EXACTLY = ("==", "is ")
 def faults_text(document: dict[str, Any]) -> str:
     """Return the document of /faults as text: the verdict, each incident, what ended lately."""
     roots = incidents(document)
-    lines = [f"{document['node']}: {verdict(roots, document['healthy']).sentence}"]
+    lines = [f"{document['node']}: {verdict_of(document).sentence}"]
     for root in roots:
         lines += ["", *incident_lines(root)]
     ended = [fault for fault in document["faults"] if fault["state"] != "active"]

@@ -8,7 +8,7 @@ from exporter.reports.incidents import (
     entity_name,
     first_of_each,
     incidents,
-    verdict,
+    verdict_of,
 )
 from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
 from exporter.web.html.builder import Html, join, page, policy, tag
@@ -35,7 +35,7 @@ def faults_page(document: dict[str, Any], now: float) -> Answer:
     """Draw the document of /faults; `now` is in seconds since the epoch."""
     rows = document["faults"]
     roots = incidents(document)
-    summary = verdict(roots, document["healthy"])
+    summary = verdict_of(document)
     head = tag("p", summary.sentence, class_="sentence", role="status")
     ended = [row for row in rows if row["state"] != "active"]
     sections = [

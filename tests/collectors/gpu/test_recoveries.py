@@ -7,6 +7,8 @@ import pytest
 
 from exporter.collectors.gpu.values import Gpus
 from exporter.probes.call_failures import VITAL_CALLS
+from exporter.reports.faults import faults_document
+from exporter.reports.incidents import verdict_of
 from tests.collectors.gpu.simulated_driver import (
     LIBRARY,
     SimulatedDriver,
@@ -98,6 +100,8 @@ async def _crash(node: SimulatedNode, troubles: Troubles, secs: float) -> None:
     await node.play(story)
     for at, snapshot in node.run.published:
         gpus = snapshot.reading(Gpus)
+        if gpus is not None and any(not state.is_fresh for state in gpus.states):
+            assert verdict_of(faults_document(snapshot)).state != "healthy", at
         if gpus is not None and any(not state.up for state in gpus.states):
             assert [fault for fault in faults(snapshot) if fault.severity == "critical"], at
     late = [at for at in driver.starts if at >= begin + 20]
