@@ -132,7 +132,7 @@ def test_the_debian_package_comes_and_goes(wheel: Path, root: Path, tmp_path: Pa
 
 
 def _refused_for_another_python(root: Path) -> None:
-    """The package is for one Python: beside another it says so in a sentence, and unpacks nothing."""
+    """The package is for one Python: beside another it says so, and unpacks nothing."""
     python, real = root / "usr/bin/python3", root / "usr/bin/python3-real"
     python.rename(real)
     python.write_text("#!/bin/sh\necho 3.1\n")
