@@ -232,3 +232,22 @@ async def test_memory_of_instances_adds_up_to_that_of_the_board(
     assert len(node.values("hw_gpu_mig_info")) == 3
     assert node.values("hw_gpu_mig_memory_total_bytes") == {"": 40 << 30, "MIG-2": 40 << 30}
     assert node.values("hw_gpu_mig_memory_used_bytes") == {"": 1 << 30, "MIG-2": 2 << 30}
+
+
+async def test_a_lost_gpu_is_named_from_the_first_reading(node: Verdicts) -> None:
+    """A GPU that is lost when the exporter starts has the name that the document prints."""
+    assert "gpu_lost" in await node.see(H100, "smi.temperature.gpu = [GPU is lost]")
+    (line,) = re.findall(r"^hw_gpu_up\{.*$", node.page, re.MULTILINE)
+    assert 'gpu_name="NVIDIA H100 80GB HBM3"' in line
+    assert line.endswith(" 0")
+    await node.see(H100)
+    assert re.findall(r"^hw_gpu_up\{.* 1$", node.page, re.MULTILINE)
+
+
+async def test_instances_without_a_name_are_still_there(node: Verdicts) -> None:
+    """MIG devices are shown while `nvidia-smi -L` fails, and get their names when it works."""
+    await node.see(H100, *MIG, "smi = exit 9 at 2", secs=15)
+    assert node.page.count("hw_gpu_mig_info{") == 3
+    assert node.values("hw_gpu_mig_info") == {"": 1}
+    await node.see(H100, *MIG, secs=15)
+    assert node.values("hw_gpu_mig_info") == {"MIG-0": 1, "MIG-1": 1, "MIG-2": 1}

@@ -17,6 +17,7 @@ class GpuProblem:
     uuid: str | None = None
     index: int | None = None
     pci_bus_id: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,9 @@ class GpuCache:
         return gpu if before is None else gpu.with_identity_of(before.gpu)
 
     def _stranger(self, problem: GpuProblem, index: int, boottime: float) -> GpuState:
-        """Make the state of a GPU that has never answered: only place and vendor are known."""
+        """Make the state of a GPU that has never answered: little more than its place is known."""
         uuid, place = problem.uuid or "", problem.pci_bus_id
-        gpu = Gpu(index, uuid, "unknown", pci_bus_id=place, vendor=self._vendor)
+        gpu = Gpu(index, uuid, problem.name or "unknown", pci_bus_id=place, vendor=self._vendor)
         if problem.reason == SUSPENDED:
             return GpuState(gpu, boottime, expired=True, suspended=True)
         return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)

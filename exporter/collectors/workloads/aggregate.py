@@ -203,7 +203,8 @@ def _devices(states: Iterable[GpuState]) -> _Devices:
             result[DeviceId(uuid=gpu.pci_bus_id)] = (gpu.uuid, frozenset())
         for mig in gpu.mig_instances or ():
             ids = frozenset({(mig.gpu_instance, mig.compute_instance)})
-            result[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
+            if mig.mig_uuid:  # nvidia-smi does not always name it
+                result[DeviceId(uuid=mig.mig_uuid)] = (gpu.uuid, ids)
     return result
 
 

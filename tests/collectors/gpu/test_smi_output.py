@@ -182,7 +182,22 @@ def test_mig_devices_are_named_by_the_list() -> None:
         MigInstance(3, 1, "MIG-b", "2g.20gb", 20 * mebibyte, 17 * mebibyte),
     )
     (unnamed,) = parse_document(document).gpus
-    assert unnamed.mig_instances == ()
+    assert unnamed.mig_instances == (
+        MigInstance(3, 1, "", "unknown", 20 * mebibyte, 17 * mebibyte),
+    )
+
+
+def test_processes_that_are_not_listed_are_not_none() -> None:
+    """A document without the list says nothing about processes; an empty list says none."""
+    assert one().processes is None
+    (gpu,) = parse_document(read(log_xml(gpu_xml(0, processes="")))).gpus
+    assert gpu.processes == ()
+
+
+def test_the_driver_has_a_version_under_its_new_name() -> None:
+    """Drivers from 610 on call the version of the driver that of the kernel-mode driver."""
+    text = log_xml(gpu_xml(0)).replace("driver_version", "kmd_version")
+    assert parse_document(read(text)).driver_version == "550.1"
 
 
 def test_the_use_of_a_gpu_in_mig_mode_is_nobodys() -> None:

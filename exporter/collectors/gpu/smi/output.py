@@ -146,7 +146,8 @@ def parse_document(
     return GpuAnswer(
         gpus=tuple(answer.gpus),
         problems=tuple(answer.problems),
-        driver_version=_reported(document.cells, "driver_version"),
+        driver_version=_reported(document.cells, "driver_version")
+        or _reported(document.cells, "kmd_version"),
         cuda_version=_reported(document.cells, "cuda_version"),
         missing=tuple(answer.missing),
         rejected=dict(answer.rejected),
@@ -177,7 +178,8 @@ class _Answer:
             self.rejected["uuid"] += 1
             problem, uuid = "duplicate_uuid", ""
         if problem is not None:
-            self.problems.append(GpuProblem(problem, uuid or None, index, address))
+            name = _reported(element.cells, "product_name")
+            self.problems.append(GpuProblem(problem, uuid or None, index, address, name))
             return
         gpu, implausible = drop_implausible(gpu)
         self.gpus.append(gpu)
@@ -270,13 +272,13 @@ def _add_ecc(cells: Cells, values: dict[str, Any], reasons: dict[str, str]) -> N
 
 
 def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> Iterator[MigInstance]:
-    """Read the MIG devices of a GPU; one that nothing names is left out."""
+    """Read the MIG devices of a GPU; the UUID of one that nothing names is empty."""
     for cells in element.mig_devices:
         places = [whole(cells.get(name, "")) for name in ("gpu_instance_id", "compute_instance_id")]
         index = whole(cells.get("index", ""))
         known = names.get((uuid, -1 if index is None else index))
-        mig_uuid = _reported(cells, "uuid") or (known.uuid if known else None)
-        if places[0] is None or places[1] is None or mig_uuid is None:
+        mig_uuid = _reported(cells, "uuid") or (known.uuid if known else "")
+        if places[0] is None or places[1] is None:
             continue
         yield MigInstance(
             gpu_instance=places[0],
@@ -299,7 +301,7 @@ def needs_names(document: SmiDocument, names: MigNamesByPlace) -> bool:
 
 def _processes(element: GpuElement) -> tuple[GpuProcess, ...] | None:
     """Read the processes on a GPU; None where they may not be seen."""
-    if absence(element.cells.get("processes", "listed")) is not None:
+    if not element.lists_processes or absence(element.cells.get("processes", "listed")) is not None:
         return None
     found = []
     for cells in element.processes[:MAX_PROCESSES]:

@@ -42,6 +42,7 @@ class GpuElement:
     cells: Cells = field(default_factory=dict)
     processes: list[Cells] = field(default_factory=list)
     mig_devices: list[Cells] = field(default_factory=list)
+    lists_processes: bool = False  # it has the list, be it empty
 
 
 class XmlRefusedError(Exception):
@@ -138,6 +139,8 @@ class SmiDocument:
             self._gpu = GpuElement(attributes.get("id", ""))
         elif name in REPEATED and self._gpu is not None:
             self._item = {}
+        elif name == "processes" and self._gpu is not None:
+            self._gpu.lists_processes = True
 
     def _on_text(self, text: str) -> None:
         if self._skipped_depth is None and len(self._text) < MAX_CELL_CHARS:
