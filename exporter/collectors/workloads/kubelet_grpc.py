@@ -54,9 +54,10 @@ async def _exchange(socket: Path, method: str) -> bytes:
             kind, flags, stream, payload = await _frame(reader)
             reply = answer.take(kind, flags, stream, payload)
             writer.write(reply)
+            await writer.drain()  # who pings and does not read is not answered without end
         return bytes(answer.message)
     finally:
-        writer.close()
+        writer.transport.abort()  # close() would wait for a peer that does not read
 
 
 async def _frame(reader: asyncio.StreamReader) -> tuple[int, int, int, bytes]:

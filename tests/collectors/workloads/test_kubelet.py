@@ -1,5 +1,6 @@
 """Who was given which device, by the kubelet's checkpoint."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -15,8 +16,17 @@ from exporter.collectors.workloads.kubelet import (
     parse_device_id,
     read_checkpoint,
 )
+from exporter.collectors.workloads.kubelet_grpc import (
+    MAX_FRAME_BYTES,
+    PING,
+    CallFailed,
+    call,
+    frame,
+)
 from exporter.reading.source import SourceAbsent, SourceFailed
+from tests.collectors.workloads.kubelet import Kubelet
 
+MANY_PINGS = 200
 UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
 GPU = "GPU-5a1c0d3e-7b42-4c19-9d10-000000000000"
 MIG = "MIG-6a1c0d3e-7b42-4c19-9d10-000000000000"
@@ -113,6 +123,25 @@ def test_a_checkpoint_of_very_many_resources_is_bounded() -> None:
     text = json.dumps({"Data": {"PodDeviceEntries": None, "RegisteredDevices": registered}})
     assert len(parse_checkpoint(text).registered) == MAX_RESOURCES
     assert parse_checkpoint('{"Data": {"RegisteredDevices": [1]}}') == KubeletDevices()
+
+
+async def test_a_kubelet_that_pings_and_never_reads_fills_no_memory(tmp_path: Path) -> None:
+    """Replies nobody takes are waited for: no more pings are read meanwhile, and the call ends."""
+    pings = 0
+
+    async def ping(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal pings
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # every socket has it
+        while pings < MANY_PINGS:
+            writer.write(frame(PING, 0, 0, bytes(MAX_FRAME_BYTES)))
+            await writer.drain()
+            pings += 1
+        writer.close()
+
+    async with Kubelet(tmp_path / "kubelet.sock", ping):
+        with pytest.raises(CallFailed):
+            await call(tmp_path / "kubelet.sock", "/v1.Pods/List", timeout_secs=0.5)
+    assert 0 < pings < MANY_PINGS
 
 
 def test_a_node_without_a_kubelet_has_no_checkpoint(tmp_path: Path) -> None:
