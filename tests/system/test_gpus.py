@@ -195,3 +195,90 @@ def _is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return status.rpartition(")")[2].split()[0] != "Z"
+
+
+CRASH_SECS = 14.0
+HEALED_SECS = 60.0
+UUID_CRASHES = "nvmlDeviceGetUUID = segv"
+
+
+@pytest.mark.parametrize("has_smi", [True, False])
+@pytest.mark.parametrize("places", [(2,), tuple(range(8))], ids=["one", "all"])
+def test_a_crash_of_the_uuid_hides_no_gpu(
+    node: GpuNode, places: tuple[int, ...], *, has_smi: bool
+) -> None:
+    """A GPU that is down is so under a critical fault, an old value is flagged; all is back."""
+    smi_paths = [str(node.smi.path)] if has_smi else []
+    with node.start(interval_secs=1.0, smi_paths=smi_paths) as program:
+        program.page_with('backend="nvml",reason="ok"')
+        node.nvml.say(*(f"device.{place}.{UUID_CRASHES}" for place in places), capture=CAPTURE)
+        until = time.monotonic() + CRASH_SECS
+        while time.monotonic() < until:
+            _look_for_lies(program)
+            time.sleep(0.2)
+        node.nvml.say(capture=CAPTURE)
+        wait_for(lambda: _look_for_lies(program) or None, "all GPUs to be read", HEALED_SECS)
+
+
+def _look_for_lies(program: Program) -> bool:
+    """Whether every GPU is up and fresh; fails where one is not and the node is called healthy."""
+    page, status = program.get("/metrics").text, program.get("/status").document
+    up, stale = _by_index(page, "hw_gpu_up"), _by_index(page, "hw_gpu_data_stale")
+    assert len(up) == 8
+    if not all(up.values()):
+        assert re.search(r"^hw_node_healthy\{.*\} 0$", page, re.MULTILINE)
+    if any(gpu["state"] == "stale" for gpu in status["gpus"]):
+        assert status["verdict"]["state"] != "healthy"
+        assert "cannot be read now" in status["verdict"]["sentence"]
+    return all(up.values()) and not any(stale.values())
+
+
+SMI_LOSSES = {
+    "sentence": ("device.3.handle = error 15",),
+    "row": ("device.3.uuid = error 15", "device.3.name = error 15"),
+    "missing": ("count = 7", "order = 0,1,2,4,5,6,7"),
+}
+
+
+@pytest.mark.parametrize("loss", SMI_LOSSES)
+def test_what_nvidia_smi_calls_lost_is_a_fault(node: GpuNode, loss: str) -> None:
+    """By its sentence, in its row or by leaving it out: critical in 30 s, and well again later."""
+    node.nvml.say("init = error 18", capture=CAPTURE)
+    with node.start(interval_secs=5.0) as program:
+        program.page_with('backend="nvidia-smi"')
+        assert _down_by_faults(program) == set()
+        node.smi.say(*SMI_LOSSES[loss], capture=CAPTURE)
+        wait_for(lambda: _down_by_faults(program) == {"GPU 3"} or None, "the fault", 30)
+        assert program.get("/faults").document["healthy"] is False
+        node.smi.say(capture=CAPTURE)
+        wait_for(lambda: _down_by_faults(program) == set() or None, "its end", HEALED_SECS)
+
+
+def _down_by_faults(program: Program) -> set[str]:
+    rows = program.get("/faults").document["faults"]
+    return {
+        row["entity"]["hw_name"]
+        for row in rows
+        if row["state"] == "active"
+        and row["severity"] == "critical"
+        and row["entity"]["hw_type"] == "gpu"
+    }
+
+
+def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
+    """One headline and one card count them, in each place that tells it."""
+    node.nvml.say("remapped_rows.failed = 1", capture=CAPTURE)
+    with node.start(interval_secs=1.0) as program:
+        program.page_with('fault="gpu_row_remap_failed"')
+        found = program.get("/faults").document["incidents"]
+        critical = [it for it in found if it["severity"] == "critical"]
+        assert len(critical) == 1
+        assert critical[0]["summary"].startswith("8 of 8 GPUs: ")
+        assert critical[0]["affects"].startswith("GPU 0–7")
+        for path in ("/status", "/", "/faults"):
+            text = program.get(path, Accept="text/plain").text
+            assert "8 of 8 GPUs: " in text, path
+        html = program.get("/faults", Accept="text/html").text
+        assert html.count("<h3") == len(found)
+        node.nvml.say(capture=CAPTURE)
+        wait_for(lambda: _down_by_faults(program) == set() or None, "the end", HEALED_SECS)
