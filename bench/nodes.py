@@ -51,6 +51,7 @@ class GpuNode:
         self.smi = NvidiaSmi(build_smi(), folder)
         self._marker = folder / "driver"
         self._marker.touch()
+        self.has_smi = True
         self.nvml.say(*self._cards(), capture=CAPTURE)
         self.smi.say(*self._cards(), capture=CAPTURE)
 
@@ -58,7 +59,7 @@ class GpuNode:
         """Return the program on this node; with `series`, its page is padded by so many."""
         gpu = {
             "driver_markers": [str(self._marker)],
-            "smi_paths": [str(self.smi.path)],
+            "smi_paths": [str(self.smi.path)] if self.has_smi else [],
             "timeout_secs": 1.0,
         }
         environment = {**self.nvml.environment, "BENCH_SERIES": str(series)}

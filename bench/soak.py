@@ -13,6 +13,7 @@ TROUBLES = {
     "floods": troubles.floods,
     "probe-floods": probe_floods.probe_floods,
     "driver": troubles.driver,
+    "schedules": troubles.schedules,
     "kernel-log": troubles.kernel_log,
     "stops": troubles.stops,
     "passwords": troubles.passwords,

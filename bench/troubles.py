@@ -32,6 +32,7 @@ from tests.attacks import (
     scrape,
     send_garbage,
 )
+from tests.collectors.gpu.trouble_schedules import HEALING_SECS, schedule
 from tests.fakes.certificates import Authority
 from tests.flood import flooding
 from tests.hostile import FORGED, HostileNode
@@ -48,6 +49,9 @@ DRIVER_TROUBLES = (
     *("nvmlDeviceGetPowerUsage = leak 1048576", "nvmlDeviceGetPowerUsage = print hello"),
     *("count = 1,2,1", "uuid = GPU-same", "power = 4294967295"),
 )
+NOTICE_SECS = 1.0
+"""A call of the fake library goes on so late at most after it is well again."""
+
 SMI_TROUBLES = ("smi = hang", "smi = flood 1", "smi = flood_line 2", "smi = child 1000")
 
 ALL_AT_ONCE_MIB = 192
@@ -66,10 +70,12 @@ class Size:
     all_at_once_secs: float
     stops: int
     flood_secs: float
+    schedules: int = 20
+    schedule_share: float = 1.0
 
 
 FULL = Size(10_000, 10_000, 60, 20_000, 15, 600, 20, 600)
-SMALL = Size(500, 500, 5, 200, 3, 20, 4, 20)
+SMALL = Size(500, 500, 5, 200, 3, 20, 4, 20, schedules=2, schedule_share=0.1)
 
 
 @contextmanager
@@ -201,6 +207,42 @@ def driver(folder: Path, size: Size) -> Iterator[Figure]:
         yield Figure("all GPUs back after the last trouble", time.monotonic() - began, "s", 60)
         yield Figure("children left", len(program.child_pids()), budget=2)
     yield from watch.figures("driver troubles")
+
+
+def schedules(folder: Path, size: Size) -> Iterator[Figure]:
+    """Random hangs, crashes and slow calls of the driver, by seed; a seed is named if it fails."""
+    late, not_back = [], []
+    for seed in range(size.schedules):
+        begun, is_back = live_schedule(folder / f"seed{seed}", seed, size.schedule_share)
+        late += [f"seed {seed}: {rule}" for rule in begun]
+        not_back += [] if is_back else [f"seed {seed}"]
+    for line in (*late, *not_back):
+        print(line)
+    yield Figure(f"{size.schedules} schedules: critical faults after healing", len(late), budget=0)
+    yield Figure(f"{size.schedules} schedules: not all back in 60 s", len(not_back), budget=0)
+
+
+def live_schedule(folder: Path, seed: int, share: float) -> tuple[list[str], bool]:
+    """Play a schedule in this share of its time.
+
+    Gives the rules of the critical faults that began after it, and whether all GPUs were back.
+    """
+    plan = schedule(seed).shortened(share)
+    node = GpuNode(folder, plan.gpus)
+    node.has_smi = plan.has_smi
+    with node.start(plan.interval_secs) as program:
+        pages.complete_page(program, plan.gpus)
+        began = time.monotonic()
+        for moment, lines in plan.moments():
+            time.sleep(max(0.0, began + moment - time.monotonic()))
+            node.say(nvml="\n".join(lines))
+        healed_at = time.time() + NOTICE_SECS
+        until = time.monotonic() + HEALING_SECS
+        while not (is_back := _warm_gpus(program) == plan.gpus) and time.monotonic() < until:
+            time.sleep(0.5)
+        rows = program.get("/faults").document["faults"]
+    new = [row for row in rows if row["severity"] == "critical" and row["since"] > healed_at]
+    return [row["rule"] for row in new], is_back
 
 
 def _warm_gpus(program: Program) -> int:

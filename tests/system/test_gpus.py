@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.troubles import live_schedule
+from tests.collectors.gpu.trouble_schedules import schedule
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
@@ -282,3 +284,12 @@ def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
         assert html.count("<h3") == len(found)
         node.nvml.say(capture=CAPTURE)
         wait_for(lambda: _down_by_faults(program) == set() or None, "the end", HEALED_SECS)
+
+
+@pytest.mark.parametrize("seed", [3, 11])
+def test_nothing_begins_after_a_live_schedule(
+    tmp_path: Path, nvidia_smi: NvidiaSmi, seed: int
+) -> None:
+    """Troubles by seed, in a tenth of their time: no critical fault follows, every GPU is back."""
+    assert nvidia_smi.path.exists()  # what the fakes are built with is there
+    assert live_schedule(tmp_path / "live", seed, 0.1) == ([], True), schedule(seed)

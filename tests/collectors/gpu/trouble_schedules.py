@@ -1,10 +1,17 @@
 """Random troubles of GPUs and of their library, by a seed: what begins when, and until when."""
 
 import random
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 CALLS_OF_A_GPU = ("nvmlDeviceGetUUID", "nvmlDeviceGetHandleByIndex", "nvmlDeviceGetPowerUsage")
 CALLS_OF_ALL = ("nvmlInit", "nvmlDeviceGetCount")
+SCENARIO_KEYS = {name: name for name in CALLS_OF_A_GPU} | {
+    "nvmlDeviceGetHandleByIndex": "handle",
+    "nvmlInit": "init",
+    "nvmlDeviceGetCount": "count",
+}
+SCENARIO_WORDS = {"hang": "hang", "crash": "segv", "slow": "sleep 0.4"}
 KINDS = ("hang", "crash", "slow")
 HEALING_SECS = 60.0
 """After so long without trouble every value is fresh again."""
@@ -20,6 +27,12 @@ class Step:
     kind: str
     call: str
 
+    @property
+    def line(self) -> str:
+        """The trouble as a line of the fake library's scenario."""
+        card = "" if self.place is None else f"device.{self.place}."
+        return f"{card}{SCENARIO_KEYS[self.call]} = {SCENARIO_WORDS[self.kind]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -30,6 +43,16 @@ class Schedule:
     interval_secs: float
     has_smi: bool
     steps: tuple[Step, ...]
+
+    def shortened(self, share: float) -> "Schedule":
+        """The same troubles in this share of the time, with a reading each second."""
+        steps = (replace(it, begin=it.begin * share, end=it.end * share) for it in self.steps)
+        return replace(self, interval_secs=1.0, steps=tuple(steps))
+
+    def moments(self) -> Iterator[tuple[float, tuple[str, ...]]]:
+        """When something begins or ends, and what the scenario of the fake library says then."""
+        for moment in sorted({at for step in self.steps for at in (step.begin, step.end)}):
+            yield moment, tuple(it.line for it in self.steps if it.begin <= moment < it.end)
 
     @property
     def healed_at(self) -> float:
