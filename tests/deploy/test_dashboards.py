@@ -155,6 +155,30 @@ def test_panels_explain_themselves(page: dict[str, Any]) -> None:
             assert hidden["Time"]
 
 
+OFF_BY_DEFAULT = {
+    r"hw_gpu_pcie_(receive|transmit)_bytes_per_second": "gpu.pcie_throughput",
+    "hw_gpu_nvlink_up": "gpu.nvlink_per_link",
+    r"hw_gpu_ecc_location_\w+": "gpu.ecc_locations",
+    "hw_gpu_sibling_deviation": "detectors.siblings",
+    "hw_gpu_anomaly_score": "detectors.anomaly",
+    r"hw_(call|nccl|function)_\w+|hw_tcp_retransmits_total|hw_disk_latency_\w+": "ebpf.md",
+    r"hw_nvme_\w+": "nvme_health",
+    r"hw_filesystem_\w+": "filesystems",
+}
+"""Families that are absent with a common configuration, and what switches them on."""
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+def test_a_panel_that_is_off_by_default_says_what_switches_it_on(page: dict[str, Any]) -> None:
+    """Whoever sees an empty panel reads in it which key, component or page fills it."""
+    for panel in _panels(page):
+        expressions = " ".join(target["expr"] for target in panel.get("targets", ()))
+        families = set(METRIC.findall(re.sub(r'"[^"]*"', "", expressions))) & KNOWN
+        for pattern, switch in OFF_BY_DEFAULT.items():
+            if any(re.fullmatch(pattern, family) for family in families):
+                assert switch in panel["fieldConfig"]["defaults"].get("noValue", ""), panel["title"]
+
+
 @pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
 def test_pages_stay_readable_with_a_thousand_nodes(page: dict[str, Any]) -> None:
     """Where all nodes can be chosen, no plot has a line for each: sums, or the highest."""

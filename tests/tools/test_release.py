@@ -81,7 +81,7 @@ def test_the_wheel_has_everything(wheel: Path) -> None:
     """Rules, runbooks, dashboards, alerts, manifests and the page are inside, and no tests."""
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in (
-        "exporter/collectors/gpu/rules/gpu_presence.toml",
+        "exporter/faults/catalogue/rules/gpu_presence.toml",
         "exporter/runbooks/gpu_presence.md",
         "exporter/assets/dashboards/hw-node.json",
         "exporter/assets/prometheus/alerts.yml",
@@ -132,7 +132,7 @@ def test_the_debian_package_comes_and_goes(wheel: Path, root: Path, tmp_path: Pa
 
 
 def _refused_for_another_python(root: Path) -> None:
-    """The package is for one Python: beside another it says so, and unpacks nothing."""
+    """Beside another Python than its own the package says so and unpacks nothing."""
     python, real = root / "usr/bin/python3", root / "usr/bin/python3-real"
     python.rename(real)
     python.write_text("#!/bin/sh\necho 3.1\n")

@@ -15,6 +15,7 @@ from tools.dashboards.parts import (
     FULL,
     HOT,
     INSTANCE,
+    NO_FILESYSTEMS,
     NODE_COLUMN,
     NODES,
     ON,
@@ -162,6 +163,7 @@ CLUSTER = Dashboard(
                     "{{node}} {{mountpoint}}",
                     limits=FULL,
                     most=1,
+                    empty=NO_FILESYSTEMS,
                 ),
                 bars(
                     "Busiest nodes: CPU",

@@ -170,7 +170,9 @@ NO_MARKS = (replace(CRITICAL, is_on=False), WARNING)
 """Of many nodes: too many to look at unless asked for."""
 
 
-def gpus_table(selector: str = G, *, where: Columns = WHERE, height: int = 9) -> Panel:
+def gpus_table(
+    selector: str = G, *, where: Columns = WHERE, width: int = 24, height: int = 9
+) -> Panel:
     """One row for each GPU: how it is, and what it does; nothing old of what does not answer."""
     states = " or ".join(
         f'{rank} * (hw_status{{{ON},hw_type="gpu",hw_state=~"{states}"}} == 1)'
@@ -212,6 +214,7 @@ def gpus_table(selector: str = G, *, where: Columns = WHERE, height: int = 9) ->
         " the cache. A lost or stale GPU shows no values.",
         empty="no GPU on this node",
         sort="-State",
+        width=width,
         height=height,
     )
 

@@ -29,6 +29,7 @@ from tools.dashboards.parts import (
 NAME = "{{node}} GPU {{gpu_index}}"
 NO_GPU = "no GPU, or none is chosen"
 UNSAID = "no GPU reports it"
+NO_PCIE = "off by default: set gpu.pcie_throughput"
 
 THROTTLED = f'hw_gpu_throttle_seconds_total{{{G},reason!="gpu_idle"}}'
 ACTIVITY = f"hw_gpu_activity_ratio{{{G}}}"
@@ -213,8 +214,18 @@ LINKS = Row(
             "Bps",
             f"rate(hw_gpu_nvlink_transmit_bytes_total{{{G}}}{RATE})",
         ),
-        _each("PCIe received", "Bps", f"hw_gpu_pcie_receive_bytes_per_second{{{G}}}"),
-        _each("PCIe sent", "Bps", f"hw_gpu_pcie_transmit_bytes_per_second{{{G}}}"),
+        _each(
+            "PCIe received",
+            "Bps",
+            f"hw_gpu_pcie_receive_bytes_per_second{{{G}}}",
+            empty=NO_PCIE,
+        ),
+        _each(
+            "PCIe sent",
+            "Bps",
+            f"hw_gpu_pcie_transmit_bytes_per_second{{{G}}}",
+            empty=NO_PCIE,
+        ),
     ),
     is_folded=True,
 )

@@ -15,6 +15,7 @@ from tools.dashboards.parts import (
     CLUSTERS,
     FULL,
     INSTANCE,
+    NO_FILESYSTEMS,
     NODE,
     ON,
     RATE,
@@ -62,8 +63,8 @@ BROKEN = Row(
 FOLLOWING = Row(
     "Symptoms, and faults over time",
     (symptoms(where=(), height=5), faults_over_time(legend="", height=7)),
+    is_folded=True,
 )
-GPU_ROW = Row("GPUs", (gpus_table(ON, where=(), height=8),))
 GPU_LINES = Row(
     "GPUs over time",
     (
@@ -84,9 +85,10 @@ GPU_LINES = Row(
     ),
     is_folded=True,
 )
-PROCESSORS = Row(
-    "CPU and memory",
+LOAD = Row(
+    "GPUs, CPU and memory",
     (
+        gpus_table(ON, where=(), width=13, height=8),
         lines(
             "CPU time by mode",
             "percentunit",
@@ -100,6 +102,7 @@ PROCESSORS = Row(
             help="Without idle and iowait.",
             look="stack",
             most=1,
+            width=11,
         ),
         lines(
             "Load average vs CPUs",
@@ -107,6 +110,7 @@ PROCESSORS = Row(
             (f"hw_node_load1{{{ON}}}", "over 1 minute"),
             (f"hw_node_load15{{{ON}}}", "over 15 minutes"),
             (f"hw_cpu_threads{{{ON}}}", "threads"),
+            width=8,
         ),
         lines(
             "Memory",
@@ -115,6 +119,7 @@ PROCESSORS = Row(
             (f"hw_memory_available_bytes{{{ON}}}", "available"),
             look="stack",
             colours=(("used", "orange"), ("available", "green")),
+            width=8,
         ),
         lines(
             "Pressure (PSI): share of time tasks waited",
@@ -124,6 +129,7 @@ PROCESSORS = Row(
             help="some: at least one task waited for the resource; full: all did.",
             empty="the kernel has no PSI",
             most=1,
+            width=8,
         ),
     ),
 )
@@ -178,7 +184,7 @@ DISKS = Row(
             "{{mountpoint}}",
             limits=FULL,
             most=1,
-            empty="no filesystems",
+            empty=NO_FILESYSTEMS,
             width=12,
         ),
     ),
@@ -275,6 +281,6 @@ NODE_PAGE = Dashboard(
     "Node",
     "One node: faults, GPUs, CPU, memory, disks, network, PCIe.",
     (CLUSTERS, NODE, INSTANCE),
-    (BROKEN, GPU_ROW, PROCESSORS, FOLLOWING, GPU_LINES, DISKS, NETWORK, BUS, TRACED),
+    (BROKEN, LOAD, FOLLOWING, GPU_LINES, DISKS, NETWORK, BUS, TRACED),
     MARKS,
 )

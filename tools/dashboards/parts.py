@@ -49,6 +49,7 @@ TO_GPU = Link("GPU", f"/d/hw-gpu?{KEPT}&var-node=${{__data.fields.node}}&var-gpu
 TO_GPU_HERE = Link("GPU", f"/d/hw-gpu?{KEPT}&${{node:queryparam}}&var-gpu=${{__value.raw}}")
 
 STAT_HEIGHT = 3
+NO_FILESYSTEMS = "not read: in Kubernetes, add the component filesystems"
 BAD: Limits = ((1, "red"),)
 ODD: Limits = ((1, "orange"),)
 HOT: Limits = ((80, "orange"), (90, "red"))
