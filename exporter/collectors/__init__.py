@@ -40,9 +40,9 @@ COLLECTORS = (
     Row("gpu"),
     Row("vendors", lambda config: config.gpu.backend == "auto"),
     Row("workloads"),
+    Row("ebpf", lambda config: config.ebpf.enabled),
     Row("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
     Row("external_probes", lambda config: bool(config.probes)),
-    Row("ebpf", lambda config: config.ebpf.enabled),
     Row("kernel_log"),
     Row("exporter"),
 )

@@ -36,6 +36,10 @@ TYPE_NAMES = {
 }
 
 
+MAX_SAID = 50
+"""Mistakes of one configuration that are printed; the rest is counted."""
+
+
 class ConfigError(Exception):
     """Mistakes in the configuration; each names place, key, what was found and allowed."""
 
@@ -44,8 +48,10 @@ class ConfigError(Exception):
         self.sentences = sentences
 
     def __str__(self) -> str:
-        """Return a line for each mistake."""
-        return "\n".join(self.sentences)
+        """Return a line for each mistake, up to `MAX_SAID`."""
+        more = len(self.sentences) - MAX_SAID
+        further = [f"and {more} more mistakes"] if more > 0 else []
+        return "\n".join([*self.sentences[:MAX_SAID], *further])
 
 
 def every(attempts: Iterable[Callable[[], T]]) -> list[T]:

@@ -51,7 +51,7 @@ def alerts_page() -> str:
         "",
         "## Number of notifications",
         "",
-        "`make bench-pager` measured these figures with the demo and the recordings",
+        "`make bench-pager` measured these figures on 2026-11-22 with the demo and the recordings",
         "([all figures](../bench/results/2026-11-22-pager.md)).",
         "Each of the demo's five incidents causes one notification with its highest severity that",
         "names the root cause, and one resolved notification. With one alert per fault, the same",

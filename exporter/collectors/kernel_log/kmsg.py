@@ -51,11 +51,18 @@ class ReadAhead:
         self._ahead: deque[bytes | OSError] = deque()
         self._bytes = 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything that was read has been handed out."""
+        return not self._ahead
+
     def fill(self) -> None:
         """Read until there is nothing new, or enough; an error is handed out in its place."""
         while self._bytes < self._max_bytes and len(self._ahead) < MAX_AHEAD_READS:
             try:
                 data = self._read()
+            except BlockingIOError:
+                return  # for now: told again once all that was read is handed out
             except OSError as error:
                 self._ahead.append(error)
                 if error.errno not in PASSED_OVER:
@@ -218,7 +225,8 @@ class KmsgFollower:
         elif pumped is Pumped.ENDED:
             pause = END_PAUSE_SECS
         # With records in hand nobody waits for new ones.
-        next_step = self._turn if pumped is Pumped.MORE else self.watch
+        has_more = pumped is Pumped.MORE or not self._ahead.is_empty
+        next_step = self._turn if has_more else self.watch
         self._next_turn = loop.call_later(pause, next_step)
 
     def _pump(self) -> Pumped:

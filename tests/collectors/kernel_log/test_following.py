@@ -353,3 +353,23 @@ def test_the_call_itself_fails_with_the_kernels_number() -> None:
         klogctl(4711, 0)
     assert caught.value.errno in (errno.EINVAL, errno.EPERM)
     assert MAX_RING_BYTES < 2**31  # what the call takes
+
+
+def test_what_was_read_ahead_hides_nothing_behind_it() -> None:
+    """Records that came between two looks at the device are handed out, one after the other."""
+    parts: list[bytes | OSError] = [b"a", BlockingIOError(), b"b", BlockingIOError()]
+
+    def read() -> bytes:
+        part = parts.pop(0) if parts else BlockingIOError()
+        if isinstance(part, OSError):
+            raise part
+        return part
+
+    ahead = ReadAhead(read)
+    ahead.fill()
+    ahead.fill()
+    assert not ahead.is_empty
+    assert [ahead.read(), ahead.read()] == [b"a", b"b"]
+    assert ahead.is_empty
+    with pytest.raises(BlockingIOError):
+        ahead.read()
