@@ -2,21 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 
 from exporter.collectors.everything import EVERYTHING
 from exporter.faults.replay.snapshots import SnapshotReader
+from exporter.faults.replay.steps import base_node
 from exporter.model.snapshot import Snapshot
-from tests.corpus.machines import board
-from tests.corpus.parts import (
-    Tree,
-    backend,
-    client,
-    h100,
-    ib_port,
-    limits,
-    pcie_device,
-    use,
-)
+from tests.corpus.cases import Tree
 
 STEP_SECS = 5
 PODS = 64
@@ -35,26 +27,26 @@ def snapshots(count: int, gpus: int, processes: int, *, ill: bool = False) -> It
 
 
 def _node(buses: list[str], processes: int) -> Tree:
-    node = board()
-    devices = node["Pcie"]["devices"]
-    for bus in buses:
-        port = f"0000:{int(bus, 16) + 1:02x}:00.0"
-        devices[f"port {bus}"] = pcie_device(port, "port", "0000:17:01.0")
-        devices[bus] = pcie_device(f"0000:{bus}:00.0", "gpu", port)
-    clients = [client(10_000 + n, buses[n % len(buses)]) for n in range(processes)]
-    for number, process in enumerate(clients):
-        process["workload"] = {**process["workload"], "pod": f"trainer-{number % PODS}"}
-    node["Gpus"] = {
-        "backend": backend(),
-        "states": {bus: h100(index, bus) for index, bus in enumerate(buses)},
-    }
-    node["Infiniband"] = {"ports": {"a": ib_port("mlx5_0", "0000:ca:00.0")}}
-    node["Workloads"] = {
-        "reason": "ok",
-        "attribution_ratio": 1.0,
-        "clients": {str(process["pid"]): process for process in clients},
-        "uses": {bus: use(bus) for bus in buses},
-    }
+    """Return the node of four GPUs, with so many of its last one and of its processes."""
+    node: Tree = deepcopy(base_node("h100_4")["readings"])
+    devices, jobs = node["Pcie"]["devices"], node["Workloads"]
+    port, gpu = devices["3a"], devices["3b"]
+    for bus in ("1a", "1b", "3a", "3b", "9a", "9b", "ba", "bb"):
+        del devices[bus]
+    state, use, process = node["Gpus"]["states"]["3b"], jobs["uses"]["3b"], jobs["clients"]["4712"]
+    node["Gpus"]["states"], jobs["uses"], jobs["clients"] = {}, {}, {}
+    for index, bus in enumerate(buses):
+        above = f"0000:{int(bus, 16) + 1:02x}:00.0"
+        devices[f"port {bus}"] = {**port, "device": above}
+        devices[bus] = {**gpu, "device": f"0000:{bus}:00.0", "parent": above}
+        place = {"index": index, "uuid": f"GPU-{bus}", "pci_bus_id": f"00000000:{bus.upper()}:00.0"}
+        node["Gpus"]["states"][bus] = {"gpu": {**state["gpu"], **place}}
+        jobs["uses"][bus] = {**use, "gpu_uuid": f"GPU-{bus}"}
+    for number in range(processes):
+        pid, bus = 10_000 + number, buses[number % len(buses)]
+        uses = [{**process["uses"][0], "gpu_uuid": f"GPU-{bus}"}]
+        workload = {**process["workload"], "pod": f"trainer-{number % PODS}"}
+        jobs["clients"][str(pid)] = {**process, "pid": pid, "uses": uses, "workload": workload}
     return node
 
 
@@ -65,7 +57,7 @@ def _moving(buses: list[str], number: int, *, ill: bool) -> Tree:
         gpu: Tree = {"temperature_celsius": 62.0 + number % 3, "energy_joules_total": 5e9 + number}
         if ill:
             gpu |= {"thermal_margin_celsius": 0.0, "temperature_celsius": 88.0}
-            gpu |= {"throttle_active": limits("hw_thermal_slowdown"), "row_remap_pending": True}
+            gpu |= {"throttle_active": {"hw_thermal_slowdown": 1}, "row_remap_pending": True}
             gpu |= {"nvlink_up": {"6": 0}, "pcie_link_width": 8}
         states[bus] = {"gpu": gpu}
     change: Tree = {"Gpus": {"states": states}}

@@ -4,8 +4,7 @@ from functools import cache
 
 from exporter.collectors.everything import rule_book
 from exporter.faults.rules.loader import RuleBook
-from tests.corpus.cases import BATCHES
-from tests.corpus.labels import Case
+from tests.corpus.cases import BATCHES, Case
 from tests.corpus.scoring import Result, Score, judged
 
 LEAST_PRECISION = 0.97

@@ -9,9 +9,8 @@ from exporter.commands.rules import changes_as_json, concluded
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
+from tests.corpus.cases import Case, Tree
 from tests.corpus.invariants import Watch
-from tests.corpus.labels import Case
-from tests.corpus.parts import Tree
 
 
 @dataclass(frozen=True, slots=True)

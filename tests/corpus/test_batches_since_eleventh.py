@@ -1,4 +1,4 @@
-"""The batches since the eleventh, and those of newer sources."""
+"""The batches since the eleventh, of newer sources too."""
 
 import pytest
 
@@ -18,4 +18,9 @@ __all__ = [
     "test_verdict_severity_and_status_agree",
 ]
 pytestmark = pytest.mark.slow
-JUDGED = ("eleventh", "twelfth", "thirteenth", "probes")
+JUDGED = (
+    "2026-11-22-h",
+    "2026-11-22-i",
+    "2026-11-22-j",
+    "2026-11-22-k",
+)

@@ -18,4 +18,13 @@ __all__ = [
     "test_verdict_severity_and_status_agree",
 ]
 pytestmark = pytest.mark.slow
-JUDGED = ("seen", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+JUDGED = (
+    "2026-11-20",
+    "2026-11-21-a",
+    "2026-11-21-b",
+    "2026-11-22-a",
+    "2026-11-22-b",
+    "2026-11-22-c",
+    "2026-11-22-d",
+    "2026-11-22-e",
+)

@@ -18,4 +18,7 @@ __all__ = [
     "test_verdict_severity_and_status_agree",
 ]
 pytestmark = pytest.mark.slow
-JUDGED = ("ninth", "tenth")
+JUDGED = (
+    "2026-11-22-f",
+    "2026-11-22-g",
+)

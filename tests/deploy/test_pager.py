@@ -11,7 +11,7 @@ import yaml
 from exporter.collectors.demo.script import INCIDENTS
 from exporter.collectors.everything import rule_book
 from tests.corpus.cases import CASES as RECORDINGS
-from tests.corpus.labels import Case
+from tests.corpus.cases import Case
 from tests.fakes.pager import (
     LATEST_SECS,
     Notified,

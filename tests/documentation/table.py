@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from tests.program import ROOT
+
 
 class Place(Enum):
     """Where a command is tried, in a folder of its own."""
@@ -34,6 +36,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "/opt/hw-exporter/bin/": "",
     "/etc/hw-exporter": "{folder}/etc",
     "MOUNTPOINT": "/",
+    "tests/corpus/": f"{ROOT}/tests/corpus/",
     "show IF": "show lo",
     "pid=PID": "pid=41000",
     "/proc/PID/": "/proc/self/",
@@ -47,6 +50,10 @@ FILES: Mapping[str, Mapping[str, str]] = {
 }
 """Files that a page lets its reader write, and the language of the block that holds them."""
 
+ONE_RECORDING = (
+    r"""xz -dc tests/corpus/benchmark-1.jsonl.xz | awk '/^\{"recording": /"""
+    r"""{on = /"recording": "no_spare_rows_are_left"/; next} on' > one.jsonl"""
+)
 INSTALLED = "/opt/hw-exporter/bin/hw-exporter"
 
 TRIED: Mapping[str, Mapping[str, Try]] = {
@@ -69,6 +76,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
             Place.DEMO, code=1
         ),
     },
+    "docs/benchmark.md": {ONE_RECORDING: Try(), "hw-exporter rules replay one.jsonl": Try()},
     "docs/demo.md": {
         "hw-exporter demo --gpus 8 --speed 10": Try(stays=True),
         "hw-exporter demo --healthy": Try(stays=True),

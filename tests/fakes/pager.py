@@ -35,7 +35,7 @@ from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
-from tests.corpus.labels import Case
+from tests.corpus.cases import Case
 from tests.corpus.scoring import fits
 from tests.fakes.prometheus import RULES, Prometheus, free_port
 from tests.fakes.promtool import METRIC

@@ -19,22 +19,19 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from exporter.decode import Rules, decode_strict, fits_of
+from exporter.faults.replay.steps import Steps, Tree, listed, merge
 from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot, SourceReport
 
 START_BOOTTIME = 10_000.0
 START_WALL = 1_700_000_000.0
-KEYS = frozenset({"at", "readings", "reports"})
 KEPT_EVENTS = 2_000
 MOMENTS = ("expires", "dynamic_expires")
 NOW = math.inf
 """Stands for the moment of the line where no other is written."""
 
 NODE = "node"
-
-Tree = dict[str, Any]
-
 
 class EventParser(Protocol):
     """Makes the events of the items under one key of a recording."""
@@ -78,30 +75,25 @@ class SnapshotReader:
         self._parsers = {row.key: (row.reading, row.parser()) for row in self.recorded}
 
     def snapshots(self, lines: Iterable[str]) -> Iterator[Snapshot]:
-        """One snapshot for each line that is neither empty nor a remark; raises BadRecording."""
-        at = 0.0
+        """Yield a snapshot for each moment, without remarks; raise BadRecording."""
+        steps = Steps()
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             try:
-                row = json.loads(line)
-                at = max(at, float(row.get("at", at)))
-                yield self._snapshot(row, START_BOOTTIME + at)
+                for row in steps.moments(json.loads(line)):
+                    yield self._snapshot(row, START_BOOTTIME + float(row["at"]))
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise BadRecording(f"line {number}: {error}") from error
 
     def _snapshot(self, row: Tree, now: float) -> Snapshot:
-        known = KEYS | self._parsers.keys()
-        for key in row:
-            if key not in known:
-                raise ValueError(f"no key {key}; {did_you_mean(key, known)}")
-        changed = row.get("readings", {})
-        _merge(self._readings, changed)
+        changed = row["readings"]
+        merge(self._readings, changed)
         for name in changed:
             self._values.pop(name, None)
-        _merge(self._reports, row.get("reports", {}))
+        merge(self._reports, row.get("reports", {}))
         for key, (reading, parser) in self._parsers.items():
-            for item in _listed(row.get(key)):
+            for item in listed(row.get(key)):
                 self._events.setdefault(reading, []).extend(parser.events(item, now))
         self._sequence += 1
         return Snapshot(
@@ -164,20 +156,11 @@ def _moments_of(kind: type) -> tuple[str, ...]:
 READINGS = Rules(clean=str, unknown=_unknown, unfolds=True, complete=_complete)
 
 
-def _merge(into: Tree, change: Mapping[str, Any]) -> None:
-    for name, value in change.items():
-        if value is None:
-            into.pop(name, None)
-        elif isinstance(value, Mapping):
-            inner = into.get(name)
-            if not isinstance(inner, dict):
-                inner = into[name] = {}
-            _merge(inner, value)
-        else:
-            into[name] = value
-
-
-def _listed(found: object) -> list[Any]:
-    if found is None:
-        return []
-    return found if isinstance(found, list) else [found]
+        changed = row["readings"]
+        merge(self._readings, changed)
+        for name in changed:
+            self._values.pop(name, None)
+        merge(self._reports, row.get("reports", {}))
+        for key, (reading, parser) in self._parsers.items():
+            for item in listed(row.get(key)):
+                self._events.setdefault(reading, []).extend(parser.events(item, now))

@@ -13,6 +13,7 @@ from exporter.collectors.kernel_log.values import KernelLog
 from exporter.collectors.workloads.values import Workloads
 from exporter.commands.rules import changes, replay_as_json
 from exporter.faults.replay.snapshots import START_BOOTTIME, BadRecording, SnapshotReader
+from exporter.faults.replay.steps import base_names
 from exporter.model.snapshot import Outcome, Snapshot
 
 LOG = {"source": "kmsg", "reason": "ok", "records": 1, "lost": 0, "suppressed": 0}
@@ -136,6 +137,13 @@ def test_a_replay_can_be_read_by_programs() -> None:
     ("line", "message"),
     [
         ('{"readings": {"Gpu": {}}}', "no reading Gpu; did you mean Gpus"),
+        ('{"base": "h100_5"}', "no base node h100_5; did you mean h100_"),
+        ('{"wait": -5}', "wait: -5 is no number of seconds"),
+        ('{"wait": 1e9, "every": 1}', "is refused"),
+        ('{"wait": 9, "every": 0}', "is refused"),
+        ('{"wait": NaN}', "is no number of seconds"),
+        ('{"at": Infinity}', "at: inf is no number of seconds"),
+        ('{"set": {"Gpus.states": 5}}', "Gpus"),
         ('{"readings": {}, "kernal": ""}', "no key kernal; did you mean kernel"),
         ('{"readings": {"Disks": {"disks": [{"devise": "a"}]}}}', "did you mean device"),
         ('{"readings": {"Disks": {"disks": [{}]}}}', "missing 1 required"),
@@ -152,3 +160,32 @@ def test_a_mistake_is_named_with_its_line(line: str, message: str) -> None:
     with pytest.raises(BadRecording, match="line 1") as raised:
         read(line)
     assert message in str(raised.value)
+
+
+def test_a_short_recording_begins_with_a_node_and_lets_time_pass() -> None:
+    """`base`, `set`, `rate`, `log` and `wait` say what whole lines would have said."""
+    snapshots = read(
+        {"base": "h100_4", "rate": {"Disks.disks.nvme1n1": {"reads_completed": 0.1}}},
+        {"set": {"Gpus.states.*.gpu": {"temperature_celsius": 88.0}}, "wait": 40, "every": 20},
+        {"log": FELL, "rate": {"Disks.disks.nvme1n1.reads_completed": 0}, "wait": 30},
+    )
+    assert [it.taken_boottime - START_BOOTTIME for it in snapshots] == [0, 0, 20, 40, 40, 55, 70]
+    first, last = snapshots[0].reading(Gpus), snapshots[-1].reading(Gpus)
+    disks = [it.reading(Disks) for it in snapshots]
+    log = snapshots[-1].reading(KernelLog)
+    assert first is not None
+    assert last is not None
+    assert log is not None
+    assert {state.gpu.temperature_celsius for state in first.states} == {62.0}
+    assert {state.gpu.temperature_celsius for state in last.states} == {88.0}
+    assert [it.disks[1].reads_completed for it in disks if it] == [
+        *(1000, 1000, 1002, 1004, 1004, 1004, 1004)
+    ]
+    assert [event.kind for event in log.events] == ["xid"]
+
+
+@pytest.mark.parametrize("name", base_names())
+def test_a_base_node_is_well(name: str) -> None:
+    """A recording of nothing but a base node for an hour shows no fault."""
+    said = list(changes(_lines([{"base": name, "wait": 3600, "every": 300}]), rule_book()))
+    assert said == []

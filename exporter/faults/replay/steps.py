@@ -1,0 +1,198 @@
+"""Short recordings: a base node by name, and steps in which time passes and counters rise.
+
+A line `{"base": "h100_4"}` begins with a node of `nodes.json`. `set` changes values by dotted
+path, `rate` lets counters rise by so many per second from now on (0 or null ends it), `log` is
+another name for `kernel`. With `wait` time passes after the line: a moment every `every` seconds
+(15), less often as the wait gets long. In a path `*` is every component that there is.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from exporter.faults.values import did_you_mean
+
+EVERY_SECS = 15
+LONGEST_STEP_SECS = 300
+"""Between two moments of a long wait, unless the line asks for longer steps."""
+MOST_MOMENTS = 100_000
+"""Of one wait: a mistake in its seconds must not fill the memory."""
+
+KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
+STEP_KEYS = frozenset({"base", "set", "rate", "log", "wait", "every"})
+
+Tree = dict[str, Any]
+Path_ = tuple[str, ...]
+
+
+class Steps:
+    """Turns the lines of a short recording into lines that hold `at`, `readings` and events."""
+
+    def __init__(self) -> None:
+        self._now: Tree = {}
+        self._rates: dict[Path_, float] = {}
+        self._left: dict[Path_, float] = {}
+        self._at: float = 0
+
+    def moments(self, row: Tree) -> Iterator[Tree]:
+        """Yield one line for each moment, its values merged with no earlier one; ValueError."""
+        for key in row:
+            if key not in KEYS | STEP_KEYS:
+                raise ValueError(f"no key {key}; {did_you_mean(key, KEYS | STEP_KEYS)}")
+        plain = {key: row[key] for key in row if key in KEYS}
+        plain["at"] = self._at = max(self._at, _seconds(row, "at", self._at, -math.inf))
+        plain["readings"] = self._changes(row)
+        if "log" in row:
+            plain["kernel"] = [*listed(row.get("kernel")), *listed(row["log"])]
+        self._take_rates(row.get("rate") or {})
+        yield plain
+        yield from self._wait(_seconds(row, "wait", 0), _seconds(row, "every", EVERY_SECS))
+
+    def _changes(self, row: Tree) -> Tree:
+        """Return what this line changes, of its base, `readings` and `set`, and take it in."""
+        changed: Tree = {}
+        if "base" in row:
+            base = base_node(str(row["base"]))
+            self._take_rates(base["rate"])
+            changed = deepcopy(base["readings"])
+        merge(self._now, changed)
+        for more in (row.get("readings") or {}, unfolded(row.get("set") or {})):
+            change = _spread(more, self._now)
+            join(changed, change)
+            merge(self._now, change)
+        return changed
+
+    def _take_rates(self, rates: Mapping[str, Any]) -> None:
+        for path, per_second in _leaves(_spread(unfolded(rates), self._now)):
+            if per_second:
+                self._rates[path] = float(per_second)
+            else:
+                self._rates.pop(path, None)
+
+    def _wait(self, secs: float, every: float) -> Iterator[Tree]:
+        if every <= 0 or secs / max(every, 1e-9) > MOST_MOMENTS:
+            raise ValueError(f"wait: {secs:g} s in steps of {every:g} s is refused")
+        began, until = self._at, self._at + secs
+        while self._at < until:
+            pause = max(every, min((self._at - began) // 4, LONGEST_STEP_SECS))
+            pause = min(pause, until - self._at)
+            self._at += pause
+            change: Tree = {}
+            for path, risen in self._risen(pause):
+                join(change, nested(path, risen))
+            merge(self._now, change)
+            yield {"at": self._at, "readings": change}
+
+    def _risen(self, secs: float) -> Iterator[tuple[Path_, float]]:
+        """Yield the counters that go on; whole numbers keep what is less than one for later."""
+        for path, per_second in self._rates.items():
+            value: Any = self._now
+            for name in path:
+                value = value.get(name) if isinstance(value, dict) else None
+            if not isinstance(value, (int, float)):
+                continue
+            added = per_second * secs + self._left.get(path, 0.0)
+            if isinstance(value, int):
+                self._left[path] = added - int(added)
+                added = int(added)
+            yield path, value + added
+
+
+@cache
+def _nodes() -> Mapping[str, Tree]:
+    found: Mapping[str, Tree] = json.loads((Path(__file__).parent / "nodes.json").read_text())
+    return found
+
+
+def base_names() -> tuple[str, ...]:
+    """Return the names of the nodes that a recording may begin with."""
+    return tuple(sorted(_nodes()))
+
+
+def base_node(name: str) -> Tree:
+    """Return `readings` and `rate` of this base node; ValueError for an unknown name."""
+    if name not in _nodes():
+        raise ValueError(f"no base node {name}; {did_you_mean(name, base_names())}")
+    return _nodes()[name]
+
+
+def merge(into: Tree, change: Mapping[str, Any]) -> None:
+    """Apply a change: objects are merged, null takes away, anything else replaces."""
+    for name, value in change.items():
+        if value is None:
+            into.pop(name, None)
+        elif isinstance(value, Mapping):
+            inner = into.get(name)
+            if not isinstance(inner, dict):
+                inner = into[name] = {}
+            merge(inner, value)
+        else:
+            into[name] = value
+
+
+def join(into: Tree, change: Mapping[str, Any]) -> None:
+    """Add a later change to an earlier one: null stays, it takes away."""
+    for name, value in change.items():
+        if isinstance(value, Mapping) and isinstance(into.get(name), dict):
+            join(into[name], value)
+        else:
+            into[name] = deepcopy(value)
+
+
+def unfolded(change: Mapping[str, Any]) -> Tree:
+    """Return objects in objects for dotted paths; keys of inner objects stay as they are."""
+    found: Tree = {}
+    for path, value in change.items():
+        join(found, nested(tuple(path.split(".")), value))
+    return found
+
+
+def nested(path: Path_, value: object) -> Tree:
+    """Return the value as a change at this place."""
+    for name in reversed(path):
+        value = {name: value}
+    return value if isinstance(value, dict) else {}
+
+
+def listed(found: object) -> list[Any]:
+    """Return a list as it is, null as an empty list, anything else as a list of one."""
+    if found is None:
+        return []
+    return found if isinstance(found, list) else [found]
+
+
+def without_steps(rows: Iterable[Tree]) -> Iterator[Tree]:
+    """Yield a recording without base and steps: what `rules replay` reads, moment by moment."""
+    steps = Steps()
+    for row in rows:
+        yield from steps.moments(row)
+
+
+def _spread(change: Mapping[str, Any], now: object) -> Tree:
+    """Return the change with each component that there is in the place of `*`."""
+    there = now if isinstance(now, dict) else {}
+    spread: Tree = {}
+    for name, value in change.items():
+        for each in list(there) if name == "*" else (name,):
+            inner = _spread(value, there.get(each)) if isinstance(value, Mapping) else value
+            join(spread, {each: inner})
+    return spread
+
+
+def _leaves(tree: Mapping[str, Any], *above: str) -> Iterator[tuple[Path_, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, *above, name)
+        else:
+            yield (*above, name), value
+
+
+def _seconds(row: Tree, name: str, default: float, least: float = 0) -> float:
+    secs = float(row.get(name, default))
+    if not (math.isfinite(secs) and secs >= least):
+        raise ValueError(f"{name}: {row[name]} is no number of seconds")
+    return int(secs) if secs.is_integer() else secs
