@@ -19,7 +19,8 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from exporter.decode import Rules, decode_strict, fits_of
-from exporter.faults.replay.steps import Steps, Tree, listed, merge
+from exporter.faults.replay.renamed import Tree
+from exporter.faults.replay.steps import Steps, listed, merge
 from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot, SourceReport

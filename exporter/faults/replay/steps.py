@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from exporter.faults.replay.renamed import OldNames, Tree
 from exporter.faults.values import did_you_mean
 
 EVERY_SECS = 15
@@ -25,7 +26,6 @@ MOST_MOMENTS = 100_000
 KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
 STEP_KEYS = frozenset({"base", "set", "rate", "log", "wait", "every"})
 
-Tree = dict[str, Any]
 Path_ = tuple[str, ...]
 
 
@@ -37,6 +37,7 @@ class Steps:
         self._rates: dict[Path_, float] = {}
         self._left: dict[Path_, float] = {}
         self._at: float = 0
+        self._old_names = OldNames()
 
     def moments(self, row: Tree) -> Iterator[Tree]:
         """Yield one line for each moment, its values merged with no earlier one; ValueError."""
@@ -61,7 +62,7 @@ class Steps:
             changed = deepcopy(base["readings"])
         merge(self._now, changed)
         for more in (row.get("readings") or {}, unfolded(row.get("set") or {})):
-            change = _spread(more, self._now)
+            change = _spread(self._old_names.read(more), self._now)
             join(changed, change)
             merge(self._now, change)
         return changed

@@ -189,3 +189,27 @@ def test_a_base_node_is_well(name: str) -> None:
     """A recording of nothing but a base node for an hour shows no fault."""
     said = list(changes(_lines([{"base": name, "wait": 3600, "every": 300}]), rule_book()))
     assert said == []
+
+
+@pytest.mark.parametrize(
+    "reasons", [{"hw_thermal": 1, "idle": 0}, [["hw_thermal", 1], ["idle", 0]]]
+)
+def test_names_of_older_recordings_are_read(
+    reasons: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A field or throttle reason that was renamed is read under its old name, with one note."""
+    states = {"a": {"gpu": {**GPU, "clock_limit_active": reasons}}}
+    disks = {"left_out": 2, "disks": []}
+    row = {"readings": {"Gpus": {**GPUS, "states": states}, "Disks": disks}}
+    *_, snapshot = read(row, row)
+    gpus, found = snapshot.reading(Gpus), snapshot.reading(Disks)
+    assert gpus is not None
+    assert found is not None
+    assert gpus.states[0].gpu.throttle_active == (("hw_thermal_slowdown", 1.0), ("gpu_idle", 0.0))
+    assert found.truncated == 2
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "clock_limit_active is an old name, and is read as throttle_active",
+        "hw_thermal is an old name, and is read as hw_thermal_slowdown",
+        "idle is an old name, and is read as gpu_idle",
+        "left_out is an old name, and is read as truncated",
+    ]
