@@ -1,13 +1,20 @@
 """The recordings themselves: enough of them, each judged by one file, labels that name rules."""
 
+import json
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from exporter.faults.replay.steps import listed, merge, without_steps
 from tests.corpus import (
     test_batches_since_eleventh,
     test_batches_to_eighth,
     test_ninth_and_tenth_batch,
 )
-from tests.corpus.cases import BATCHES, CASES
+from tests.corpus.cases import BATCHES, BENCHMARK, CASES, Case, Tree, folders, readable
 from tests.corpus.promises import shipped
 
 
@@ -35,3 +42,42 @@ def test_a_label_speaks_of_rules_that_exist() -> None:
         if not any(each.partition("@")[0] in known for each in label.split("|"))
     }
     assert unknown == set()
+
+
+BY_NAME = {case.name: case for case in CASES}
+
+
+def test_there_is_a_folder_for_each_batch() -> None:
+    """About four hundred recordings can be read, of all batches; none lacks its labels."""
+    assert {folder.name for folder in folders()} == BATCHES.keys()
+    names = [case.name for folder in folders() for case in readable(folder)]
+    files = [path.stem for path in BENCHMARK.parent.glob("2*/*.jsonl") if path.stem != "labels"]
+    assert sorted(names) == sorted(files)
+    assert 350 <= len(names) <= 450
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
+def test_a_readable_recording_is_that_of_the_benchmark(folder: Path) -> None:
+    """Its labels are the same, and at each moment so are readings, reports and events."""
+    for case in readable(folder):
+        of_benchmark = BY_NAME[case.name]
+        assert replace(case, text="") == replace(of_benchmark, text="")
+        for short, plain in zip(_moments(case), _moments(of_benchmark), strict=True):
+            assert short == plain, case.name
+
+
+def _moments(case: Case) -> Iterator[list[object]]:
+    """Yield what each line changes, with the whole of the readings that it touches."""
+    readings: Tree = {}
+    reports: Tree = {}
+    for row in without_steps(map(json.loads, case.recording())):
+        merge(readings, row["readings"])
+        merge(reports, row.get("reports", {}))
+        touched = [name for name in sorted(row["readings"]) if name in readings]
+        events = [listed(row.get("kernel")), listed(row.get("xid"))]
+        yield [
+            row["at"],
+            events,
+            *(json.dumps(it) for it in (reports, *map(readings.get, touched))),
+        ]

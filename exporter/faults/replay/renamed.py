@@ -67,7 +67,7 @@ class OldNames:
     def _renamed(self, fields: Any, names: Mapping[str, str]) -> Any:
         if not isinstance(fields, dict) or not names.keys() & fields.keys():
             return fields
-        for old in names.keys() & fields.keys() - self._noted:
+        for old in sorted(names.keys() & fields.keys() - self._noted):
             self._noted.add(old)
             logger.warning("%s is an old name, and is read as %s", old, names[old])
         return {names.get(name, name): value for name, value in fields.items()}
