@@ -7,7 +7,6 @@ another name for `kernel`. With `wait` time passes after the line: a moment ever
 """
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
@@ -22,11 +21,13 @@ LONGEST_STEP_SECS = 300
 """Between two moments of a long wait, unless the line asks for longer steps."""
 MOST_MOMENTS = 100_000
 """Of one wait: a mistake in its seconds must not fill the memory."""
+LEAST_STEP_SECS, MOST_SECS = 0.001, 1e12
+"""So that a step is never lost in rounding, and every wait ends."""
 
 KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
 STEP_KEYS = frozenset({"base", "set", "rate", "log", "wait", "every"})
 
-Path_ = tuple[str, ...]
+Place = tuple[str, ...]
 
 
 class Steps:
@@ -34,18 +35,18 @@ class Steps:
 
     def __init__(self) -> None:
         self._now: Tree = {}
-        self._rates: dict[Path_, float] = {}
-        self._left: dict[Path_, float] = {}
+        self._rates: dict[Place, float] = {}
+        self._left: dict[Place, float] = {}
         self._at: float = 0
         self._old_names = OldNames()
 
     def moments(self, row: Tree) -> Iterator[Tree]:
-        """Yield one line for each moment, its values merged with no earlier one; ValueError."""
+        """Yield a line for each moment, with what changes at it; raise ValueError."""
         for key in row:
             if key not in KEYS | STEP_KEYS:
                 raise ValueError(f"no key {key}; {did_you_mean(key, KEYS | STEP_KEYS)}")
         plain = {key: row[key] for key in row if key in KEYS}
-        plain["at"] = self._at = max(self._at, _seconds(row, "at", self._at, -math.inf))
+        plain["at"] = self._at = max(self._at, _seconds(row, "at", self._at, -MOST_SECS))
         plain["readings"] = self._changes(row)
         if "log" in row:
             plain["kernel"] = [*listed(row.get("kernel")), *listed(row["log"])]
@@ -57,6 +58,8 @@ class Steps:
         """Return what this line changes, of its base, `readings` and `set`, and take it in."""
         changed: Tree = {}
         if "base" in row:
+            if self._now:
+                raise ValueError("base: a recording begins with its node, in its first line")
             base = base_node(str(row["base"]))
             self._take_rates(base["rate"])
             changed = deepcopy(base["readings"])
@@ -75,7 +78,7 @@ class Steps:
                 self._rates.pop(path, None)
 
     def _wait(self, secs: float, every: float) -> Iterator[Tree]:
-        if every <= 0 or secs / max(every, 1e-9) > MOST_MOMENTS:
+        if every < LEAST_STEP_SECS or secs / every > MOST_MOMENTS:
             raise ValueError(f"wait: {secs:g} s in steps of {every:g} s is refused")
         began, until = self._at, self._at + secs
         while self._at < until:
@@ -88,7 +91,7 @@ class Steps:
             merge(self._now, change)
             yield {"at": self._at, "readings": change}
 
-    def _risen(self, secs: float) -> Iterator[tuple[Path_, float]]:
+    def _risen(self, secs: float) -> Iterator[tuple[Place, float]]:
         """Yield the counters that go on; whole numbers keep what is less than one for later."""
         for path, per_second in self._rates.items():
             value: Any = self._now
@@ -152,7 +155,7 @@ def unfolded(change: Mapping[str, Any]) -> Tree:
     return found
 
 
-def nested(path: Path_, value: object) -> Tree:
+def nested(path: Place, value: object) -> Tree:
     """Return the value as a change at this place."""
     for name in reversed(path):
         value = {name: value}
@@ -184,7 +187,7 @@ def _spread(change: Mapping[str, Any], now: object) -> Tree:
     return spread
 
 
-def _leaves(tree: Mapping[str, Any], *above: str) -> Iterator[tuple[Path_, Any]]:
+def _leaves(tree: Mapping[str, Any], *above: str) -> Iterator[tuple[Place, Any]]:
     for name, value in tree.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, *above, name)
@@ -194,6 +197,6 @@ def _leaves(tree: Mapping[str, Any], *above: str) -> Iterator[tuple[Path_, Any]]
 
 def _seconds(row: Tree, name: str, default: float, least: float = 0) -> float:
     secs = float(row.get(name, default))
-    if not (math.isfinite(secs) and secs >= least):
+    if not least <= secs <= MOST_SECS:
         raise ValueError(f"{name}: {row[name]} is no number of seconds")
     return int(secs) if secs.is_integer() else secs

@@ -141,6 +141,7 @@ def test_a_replay_can_be_read_by_programs() -> None:
         ('{"wait": -5}', "wait: -5 is no number of seconds"),
         ('{"wait": 1e9, "every": 1}', "is refused"),
         ('{"wait": 9, "every": 0}', "is refused"),
+        ('{"wait": 1e-4, "every": 1e-9}', "is refused"),
         ('{"wait": NaN}', "is no number of seconds"),
         ('{"at": Infinity}', "at: inf is no number of seconds"),
         ('{"set": {"Gpus.states": 5}}', "Gpus"),
@@ -213,3 +214,9 @@ def test_names_of_older_recordings_are_read(
         "idle is an old name, and is read as gpu_idle",
         "left_out is an old name, and is read as truncated",
     ]
+
+
+def test_a_node_in_the_middle_is_refused() -> None:
+    """What was there before would be mixed with the node."""
+    with pytest.raises(BadRecording, match="line 2: base: a recording begins with its node"):
+        read({"readings": {"KernelLog": LOG}}, {"base": "server"})
