@@ -34,6 +34,7 @@ NOW = math.inf
 
 NODE = "node"
 
+
 class EventParser(Protocol):
     """Makes the events of the items under one key of a recording."""
 
@@ -155,13 +156,3 @@ def _moments_of(kind: type) -> tuple[str, ...]:
 
 
 READINGS = Rules(clean=str, unknown=_unknown, unfolds=True, complete=_complete)
-
-
-        changed = row["readings"]
-        merge(self._readings, changed)
-        for name in changed:
-            self._values.pop(name, None)
-        merge(self._reports, row.get("reports", {}))
-        for key, (reading, parser) in self._parsers.items():
-            for item in listed(row.get(key)):
-                self._events.setdefault(reading, []).extend(parser.events(item, now))
