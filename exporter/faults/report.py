@@ -167,10 +167,19 @@ class ReportBuilder:
             if root is not None and root is not fault:  # one incident, one instruction
                 faults[place] = replace(fault, action=root.action, advice=root.advice)
         ranked = sorted(
-            faults.items(),
+            (
+                (place, fault)
+                for place, fault in faults.items()
+                if not self._is_covered(fault, faults)
+            ),
             key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]),
         )
         return dict(ranked)
+
+    def _is_covered(self, fault: Fault, faults: Mapping[tuple[str, Key], Fault]) -> bool:
+        """Tell whether the rule has nothing to add while a cause of this fault is active."""
+        is_explained = any(_place(cause) in faults for cause in fault.causes)
+        return self._rules[fault.rule].unless_explained and is_explained
 
     def _all_causes(
         self, chosen: Mapping[tuple[str, Key], Alert], view: View

@@ -130,7 +130,8 @@ class Rule:
     `until` are kinds of events that end it: a reset, a driver load, a link that is up again.
     `ends_by_time` says why time alone ends a fault that began with an event.
     `layer` orders causes, `status` is what it makes of the component while it holds, and a
-    `symptom` is nobody's cause.
+    `symptom` is nobody's cause. A fault `unless_explained` is shown only while none of its causes
+    is active.
     `action` is a slug for programs, `advice` the sentence for people.
     """
 
@@ -155,6 +156,7 @@ class Rule:
     layer: str = "process"
     status: str = "degraded"
     symptom: bool = False
+    unless_explained: bool = False
     advice: Template = field(default_factory=lambda: Template(()))
     file: str = field(default="", compare=False)
 

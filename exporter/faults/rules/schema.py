@@ -29,6 +29,7 @@ KEYS = (
         "layer",
         "status",
         "symptom",
+        "unless_explained",
         "advice",
     ),
 )
@@ -119,6 +120,7 @@ class RuleReader:
             layer=self._get("layer", _one_of(LAYERS), "process"),
             status=self._get("status", _one_of(STATUSES), _status_of(self._table)),
             symptom=self._get("symptom", _truth, False),  # noqa: FBT003 - the default, as above
+            unless_explained=self._get("unless_explained", _truth, False),  # noqa: FBT003 - as above
             advice=self._get("advice", self._template, self._usual_advice()),
         )
 
