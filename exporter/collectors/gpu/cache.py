@@ -41,7 +41,7 @@ class GpuCache:
         quiet = {
             uuid: state
             for uuid, state in self._states.items()
-            if uuid not in fresh and state.gpu.uuid
+            if state.gpu.uuid and state.gpu.uuid not in fresh  # a stranger has its place as key
         }
         reasons: dict[str, str] = {}
         strangers: dict[str, GpuState] = {}

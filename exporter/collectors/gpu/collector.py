@@ -11,6 +11,7 @@ from exporter.collectors.gpu.entities import (
     NVLINK,
     NVSWITCH,
     gpus_of_links,
+    names_of_places,
     title_of_link,
 )
 from exporter.collectors.gpu.repairs import GpuRepairs
@@ -72,6 +73,7 @@ COLLECTOR = Collector(
         event_kinds={"xid": frozenset({NVML}), "error.hw": frozenset({NVML})},
         interpreter=Catalogued,
         repairs=GpuRepairs,
+        names=names_of_places,
         links=(gpus_of_links,),
         reported_twice=frozenset({"xid"}),
         is_reported_better=is_reported_better,

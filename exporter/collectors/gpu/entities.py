@@ -76,6 +76,14 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
         yield Entity(("gpu", known_by), name, fields, tuple(addresses), state.is_fresh, untold)
 
 
+def names_of_places(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
+    """Yield the GPU of each index: a GPU lost since the start may be known by nothing else."""
+    gpus = snapshot.reading(Gpus)
+    for state in gpus.states if gpus else ():
+        if state.gpu.uuid:
+            yield ("gpu", f"index {state.gpu.index}"), ("gpu", state.gpu.uuid)
+
+
 def _links(snapshot: Snapshot) -> Iterable[Entity]:
     """Yield the NVLinks that are said to be down; the others are known by their events only."""
     gpus = snapshot.reading(Gpus)
