@@ -36,7 +36,7 @@ TYPE_NAMES = {
 }
 
 
-MAX_SAID = 50
+MAX_SENTENCES = 50
 """Mistakes of one configuration that are printed; the rest is counted."""
 
 
@@ -48,10 +48,10 @@ class ConfigError(Exception):
         self.sentences = sentences
 
     def __str__(self) -> str:
-        """Return a line for each mistake, up to `MAX_SAID`."""
-        more = len(self.sentences) - MAX_SAID
+        """Return a line for each mistake, up to `MAX_SENTENCES`."""
+        more = len(self.sentences) - MAX_SENTENCES
         further = [f"and {more} more mistakes"] if more > 0 else []
-        return "\n".join([*self.sentences[:MAX_SAID], *further])
+        return "\n".join([*self.sentences[:MAX_SENTENCES], *further])
 
 
 def every(attempts: Iterable[Callable[[], T]]) -> list[T]:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exporter.collectors.everything import rule_book
-from exporter.config.file import MAX_SAID, ConfigError, environment_layer, load, read_file
+from exporter.config.file import MAX_SENTENCES, ConfigError, environment_layer, load, read_file
 from exporter.web.negotiation import wanted_format, wants_gzip
 from exporter.web.server.acceptor import MAX_FIRST_BYTES, _is_http_head, _is_tls_record
 from exporter.web.server.credentials import SecurityError, parse_tokens, usable_users
@@ -105,7 +105,7 @@ def test_any_configuration_is_one_or_a_sentence(
     except ConfigError as error:
         sentence = str(error)
     lines = sentence.split("\n")
-    assert len(lines) <= MAX_SAID + 1
+    assert len(lines) <= MAX_SENTENCES + 1
     assert all(len(line) < 1000 for line in lines)
 
 
