@@ -166,20 +166,20 @@ class ReportBuilder:
             root = faults.get(_place(fault.root))
             if root is not None and root is not fault:  # one incident, one instruction
                 faults[place] = replace(fault, action=root.action, advice=root.advice)
-        ranked = sorted(
-            (
-                (place, fault)
-                for place, fault in faults.items()
-                if not self._is_covered(fault, faults)
-            ),
-            key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]),
-        )
-        return dict(ranked)
+        shown = [row for row in faults.items() if not self._is_covered(row[1], faults, view)]
+        shown.sort(key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]))
+        return dict(shown)
 
-    def _is_covered(self, fault: Fault, faults: Mapping[tuple[str, Key], Fault]) -> bool:
-        """Tell whether the rule has nothing to add while a cause of this fault is active."""
-        is_explained = any(_place(cause) in faults for cause in fault.causes)
-        return self._rules[fault.rule].unless_explained and is_explained
+    def _is_covered(
+        self, fault: Fault, faults: Mapping[tuple[str, Key], Fault], view: View
+    ) -> bool:
+        """Tell whether an active cause of the component, or of all its kind, says it already."""
+        if not self._rules[fault.rule].unless_explained:
+            return False
+        alike = sum(rule == fault.rule for rule, _ in faults)
+        is_of_all = alike >= len(view.by_kind.get(fault.subject.kind, ()))
+        causes = (cause.subject.kind for cause in fault.causes if _place(cause) in faults)
+        return any(kind != "node" or is_of_all for kind in causes)
 
     def _all_causes(
         self, chosen: Mapping[tuple[str, Key], Alert], view: View

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from exporter.collectors.gpu.values import Gpus
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.fakes.prometheus import free_port
@@ -32,7 +34,12 @@ async def tab() -> AsyncIterator[Tab]:
 
 
 def _healthy() -> Snapshot:
-    return replace(broken_node(), conclusions=Conclusions())
+    node = broken_node()
+    gpus = node.reading(Gpus)
+    assert gpus is not None
+    states = tuple(replace(state, up=True, stale=False, reason=None) for state in gpus.states)
+    readings = MappingProxyType({**node.readings, Gpus: replace(gpus, states=states)})
+    return replace(node, readings=readings, conclusions=Conclusions())
 
 
 async def test_an_incident_comes_and_goes_without_a_reload(tab: Tab) -> None:

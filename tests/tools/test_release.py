@@ -81,7 +81,7 @@ def test_the_wheel_has_everything(wheel: Path) -> None:
     """Rules, runbooks, dashboards, alerts, manifests and the page are inside, and no tests."""
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in (
-        "exporter/faults/catalogue/rules/gpu_presence.toml",
+        "exporter/collectors/gpu/rules/gpu_presence.toml",
         "exporter/runbooks/gpu_presence.md",
         "exporter/assets/dashboards/hw-node.json",
         "exporter/assets/prometheus/alerts.yml",
