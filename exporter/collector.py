@@ -29,7 +29,7 @@ def always(_: Config) -> bool:
 
 
 def no_families(_: object) -> Iterable[Family]:
-    """Return no families: this collector exports only what it declares."""
+    """Return no families: this collector exports its declared families only."""
     return ()
 
 
@@ -80,10 +80,10 @@ def files(
 
 
 class Detector(Protocol):
-    """Finds what is unusual in snapshots, and learns from them."""
+    """Finds unusual values in snapshots, and learns from snapshots."""
 
     def see(self, snapshot: Snapshot, before: Conclusions | None) -> object:
-        """Return what was found; `before` is what was concluded from the snapshot before."""
+        """Return the findings; `before` holds the conclusions from the snapshot before."""
         ...
 
     def advance(self) -> bool:
@@ -207,7 +207,7 @@ class Collectors:
         )
 
     def families_of(self, snapshot: Snapshot) -> tuple[Family, ...]:
-        """Return the declared families and those that the snapshot names itself."""
+        """Return the declared families and the families that the snapshot names itself."""
         named = (family for row in self.rows for family in row.families_of(snapshot))
         return (*self.families, *named)
 

@@ -63,7 +63,7 @@ class Disks:
     truncated: int = 0  # beyond the number that is shown at most
 
     def device_kind(self) -> str:
-        """Return what is counted in `truncated`."""
+        """Return the name of the devices that `truncated` counts."""
         return "disk"
 
 
@@ -167,5 +167,5 @@ class Filesystems:
     truncated: int = 0  # beyond the number that is shown at most
 
     def device_kind(self) -> str:
-        """Return what is counted in `truncated`."""
+        """Return the name of the devices that `truncated` counts."""
         return "filesystem"

@@ -50,7 +50,7 @@ class Network:
     truncated: int = 0  # beyond the number that is shown at most
 
     def device_kind(self) -> str:
-        """Return what is counted in `truncated`."""
+        """Return the name of the devices that `truncated` counts."""
         return "interface"
 
 
@@ -108,5 +108,5 @@ class Infiniband:
     truncated: int = 0  # beyond the number that is shown at most
 
     def device_kind(self) -> str:
-        """Return what is counted in `truncated`."""
+        """Return the name of the devices that `truncated` counts."""
         return "infiniband_port"
