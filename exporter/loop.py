@@ -173,12 +173,14 @@ class CollectionLoop:
     async def _refresh(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the woken sources read again, published.
 
-        Its age stays what it was.
+        Its age stays what it was; what the rules find began now.
         """
         woken = self._woken & self._names()
         self._woken.clear()
         self._wake_up.clear()
-        return await self._evaluate_and_publish(await self._read(woken, snapshot))
+        renewed_secs = max(0.0, self._clocks.boottime() - snapshot.taken_boottime)
+        renewed = replace(await self._read(woken, snapshot), renewed_secs=renewed_secs)
+        return await self._evaluate_and_publish(renewed)
 
     async def _evaluate_and_publish(self, snapshot: Snapshot) -> Snapshot:
         if self._conclude is not None:

@@ -181,6 +181,7 @@ def test_waking_publishes_the_named_source_at_once() -> None:
     assert snapshot.reading(Apples) == Apples(2)
     assert snapshot.reading(Pears) == Pears(5)
     assert snapshot.taken_boottime == 500.0, "an early publication does not make the rest younger"
+    assert snapshot.renewed_secs == 3.0
 
 
 def test_a_woken_source_that_fails_loses_its_reading() -> None:

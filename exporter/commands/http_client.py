@@ -112,6 +112,7 @@ def get(
     """
     results: list[Response | Unreachable] = []
     sockets: list[socket.socket] = []
+    silence = Unreachable(f"{address.url} does not answer within {timeout_secs:g} s")
 
     def ask() -> None:
         try:
@@ -123,6 +124,8 @@ def get(
                 connection.request(method, place, data, sent)
                 with connection.getresponse() as answer:
                     results.append(_response(answer))
+        except TimeoutError:
+            results.append(silence)
         except (OSError, ValueError, http.client.HTTPException, Unreachable) as error:
             results.append(Unreachable(f"{address.url} {_sentence(error)}"))
 
@@ -133,7 +136,7 @@ def get(
         for each in sockets:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-        raise Unreachable(f"{address.url} does not answer within {timeout_secs:g} s")
+        raise silence
     if isinstance(results[0], Unreachable):
         raise results[0]
     return results[0]

@@ -101,8 +101,8 @@ def repaired(repair: Repair, snapshot: Snapshot) -> Event:
     """Return the event that rules see of a repair."""
     kind, entity_type, entity_id = repair
     return Event(
-        at=snapshot.taken_at,
-        boottime=snapshot.taken_boottime,
+        at=snapshot.taken_at + snapshot.renewed_secs,
+        boottime=snapshot.taken_boottime + snapshot.renewed_secs,
         type=EventType.ACTION_EXEC,
         kind=kind,
         entity_type=entity_type,

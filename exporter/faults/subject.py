@@ -224,8 +224,8 @@ class Subjects:
                 received = row.resolve(received, entities)
         return Scene(
             node=snapshot.node,
-            now=snapshot.taken_boottime,
-            wall=snapshot.taken_at,
+            now=snapshot.taken_boottime + snapshot.renewed_secs,
+            wall=snapshot.taken_at + snapshot.renewed_secs,
             entities=entities,
             edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in self.kinds)),
             events=tuple(received),

@@ -60,6 +60,7 @@ class Snapshot:
 
     `readings` holds one value per type; a source that failed has none, so that nothing old is
     shown as new. Times named `boottime` count seconds since boot, suspended time included.
+    `renewed_secs` is how long after it was taken a source was read again, 0 where none was.
     """
 
     node: str
@@ -71,6 +72,7 @@ class Snapshot:
     reports: tuple[SourceReport, ...] = ()
     conclusions: Conclusions | None = None
     skipped_ticks: int = 0
+    renewed_secs: float = 0.0
 
     def reading(self, kind: type[T]) -> T | None:
         """Return the reading of this type; None when it was not said."""

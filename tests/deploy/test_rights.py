@@ -48,7 +48,9 @@ pytestmark = [
 
 SERIES = re.compile(r"^(\w+)\{(.*)\} \S+$", re.MULTILINE)
 NOT_OK = re.compile(r'source="(\w+)",outcome="(?!ok)')
-BESIDES = re.compile(r"hw_(?:fault_|status$|events_|causal_|exporter_source_|exporter_http_)")
+BESIDES = re.compile(
+    r"hw_(?:fault_|incident_info$|status$|events_|causal_|exporter_source_|exporter_http_)"
+)
 """Sources are compared by name; faults and events are also those of the machine of the test."""
 READ_ALL = r"hw_exporter_collections_total\{.*\} (?:[4-9]|\d\d)"
 ELSEWHERE = {

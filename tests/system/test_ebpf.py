@@ -139,7 +139,7 @@ def test_every_call_of_several_processes_and_threads_is_counted(
         page = program.get("/metrics").text
         return page if calls_of(page).get("cudaMalloc", 0) >= own["cudaMalloc"][0] else None
 
-    page = wait_for(all_counted, "all calls to be counted")
+    page = wait_for(all_counted, "all calls to be counted", ATTACHED_SECS)
     assert calls_of(page) == {"cudaMalloc": 120042, "cudaMemcpy": 600}
     assert calls_of(page, "_errors_total")["cudaMalloc"] == 42
     took = calls_of(page, "_sum")["cudaMemcpy"]
@@ -185,6 +185,7 @@ def test_processes_come_and_go_in_other_mount_namespaces(
             calls_of(program.get("/metrics").text) == {"cudaMalloc": 500, "cudaFree": 700} or None
         ),
         "all calls to be counted",
+        ATTACHED_SECS,
     )
     attached(program, 0)
     wait_for(lambda: not tracers_of(program) or None, "bpftrace to end", ATTACHED_SECS)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from exporter.collectors.disk.values import Disk, Disks, Filesystem, Filesystems
-from exporter.collectors.everything import VOCABULARY
+from exporter.collectors.everything import VOCABULARY, scene_of
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.memory.values import Memory
 from exporter.collectors.network.values import Interface, Network
@@ -16,7 +16,7 @@ from exporter.collectors.workloads.values import (
     Workloads,
     WorkloadUse,
 )
-from exporter.model.snapshot import Outcome, SourceReport
+from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from tests.faults.entities.looks import entity, fields, seen
 
 CARD = Gpu(
@@ -142,6 +142,13 @@ def test_sources_are_entities_too() -> None:
     scene = seen(reports=(report,))
     names = ("stuck", "failed", "reason")
     assert list(fields(scene, ("source", "disk"), *names).values()) == [True, False, "no answer"]
+
+
+def test_what_is_read_between_two_collections_is_judged_at_its_own_time() -> None:
+    """A source read again seven seconds after the snapshot was taken moves the rules' clock."""
+    snapshot = Snapshot("n", 1, 5e8, 1000.0, 0.1, renewed_secs=7.0)
+    scene = scene_of(snapshot, (), frozenset())
+    assert (scene.now, scene.wall) == (1007.0, 5e8 + 7)
 
 
 def test_graphics_of_a_processor_are_not_missed() -> None:
