@@ -96,7 +96,7 @@ class App:
         self._latest: Snapshot | None = None
         self._cpu_model: str | None = None
         self._children = Children()
-        self._gpu_children = Children()
+        self._driver_children = Children()
         self._collecting: asyncio.Task[None] | None = None
         self._rule_runner: RuleRunner | None = None
         self._driver_restart = DriverRestartDetector(config.gpu.late_driver_exit_secs)
@@ -190,7 +190,7 @@ class App:
     def _on_signal(self) -> None:
         if self._stop.is_set():  # asked twice: now, at once
             self._children.kill_all()
-            self._gpu_children.kill_all()
+            self._driver_children.kill_all()
             os._exit(1)
         self._stop.set()
 
@@ -205,7 +205,7 @@ class App:
         await self._collector.close()
         if self._rule_runner is not None:
             await self._rule_runner.close()
-        await asyncio.gather(self._children.end_all(), self._gpu_children.end_all())
+        await asyncio.gather(self._children.end_all(), self._driver_children.end_all())
 
     def _listen(self) -> list[socket.socket]:
         server = self._config.server
@@ -267,7 +267,7 @@ class App:
             hostname=self._identity.hostname,
             child_environment=self._identity.child_environment,
             children=self._children,
-            gpu_children=self._gpu_children,
+            driver_children=self._driver_children,
             call=self._call,
             wall=wall_now,
             boottime=boottime_now,

@@ -10,7 +10,8 @@ from typing import Protocol, TypeAlias
 from exporter.config import Config
 from exporter.exposition.family import Family
 from exporter.exposition.live import Moment, page_families
-from exporter.faults.replay.snapshots import RecordedEvents
+from exporter.faults.replay.renamed import OF_EVERY_READING, OldNames
+from exporter.faults.replay.snapshots import RecordedEvents, RecordingFormat
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.faults.subject import Subject, Subjects
 from exporter.model.probe import names_taken
@@ -108,10 +109,11 @@ MakeDetector: TypeAlias = Callable[
 class Collector:
     """One subject.
 
-    `values` are the readings that a recording may hold; `subject` is what the rule engine is told;
-    `rules` is a directory of rule files; `extends` adds hardware to sources of other collectors, by
-    their name; `families_of` returns the families that a snapshot
-    names itself, `live_families` those computed at a scrape, at this boot time in seconds.
+    `values` are the readings that a recording may hold, `old_names` what older recordings call
+    their fields, `recorded` how a recording holds events; `subject` is what the rule engine is
+    told; `rules` is a directory of rule files; `extends` adds hardware to sources of other
+    collectors, by their name; `families_of` returns the families that a snapshot names itself,
+    `live_families` those computed at a scrape, at this boot time in seconds.
     """
 
     name: str
@@ -124,14 +126,19 @@ class Collector:
     rules: Path | None = None
     detector: MakeDetector | None = None
     recorded: RecordedEvents | None = None
+    old_names: OldNames = field(default_factory=lambda: MappingProxyType({}))
     extends: Mapping[str, Extend] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
 class Collectors:
-    """Some collectors, and what they have together."""
+    """Some collectors, and what they have together.
+
+    `nodes` is the file with the nodes that a recording may begin with.
+    """
 
     rows: tuple[Collector, ...]
+    nodes: Path
 
     def __iter__(self) -> Iterator[Collector]:
         """Yield the collectors in the order of the page."""
@@ -181,9 +188,13 @@ class Collectors:
         return {value.__name__: value for row in self.rows for value in row.values}
 
     @cached_property
-    def recorded(self) -> tuple[RecordedEvents, ...]:
-        """How recordings hold the events of readings."""
-        return tuple(row.recorded for row in self.rows if row.recorded is not None)
+    def recordings(self) -> RecordingFormat:
+        """What a recording may hold."""
+        events = tuple(row.recorded for row in self.rows if row.recorded is not None)
+        old = dict(OF_EVERY_READING)
+        for row in self.rows:
+            old.update(row.old_names)
+        return RecordingFormat(self.values, events, self.nodes, old)
 
     @cached_property
     def rules(self) -> tuple[Path, ...]:

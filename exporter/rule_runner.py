@@ -1,4 +1,4 @@
-"""Run the rules in a thread and keep what must survive a restart, never waiting for a disk."""
+"""Run the rules in a thread and keep what must survive a restart, never waiting for storage."""
 
 import asyncio
 import logging

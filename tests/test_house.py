@@ -23,6 +23,15 @@ IMPORTS_ALLOWED_IN = {
     "prometheus_client": ("exposition/", "commands/"),
     "aiohttp": ("web/", "commands/", "kubernetes/api.py"),
 }
+ENGINE = ("collector", "exposition", "faults", "loop", "model", "probes", "reading", "rule_runner")
+HARDWARE = re.compile(
+    r"(?<![a-z])(amdgpu|cards?\b|cuda|dimm|disks?\b|ecc\b|ethernet|gpu|hbm|infiniband|mellanox|mig\b"
+    r"|nics?\b|npu\b|nvidia|nvlink|nvme|nvml|nvswitch|pci|rdma|roce|sxid|xids?\b)",
+    re.IGNORECASE,
+)
+EXAMPLE = re.compile(r"For example.*?(?:\n\s*\n|\"\"\")", re.DOTALL)
+"""The paragraph of a docstring that is marked as an example."""
+
 CALLS_ALLOWED_IN = {
     "time.time": ("app.py",),
     "os.environ": ("cli.py",),
@@ -69,6 +78,23 @@ def test_what_is_dangerous_has_one_place() -> None:
         if not place.startswith(allowed[name])
     ]
     assert not wrong
+
+
+def test_the_engine_names_no_hardware() -> None:
+    """Only examples in docstrings name a device or a vendor; what subjects are, collectors say."""
+    files = [path for name in ENGINE for path in (PACKAGE / f"{name}.py",) if path.is_file()]
+    files += [each for name in ENGINE for each in (PACKAGE / name).rglob("*.*") if _is_text(each)]
+    named = {
+        f"{_named(path)}: {found[0]}"
+        for path in files
+        for found in HARDWARE.finditer(EXAMPLE.sub("", path.read_text("utf-8")))
+    }
+    assert len(files) > len(ENGINE)
+    assert named == set()
+
+
+def _is_text(path: Path) -> bool:
+    return path.suffix in {".py", ".toml", ".json"}
 
 
 def _used(tree: ast.AST) -> set[str]:

@@ -7,11 +7,15 @@ file, or a folder with a module `collector`, and has a `COLLECTOR`.
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # every probe imports this package, and needs nothing of what is named here
     from exporter.collector import Collector, Collectors, SourceRow
     from exporter.config import Config
+
+
+RECORDED_NODES = Path(__file__).parent / "recorded_nodes.json"
 
 
 def always(_: "Config") -> bool:
@@ -59,7 +63,8 @@ def chosen(config: "Config") -> "Collectors":
     collectors = Collectors(
         tuple(
             _load(row.name) for row in COLLECTORS if row.is_on(config) or config.faults.rules_dirs
-        )
+        ),
+        RECORDED_NODES,
     )
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in {row.name for row in collectors.sources}:
@@ -72,7 +77,7 @@ def every() -> "Collectors":
     """Import all collectors: for documents, for checks of rules, and for tests."""
     from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
 
-    return Collectors(tuple(_load(row.name) for row in COLLECTORS))
+    return Collectors(tuple(_load(row.name) for row in COLLECTORS), RECORDED_NODES)
 
 
 def _load(name: str) -> "Collector":

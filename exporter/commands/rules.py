@@ -108,7 +108,7 @@ def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conc
 def concluded(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[Snapshot, Conclusions]]:
     """Yield each snapshot of a recording, and what is concluded from it; raises BadRecording."""
     engine = RuleEngine(book, KINDS, time.perf_counter, boot_id="")
-    for snapshot in SnapshotReader(EVERYTHING.values, EVERYTHING.recorded).snapshots(lines):
+    for snapshot in SnapshotReader(EVERYTHING.recordings).snapshots(lines):
         yield snapshot, engine.conclude(snapshot)
 
 

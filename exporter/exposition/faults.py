@@ -148,8 +148,8 @@ FAMILIES = (
     _family("hw_faults", "Number of faults that are active now, by severity.", _counts, "severity"),
     _family(
         "hw_status",
-        "State of a component: 1 for the current state. Only for GPUs that answer and"
-        " components with a fault.",
+        "State of a component: 1 for the current state. Only for components that report to be up"
+        " and components with a fault.",
         _statuses,
         *("hw_type", "hw_id", "hw_state"),
     ),
@@ -160,7 +160,7 @@ FAMILIES = (
     ),
     family(
         "hw_events_total",
-        "Events by type: from the kernel log, GPUs and external probes.",
+        "Events by type: from the kernel log, drivers and external probes.",
         _events,
         "event_type",
     ),

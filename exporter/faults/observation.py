@@ -109,7 +109,7 @@ class Observer:
     subjects: Subjects
     aliases: AliasIndex
     history: History = field(default_factory=History)
-    events: EventStore = field(default_factory=EventStore)
+    events: EventStore = field(init=False)
     now: float = 0.0
     _cache: MatchCache = field(default_factory=dict)
     _last_edges: tuple[Edge, ...] = ()
@@ -118,6 +118,7 @@ class Observer:
     _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.events = EventStore(self.subjects.names_processes)
         for rule in self.rules:
             for name, secs in rule.looks_back():
                 kind = self._owner(rule.entity, name)

@@ -39,9 +39,6 @@ MAX_RECENT = 1000
 ENDED_WITHIN_SECS = 60.0
 """A process that ends so shortly before or after a fault begins is affected by the fault."""
 
-GRAPH_WORDS = {"source": "exporter", "pcie": "pcie_port"}
-"""What kinds are called in the graph, where rules call them otherwise."""
-
 LIVING_EDGES = ("consumes", "waits_on")
 
 log = logging.getLogger("exporter.faults")
@@ -112,6 +109,7 @@ class ReportBuilder:
             ),
             graph=view.scene.edges,
             subjects=tuple(map(self._subjects.__getitem__, view.entities)),
+            namings=self._traits.namings,
             rules=MappingProxyType(self._rules_of),
             unknown=self._by_subject(unknown),
             silent=self._by_subject(silent),
@@ -128,7 +126,7 @@ class ReportBuilder:
         """Entities by kind; a kind that was there once is counted for ever, down to zero."""
         self._kinds_seen |= view.by_kind.keys()
         return (
-            (GRAPH_WORDS.get(kind, kind), len(view.by_kind.get(kind, ())))
+            (self._traits.graph_words.get(kind, kind), len(view.by_kind.get(kind, ())))
             for kind in sorted(self._kinds_seen)
         )
 

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import Kind
 from exporter.faults.entities.node import NodeFields, node_kind
-from exporter.faults.events.event_kinds import REPAIR_KINDS
+from exporter.faults.events.event_kinds import BOOT
 from exporter.faults.events.store import EventStore
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Vocabulary
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge, Key
+from exporter.model.verdict import Edge, Key, Naming
 
 ANY_KIND = ""
 Repair = tuple[str, str, str]
@@ -128,9 +128,11 @@ class Subject:
     one snapshot; `tracked` are fields that they need the past of: kind, field, seconds;
     `named_in_events` yields components that only events name; `resolve` gives events the
     component that their text names; events of the kinds `reported_twice` come from two feeds,
-    once each; `counts_events` are feeds whose reading counts their events itself;
-    `is_reported_better` tells whether another feed reports the same with more detail; `title`
-    names a component that only events name, None where this subject does not know the component.
+    once each; events of the kinds `names_processes` are also about the process in their field
+    `pid`; `repair_kinds` are the words for what `repairs` find; `usual_texts` stand in sentences
+    for fields that a component does not have; `counts_events` are feeds whose reading counts their
+    events itself; `is_reported_better` tells whether another feed reports the same with more
+    detail; `title` names a component that only events name, None for an unknown component.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -146,6 +148,9 @@ class Subject:
     extension: Extension | None = None
     resolve: Callable[[Sequence[Event], tuple[Entity, ...]], Sequence[Event]] | None = None
     reported_twice: frozenset[str] = frozenset()
+    names_processes: frozenset[str] = frozenset()
+    repair_kinds: frozenset[str] = frozenset()
+    usual_texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     counts_events: frozenset[str] = frozenset()
     is_reported_better: Callable[[Event, frozenset[str]], bool] | None = None
     title: Callable[[Key, AliasIndex, Mapping[Key, Entity]], str | None] | None = None
@@ -192,10 +197,12 @@ class Subjects:
             for kind in self.kinds
         }
         types = (each.value for each in EventType)
+        repaired = (kind for row in self.rows for kind in row.repair_kinds)
         return Vocabulary(
             names=MappingProxyType(names),
             related=MappingProxyType({kind.name: kind.related for kind in self.kinds}),
-            event_words=frozenset({*self.event_sources, *REPAIR_KINDS, *types}),
+            event_words=frozenset({BOOT, *self.event_sources, *repaired, *types}),
+            usual_texts={name: text for row in self.rows for name, text in row.usual_texts.items()},
         )
 
     @cached_property
@@ -208,6 +215,8 @@ class Subjects:
             on_a_bus=frozenset(kind.name for kind in self.kinds if kind.is_on_a_bus),
             depended_on=frozenset(kind.name for kind in self.kinds if kind.is_depended_on),
             with_status=frozenset(kind.name for kind in self.kinds if kind.has_status),
+            graph_words={kind.name: kind.graph_word for kind in self.kinds if kind.graph_word},
+            namings={kind.hw_type: kind.naming for kind in self.kinds if kind.naming != Naming()},
         )
 
     def scene_of(
@@ -276,6 +285,11 @@ class Subjects:
     def reported_twice(self) -> frozenset[str]:
         """The kinds of events that two feeds report, once each."""
         return frozenset(kind for row in self.rows for kind in row.reported_twice)
+
+    @cached_property
+    def names_processes(self) -> frozenset[str]:
+        """The kinds of events that are also about the process in their field `pid`."""
+        return frozenset(kind for row in self.rows for kind in row.names_processes)
 
     @cached_property
     def counted_elsewhere(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from exporter.model.event import Event
-from exporter.model.verdict import Edge, Key
+from exporter.model.verdict import Edge, Key, Naming
 
 Value: TypeAlias = float | bool | str | None
 """What a part of an expression says; None is unknown."""
@@ -36,11 +36,17 @@ Names = Mapping[str, FieldType]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """All words by kind of entity; `related` leads from a word in front of the dot to a kind."""
+    """All words by kind of entity; `related` leads from a word in front of the dot to a kind.
+
+    `actions` are sentences that tell a person what to do; `usual_texts` stand in these sentences
+    for fields that a component does not have.
+    """
 
     names: Mapping[str, Names]
     related: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     event_words: frozenset[str] = frozenset()
+    actions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    usual_texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
@@ -118,7 +124,8 @@ class Scene:
 class KindTraits:
     """What must be known of kinds: label types, related ones, and whose faults end with them.
 
-    The last three name kinds as the flags of `Kind` do: on a bus, depended on, with a status.
+    Kinds on a bus, depended on and with a status are those with the flags of `Kind`; `graph_words`
+    are by kind, `namings` by type in labels.
     """
 
     hw_types: Mapping[str, str]
@@ -127,3 +134,5 @@ class KindTraits:
     on_a_bus: frozenset[str] = frozenset()
     depended_on: frozenset[str] = frozenset()
     with_status: frozenset[str] = frozenset()
+    graph_words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    namings: Mapping[str, Naming] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,4 +1,4 @@
-"""Events: kernel log lines, Xids, lines of external probes."""
+"""Events: lines of the kernel log, reports of drivers, lines of external probes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,13 +28,11 @@ class EventType(Enum):
 class Event:
     """One record of evidence.
 
-    `kind` is the name in docs/kernel-log.md ("xid", "pcie_aer", "oom_kill", …);
-    `entity_type` and `entity_id` name what it is about in the words of the faults page
-    ("gpu" + UUID or PCI address, "network" + interface, "physical_disk" + device, …);
-    `fields` are what the line said, by name (code, pid, count, …), all as text. The id of what
-    is about the node as a whole is empty. An event with the field `ended` says that what its kind
-    is about is over (a server answers again). `number` rises within one source of events, and is
-    0 where they are not numbered.
+    `kind` is the name in docs/kernel-log.md; `entity_type` and `entity_id` name what it is about in
+    the words of the faults page; `fields` are what the line said, by name (code, pid, count, …),
+    all as text. The id of what is about the node as a whole is empty. An event with the field
+    `ended` says that what its kind is about is over (a server answers again). `number` rises within
+    one source of events, and is 0 where they are not numbered.
     """
 
     at: float  # wall clock, seconds since the epoch
@@ -43,7 +41,7 @@ class Event:
     kind: str
     entity_type: str
     entity_id: str
-    source: str  # "kernel_log", "nvml", "probe:<name>"
+    source: str  # "kernel_log", "probe:<name>" …
     fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     pid: int | None = None
     raw: str = ""

@@ -3,31 +3,36 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.model.label import clean_text
-from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Fault, Subject
+from exporter.model.verdict import (
+    PLAIN_NAMING,
+    SEVERITIES,
+    Cause,
+    Conclusions,
+    Fault,
+    Naming,
+    Subject,
+)
 
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
 FEW = 3
 """So many equal faults are told by the names of their components, more of them by their number."""
 
-ONE_BY_ONE = frozenset({"process", "workload", "communicator", "exporter", "node"})
-"""Components whose equal faults are incidents of their own: each has another owner."""
-
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
-PLURALS = {"gpu": "GPUs", "nvlink": "NVLinks", "physical_disk": "disks", "network": "interfaces"}
-_GPU = re.compile(r"GPU (\d{1,3})")
+_NUMBERED = re.compile(r"(.+) (\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
     """Equal root causes with the faults that follow from them; `roots` is empty once they ended.
 
-    `summary` says what is broken, `affects` names GPUs, pods and jobs (empty where none is known),
-    `action` says what to do: it is that of the root. `since` counts seconds since the epoch.
+    `summary` says what is broken, `affects` names components that have numbers, pods and jobs
+    (empty where none is known), `action` says what to do: it is that of the root. `since` counts
+    seconds since the epoch.
     """
 
     rule: str
@@ -70,10 +75,13 @@ def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
     groups: dict[tuple[str, str, str], list[Fault]] = {}
     for fault in active.values():
         root = fault.root
-        one = root.subject.hw_id if root.subject.hw_type in ONE_BY_ONE else ""
+        naming = conclusions.namings.get(root.subject.hw_type, PLAIN_NAMING)
+        one = root.subject.hw_id if naming.is_alone else ""
         groups.setdefault((root.rule, root.subject.hw_type, one), []).append(fault)
-    totals = Counter(subject.hw_type for subject in conclusions.subjects)
-    incident = (_incident(faults, totals) for faults in groups.values())
+    words = _Words(
+        conclusions.namings, Counter(subject.hw_type for subject in conclusions.subjects)
+    )
+    incident = (_incident(faults, words) for faults in groups.values())
     return tuple(
         sorted(
             incident, key=lambda it: (severity_rank(it.severity), not it.roots, it.since, it.rule)
@@ -81,11 +89,22 @@ def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How components are named, and how many there are of each type in labels."""
+
+    namings: Mapping[str, Naming]
+    totals: Mapping[str, int]
+
+    def of(self, hw_type: str) -> Naming:
+        return self.namings.get(hw_type, PLAIN_NAMING)
+
+
 def _place(row: Fault | Cause) -> tuple[str, Subject]:
     return row.rule, row.subject
 
 
-def _incident(faults: Sequence[Fault], totals: Mapping[str, int]) -> Incident:
+def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
     roots = tuple(fault for fault in faults if fault.is_root)
     follows = tuple(fault for fault in faults if not fault.is_root)
     worst = min(faults, key=lambda fault: (severity_rank(fault.severity), not fault.is_root))
@@ -98,8 +117,8 @@ def _incident(faults: Sequence[Fault], totals: Mapping[str, int]) -> Incident:
         follows=follows,
         severity=worst.severity,
         since=first.since or worst.since,
-        summary=clean_text(_summary(first, roots, follows, totals), MAX_SUMMARY_CHARS),
-        affects=clean_text(_affects(faults), MAX_AFFECTS_CHARS),
+        summary=clean_text(_summary(first, roots, follows, words), MAX_SUMMARY_CHARS),
+        affects=clean_text(_affects(faults, words), MAX_AFFECTS_CHARS),
         action=clean_text(action, MAX_ACTION_CHARS),
     )
 
@@ -108,11 +127,11 @@ def _summary(
     first: Fault | Cause,
     roots: Sequence[Fault],
     follows: Sequence[Fault],
-    totals: Mapping[str, int],
+    words: _Words,
 ) -> str:
     """Say what broke and why: the worst thing that follows, because of the root."""
     own = first.summary or f"{first.rule} of {first.subject.hw_name}"
-    cause = own if len(roots) <= 1 else _together(roots, totals)
+    cause = own if len(roots) <= 1 else _together(roots, words)
     if not follows:
         return cause
     worst = min(follows, key=lambda fault: severity_rank(fault.severity))
@@ -120,7 +139,7 @@ def _summary(
     alike = [fault for fault in follows if fault.rule == worst.rule]
     if len(roots) > 1 or severity_rank(worst.severity) > root_rank:
         return f"{cause}, and {_things(len(follows))} from it"
-    effect = worst.summary if len(alike) == 1 else _together(alike, totals)
+    effect = worst.summary if len(alike) == 1 else _together(alike, words)
     return f"{effect}, because {within_sentence(cause)}"
 
 
@@ -134,17 +153,22 @@ def within_sentence(sentence: str) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
 
 
-def _together(faults: Sequence[Fault], totals: Mapping[str, int]) -> str:
-    """Tell equal faults of several components as one: 8 of 8 GPUs: row remapping failed."""
+def _together(faults: Sequence[Fault], words: _Words) -> str:
+    """Tell equal faults of several components as one.
+
+    For example "8 of 8 GPUs: row remapping failed".
+    """
     kind = faults[0].subject.hw_type
+    naming = words.of(kind)
     texts = Counter(_without_name(fault) for fault in faults)
     text = texts.most_common(1)[0][0]
     if len(texts) > 1:
         text = text.partition(":")[0]
-    if kind != "gpu" and len(faults) <= FEW:
+    if not naming.is_numbered and len(faults) <= FEW:
         return f"{', '.join(sorted(fault.subject.hw_name for fault in faults))}: {text}"
-    number = max(totals.get(kind, 0), len(faults))
-    return f"{len(faults)} of {number} {PLURALS.get(kind, kind.replace('_', ' ') + 's')}: {text}"
+    number = max(words.totals.get(kind, 0), len(faults))
+    plural = naming.plural or f"{kind.replace('_', ' ')}s"
+    return f"{len(faults)} of {number} {plural}: {text}"
 
 
 def _without_name(fault: Fault) -> str:
@@ -159,16 +183,16 @@ def _without_name(fault: Fault) -> str:
     return f"{shown[0].lower()}{shown[1:]}" if is_word else shown
 
 
-def _affects(faults: Iterable[Fault]) -> str:
-    """Name the GPUs that have these faults, and the pods, jobs or else processes that suffer."""
+def _affects(faults: Iterable[Fault], words: _Words) -> str:
+    """Name components that have numbers, and the pods, jobs or else processes that suffer."""
     subjects = dict.fromkeys(each for it in faults for each in (it.subject, *it.affected))
-    gpus = [each.hw_name for each in subjects if each.hw_type == "gpu"]
+    numbered = [each.hw_name for each in subjects if words.of(each.hw_type).is_numbered]
     owners = dict.fromkeys(_owner(each) for each in subjects if each.kind == "workload")
     pods = [name for name in owners if name.startswith("pod ")]
     others = [name for name in owners if not name.startswith("pod ")]
     if not owners:
         others = [f"process {each.hw_name}" for each in subjects if each.kind == "process"]
-    parts = (gpu_ranges(gpus), *map(_some, (pods, others)))
+    parts = (number_ranges(numbered), *map(_some, (pods, others)))
     return "; ".join(part for part in parts if part)
 
 
@@ -184,16 +208,26 @@ def _some(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
-def gpu_ranges(names: Iterable[str]) -> str:
-    """Write GPUs shortly: GPU 0–3, 5; those without a number by their name."""
-    matches = {name: _GPU.fullmatch(name) for name in names}
-    numbers = sorted({int(match[1]) for match in matches.values() if match})
+def number_ranges(names: Iterable[str]) -> str:
+    """Write names that end with a number shortly, others as they are.
+
+    For example "GPU 0–3, 5".
+    """
+    matches = {name: _NUMBERED.fullmatch(name) for name in names}
+    numbers: dict[str, set[int]] = {}
+    for match in filter(None, matches.values()):
+        numbers.setdefault(match[1], set()).add(int(match[2]))
+    shown = [f"{word} {', '.join(_runs(sorted(found)))}" for word, found in numbers.items()]
+    others = [name for name, match in matches.items() if match is None]
+    return ", ".join(shown + others[:MAX_NAMED])
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[str]:
+    """Yield numbers that follow each other as ranges."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
-    others = [name for name, match in matches.items() if match is None]
-    return ", ".join(([f"GPU {', '.join(shown)}"] if shown else []) + others[:MAX_NAMED])
+    return (f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

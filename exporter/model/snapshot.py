@@ -38,7 +38,7 @@ class SourceReport:
 
 
 class Perishable(Protocol):
-    """A value with parts that expire one by one (GPUs served from the cache)."""
+    """A value with parts that expire one by one (devices served from a cache)."""
 
     def at(self, boottime: float) -> "Perishable":
         """Return the same value without what has expired at this boot time, in seconds."""

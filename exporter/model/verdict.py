@@ -44,6 +44,23 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Naming:
+    """How incidents speak of all components of one type in labels.
+
+    `plural` is empty where the type with an s says it. Components that are `is_numbered` are told
+    by ranges of their numbers; `is_alone` makes equal faults incidents of their own, because each
+    component has another owner.
+    """
+
+    plural: str = ""
+    is_numbered: bool = False
+    is_alone: bool = False
+
+
+PLAIN_NAMING = Naming()
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One thing seen: `value` beside the `threshold` it crossed, and when (since the epoch).
 
@@ -128,8 +145,9 @@ class Edge:
 class Conclusions:
     """Everything one judgement said; `transitions` count since the start.
 
-    `rules` are all that look at a kind of component, `unknown` those that could not be judged for
-    one of them, `silent` those that are off there: what they are about was not said.
+    `namings` are by type in labels; `rules` are all that look at a kind of component, `unknown`
+    those that could not be judged for one component, `silent` those that are off there: what they
+    are about was not said.
     """
 
     faults: tuple[Fault, ...] = ()
@@ -139,6 +157,7 @@ class Conclusions:
     edges: tuple[tuple[str, int], ...] = ()
     graph: tuple[Edge, ...] = ()
     subjects: tuple[Subject, ...] = ()
+    namings: Mapping[str, Naming] = field(default_factory=lambda: MappingProxyType({}))
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     unknown: Mapping[Subject, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     silent: Mapping[Subject, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))

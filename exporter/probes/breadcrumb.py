@@ -2,15 +2,21 @@
 
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 SIZE = 128
 
 
 class Breadcrumb:
-    """Our end: made before the child is started, read after it has died."""
+    """Our end: made before the child is started, read after it has died.
 
-    def __init__(self, name: str) -> None:
+    `vital` are calls without which nothing can be read; `device` is the word for what calls have
+    an index of.
+    """
+
+    def __init__(self, name: str, vital: Collection[str] = (), device: str = "device") -> None:
+        self.vital = vital
+        self.device = device
         self.descriptor = os.memfd_create(f"breadcrumb-{name}")
         os.truncate(self.descriptor, SIZE)
 

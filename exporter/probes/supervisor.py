@@ -26,8 +26,8 @@ log = logging.getLogger("exporter.probes")
 class ProbeFailed(Exception):
     """The probe gave no answer; `reason` is timeout, stuck, crashed or no_program.
 
-    `place` is the index of the GPU whose call it was in, where it was in one; `is_repeated` tells
-    that the library has crashed in this very call before, and is expected to do so again.
+    `place` is the index of the device whose call it was in, where it was in one; `is_repeated`
+    tells that the library has crashed in this very call before, and is expected to do so again.
     """
 
     def __init__(
@@ -57,7 +57,8 @@ class RequestProbe:
     ) -> None:
         self.name = name
         self.restarts = 0
-        self._disabled = DisabledCalls(lambda: asyncio.get_running_loop().time())
+        vital = breadcrumb.vital if breadcrumb else ()
+        self._disabled = DisabledCalls(lambda: asyncio.get_running_loop().time(), vital)
         self._breadcrumb = breadcrumb
         self._command = command
         self._children = children
@@ -78,7 +79,7 @@ class RequestProbe:
 
     @property
     def switched_off(self) -> tuple[str, ...]:
-        """The calls that are not made now, `nvmlDeviceGetName@3` for one GPU only."""
+        """The calls that are not made now, with `@` and an index for one device only."""
         return self._disabled.crumbs
 
     async def ask(self, request: dict[str, Any], deadline_secs: float) -> dict[str, Any]:
@@ -190,9 +191,9 @@ class RequestProbe:
 
     def _where(self) -> str:
         call, place = call_and_place(self._call())
-        if not call:
+        if not call or self._breadcrumb is None:
             return ""
-        return f" in {call}" if place is None else f" in {call} on GPU {place}"
+        return f" in {call}" + ("" if place is None else f" on {self._breadcrumb.device} {place}")
 
     def _failure(self, reason: str, message: str) -> ProbeFailed:
         """Count the failure and set when the next start may be."""

@@ -14,17 +14,17 @@ from exporter.reading.known_good import KnownGood
 class SourceContext:
     """Everything sources are built from; nothing below looks anything up.
 
-    `child_environment` is what child processes get; `wake` asks the collector to read the named
-    source again at once; `is_metric_taken` tells metric names that no probe may use;
-    `known_good` what has worked before; without
-    `sees_host_pids` the driver lists no processes of others.
+    `child_environment` is what child processes get, `driver_children` are those that call drivers;
+    `wake` asks the collector to read the named source again at once; `is_metric_taken` tells metric
+    names that no probe may use; `known_good` what has worked before; without `sees_host_pids` the
+    driver lists no processes of others.
     """
 
     config: Config
     hostname: str
     child_environment: Mapping[str, str]
     children: Children
-    gpu_children: Children
+    driver_children: Children
     call: CallBlocking
     wall: Callable[[], float]
     boottime: Callable[[], float]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from exporter.collectors.gpu.values import Gpus
-from exporter.model.incident import Incident, gpu_ranges, incidents_of
+from exporter.model.incident import Incident, incidents_of, number_ranges
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
 from exporter.reports.fields import fields_of
@@ -29,7 +29,7 @@ def stale_gpus(snapshot: Snapshot) -> str:
     """Name the GPUs that count as up and cannot be read now; empty where every GPU is read."""
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
-    return gpu_ranges(f"GPU {state.gpu.index}" for state in states if state.is_unread)
+    return number_ranges(f"GPU {state.gpu.index}" for state in states if state.is_unread)
 
 
 def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:

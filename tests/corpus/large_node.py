@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from copy import deepcopy
 
+from exporter.collectors import RECORDED_NODES
 from exporter.collectors.everything import EVERYTHING
 from exporter.faults.replay.snapshots import SnapshotReader
 from exporter.faults.replay.steps import base_node
@@ -23,12 +24,12 @@ def snapshots(count: int, gpus: int, processes: int, *, ill: bool = False) -> It
         if ill and number == 1:
             row["kernel"] = [_xid(bus, code) for bus in buses for code in (48, 63, 94, 45, 119)]
         rows.append(row)
-    return SnapshotReader(EVERYTHING.values, EVERYTHING.recorded).snapshots(map(json.dumps, rows))
+    return SnapshotReader(EVERYTHING.recordings).snapshots(map(json.dumps, rows))
 
 
 def _node(buses: list[str], processes: int) -> Tree:
     """Return the node of four GPUs, with so many of its last one and of its processes."""
-    node: Tree = deepcopy(base_node("h100_4")["readings"])
+    node: Tree = deepcopy(base_node(RECORDED_NODES, "h100_4")["readings"])
     devices, jobs = node["Pcie"]["devices"], node["Workloads"]
     port, gpu = devices["3a"], devices["3b"]
     for bus in ("1a", "1b", "3a", "3b", "9a", "9b", "ba", "bb"):

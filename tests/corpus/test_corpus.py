@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.replay.steps import listed, merge, without_steps
+from exporter.collectors.everything import EVERYTHING
+from exporter.faults.replay.steps import listed, merge
 from tests.corpus import (
     test_batches_since_eleventh,
     test_batches_to_eighth,
@@ -71,7 +72,9 @@ def _moments(case: Case) -> Iterator[list[object]]:
     """Yield what each line changes, with the whole of the readings that it touches."""
     readings: Tree = {}
     reports: Tree = {}
-    for row in without_steps(map(json.loads, case.recording())):
+    steps = EVERYTHING.recordings.steps
+    lines = map(json.loads, case.recording())
+    for row in (moment for line in lines for moment in steps.moments(line)):
         merge(readings, row["readings"])
         merge(reports, row.get("reports", {}))
         touched = [name for name in sorted(row["readings"]) if name in readings]

@@ -26,7 +26,7 @@ def source_context(config: Config | None = None, **changes: Any) -> SourceContex
         "hostname": "node-1",
         "child_environment": {},
         "children": Children(),
-        "gpu_children": Children(),
+        "driver_children": Children(),
         "call": call_now,
         "wall": lambda: 0.0,
         "boottime": lambda: 0.0,

@@ -43,6 +43,8 @@ VOCABULARY = Vocabulary(
         "process": {"node": "node"},
     },
     event_words=frozenset({"xid", "gpu_lost", "segfault", "error.hw", "io_error", "hung_task"}),
+    actions={"reset_gpu": "Stop the jobs on the GPU and reset it: `{reset_command}`."},
+    usual_texts={"reset_command": "nvidia-smi --gpu-reset"},
 )
 
 TRAITS = KindTraits(
@@ -58,6 +60,7 @@ TRAITS = KindTraits(
     on_a_bus=frozenset({"pcie"}),
     depended_on=frozenset({"gpu", "nvswitch", "node"}),
     with_status=frozenset({"gpu"}),
+    graph_words={"pcie": "pcie_port", "source": "exporter"},
 )
 
 

@@ -97,7 +97,7 @@ class NodeUnderTest:
             hostname="gpu-node-7",
             child_environment={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin", **nvml.environment},
             children=self._children,
-            gpu_children=self._children,
+            driver_children=self._children,
             call=DaemonThreads(),
             wall=lambda: WALL,
             boottime=lambda: self.boottime,

@@ -2,6 +2,7 @@
 
 from types import MappingProxyType
 
+from exporter.collectors.everything import KINDS
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Fault, FaultState, Subject
@@ -47,5 +48,5 @@ def snapshot(*faults: Fault, has_gpu: bool = True) -> Snapshot:
         taken_boottime=1.0,
         duration_secs=0.1,
         readings=MappingProxyType(readings),
-        conclusions=Conclusions(faults=faults),
+        conclusions=Conclusions(faults=faults, namings=KINDS.traits.namings),
     )

@@ -29,7 +29,7 @@ class Scene:
         self.takes_requests = True
         self.children = ScriptedChildren(self._prepare)
         self.events: list[dict[str, Any]] = []
-        self.crumb = Breadcrumb("test")
+        self.crumb = Breadcrumb("test", device="GPU")
         self.probe = RequestProbe(
             "nvml",
             Command(("/opt/nvml", "--fast"), {}, with_input=True),

@@ -52,6 +52,7 @@ COLLECTOR = Collector(
         node=FIELDS,
         interpreter=Partitions,
         repairs=MountRepairs,
+        repair_kinds=frozenset({"mounted"}),
         links=(links,),
     ),
     rules=Path(__file__).parent / "rules",

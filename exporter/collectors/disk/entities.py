@@ -22,7 +22,7 @@ from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.subject import Known
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge
+from exporter.model.verdict import Edge, Naming
 
 COMPOSITE = ("Composite", "temp1")
 """What the driver calls the temperature that the limits are about."""
@@ -151,6 +151,7 @@ DISK = Kind(
     Disks,
     related={"node": "node", "pcie": "pcie"},
     relate=_sits_in,
+    naming=Naming("disks"),
 )
 
 FILESYSTEM = Kind(

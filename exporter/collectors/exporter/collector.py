@@ -17,7 +17,7 @@ COLLECTOR = Collector(
         files(
             "our_processes",
             "exporter",
-            lambda ctx: OurProcessesReader((ctx.children, ctx.gpu_children)),
+            lambda ctx: OurProcessesReader((ctx.children, ctx.driver_children)),
         ),
     ),
     families=(*truncated.FAMILIES, *faults.FAMILIES, *health.FAMILIES, *FAMILIES),

@@ -11,6 +11,7 @@ from exporter.faults.entities.kind import (
 )
 from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.verdict import Naming
 
 
 def _sources(snapshot: Snapshot) -> Iterable[Entity]:
@@ -38,4 +39,6 @@ SOURCE = Kind(
     | {name: FieldType(Type.TRUTH) for name in ("stuck", "failed", "absent")},
     _sources,
     SourceReport,
+    graph_word="exporter",
+    naming=Naming(is_alone=True),
 )

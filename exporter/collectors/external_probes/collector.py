@@ -29,6 +29,7 @@ COLLECTOR = Collector(
         kinds=(EXTERNAL,),
         feeds=(lambda _: ProbeEvents(),),
         event_kinds={PROBE: frozenset()},
+        names_processes=frozenset({PROBE}),
         links=(edges_of_probes,),
         extension=EXTENSION,
         resolve=about_components,

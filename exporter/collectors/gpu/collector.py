@@ -38,7 +38,7 @@ def _gpu(ctx: SourceContext) -> Source:
     store = XidStore(directory, ctx.proc, ctx.call)
     return build_gpu(
         ctx.config.gpu,
-        children=ctx.gpu_children,
+        children=ctx.driver_children,
         environment=ctx.child_environment,
         call=ctx.call,
         events=GpuEvents(ctx.wall, ctx.boottime, store),
@@ -51,6 +51,24 @@ def _gpu(ctx: SourceContext) -> Source:
     )
 
 
+_GPU_IN_RECORDINGS = ("Gpus", "states", "*", "gpu")
+_OLD_REASONS = {
+    "idle": "gpu_idle",
+    "app_clocks": "applications_clocks_setting",
+    "sw_thermal": "sw_thermal_slowdown",
+    "hw_thermal": "hw_thermal_slowdown",
+    "hw_power_brake": "hw_power_brake_slowdown",
+    "display": "display_clock_setting",
+}
+OLD_NAMES = {
+    _GPU_IN_RECORDINGS: {
+        "clock_limit_active": "throttle_active",
+        "clock_limit_seconds_total": "throttle_seconds_total",
+    },
+    (*_GPU_IN_RECORDINGS, "clock_limit_active"): _OLD_REASONS,
+    (*_GPU_IN_RECORDINGS, "clock_limit_seconds_total"): _OLD_REASONS,
+}
+
 COLLECTOR = Collector(
     "gpu",
     sources=(
@@ -58,6 +76,7 @@ COLLECTOR = Collector(
     ),
     values=(Gpus,),
     recorded=RecordedEvents("xid", Gpus, RecordedXids, dated),
+    old_names=OLD_NAMES,
     families=(
         *families.FAMILIES,
         *identity_families.FAMILIES,
@@ -73,9 +92,12 @@ COLLECTOR = Collector(
         event_kinds={"xid": frozenset({NVML}), "error.hw": frozenset({NVML})},
         interpreter=Catalogued,
         repairs=GpuRepairs,
+        repair_kinds=frozenset({"gpu_reset"}),
         names=names_of_places,
         links=(gpus_of_links,),
         reported_twice=frozenset({"xid"}),
+        names_processes=frozenset({"xid"}),
+        usual_texts={"reset_command": "nvidia-smi --gpu-reset"},
         is_reported_better=is_reported_better,
         title=title_of_link,
     ),

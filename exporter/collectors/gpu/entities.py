@@ -20,7 +20,7 @@ from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.subject import Known
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge, Key
+from exporter.model.verdict import Edge, Key, Naming
 
 IDENTITY = frozenset({"index", "uuid", "name", "pci_bus_id", "numa_node", "architecture"})
 
@@ -117,6 +117,7 @@ NVLINK = Kind(
     Gpus,
     related={"node": "node", "gpu": "gpu"},
     relate=_neighbours,
+    naming=Naming("NVLinks"),
 )
 
 GPU = Kind(
@@ -133,6 +134,7 @@ GPU = Kind(
     is_read_as_a_whole=True,
     is_depended_on=True,
     has_status=True,
+    naming=Naming("GPUs", is_numbered=True),
 )
 
 

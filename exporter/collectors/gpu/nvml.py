@@ -39,6 +39,17 @@ PATIENCE_PASSES = 4
 REPLACE_SECS = 7.0
 """A process of no use is replaced this often at most: three times in twenty seconds."""
 
+VITAL_CALLS = frozenset(
+    {
+        "nvmlInit",
+        "nvmlDeviceGetCount",
+        "nvmlDeviceGetHandleByIndex",
+        "nvmlDeviceGetIndex",
+        "nvmlDeviceGetUUID",
+    }
+)
+"""Calls without which no GPU, or not this GPU, can be read: they are never switched off."""
+
 MOST_CRASHING = 2
 """Of no more GPUs than these is a crash taken for their own."""
 
@@ -322,6 +333,6 @@ def _switches(config: GpuConfig) -> tuple[str, ...]:
 
 def _breadcrumb() -> Breadcrumb | None:
     try:
-        return Breadcrumb("nvml")
+        return Breadcrumb("nvml", VITAL_CALLS, "GPU")
     except OSError:
         return None  # no memfd here: crashes cannot be told apart by call

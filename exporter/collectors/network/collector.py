@@ -33,6 +33,7 @@ COLLECTOR = Collector(
         kinds=(NIC, IB_PORT),
         node=FIELDS,
         repairs=PortRepairs,
+        repair_kinds=frozenset({"link_up"}),
         links=(adapters_of_ports,),
     ),
     rules=Path(__file__).parent / "rules",

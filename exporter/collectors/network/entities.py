@@ -15,7 +15,7 @@ from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.subject import Known
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge
+from exporter.model.verdict import Edge, Naming
 
 _GETTERS = getters_of(Interface)
 
@@ -50,6 +50,7 @@ NIC = Kind(
     _interfaces,
     Network,
     related={"node": "node", "pcie": "pcie"},
+    naming=Naming("interfaces"),
 )
 
 

@@ -36,6 +36,7 @@ PCIE = Kind(
     Pcie,
     relate=_bus,
     is_on_a_bus=True,
+    graph_word="pcie_port",
 )
 
 

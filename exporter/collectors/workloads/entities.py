@@ -9,7 +9,7 @@ from exporter.collectors.workloads.values import GpuClient, Workload, Workloads,
 from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge
+from exporter.model.verdict import Edge, Naming
 
 REMEMBERED = 1024
 """Processes of which it is kept what they use: it seldom changes."""
@@ -121,6 +121,7 @@ PROCESS = Kind(
     related={"node": "node", "workload": "workload"},
     relate=_uses,
     ends=True,
+    naming=Naming(is_alone=True),
 )
 WORKLOAD = Kind(
     "workload",
@@ -130,4 +131,5 @@ WORKLOAD = Kind(
     Workloads,
     relate=_allocations,
     ends=True,
+    naming=Naming(is_alone=True),
 )

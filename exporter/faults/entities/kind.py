@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from exporter.faults.values import Entity, FieldType, Names, Type, Value
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge
+from exporter.model.verdict import PLAIN_NAMING, Edge, Naming
 
 Getter: TypeAlias = Callable[[object], Value]
 
@@ -38,6 +38,7 @@ class Kind:
     fields is kept. Edges `below` lead from a component that `is_on_a_bus` to the port above;
     drivers, links and collectors depend on a kind that `is_depended_on`; a component of a kind
     with `has_status` has a status also without a fault, as long as its field `up` is true.
+    `graph_word` is what the graph calls the kind, if not by its name; `naming` is for incidents.
     """
 
     name: str
@@ -52,6 +53,8 @@ class Kind:
     is_on_a_bus: bool = False
     is_depended_on: bool = False
     has_status: bool = False
+    graph_word: str = ""
+    naming: Naming = PLAIN_NAMING
 
 
 def getters_of(kind: type) -> dict[str, Getter]:

@@ -17,6 +17,7 @@ from exporter.faults.entities.kind import (
 )
 from exporter.faults.values import Entity, FieldType, Value
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Naming
 
 NODE = "node"
 
@@ -99,4 +100,13 @@ def node_kind(parts: Iterable[NodeFields]) -> Kind:
         fields = _Fields(snapshot, getters, labeled)
         yield Entity(key, snapshot.node, fields, ((NODE, ""), key))
 
-    return Kind(NODE, NODE, names, build, Snapshot, related={}, is_depended_on=True)
+    return Kind(
+        NODE,
+        NODE,
+        names,
+        build,
+        Snapshot,
+        related={},
+        is_depended_on=True,
+        naming=Naming(is_alone=True),
+    )

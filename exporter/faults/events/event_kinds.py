@@ -7,5 +7,5 @@ PROBE = "probe"
 PROBE_EVENT_FIELDS = ("probe", "text", "job")
 """What the events of external probes can be filtered by."""
 
-REPAIR_KINDS = ("gpu_reset", "link_up", "mounted", "boot")
-"""What two looks at a component tell of, and the boot that nothing outlives."""
+BOOT = "boot"
+"""The start of the kernel, which no fault from events outlives."""

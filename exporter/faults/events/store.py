@@ -4,7 +4,6 @@ import math
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 
-from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.values import Address
 from exporter.model.event import Event
@@ -27,20 +26,24 @@ _Slot = tuple[Address, str, str]
 
 
 class EventStore:
-    """Events by address, kind and code, so that many of one code cannot push out another."""
+    """Events by address, kind and code, so that many of one code cannot push out another.
 
-    def __init__(self) -> None:
+    Events of the kinds `names_processes` are also about the process in their field `pid`.
+    """
+
+    def __init__(self, names_processes: Collection[str] = ()) -> None:
+        self._names_processes = names_processes
         self._slots: dict[_Slot, deque[Event]] = {}
         self._by_kind: dict[str, dict[Address, dict[str, None]]] = {}
 
     def take(self, event: Event) -> None:
         """Remember one event."""
-        for address in addresses_of(event):
+        for address in addresses_of(event, self._names_processes):
             self._keep(event, (address, event.kind, event.fields.get("code", "")))
 
     def exchange(self, event: Event, fuller: Event) -> None:
         """Remember another event in the place of one that says less of the same."""
-        for address in addresses_of(event):
+        for address in addresses_of(event, self._names_processes):
             slot = (address, event.kind, event.fields.get("code", ""))
             others = [other for other in self._slots.get(slot, ()) if other is not event]
             if others:
@@ -140,16 +143,11 @@ class EventStore:
                 del self._by_kind[word][address]
 
 
-def addresses_of(event: Event) -> tuple[Address, ...]:
-    """Return what the event is about.
-
-    An error of a GPU that names a process is about that as well.
-    """
+def addresses_of(event: Event, names_processes: Collection[str]) -> tuple[Address, ...]:
+    """Return what the event is about; of some kinds also the process that the event names."""
     about = (event.entity_type, event.entity_id)
-    pid = event.fields.get("pid", "")
-    if event.kind == PROBE and event.pid is not None:
-        pid = str(event.pid)
-    if event.kind in ("xid", PROBE) and pid.isdigit() and about != (PROCESS, pid):
+    pid = event.fields.get("pid", "") if event.pid is None else str(event.pid)
+    if event.kind in names_processes and pid.isdigit() and about != (PROCESS, pid):
         return about, (PROCESS, pid)
     return (about,)
 

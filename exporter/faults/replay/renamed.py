@@ -1,73 +1,57 @@
 """Old names of fields in recordings: they are read as today's, with a note."""
 
 import logging
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 logger = logging.getLogger(__name__)
 
 Tree = dict[str, Any]
+OldNames: TypeAlias = Mapping[tuple[str, ...], Mapping[str, str]]
+"""Today's names by the old ones, for each place; `*` in a place is any name, or each of a list."""
 
-GPU_FIELDS = MappingProxyType(
-    {
-        "clock_limit_active": "throttle_active",
-        "clock_limit_seconds_total": "throttle_seconds_total",
-    }
-)
-REASONS = MappingProxyType(
-    {
-        "idle": "gpu_idle",
-        "app_clocks": "applications_clocks_setting",
-        "sw_thermal": "sw_thermal_slowdown",
-        "hw_thermal": "hw_thermal_slowdown",
-        "hw_power_brake": "hw_power_brake_slowdown",
-        "display": "display_clock_setting",
-    }
-)
-"""Throttle reasons, in the fields above."""
-READING_FIELDS = MappingProxyType({"left_out": "truncated"})
+OF_EVERY_READING: OldNames = {("*",): {"left_out": "truncated"}}
 
 
-class OldNames:
+class Renaming:
     """Reads old names of one recording as today's; each name is noted once."""
 
-    def __init__(self) -> None:
+    def __init__(self, old_names: OldNames) -> None:
+        self._names = old_names
         self._noted: set[str] = set()
 
     def read(self, readings: Mapping[str, Any]) -> Tree:
         """Return the same change of readings with today's names."""
-        found: Tree = {
-            name: self._renamed(fields, READING_FIELDS) for name, fields in readings.items()
-        }
-        states = found["Gpus"].get("states") if isinstance(found.get("Gpus"), dict) else None
-        if isinstance(states, dict):
-            found["Gpus"]["states"] = {key: self._state(it) for key, it in states.items()}
-        elif isinstance(states, list):
-            found["Gpus"]["states"] = [self._state(state) for state in states]
+        found: Tree = self._read(dict(readings), self._names)
         return found
 
-    def _state(self, state: Any) -> Any:
-        if not isinstance(state, dict) or not isinstance(state.get("gpu"), dict):
-            return state
-        gpu = state["gpu"]
-        if not GPU_FIELDS.keys() & gpu.keys():
-            return state
-        old = {name: self._reasons(gpu[name]) for name in GPU_FIELDS.keys() & gpu.keys()}
-        return {**state, "gpu": self._renamed({**gpu, **old}, GPU_FIELDS)}
+    def _read(self, found: Any, names: OldNames) -> Any:
+        """Rename below this place: the inner names first, so that places are those of old."""
+        if isinstance(found, list):
+            return self._read_list(found, names)
+        if not isinstance(found, dict) or not names:
+            return found
+        inner = {name: self._read(value, _below(names, name)) for name, value in found.items()}
+        return self._renamed(inner, names.get((), {}))
 
-    def _reasons(self, values: Any) -> Any:
-        if isinstance(values, list):
-            return [[*self._each(row[:1]), *row[1:]] for row in values]
-        return self._renamed(values, REASONS)
+    def _read_list(self, found: list[Any], names: OldNames) -> list[Any]:
+        """Rename in each object of a list; in rows the first text is the name."""
+        here, below = names.get((), {}), _below(names, "*")
+        return [
+            [*self._renamed({row[0]: None}, here), *row[1:]]
+            if here and isinstance(row, list) and row and isinstance(row[0], str)
+            else self._read(row, below)
+            for row in found
+        ]
 
-    def _each(self, names: Iterable[str]) -> list[str]:
-        return list(self._renamed(dict.fromkeys(names), REASONS))
+    def _renamed(self, fields: Tree, names: Mapping[str, str]) -> Tree:
+        old = names.keys() & fields.keys()
+        for name in sorted(old - self._noted):
+            self._noted.add(name)
+            logger.warning("%s is an old name, and is read as %s", name, names[name])
+        return {names.get(name, name): value for name, value in fields.items()} if old else fields
 
-    def _renamed(self, fields: Any, names: Mapping[str, str]) -> Any:
-        if not isinstance(fields, dict) or not names.keys() & fields.keys():
-            return fields
-        for old in sorted(names.keys() & fields.keys() - self._noted):
-            self._noted.add(old)
-            logger.warning("%s is an old name, and is read as %s", old, names[old])
-        return {names.get(name, name): value for name, value in fields.items()}
+
+def _below(names: OldNames, name: str) -> OldNames:
+    """Return the old names at the places below this one."""
+    return {place[1:]: table for place, table in names.items() if place[:1] in ((name,), ("*",))}

@@ -1,12 +1,14 @@
 """Recorded snapshots: one JSON object per line, with what was read at one moment.
 
-`{"at": 15, "readings": {"Gpus": {"states": {"a": {"gpu": {"temperature_celsius": 91}}}}}}`:
+For example `{"at": 15, "readings": {"Gpus": {"states": {"a": {"gpu": {"up": 0}}}}}}`.
+
 `at` counts seconds from the beginning. `readings` holds values of the model by the names of their
 types and fields, and changes what the lines before said: an object is merged into the one that
-was there, anything else replaces it, null takes it away. Kernel lines stand beside them
-(`"kernel": "NVRM: Xid …"`, or a list; lines of one message in one text), and so do events of NVML
-(`"xid": {"gpu": "GPU-…", "code": 79}`, or a list). `reports` are those of sources, merged alike.
-A collector says under which key events are recorded (`RecordedEvents`).
+was there, anything else replaces it, null takes it away. `reports` are those of sources, merged
+alike. Events stand beside them: a collector says under which key (`RecordedEvents`).
+
+For example `"kernel": "NVRM: Xid …"`, or a list; lines of one message are in one text. Events of
+NVML are `"xid": {"gpu": "GPU-…", "code": 79}`, or a list.
 """
 
 import dataclasses
@@ -15,11 +17,12 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from exporter.decode import Rules, decode_strict, fits_of
-from exporter.faults.replay.renamed import Tree
+from exporter.faults.replay.renamed import OldNames, Tree
 from exporter.faults.replay.steps import Steps, listed, merge
 from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
@@ -61,12 +64,31 @@ class BadRecording(Exception):
     """A line that makes no sense; the message names the line and what is wrong."""
 
 
-@dataclass
-class SnapshotReader:
-    """Reads one recording; `types` are the readings that a recording may hold, by name."""
+@dataclass(frozen=True, slots=True)
+class RecordingFormat:
+    """What a recording may hold.
+
+    `types` are the readings by name, `events` how events of readings are recorded, `nodes` the file
+    with the nodes that a short recording may begin with; `old_names` are today's names by those
+    of older recordings, for each path.
+    """
 
     types: Mapping[str, type]
-    recorded: tuple[RecordedEvents, ...]
+    events: tuple[RecordedEvents, ...]
+    nodes: Path
+    old_names: OldNames = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def steps(self) -> Steps:
+        """What turns the lines of one short recording into moments."""
+        return Steps(frozenset(row.key for row in self.events), self.nodes, self.old_names)
+
+
+@dataclass
+class SnapshotReader:
+    """Reads one recording."""
+
+    format: RecordingFormat
     _readings: Tree = field(default_factory=dict)
     _values: dict[str, object] = field(default_factory=dict)  # of the readings decoded so far
     _reports: Tree = field(default_factory=dict)
@@ -74,11 +96,11 @@ class SnapshotReader:
     _sequence: int = 0
 
     def __post_init__(self) -> None:
-        self._parsers = {row.key: (row.reading, row.parser()) for row in self.recorded}
+        self._parsers = {row.key: (row.reading, row.parser()) for row in self.format.events}
 
     def snapshots(self, lines: Iterable[str]) -> Iterator[Snapshot]:
         """Yield a snapshot for each moment, without remarks; raise BadRecording."""
-        steps = Steps()
+        steps = self.format.steps
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
@@ -113,10 +135,10 @@ class SnapshotReader:
             if name not in self._values:
                 self._values[name] = self._decoded(name, found)
             value = self._values[name]
-            for row in self.recorded:
+            for row in self.format.events:
                 if type(value) is row.reading:
                     value = self._with_events(row, value, now)
-            yield self.types[name], value
+            yield self.format.types[name], value
 
     def _with_events(self, row: RecordedEvents, value: Any, now: float) -> object:
         if row.dated is not None:
@@ -125,9 +147,9 @@ class SnapshotReader:
         return dataclasses.replace(value, events=events)
 
     def _decoded(self, name: str, found: object) -> object:
-        if name not in self.types:
-            raise ValueError(f"no reading {name}; {did_you_mean(name, self.types)}")
-        return decode_strict(self.types[name], found, READINGS, name)
+        if name not in self.format.types:
+            raise ValueError(f"no reading {name}; {did_you_mean(name, self.format.types)}")
+        return decode_strict(self.format.types[name], found, READINGS, name)
 
     def _source_reports(self) -> Iterator[SourceReport]:
         rules = Rules(clean=str, unknown=_unknown)

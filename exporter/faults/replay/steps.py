@@ -1,19 +1,19 @@
 """Short recordings: a base node by name, and steps in which time passes and counters rise.
 
-A line `{"base": "h100_4"}` begins with a node of `nodes.json`. `set` changes values by dotted
+A line `{"base": "server"}` begins with a node of the file of nodes. `set` changes values by dotted
 path, `rate` lets counters rise by so many per second from now on (0 or null ends it), `log` is
 another name for `kernel`. With `wait` time passes after the line: a moment every `every` seconds
 (15), less often as the wait gets long. In a path `*` is every component that there is.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exporter.faults.replay.renamed import OldNames, Tree
+from exporter.faults.replay.renamed import OldNames, Renaming, Tree
 from exporter.faults.values import did_you_mean
 
 EVERY_SECS = 15
@@ -24,28 +24,33 @@ MOST_MOMENTS = 100_000
 LEAST_STEP_SECS, MOST_SECS = 0.001, 1e12
 """So that a step is never lost in rounding, and every wait ends."""
 
-KEYS = frozenset({"at", "readings", "reports", "kernel", "xid"})
+KEYS = frozenset({"at", "readings", "reports"})
 STEP_KEYS = frozenset({"base", "set", "rate", "log", "wait", "every"})
 
 Place = tuple[str, ...]
 
 
 class Steps:
-    """Turns the lines of a short recording into lines that hold `at`, `readings` and events."""
+    """Turns the lines of a short recording into lines that hold `at`, `readings` and events.
 
-    def __init__(self) -> None:
+    `events` are the keys under which events are recorded.
+    """
+
+    def __init__(self, events: frozenset[str], nodes: Path, old_names: OldNames) -> None:
+        self._keys = KEYS | events
+        self._nodes = nodes
         self._now: Tree = {}
         self._rates: dict[Place, float] = {}
         self._left: dict[Place, float] = {}
         self._at: float = 0
-        self._old_names = OldNames()
+        self._renaming = Renaming(old_names)
 
     def moments(self, row: Tree) -> Iterator[Tree]:
         """Yield a line for each moment, with what changes at it; raise ValueError."""
         for key in row:
-            if key not in KEYS | STEP_KEYS:
-                raise ValueError(f"no key {key}; {did_you_mean(key, KEYS | STEP_KEYS)}")
-        plain = {key: row[key] for key in row if key in KEYS}
+            if key not in self._keys | STEP_KEYS:
+                raise ValueError(f"no key {key}; {did_you_mean(key, self._keys | STEP_KEYS)}")
+        plain = {key: row[key] for key in row if key in self._keys}
         plain["at"] = self._at = max(self._at, _seconds(row, "at", self._at, -MOST_SECS))
         plain["readings"] = self._changes(row)
         if "log" in row:
@@ -60,12 +65,12 @@ class Steps:
         if "base" in row:
             if self._now:
                 raise ValueError("base: a recording begins with its node, in its first line")
-            base = base_node(str(row["base"]))
+            base = base_node(self._nodes, str(row["base"]))
             self._take_rates(base["rate"])
             changed = deepcopy(base["readings"])
         merge(self._now, changed)
         for more in (row.get("readings") or {}, unfolded(row.get("set") or {})):
-            change = _spread(self._old_names.read(more), self._now)
+            change = _spread(self._renaming.read(more), self._now)
             join(changed, change)
             merge(self._now, change)
         return changed
@@ -107,21 +112,18 @@ class Steps:
 
 
 @cache
-def _nodes() -> Mapping[str, Tree]:
-    found: Mapping[str, Tree] = json.loads((Path(__file__).parent / "nodes.json").read_text())
+def base_nodes(file: Path) -> Mapping[str, Tree]:
+    """Load the nodes that a recording may begin with, by name: `readings` and `rate` of each."""
+    found: Mapping[str, Tree] = json.loads(file.read_text("utf-8"))
     return found
 
 
-def base_names() -> tuple[str, ...]:
-    """Return the names of the nodes that a recording may begin with."""
-    return tuple(sorted(_nodes()))
-
-
-def base_node(name: str) -> Tree:
+def base_node(file: Path, name: str) -> Tree:
     """Return `readings` and `rate` of this base node; ValueError for an unknown name."""
-    if name not in _nodes():
-        raise ValueError(f"no base node {name}; {did_you_mean(name, base_names())}")
-    return _nodes()[name]
+    nodes = base_nodes(file)
+    if name not in nodes:
+        raise ValueError(f"no base node {name}; {did_you_mean(name, sorted(nodes))}")
+    return nodes[name]
 
 
 def merge(into: Tree, change: Mapping[str, Any]) -> None:
@@ -167,13 +169,6 @@ def listed(found: object) -> list[Any]:
     if found is None:
         return []
     return found if isinstance(found, list) else [found]
-
-
-def without_steps(rows: Iterable[Tree]) -> Iterator[Tree]:
-    """Yield a recording without base and steps: what `rules replay` reads, moment by moment."""
-    steps = Steps()
-    for row in rows:
-        yield from steps.moments(row)
 
 
 def _spread(change: Mapping[str, Any], now: object) -> Tree:

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
 from exporter.faults.values import Vocabulary
+from exporter.model.incident import MAX_ACTION_CHARS
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.toml import tomllib
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_RULES = 1000
+TABLES = {"rule", "actions"}
 RULE_HEADER = re.compile(r"^(?=[ \t]*\[\[[ \t]*rule[ \t]*\]\])", re.MULTILINE)
 ID_LINE = re.compile(r"""\s*id\s*=\s*(["'])(.*?)\1""")
 SKIP_REASONS = ("unreadable", "syntax", "invalid", "broken")
@@ -23,11 +26,15 @@ SKIP_REASONS = ("unreadable", "syntax", "invalid", "broken")
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """The rules that count, files and rules left out by reason, and everything that is wrong."""
+    """The rules that count, files and rules left out by reason, and everything that is wrong.
+
+    `actions` has the sentence of each action that files give one.
+    """
 
     rules: tuple[Rule, ...]
     mistakes: tuple[Mistake, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()
+    actions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(slots=True)
@@ -35,6 +42,8 @@ class _File:
     """One file while it is read; `ids` are those it meant to define, with their lines."""
 
     name: str
+    tables: tuple[Mapping[str, Any], ...] = ()
+    actions: dict[str, str] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
     lines: dict[str, int] = field(default_factory=dict)
@@ -51,7 +60,13 @@ class _File:
 
 def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
     """All rules of these directories and files; a rule with a mistake is left out."""
-    files = [_read(path, vocabulary) for place in places for path in _toml_files(place)]
+    files = [_read(path) for place in places for path in _toml_files(place)]
+    actions = dict(vocabulary.actions)
+    for file in files:
+        actions.update(file.actions)
+    for file in files:
+        for row in _rules_of(file):
+            _read_rule(row, file, replace(vocabulary, actions=actions))
     _check_references(files)
     _check_twice(files)
     chosen: dict[str, Rule] = {}
@@ -63,6 +78,7 @@ def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
         rules=tuple(chosen.values())[:MAX_RULES],
         mistakes=tuple(mistake for file in files for mistake in file.mistakes),
         skipped=tuple((reason, skipped[reason]) for reason in SKIP_REASONS),
+        actions=MappingProxyType(actions),
     )
 
 
@@ -76,25 +92,42 @@ def _toml_files(place: Path) -> list[Path]:
     return [place]
 
 
-def _read(path: Path, vocabulary: Vocabulary) -> _File:
+def _read(path: Path) -> _File:
     file = _File(str(path))
     text = _text(path, file)
     file.lines = _lines_of_ids(text)
-    for table in _tables(text, file):
-        _read_table(table, file, vocabulary)
+    file.tables = tuple(_tables(text, file))
+    for table in file.tables:
+        _read_actions(table.get("actions", {}), file)
     return file
 
 
-def _read_table(table: Mapping[str, Any], file: _File, vocabulary: Vocabulary) -> None:
-    rows = table.get("rule", [])
-    wrong = [f"{key[:40]!r} is not known; there is [[rule]]" for key in table if key != "rule"]
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        wrong.append("rules must be written as [[rule]]")
-        rows = []
-    file.skipped["invalid"] += len(wrong)
-    file.mistakes += [Mistake(file.name, sentence) for sentence in wrong]
-    for row in rows:
-        _read_rule(row, file, vocabulary)
+def _read_actions(found: object, file: _File) -> None:
+    """Take the sentences of actions; the others of a table with a mistake count."""
+    rows = found if isinstance(found, Mapping) else {"": found}
+    for slug, sentence in rows.items():
+        if slug and isinstance(sentence, str) and len(sentence) <= MAX_ACTION_CHARS:
+            file.actions[slug] = sentence
+        else:
+            wrong = f"must be a table of texts of at most {MAX_ACTION_CHARS} characters"
+            file.mistakes.append(Mistake(file.name, wrong, key=f"actions.{slug[:40]}".rstrip(".")))
+            file.skipped["invalid"] += 1
+
+
+def _rules_of(file: _File) -> Iterator[Mapping[str, Any]]:
+    for table in file.tables:
+        rows = table.get("rule", [])
+        unknown = table.keys() - TABLES
+        wrong = [
+            f"{key[:40]!r} is not known; there are [[rule]] and [actions]"
+            for key in sorted(unknown)
+        ]
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+            wrong.append("rules must be written as [[rule]]")
+            rows = []
+        file.skipped["invalid"] += len(wrong)
+        file.mistakes += [Mistake(file.name, sentence) for sentence in wrong]
+        yield from rows
 
 
 def _read_rule(row: Mapping[str, Any], file: _File, vocabulary: Vocabulary) -> None:

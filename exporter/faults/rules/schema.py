@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from exporter.durations import ALLOWED, parse_duration
-from exporter.faults.actions import shipped_actions
 from exporter.faults.entities.graph import RELATIONS
 from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.parser import parse_expression
@@ -127,12 +126,15 @@ class RuleReader:
     def _usual_advice(self) -> Template:
         """Find the sentence for the action; the action in words where there is none."""
         action = str(self._table.get("action", ""))
-        sentence = shipped_actions().get(action) or f"{action.replace('_', ' ').capitalize()}."
+        sentence = (
+            self._vocabulary.actions.get(action) or f"{action.replace('_', ' ').capitalize()}."
+        )
         try:
             return self._template(sentence)
         except ExpressionError:  # the component has no such field: the sentence without it
-            plain = sentence.replace("{reset_command}", "nvidia-smi --gpu-reset")
-            return self._template(_FIELD.sub("", plain))
+            for name, text in self._vocabulary.usual_texts.items():
+                sentence = sentence.replace(f"{{{name}}}", text)
+            return self._template(_FIELD.sub("", sentence))
 
     def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
         """Return the value of the key as `read` understands it.

@@ -4,7 +4,6 @@ import re
 
 from exporter.collectors.everything import rule_book
 from exporter.collectors.gpu.xids.catalogue import shipped_catalogue
-from exporter.faults.actions import shipped_actions
 from tools.xid_page import xid_page
 
 CATALOGUE = shipped_catalogue()
@@ -62,7 +61,7 @@ def test_the_page_has_one_row_for_each_entry() -> None:
 
 def test_every_action_is_a_sentence_with_what_to_type() -> None:
     """A rule's word for what to do has a sentence; no sentence is about a word nobody uses."""
-    actions = shipped_actions()
+    actions = rule_book().actions
     used = {rule.action for rule in rule_book().rules}
     assert used == set(actions)
     for word, sentence in actions.items():
@@ -75,8 +74,8 @@ def test_actions_are_right_for_what_is_no_hardware() -> None:
     action_of = {rule.id: rule.action for rule in rule_book().rules}
     assert action_of["backend_stuck"] == "see_gpu_fault"
     assert action_of["driver_version_mismatch"] == "update_driver"
-    assert "no_permission" in shipped_actions()[action_of["nvml_unavailable"]]
+    assert "no_permission" in rule_book().actions[action_of["nvml_unavailable"]]
     (lost,) = [rule for rule in rule_book().rules if rule.id == "gpu_lost"]
     assert "virtual machine" in lost.advice.fill(lambda _: None)
-    assert "GPU" not in shipped_actions()[action_of["kernel_oops"]]
+    assert "GPU" not in rule_book().actions[action_of["kernel_oops"]]
     assert action_of["pcie_aer_uncorrected"] == "check_pcie_device"

@@ -10,7 +10,7 @@ import pynvml
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer
-from exporter.collectors.gpu.nvml import LASTING_ERRORS, NvmlBackend
+from exporter.collectors.gpu.nvml import LASTING_ERRORS, VITAL_CALLS, NvmlBackend
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.values import DisabledCall
@@ -38,10 +38,10 @@ class Asked:
             with_input=True,
         )
         self.events: list[dict[str, Any]] = []
-        self.crumb = Breadcrumb("test")
+        self.crumb = Breadcrumb("test", VITAL_CALLS, "GPU")
         self.probe = RequestProbe("nvml", command, children, self.events.append, self.crumb)
         self.changes = 0
-        self.lone_crumb = Breadcrumb("test")
+        self.lone_crumb = Breadcrumb("test", VITAL_CALLS, "GPU")
         lone = RequestProbe("nvml", command, children, lambda _: None, self.lone_crumb)
         lone_secs = min(timeout_secs, 1.5)
         self.quarantine = Quarantine(lone, lone_secs, self._note_change, retry_secs=0.5)

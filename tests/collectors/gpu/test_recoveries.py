@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.gpu.nvml import VITAL_CALLS
 from exporter.collectors.gpu.values import Gpus
-from exporter.probes.call_failures import VITAL_CALLS
 from exporter.reports.faults import faults_document
 from exporter.reports.incidents import verdict_of
 from tests.collectors.gpu.simulated_driver import (

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors import RECORDED_NODES
 from exporter.collectors.disk.values import Disks
 from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.collectors.gpu.values import Gpus
@@ -13,7 +14,7 @@ from exporter.collectors.kernel_log.values import KernelLog
 from exporter.collectors.workloads.values import Workloads
 from exporter.commands.rules import changes, replay_as_json
 from exporter.faults.replay.snapshots import START_BOOTTIME, BadRecording, SnapshotReader
-from exporter.faults.replay.steps import base_names
+from exporter.faults.replay.steps import base_nodes
 from exporter.model.snapshot import Outcome, Snapshot
 
 LOG = {"source": "kmsg", "reason": "ok", "records": 1, "lost": 0, "suppressed": 0}
@@ -24,7 +25,7 @@ FELL = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 
 def read(*rows: dict[str, Any] | str) -> list[Snapshot]:
     """The snapshots of these rows."""
-    return list(SnapshotReader(EVERYTHING.values, EVERYTHING.recorded).snapshots(_lines(rows)))
+    return list(SnapshotReader(EVERYTHING.recordings).snapshots(_lines(rows)))
 
 
 def _lines(rows: Iterable[dict[str, Any] | str]) -> list[str]:
@@ -185,7 +186,7 @@ def test_a_short_recording_begins_with_a_node_and_lets_time_pass() -> None:
     assert [event.kind for event in log.events] == ["xid"]
 
 
-@pytest.mark.parametrize("name", base_names())
+@pytest.mark.parametrize("name", sorted(base_nodes(RECORDED_NODES)))
 def test_a_base_node_is_well(name: str) -> None:
     """A recording of nothing but a base node for an hour shows no fault."""
     said = list(changes(_lines([{"base": name, "wait": 3600, "every": 300}]), rule_book()))

@@ -42,6 +42,22 @@ def test_one_bad_rule_costs_that_rule(tmp_path: Path) -> None:
     assert dict(loaded.skipped) == {"unreadable": 1, "syntax": 3, "invalid": 1, "broken": 0}
 
 
+def test_a_file_gives_its_actions_a_sentence(tmp_path: Path) -> None:
+    """The sentence of a file read later counts for all rules, one with a mistake only for none."""
+    named = rule("named", "gpu", "heat > 85", action="check")
+    (tmp_path / "a.toml").write_text('[actions]\ncheck = "Look at {name}."\n' + named)
+    (tmp_path / "b.toml").write_text('[actions]\ncheck = "Look again."\nempty = 3\n')
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert [each.advice.fill(lambda _: None) for each in loaded.rules] == ["Look again."]
+    assert [(each.key, each.sentence) for each in loaded.mistakes] == [
+        ("actions.empty", "must be a table of texts of at most 600 characters")
+    ]
+    (tmp_path / "b.toml").write_text("actions = 3\n")
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert [each.key for each in loaded.mistakes] == ["actions"]
+    assert loaded.actions["check"] == "Look at {name}."
+
+
 def test_a_typo_in_the_toml_costs_its_rule(tmp_path: Path) -> None:
     """Every part that is no TOML is said with its line in the file, and the rules around count."""
     wrong = [rule(f"bad_{n}", "gpu", "heat > 1").replace('"gpu"', "gpu") for n in range(2)]
@@ -63,7 +79,7 @@ def test_every_mistake_of_every_kind_is_said_at_once(tmp_path: Path) -> None:
     loaded = load_rules([tmp_path], VOCABULARY)
     assert [each.id for each in loaded.rules] == ["good", "kept"]
     assert [each.sentence.partition(str(tmp_path))[0] for each in loaded.mistakes] == [
-        "'typo' is not known; there is [[rule]]",
+        "'typo' is not known; there are [[rule]] and [actions]",
         "is there twice",
         "there is no rule nowhere, gone",
         "is also in ",
