@@ -44,6 +44,7 @@ COLLECTORS = (
     Row("gpu"),
     Row("vendors", lambda config: config.gpu.backend == "auto"),
     Row("workloads"),
+    Row("sharing", lambda config: config.gpu.backend != "off"),
     Row("ebpf", lambda config: config.ebpf.enabled),
     Row("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
     Row("external_probes", lambda config: bool(config.probes)),

@@ -9,6 +9,8 @@ from typing import TypeVar
 import pytest
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
+from exporter.collectors.sharing.mps import MpsControl
+from exporter.collectors.sharing.schedulers import Schedulers
 from exporter.collectors.workloads.aggregate import WorkloadAggregator
 from exporter.collectors.workloads.families import FAMILIES
 from exporter.collectors.workloads.kubelet import PodResources
@@ -17,6 +19,7 @@ from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
 from exporter.collectors.workloads.values import Workloads
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
+from exporter.probes.child import Children
 from tests.collectors.node_tree import TICKS, NodeTree, device_entry
 
 T = TypeVar("T")
@@ -76,10 +79,12 @@ def _gpus(read_at: float, joules: float) -> Gpus:
 
 async def _page(folder: Path) -> str:
     tree, now = _node(folder), READ_AT
+    mps = MpsControl(Children(), {}, (), call=_at_once, boottime=lambda: now)
     source = WorkloadSource(
         NodeFiles(ProcessReader(tree.proc, TICKS), tree.proc, tree.root),
         WorkloadAggregator(2),
         PodResources(tree.root, _at_once),
+        sharing=Schedulers(tree.root, mps, _at_once),
         call=_at_once,
         boottime=lambda: now,
     )

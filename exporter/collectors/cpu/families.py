@@ -1,4 +1,4 @@
-"""Families of processors and load, beside those of the node itself."""
+"""Families of processors and load."""
 
 from exporter.collectors.cpu.values import Cpu, CpuHealth
 from exporter.exposition.rows import Row, families, reading
@@ -7,6 +7,10 @@ FAMILIES = (
     *families(
         "hw_cpu_",
         reading(Cpu),
+        Row("cores", "Number of physical CPU cores that are online."),
+        Row("threads", "Number of logical CPUs (hardware threads) that are online."),
+        Row("usage_percent", "CPU usage over the last collection interval, 0 to 100."),
+        Row("used_cores", "Logical CPUs busy over the last collection interval."),
         Row("seconds_total", "CPU time of all CPUs together by mode.", labels=("mode",)),
     ),
     *families(

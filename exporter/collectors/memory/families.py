@@ -1,4 +1,4 @@
-"""Families of memory, beside those of the node itself."""
+"""Families of memory."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -59,6 +59,10 @@ FAMILIES = (
     *families(
         "hw_memory_",
         reading(Memory),
+        Row("total_bytes", "Total memory that the kernel manages (MemTotal)."),
+        Row("used_bytes", "Memory in use: total memory minus available memory."),
+        Row("available_bytes", "Memory available to programs without swapping (MemAvailable)."),
+        Row("usage_percent", "Memory in use as a share of total memory, 0 to 100."),
         Row("free_bytes", "Memory that nothing uses (MemFree), without caches."),
         Row("buffers_bytes", "Memory used to buffer block devices (Buffers)."),
         Row("cached_bytes", "Memory used to cache the contents of files (Cached)."),

@@ -1,9 +1,7 @@
-"""Families of the node itself: names, processors, memory."""
+"""Families of the node itself: names, hardware, uptime."""
 
 from collections.abc import Iterable
 
-from exporter.collectors.cpu.values import Cpu
-from exporter.collectors.memory.values import Memory
 from exporter.collectors.node.values import Hardware, Host
 from exporter.exposition.family import Sample, family, one
 from exporter.exposition.rows import Row, families, info, reading
@@ -35,21 +33,5 @@ FAMILIES = (
         "hw_node_",
         reading(Host),
         Row("uptime_seconds", "Seconds since the node was booted.", "uptime_secs"),
-    ),
-    *families(
-        "hw_cpu_",
-        reading(Cpu),
-        Row("cores", "Number of physical CPU cores that are online."),
-        Row("threads", "Number of logical CPUs (hardware threads) that are online."),
-        Row("usage_percent", "CPU usage over the last collection interval, 0 to 100."),
-        Row("used_cores", "Logical CPUs busy over the last collection interval."),
-    ),
-    *families(
-        "hw_memory_",
-        reading(Memory),
-        Row("total_bytes", "Total memory that the kernel manages (MemTotal)."),
-        Row("used_bytes", "Memory in use: total memory minus available memory."),
-        Row("available_bytes", "Memory available to programs without swapping (MemAvailable)."),
-        Row("usage_percent", "Memory in use as a share of total memory, 0 to 100."),
     ),
 )

@@ -44,36 +44,47 @@ class NodeSharing:
             return self.mps_servers[0]
         return next((server for server in self.mps_servers if pid in server.clients), None)
 
+    def shares_of(
+        self,
+        states: Sequence[GpuState],
+        allocations: Iterable[Allocation],
+        uuids: Mapping[DeviceId, str],
+    ) -> tuple[GpuShare, ...]:
+        """List how each GPU is shared; `uuids` says which GPU a device is, or is a part of."""
+        limited = {uuid for uuid, _ in self.hami}
+        kinds = {state.gpu.uuid: set(_kinds(state, self, limited)) for state in states}
 
-NOT_SHARED = NodeSharing()
+        def key_of(it: Replicas) -> tuple[str, str]:
+            uuid = uuids[it.device]
+            return uuid, self.kind_of(it.resource, has_clients="mps" in kinds[uuid])
 
+        found: dict[tuple[str, str], int | None] = {
+            key_of(it): None
+            for allocation in allocations
+            for it in allocation.replicas
+            if it.device in uuids
+        }
+        for it in self.registered:
+            if it.device in uuids:
+                found[key_of(it)] = (found.get(key_of(it)) or 0) + it.count
+        for uuid, running in kinds.items():
+            found.update({(uuid, kind): None for kind in running if (uuid, kind) not in found})
+        return tuple(GpuShare(uuid, kind, count) for (uuid, kind), count in sorted(found.items()))
 
-def shares_of(
-    states: Sequence[GpuState],
-    allocations: Iterable[Allocation],
-    sharing: NodeSharing,
-    uuids: Mapping[DeviceId, str],
-) -> tuple[GpuShare, ...]:
-    """List how each GPU is shared; `uuids` says which GPU a device is, or is a part of."""
-    limited = {uuid for uuid, _ in sharing.hami}
-    kinds = {state.gpu.uuid: set(_kinds(state, sharing, limited)) for state in states}
+    def with_quota(
+        self, use: WorkloadUse, state: GpuState, mps_pids: Collection[int]
+    ) -> WorkloadUse:
+        """Add what the workload may use of the GPU, and how much more it uses.
 
-    def key_of(it: Replicas) -> tuple[str, str]:
-        uuid = uuids[it.device]
-        return uuid, sharing.kind_of(it.resource, has_clients="mps" in kinds[uuid])
-
-    found: dict[tuple[str, str], int | None] = {
-        key_of(it): None
-        for allocation in allocations
-        for it in allocation.replicas
-        if it.device in uuids
-    }
-    for it in sharing.registered:
-        if it.device in uuids:
-            found[key_of(it)] = (found.get(key_of(it)) or 0) + it.count
-    for uuid, running in kinds.items():
-        found.update({(uuid, kind): None for kind in running if (uuid, kind) not in found})
-    return tuple(GpuShare(uuid, kind, count) for (uuid, kind), count in sorted(found.items()))
+        `mps_pids` are those of its processes that are clients of MPS.
+        """
+        hami = self.hami.get((use.gpu_uuid, use.workload))
+        if hami is not None:
+            return _by_hami(use, hami)
+        servers = [self.server_of(pid) for pid in sorted(mps_pids)]
+        if servers:
+            return _by_mps(use, state, [server for server in servers if server is not None])
+        return replace(use, quota_memory_bytes=_of_instances(use, state))
 
 
 def _kinds(state: GpuState, sharing: NodeSharing, limited: Collection[str]) -> Iterator[str]:
@@ -86,22 +97,6 @@ def _kinds(state: GpuState, sharing: NodeSharing, limited: Collection[str]) -> I
         yield "mig"
     if state.gpu.uuid in limited:
         yield "hami"
-
-
-def with_quota(
-    use: WorkloadUse, state: GpuState, mps_pids: Collection[int], sharing: NodeSharing
-) -> WorkloadUse:
-    """Add what the workload may use of the GPU, and how much more it uses.
-
-    `mps_pids` are those of its processes that are clients of MPS.
-    """
-    hami = sharing.hami.get((use.gpu_uuid, use.workload))
-    if hami is not None:
-        return _by_hami(use, hami)
-    servers = [sharing.server_of(pid) for pid in sorted(mps_pids)]
-    if servers:
-        return _by_mps(use, state, [server for server in servers if server is not None])
-    return replace(use, quota_memory_bytes=_of_instances(use, state))
 
 
 def _by_hami(use: WorkloadUse, limit: HamiLimit) -> WorkloadUse:

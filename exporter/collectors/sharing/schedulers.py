@@ -8,6 +8,8 @@ from pathlib import Path
 from exporter.blocking import CallBlocking
 from exporter.collectors.sharing.hami import HamiLimit, read_limits
 from exporter.collectors.sharing.mps import ROOT, MpsControl, MpsServer, Pipe, find_pipes
+from exporter.collectors.sharing.node import NodeSharing
+from exporter.collectors.workloads.kubelet import Replicas
 from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workload
@@ -29,6 +31,18 @@ class SchedulersSeen:
     mps_servers: tuple[MpsServer, ...] = ()
     missing: tuple[Missing, ...] = ()
 
+    @property
+    def needs_names(self) -> bool:
+        """Whether names of pods must be read to tell whose these limits are."""
+        return bool(self.limits)
+
+    def on_node(
+        self, registered: tuple[Replicas, ...], names: PodNames, redaction: Redaction
+    ) -> NodeSharing:
+        """Join the limits with the replicas that device plugins registered."""
+        hami = self.by_workload(names, redaction)
+        return NodeSharing(registered, self.mps_resources, self.mps_servers, hami)
+
     def by_workload(
         self, names: PodNames, redaction: Redaction
     ) -> Mapping[tuple[str, Workload], HamiLimit]:
@@ -40,9 +54,6 @@ class SchedulersSeen:
                 workload = Workload(pod.namespace, pod.pod, limit.container)
                 found[limit.gpu_uuid, redaction.workload(workload)] = limit
         return found
-
-
-NOTHING_SEEN = SchedulersSeen()
 
 
 def look(host_root: Path, owner: int = ROOT) -> SchedulersSeen:

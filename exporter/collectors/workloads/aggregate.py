@@ -1,19 +1,20 @@
 """Sums the processes on the GPUs up by workload, and keeps what counts over time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from exporter.collectors.gpu.values import Gpus, GpuState
-from exporter.collectors.sharing.node import NOT_SHARED, NodeSharing, shares_of, with_quota
 from exporter.collectors.workloads.attribution import ProcessTable, holder_of
 from exporter.collectors.workloads.clients import clients_of, series_per_pid
-from exporter.collectors.workloads.kubelet import DeviceId
+from exporter.collectors.workloads.kubelet import Allocation, DeviceId
 from exporter.collectors.workloads.processes import WAITING
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.usage import EnergyMeter, EnergyShares, IdleTime, OrphanMemory
 from exporter.collectors.workloads.values import (
     Allocated,
     GpuClient,
+    GpuShare,
     GpuTotals,
     ProcessUse,
     Workload,
@@ -27,6 +28,25 @@ MAX_ROWS = 256
 """Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""
 
 OTHER = Workload("", "", "other")
+
+
+class Shares(Protocol):
+    """How the GPUs of this node are shared now."""
+
+    def shares_of(
+        self,
+        states: Sequence[GpuState],
+        allocations: Iterable[Allocation],
+        uuids: Mapping[DeviceId, str],
+    ) -> tuple[GpuShare, ...]:
+        """List how each GPU is shared; `uuids` says which GPU a device is, or is a part of."""
+        ...
+
+    def with_quota(
+        self, use: WorkloadUse, state: GpuState, mps_pids: Collection[int]
+    ) -> WorkloadUse:
+        """Return the use with quotas; `mps_pids` are processes that are clients of MPS."""
+        ...
 
 
 @dataclass(slots=True)
@@ -61,7 +81,7 @@ class WorkloadAggregator:
         gpus: Gpus,
         table: ProcessTable,
         boottime: float,
-        sharing: NodeSharing = NOT_SHARED,
+        sharing: Shares | None = None,
     ) -> Workloads:
         """Sum the workloads up at this boot time in seconds."""
         states = [state for state in gpus.states if state.gpu.processes is not None]
@@ -90,8 +110,10 @@ class WorkloadAggregator:
             if self._top_n is None
             else series_per_pid(clients, self._top_n, table.unread),
             totals=tuple(self._totals(state, table, energies[state.gpu.uuid]) for state in states),
-            shares=shares_of(
-                states, table.allocations, sharing, {it: gpu for it, (gpu, _) in devices.items()}
+            shares=()
+            if sharing is None
+            else sharing.shares_of(
+                states, table.allocations, {it: gpu for it, (gpu, _) in devices.items()}
             ),
             allocated=allocated,
         )
@@ -155,7 +177,7 @@ class WorkloadAggregator:
                     ].replicas += held.count
 
     def _uses(
-        self, states: Iterable[GpuState], rows: _Rows, boottime: float, sharing: NodeSharing
+        self, states: Iterable[GpuState], rows: _Rows, boottime: float, sharing: Shares | None
     ) -> tuple[WorkloadUse, ...]:
         by_uuid = {state.gpu.uuid: state for state in states}
         self._idle.forget_all_but(frozenset(rows))
@@ -163,7 +185,9 @@ class WorkloadAggregator:
         result = []
         for (uuid, workload), row in rows.items():
             state = by_uuid[uuid]
-            use = with_quota(_summed(uuid, workload, row), state, row.mps_pids, sharing)
+            use = _summed(uuid, workload, row)
+            if sharing is not None:
+                use = sharing.with_quota(use, state, row.mps_pids)
             is_active = _is_active(use, state, is_alone=uuid not in crowded)
             idle = self._idle.update(uuid, workload, is_active=is_active, boottime=boottime)
             result.append(replace(use, idle_allocated_secs=idle))

@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.values import Gpus
-from exporter.collectors.sharing.mps import MpsControl
-from exporter.collectors.sharing.node import NodeSharing
-from exporter.collectors.sharing.schedulers import NOTHING_SEEN, Schedulers, SchedulersSeen
-from exporter.collectors.workloads.aggregate import WorkloadAggregator
+from exporter.collectors.workloads.aggregate import Shares, WorkloadAggregator
 from exporter.collectors.workloads.attribution import ProcessTable
 from exporter.collectors.workloads.clients import pids_on
 from exporter.collectors.workloads.kubelet import (
@@ -137,11 +135,44 @@ def parse_passwd(text: str) -> dict[int, str]:
     return users
 
 
+class SharingSeen(Protocol):
+    """What is said of shared GPUs, before it is known whose the parts are."""
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """What could not be read."""
+        ...
+
+    @property
+    def needs_names(self) -> bool:
+        """Whether names of pods must be read."""
+        ...
+
+    def on_node(
+        self, registered: tuple[Replicas, ...], names: PodNames, redaction: Redaction
+    ) -> Shares:
+        """Return how GPUs are shared by these pods and registered replicas."""
+        ...
+
+
+class Sharing(Protocol):
+    """Reads how GPUs are shared, before processes are looked at."""
+
+    async def read(self, gpu_uuids: tuple[str, ...]) -> SharingSeen:
+        """Return what is said of these GPUs."""
+        ...
+
+    async def close(self) -> None:
+        """End what is asked beside collections."""
+        ...
+
+
 class WorkloadSource:
     """Follows the GPU source: only processes that are on a GPU are looked at.
 
     They are looked at after the driver has named them, so that a process which began before the
-    driver's answer and is still there is the one that the driver meant.
+    driver's answer and is still there is the one that the driver meant. `sharing` is read first,
+    if it is given; `root` is the root of the node's filesystem.
     """
 
     name = "workloads"
@@ -153,12 +184,14 @@ class WorkloadSource:
         files: NodeFiles,
         accounts: WorkloadAggregator,
         resources: PodResources,
-        schedulers: Schedulers | None = None,
+        root: Path = Path("/"),
         *,
+        sharing: Sharing | None = None,
         call: CallBlocking,
         boottime: Callable[[], float],
     ) -> None:
-        self._schedulers = schedulers
+        self.root = root
+        self.sharing = sharing
         self._files = files
         self._accounts = accounts
         self._resources = resources
@@ -175,28 +208,29 @@ class WorkloadSource:
             given = await self._resources.read()
         except SourceFailed as failed:
             given, missing = None, (Missing("pod_resources", str(failed)),)
-        schedulers = NOTHING_SEEN
-        if self._schedulers is not None:
-            uuids = tuple(state.gpu.uuid for state in gpus.states)
-            schedulers = await self._schedulers.read(uuids)
-        reading = await self._call(lambda: self._look(gpus, given, schedulers))
-        return replace(reading, missing=(*missing, *reading.missing, *schedulers.missing))
+        sharing = None
+        if self.sharing is not None:
+            sharing = await self.sharing.read(tuple(state.gpu.uuid for state in gpus.states))
+        reading = await self._call(lambda: self._look(gpus, given, sharing))
+        more = () if sharing is None else sharing.missing
+        return replace(reading, missing=(*missing, *reading.missing, *more))
 
     def _look(
-        self, gpus: Gpus, given: KubeletDevices | None, schedulers: SchedulersSeen
+        self, gpus: Gpus, given: KubeletDevices | None, sharing: SharingSeen | None
     ) -> Reading[Workloads]:
-        needs_names = bool(schedulers.limits)
+        needs_names = sharing is not None and sharing.needs_names
         look = self._files.read(pids_on(gpus.states), given, needs_names=needs_names)
-        hami = schedulers.by_workload(look.table.names, self._accounts.redaction)
-        servers = schedulers.mps_servers
-        sharing = NodeSharing(look.registered, schedulers.mps_resources, servers, hami)
-        workloads = self._accounts.update(gpus, look.table, self._boottime(), sharing)
+        shares = None
+        if sharing is not None:
+            names, redaction = look.table.names, self._accounts.redaction
+            shares = sharing.on_node(look.registered, names, redaction)
+        workloads = self._accounts.update(gpus, look.table, self._boottime(), shares)
         return Reading(workloads, look.missing)
 
     async def close(self) -> None:
         """End what is asked beside collections; nothing else is held between two looks."""
-        if self._schedulers is not None:
-            await self._schedulers.close()
+        if self.sharing is not None:
+            await self.sharing.close()
 
 
 def build_workloads(ctx: SourceContext) -> WorkloadSource:
@@ -210,18 +244,11 @@ def build_workloads(ctx: SourceContext) -> WorkloadSource:
     ticks_per_sec = os.sysconf("SC_CLK_TCK")
     reader = ProcessReader(proc, ticks_per_sec, with_users=settings.users)
     redaction = Redaction(settings.redact, settings.redact_salt)
-    mps = MpsControl(
-        ctx.children,
-        ctx.child_environment,
-        tuple(map(Path, ctx.config.gpu.mps_control_paths)),
-        call=ctx.call,
-        boottime=ctx.boottime,
-    )
     return WorkloadSource(
         NodeFiles(reader, proc, root),
         WorkloadAggregator(settings.top_n if settings.per_pid else None, redaction),
         PodResources(root, ctx.call),
-        Schedulers(root, mps, ctx.call),
+        root,
         call=ctx.call,
         boottime=ctx.boottime,
     )

@@ -14,8 +14,8 @@ from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.collectors.sharing.hami import HamiLimit
 from exporter.collectors.sharing.mps import MemoryLimit, MpsControl, MpsServer
-from exporter.collectors.sharing.node import CONTEXT_BYTES, NOT_SHARED, NodeSharing, with_quota
-from exporter.collectors.sharing.schedulers import NOTHING_SEEN, Schedulers
+from exporter.collectors.sharing.node import CONTEXT_BYTES, NodeSharing
+from exporter.collectors.sharing.schedulers import Schedulers, SchedulersSeen
 from exporter.collectors.workloads.aggregate import WorkloadAggregator
 from exporter.collectors.workloads.kubelet import PodResources
 from exporter.collectors.workloads.processes import ProcessReader
@@ -63,7 +63,8 @@ class Node:
             NodeFiles(reader, self.tree.proc, root),
             WorkloadAggregator(None, redaction),
             PodResources(root, call_now),
-            Schedulers(root, mps, call, ME, patience_secs=0.05),
+            root,
+            sharing=Schedulers(root, mps, call, ME, patience_secs=0.05),
             call=call_now,
             boottime=lambda: 1000.0,
         )
@@ -187,7 +188,7 @@ async def test_a_folder_that_hangs_costs_its_limits_only(tmp_path: Path) -> None
         assert reading.missing[-1] == Missing("schedulers", "a folder does not answer")
         assert [use.workload for use in reading.value.uses] == [TRAINER]
     assert len(waiting) == 1
-    waiting[0].set_result(NOTHING_SEEN)
+    waiting[0].set_result(SchedulersSeen())
     reading = await node.read(_gpu())
     assert "schedulers" not in {missing.field for missing in reading.missing}
 
@@ -222,9 +223,9 @@ def _use(processes: int = 1, memory: int | None = GIB, sm: float | None = 10.0) 
 def test_each_client_of_mps_may_use_its_share() -> None:
     """Two processes may use twice as much; never more than the GPU has, nor than all its SMs."""
     sharing = NodeSharing(mps_servers=(SERVER,))
-    use = with_quota(_use(2), STATE, frozenset({1, 2}), sharing)
+    use = sharing.with_quota(_use(2), STATE, frozenset({1, 2}))
     assert (use.quota_memory_bytes, use.quota_sm_percent) == (10 * GIB, 50.0)
-    use = with_quota(_use(20), STATE, frozenset(range(20)), sharing)
+    use = sharing.with_quota(_use(20), STATE, frozenset(range(20)))
     assert (use.quota_memory_bytes, use.quota_sm_percent) == (80 * GIB, 100.0)
 
 
@@ -233,9 +234,9 @@ def test_a_limit_that_was_rounded_down_accuses_nobody() -> None:
     sharing = NodeSharing(mps_servers=(SERVER,))
     most = FIVE.at_most_bytes + CONTEXT_BYTES
     for memory, excess in ((most, 0), (most + 1, 1), (GIB, GIB - most)):
-        use = with_quota(_use(1, memory), STATE, frozenset({1}), sharing)
+        use = sharing.with_quota(_use(1, memory), STATE, frozenset({1}))
         assert use.quota_memory_excess_bytes == excess
-    assert with_quota(_use(1, None), STATE, frozenset({1}), sharing).quota_memory_bytes == 5 * GIB
+    assert sharing.with_quota(_use(1, None), STATE, frozenset({1})).quota_memory_bytes == 5 * GIB
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_what_mps_does_not_limit_has_no_quota(
     pids: frozenset[int], servers: tuple[MpsServer, ...]
 ) -> None:
     """A quota is that of all its processes, or it is not said."""
-    use = with_quota(_use(), STATE, pids, NodeSharing(mps_servers=servers))
+    use = NodeSharing(mps_servers=servers).with_quota(_use(), STATE, pids)
     assert use == _use()
 
 
@@ -263,7 +264,7 @@ def test_of_several_servers_the_clients_own_counts() -> None:
         MpsServer(8, 50.0, SERVER.memory, frozenset({2})),
     )
     sharing = NodeSharing(mps_servers=servers)
-    assert with_quota(_use(), STATE, frozenset({2}), sharing).quota_sm_percent == 50.0
+    assert sharing.with_quota(_use(), STATE, frozenset({2})).quota_sm_percent == 50.0
 
 
 def test_a_slice_of_mig_is_the_quota() -> None:
@@ -275,21 +276,21 @@ def test_a_slice_of_mig_is_the_quota() -> None:
     )
     state = replace(STATE, gpu=replace(STATE.gpu, mig_instances=slices))
     held = replace(_use(), instances=((1, 0), (1, 1)))
-    assert with_quota(held, state, (), NOT_SHARED).quota_memory_bytes == 40 * GIB
+    assert NodeSharing().with_quota(held, state, ()).quota_memory_bytes == 40 * GIB
     held = replace(_use(), instances=((1, 0), (2, 0)))
-    assert with_quota(held, state, (), NOT_SHARED).quota_memory_bytes == 50 * GIB
+    assert NodeSharing().with_quota(held, state, ()).quota_memory_bytes == 50 * GIB
     held = replace(_use(), instances=((1, 0), (3, 0)))
-    assert with_quota(held, state, (), NOT_SHARED).quota_memory_bytes is None
+    assert NodeSharing().with_quota(held, state, ()).quota_memory_bytes is None
 
 
 def test_a_limit_that_hami_does_not_set_is_no_quota() -> None:
     """Memory without a percentage and the reverse; what is not used cannot be beyond it."""
     key = ("GPU-0", TRAINER)
     limit = HamiLimit(UID, "trainer", "GPU-0", None, 30.0)
-    use = with_quota(_use(1, GIB, None), STATE, (), NodeSharing(hami={key: limit}))
+    use = NodeSharing(hami={key: limit}).with_quota(_use(1, GIB, None), STATE, ())
     assert (use.quota_memory_bytes, use.quota_sm_percent) == (None, 30.0)
     assert use.quota_memory_excess_bytes is use.quota_sm_excess_percent is None
     limit = HamiLimit(UID, "trainer", "GPU-0", GIB, None)
-    use = with_quota(_use(), STATE, (), NodeSharing(hami={key: limit}))
+    use = NodeSharing(hami={key: limit}).with_quota(_use(), STATE, ())
     assert (use.quota_memory_bytes, use.quota_sm_percent) == (GIB, None)
     assert use.quota_memory_excess_bytes == -CONTEXT_BYTES
