@@ -1,4 +1,4 @@
-"""The words for recovery actions and throttle reasons."""
+"""The words for recovery actions and throttle reasons, and the Xids about links."""
 
 from collections.abc import Mapping
 
@@ -14,6 +14,13 @@ RECOVERY_ACTIONS: Mapping[int, str] = {
 }
 """NVML's numbers, which an Xid 154 has too."""
 
+UNKNOWN = "unknown"
+
+NVLINK5_CODES = frozenset(range(144, 151))
+"""Xids of NVLink 5, whose message has unit, severity and link."""
+
+LINK_CODES = frozenset({"74", *map(str, NVLINK5_CODES)})
+"""Xids about one NVLink of the GPU, as printed in the log."""
 
 REASON_BITS = {
     "gpu_idle": 0x1,

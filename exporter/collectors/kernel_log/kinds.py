@@ -143,9 +143,3 @@ KERNEL_KINDS: Mapping[str, EventKind] = MappingProxyType(
     }
 )
 """Every kind, by name."""
-
-NVLINK5_CODES = frozenset(range(144, 151))
-"""Xids of NVLink 5, whose message has unit, severity and link."""
-
-LINK_CODES = frozenset({"74", *map(str, NVLINK5_CODES)})
-"""Xids about one NVLink of the GPU, as printed in the log."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from exporter.collectors.gpu.words import UNKNOWN
 from exporter.toml import tomllib
 
-UNKNOWN = "unknown"
 """Origin, scope and name of a code that is in no table."""
 
 

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Any
 
 from exporter.collectors.gpu.values import Gpus
-from exporter.collectors.gpu.xids.catalogue import UNKNOWN, Catalogue, shipped_catalogue
+from exporter.collectors.gpu.words import LINK_CODES, NVLINK5_CODES, UNKNOWN
+from exporter.collectors.gpu.xids.catalogue import Catalogue, shipped_catalogue
 from exporter.collectors.gpu.xids.link_registers import (
     HARMLESS_KINDS,
     decode_nvlink5,
     register_kinds,
 )
-from exporter.collectors.kernel_log.kinds import LINK_CODES, NVLINK5_CODES
 from exporter.collectors.kernel_log.values import KERNEL_LOG
 from exporter.faults.events.store import ENDED
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL

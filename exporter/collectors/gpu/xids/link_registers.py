@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from exporter.collectors.gpu.xids.catalogue import UNKNOWN, Bits, Nvlink5Rule
+from exporter.collectors.gpu.words import UNKNOWN
+from exporter.collectors.gpu.xids.catalogue import Bits, Nvlink5Rule
 
 FOLLOW_DRIVER = "follow_driver"
 HARMLESS_KINDS = frozenset({"ignore", "sympathetic", "corrected"})

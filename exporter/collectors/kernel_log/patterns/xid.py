@@ -6,9 +6,7 @@ more than the code.
 
 import re
 
-from exporter.collectors.gpu.words import RECOVERY_ACTIONS
-from exporter.collectors.gpu.xids.catalogue import UNKNOWN
-from exporter.collectors.kernel_log.kinds import LINK_CODES
+from exporter.collectors.gpu.words import LINK_CODES, RECOVERY_ACTIONS, UNKNOWN
 from exporter.collectors.kernel_log.patterns.pattern import (
     NODE,
     Chosen,
