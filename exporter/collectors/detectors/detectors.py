@@ -9,8 +9,8 @@ from exporter.collectors.detectors.past import AnomalyDetector
 from exporter.collectors.detectors.siblings import SiblingDetector
 from exporter.collectors.detectors.signals import NewReadings
 from exporter.collectors.detectors.values import Unusual
-from exporter.collectors.ebpf.values import TracedCalls
 from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.workloads.values import TracedCall, TracesCalls
 from exporter.config import Config
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
@@ -56,8 +56,8 @@ class Detectors:
         for part in (self._readings, siblings, anomaly):
             if part is not None:
                 part.forget(gone)
-        calls = snapshot.reading(TracedCalls)
-        collective = {call.workload for call in calls.calls if call.sent_bytes} if calls else set()
+        calls = _traced_calls(snapshot)
+        collective = {call.workload for call in calls or () if call.sent_bytes}
         return Unusual(
             siblings.see(readings, faulty, collective) if siblings else (),
             anomaly.see(readings, faulty) if anomaly else (),
@@ -78,6 +78,12 @@ class Detectors:
         usual = self._siblings.usual if self._siblings else {}
         learned = self._anomaly.learned if self._anomaly else {}
         return to_text(Kept(usual, learned), self._boot_id)
+
+
+def _traced_calls(snapshot: Snapshot) -> tuple[TracedCall, ...] | None:
+    """Return the traced calls; None where nothing is traced, or nothing was read this time."""
+    tracing = [each for each in snapshot.readings.values() if isinstance(each, TracesCalls)]
+    return tuple(call for each in tracing for call in each.traced_calls()) if tracing else None
 
 
 def _faulty(before: Conclusions | None, present: AbstractSet[str], wall: float) -> AbstractSet[str]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from exporter.collectors.detectors.mixture import Fit, Fitting, Mixture, best_fit
 from exporter.collectors.detectors.values import SlowCalls
-from exporter.collectors.ebpf.values import TracedCall, TracedCalls
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import TracedCall, Workload
 
 Place = tuple[str, str, Workload]
 """Layer, call and workload."""
@@ -62,12 +61,12 @@ class LatencyDetector:
         self._courses: dict[Place, _Course] = {}
         self.fitting: Fitting[Fit] = Fitting()
 
-    def see(self, calls: TracedCalls | None, at: float) -> tuple[SlowCalls, ...]:
+    def see(self, calls: Sequence[TracedCall] | None, at: float) -> tuple[SlowCalls, ...]:
         """Return how many of the calls since the last look were slow, where that is known."""
         if calls is None:
             return ()  # not read this time: what was learned is kept
         found, courses = [], {}
-        for call in calls.calls[:MAX_CALLS]:
+        for call in calls[:MAX_CALLS]:
             place = (call.layer, call.call, call.workload)
             course = courses[place] = self._courses.get(place) or _begun(call, at)
             share = _slow_share(course, call, at)

@@ -3,12 +3,12 @@
 from exporter.collectors.ebpf.values import (
     DiskLatency,
     Retransmits,
-    TracedCall,
     TracedCalls,
     TracedEvents,
     TracedFunction,
     TracedFunctions,
 )
+from exporter.collectors.workloads.values import TracedCall
 from exporter.exposition.family import MetricType
 from exporter.exposition.rows import Row, each, families, reading
 

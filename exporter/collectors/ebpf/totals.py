@@ -8,8 +8,7 @@ from exporter.collectors.ebpf.calls import CALLS
 from exporter.collectors.ebpf.collectives.program import BYTES
 from exporter.collectors.ebpf.durations import Durations
 from exporter.collectors.ebpf.program import DURATION, ERRORS
-from exporter.collectors.ebpf.values import TracedCall
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import TracedCall, Workload
 
 MAX_COMBINATIONS = 64
 """Calls of workloads that are kept apart; what comes later is counted as that of others."""

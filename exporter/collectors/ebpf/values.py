@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import TracedCall, Workload
 from exporter.model.probe import Histogram
 
 
@@ -36,18 +36,6 @@ class Communicator:
 
 
 @dataclass(frozen=True, slots=True)
-class TracedCall:
-    """All calls of one function by one workload since its first; durations in seconds."""
-
-    layer: str  # cuda or nccl
-    call: str
-    workload: Workload
-    durations: Histogram
-    errors: int
-    sent_bytes: int | None = None  # handed to it, where it is a collective
-
-
-@dataclass(frozen=True, slots=True)
 class TracedCalls:
     """What is counted now; `libraries` are the files that are attached to.
 
@@ -59,6 +47,10 @@ class TracedCalls:
     communicators: tuple[Communicator, ...] = ()
     libraries: int = 0
     refused_libraries: int = 0
+
+    def traced_calls(self) -> tuple[TracedCall, ...]:
+        """Return the calls of each workload."""
+        return self.calls
 
 
 @dataclass(frozen=True, slots=True)

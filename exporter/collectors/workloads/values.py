@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from exporter.model.probe import Histogram
 
 
 def sum_of_known(values: Iterable[float | None]) -> float | None:
@@ -177,3 +180,24 @@ class Workloads:
     shares: tuple[GpuShare, ...] = ()
     allocated: tuple[Allocated, ...] = ()
     used_count_by: str = "processes"  # or utilization: what GPUs in use are counted by
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """All calls of one function by one workload since its first; durations in seconds."""
+
+    layer: str  # cuda or nccl
+    call: str
+    workload: Workload
+    durations: Histogram
+    errors: int
+    sent_bytes: int | None = None  # handed to it, where it is a collective
+
+
+@runtime_checkable
+class TracesCalls(Protocol):
+    """A reading that holds traced calls of workloads."""
+
+    def traced_calls(self) -> tuple[TracedCall, ...]:
+        """Return the calls of each workload."""
+        ...

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from exporter.collectors.ebpf.values import TracedCalls
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.workloads.values import (
     GpuClient,
     GpuShare,
+    TracesCalls,
     Workload,
     Workloads,
     WorkloadUse,
@@ -77,7 +77,7 @@ class NodeOfGpus:
     sm_percents: dict[str, float] = field(default_factory=dict)
     shares: tuple[GpuShare, ...] = ()
     clients: tuple[GpuClient, ...] = ()
-    traced: TracedCalls | None = None
+    traced: TracesCalls | None = None
 
     def set(self, place: int, **fields: Any) -> None:
         """Change what one GPU says from now on."""
@@ -106,7 +106,7 @@ class NodeOfGpus:
                 "ok", 1.0, uses, clients=self.clients, shares=self.shares
             )
         if self.traced:
-            readings[TracedCalls] = self.traced
+            readings[type(self.traced)] = self.traced
         return Snapshot("n", 1, WALL + self.now, self.now, 0.1, MappingProxyType(readings))
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -13,9 +13,7 @@ from exporter.collectors.detectors.learned import VERSION, Kept, decode, to_text
 from exporter.collectors.detectors.past import REFIT_SECS, AnomalyDetector
 from exporter.collectors.detectors.siblings import SiblingDetector
 from exporter.collectors.detectors.values import GpuAnomaly, SiblingDeviation, Unusual, unusual_of
-from exporter.collectors.ebpf.values import Communicator, TracedCalls
 from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
-from exporter.collectors.workloads.values import GpuClient, ProcessUse
 from exporter.config import Config, Sources, State
 from exporter.config import Detectors as Settings
 from exporter.faults.engine import RuleEngine
@@ -23,7 +21,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, FaultState, Subject
 from exporter.rule_runner import RuleRunner
 from exporter.state import MISFITS, parse
-from tests.collectors.detectors.readings import IDLE, TRAINER, NodeOfGpus, node, uuid, workload
+from tests.collectors.detectors.readings import IDLE, NodeOfGpus, node, uuid
 
 T = TypeVar("T")
 MINUTE = 4
@@ -131,28 +129,6 @@ def test_corrected_errors_explain_it() -> None:
         concluded = engine.conclude(gpus.snapshot())
     (fault,) = of(concluded, "gpu_unlike_siblings")
     assert fault.causes[-1].rule == "gpu_ecc_corrected_rate"
-
-
-@pytest.mark.parametrize(
-    ("fields", "cause"),
-    [({}, "gpu_unlike_siblings"), ({"throttle_active": THROTTLED}, "gpu_thermal_throttle")],
-    ids=["nothing else is known", "throttled"],
-)
-def test_it_explains_a_rank_that_is_late(fields: dict[str, Any], cause: str) -> None:
-    """The others wait for the rank on the unlike GPU, where nothing known holds that back."""
-    engine, gpus = detecting(), node()
-    gpus.clients = (GpuClient(44, (ProcessUse(uuid(3), "compute"),)),)
-    gpus.set(3, clock_hertz=(("sm", 1.6e9),), **fields)
-    late = Communicator(
-        *("c", workload(TRAINER), 8, 8, (44, 45)),
-        late="rank 3 (pid 44)",
-        late_pid=44,
-        late_secs=0.2,
-        late_ratio=0.3,
-    )
-    gpus.traced = TracedCalls(communicators=(late,))
-    (fault,) = of(after(engine, gpus, 25 * MINUTE), "nccl_straggler")
-    assert fault.causes[-1].rule == cause
 
 
 def test_gpus_with_a_fault_are_not_learned_from() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from exporter.collectors.detectors.latency import LatencyDetector
 from exporter.collectors.detectors.values import SlowCalls
-from exporter.collectors.ebpf.values import TracedCall, TracedCalls
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import TracedCall, Workload
 from exporter.model.probe import Histogram
 
 BOUNDS = (1e-6, 4e-6, 16e-6, 64e-6, 256e-6, float("inf"))
@@ -36,11 +35,11 @@ class Calls:
                 pass
         return found[0].ratio if found else None
 
-    def reading(self) -> TracedCalls:
+    def reading(self) -> tuple[TracedCall, ...]:
         """What the kernel has counted until now."""
         buckets = [(bound, sum(self._counts[: place + 1])) for place, bound in enumerate(BOUNDS)]
         durations = Histogram(tuple(buckets), 1.0)
-        return TracedCalls((TracedCall("cuda", "cudaLaunchKernel", WORKLOAD, durations, 0),))
+        return (TracedCall("cuda", "cudaLaunchKernel", WORKLOAD, durations, 0),)
 
     def begin_again(self) -> None:
         """The program that counts was started again."""
@@ -98,5 +97,5 @@ def test_a_look_that_fails_costs_no_memory_of_the_calls() -> None:
     calls.minutes(120, USUAL)
     assert calls.detector.see(None, calls.now + 1) == ()
     assert calls.minutes(1, USUAL) is not None
-    assert calls.detector.see(TracedCalls(), calls.now + 1) == ()
+    assert calls.detector.see((), calls.now + 1) == ()
     assert calls.minutes(1, USUAL) is None

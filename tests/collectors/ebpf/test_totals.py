@@ -5,8 +5,7 @@ import pytest
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import CALLS, numbers_of
 from exporter.collectors.ebpf.totals import KEPT_SECS, MAX_COMBINATIONS, OTHERS, CallTotals
-from exporter.collectors.ebpf.values import TracedCall
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import TracedCall, Workload
 from tests.collectors.ebpf.batches import batch
 
 JOB = Workload("ml", "train-0", "main")

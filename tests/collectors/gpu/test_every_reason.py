@@ -3,9 +3,11 @@
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from exporter import collectors
 from exporter.collectors.everything import KINDS
 from exporter.collectors.gpu import cache, nvml, quarantine, source
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
@@ -14,13 +16,13 @@ from exporter.collectors.gpu.nvml_probe import gpus as nvml_gpus
 from exporter.collectors.gpu.nvml_probe import library
 from exporter.collectors.gpu.smi import output as smi_output
 from exporter.collectors.gpu.values import EXPIRED, Gpu, GpuBackend, Gpus
-from exporter.collectors.vendors import sysfs_cards
 from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.collectors.gpu.simulated_driver import BOOK
 
-READERS = (cache, nvml, quarantine, smi_output, source, sysfs_cards, library, nvml_gpus)
+READERS = (cache, nvml, quarantine, smi_output, source, library, nvml_gpus)
+ROOMS = Path(collectors.__file__).parent
 NOT_DOWN = {cache.SUSPENDED}
 TOLD_SECS = 30.0
 START_SECS = 500.0
@@ -36,8 +38,10 @@ def problem_words() -> Iterator[str]:
     yield from (word for _, word in smi_output.SENTENCES)
     yield from smi_output.EXIT_CODES.values()
     yield EXPIRED
-    for reader in READERS:
-        code = inspect.getsource(reader)
+    files = {Path(inspect.getfile(reader)) for reader in READERS}
+    files |= {path for path in ROOMS.rglob("*.py") if "GpuProblem(" in path.read_text("utf-8")}
+    for path in files:
+        code = path.read_text("utf-8")
         yield from re.findall(r"""(?:problem"?|reason)\s*(?:=|:|, uuid =)\s*"([a-z_]+)\"""", code)
         yield from re.findall(
             r'^[A-Z_]+ = "([a-z]+(?:_[a-z]+)+|hung|crashes)"$', code, re.MULTILINE
