@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.ebpf.requirements import CAPABILITIES
 from exporter.exit_codes import EXIT_CONFIG
 from tests.fakes.manifests import ROOT
 
 UNIT = ROOT / "deploy/systemd/hw-exporter.service"
-EBPF = ROOT / "deploy/systemd/ebpf.conf"
 
 
-def _settings(file: Path = UNIT) -> "configparser.SectionProxy":
+def settings(file: Path = UNIT) -> "configparser.SectionProxy":
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign] # systemd's names have capitals
     parser.read_string(file.read_text())
@@ -25,7 +23,7 @@ def _settings(file: Path = UNIT) -> "configparser.SectionProxy":
 
 def test_it_runs_as_nobody_with_one_capability() -> None:
     """A user of its own, the kernel log, and nothing that hides GPUs or processes."""
-    found = _settings()
+    found = settings()
     assert found["DynamicUser"] == "yes"
     assert found["AmbientCapabilities"] == found["CapabilityBoundingSet"] == "CAP_SYSLOG"
     assert found["NoNewPrivileges"] == "yes"
@@ -43,7 +41,7 @@ def test_the_clock_can_be_asked() -> None:
 
 def test_a_mistake_in_the_configuration_is_not_tried_again() -> None:
     """Exit code 2 ends the service: it would be the same five seconds later."""
-    assert _settings()["RestartPreventExitStatus"] == str(EXIT_CONFIG)
+    assert settings()["RestartPreventExitStatus"] == str(EXIT_CONFIG)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing")
@@ -60,30 +58,3 @@ def test_systemd_understands_it() -> None:
         pytest.skip("this systemd-analyze cannot rate files")
     (level,) = re.findall(r"Overall exposure level for [^:]+: ([\d.]+)", rated.stdout)
     assert float(level) <= 3
-
-
-def test_ebpf_has_what_bpftrace_needs() -> None:
-    """Root with what stands for all capabilities that are asked for, and its two system calls."""
-    found = _settings(EBPF)
-    assert found["Environment"] == "APP__EBPF__ENABLED=true"
-    assert (found["User"], found["DynamicUser"]) == ("root", "no")
-    given = set(found["AmbientCapabilities"].split())
-    assert given == set(found["CapabilityBoundingSet"].split())
-    assert given == {"CAP_SYS_ADMIN", "CAP_DAC_READ_SEARCH", *CAPABILITIES} - {
-        *("CAP_BPF", "CAP_PERFMON"),  # CAP_SYS_ADMIN stands for both
-    }
-    assert found["SystemCallFilter"].split() == ["bpf", "perf_event_open"]
-
-
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing")
-def test_systemd_understands_ebpf(tmp_path: Path) -> None:
-    """Beside the unit, as it is installed: no unknown key and no malformed value."""
-    unit = tmp_path / UNIT.name
-    shutil.copy(UNIT, unit)
-    (tmp_path / f"{UNIT.name}.d").mkdir()
-    shutil.copy(EBPF, tmp_path / f"{UNIT.name}.d")
-    said = subprocess.run(
-        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False
-    )
-    wrong = [line for line in said.stderr.splitlines() if str(tmp_path) in line]
-    assert not [line for line in wrong if "is not executable" not in line]

@@ -58,15 +58,7 @@ def limit(reason: str) -> Case:
     return Case({**good, f"throttle_active[{reason}]": 1.0}, good)
 
 
-AWAY: dict[str, Any] = {"sibling_signal": "sm_clock", "siblings_synchronous": False}
 GPU_CASES = {
-    "gpu_unlike_siblings": Case(
-        {**AWAY, "sibling_deviation_furthest": 6.0}, {**AWAY, "sibling_deviation_furthest": 1.0}
-    ),
-    "gpu_unlike_itself": Case(
-        {"anomaly_score": 20.0, "anomaly_is_change": True},
-        {"anomaly_score": 0.5, "anomaly_is_change": True},
-    ),
     "gpu_lost": Case({"up": False, "reason": "gpu_lost"}, {"up": True, "reason": None}),
     "gpu_init_failed": xid(143, "probe"),
     "gpu_power_missing": xid(54, "power"),
@@ -234,3 +226,4 @@ NODE_CASES = {
 }
 
 CASES: dict[str, Case] = {**GPU_CASES, **NODE_CASES}
+"""Without the rules of collectors that have a table of their own."""

@@ -17,9 +17,13 @@ from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions
+from tests.faults import gpu_rule_cases
 from tests.faults.events.feeding import interpreted
-from tests.faults.gpu_rule_cases import CASES, GPU_PCI, Case, Rise
-from tests.faults.rules.trials import repaired
+from tests.faults.gpu_rule_cases import GPU_PCI, Case, Rise
+from tests.faults.rules.trials import repaired, tables_of_collectors
+
+TABLES = (gpu_rule_cases, *tables_of_collectors("rule_cases"))
+CASES: dict[str, Case] = {name: case for table in TABLES for name, case in table.CASES.items()}
 
 STEP = 15.0
 WARM_UP = 20

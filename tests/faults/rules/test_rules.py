@@ -13,6 +13,7 @@ from tests.faults.rules.trials import (
     clearing,
     first_holding,
     shipped,
+    tables_of_collectors,
 )
 
 ROWS: tuple[Row, ...] = (
@@ -21,10 +22,11 @@ ROWS: tuple[Row, ...] = (
     *storage_table.ROWS,
     *network_table.ROWS,
     *own_table.ROWS,
+    *(row for table in tables_of_collectors("rule_table") for row in table.ROWS),
 )
 TOPICS = (
     *("pcie", "memory", "cpu", "node", "storage", "filesystem", "network", "infiniband"),
-    *("raid", "workload", "exporter"),
+    *("raid", "workload", "exporter", "collectives"),
 )
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)

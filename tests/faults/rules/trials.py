@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
 from exporter.collectors.everything import SHIPPED, TRAITS, VOCABULARY
 from exporter.collectors.kernel_log.recorded import KernelLines
@@ -168,3 +171,9 @@ def clearing(trial: Trial, given: Given) -> FaultState:
         if not trial.is_active(said):
             return said.faults[0].state
     raise AssertionError(f"{trial.rule.id} does not clear")
+
+
+def tables_of_collectors(name: str) -> Iterator[ModuleType]:
+    """The modules of this name beside the tests of collectors, which go with their collector."""
+    for path in sorted((Path(__file__).parents[2] / "collectors").glob(f"*/{name}.py")):
+        yield import_module(f"tests.collectors.{path.parent.name}.{name}")
