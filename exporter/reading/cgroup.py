@@ -3,7 +3,8 @@
 Takes the text of /proc/PID/cgroup (https://man7.org/linux/man-pages/man7/cgroups.7.html), v1 and
 v2, with the paths of the systemd and cgroupfs drivers of containerd, CRI-O, Docker and Podman.
 The outermost owner in a path wins: whoever owns a cgroup may make others below it, under any
-name, so that nothing below an owner can be believed.
+name, so that nothing below an owner can be believed. A pod is believed only where all that stands
+above it is the kubelet's or the system's: elsewhere anybody may have made it.
 """
 
 import re
@@ -22,6 +23,11 @@ SHORT_ID_CHARS = 12
 
 _UID = r"[0-9a-fA-F]{8}(?:[_-]?[0-9a-fA-F]{4}){3}[_-]?[0-9a-fA-F]{12}"
 _POD = re.compile(rf"(?:[\w.-]*kubepods(?:-burstable|-besteffort)?-)?pod({_UID})(?:\.slice)?")
+_ABOVE_PODS = re.compile(
+    r"[\w.-]*kubepods(?:-burstable|-besteffort)?(?:\.slice)?|burstable|besteffort"
+    r"|kubelet(?:\.slice)?|system\.slice"
+)
+"""Made by the kubelet, by systemd or by an administrator, with `kubelet` as kind's root of pods."""
 _NAMED_CONTAINER = re.compile(
     r"(?:cri-containerd|crio|docker|libpod-payload|libpod|nerdctl|containerd)-([0-9a-f]{12,64})"
     r"(?:\.scope)?"
@@ -32,7 +38,9 @@ _COLONS = re.compile(r"([^:]*):(cri-containerd|crio|docker|libpod):([0-9a-f]{12,
 _USER_SLICE = re.compile(r"user-\d+\.slice")
 _SLURM = re.compile(r"(?:[\w-]+_)?slurmstepd\.scope|slurm(?:_[\w-]+)?")
 _SLURM_JOB = re.compile(r"job_\d+")
-_LXC = re.compile(r"lxc\.payload[.-].+")
+_LXC_FOLDER = "lxc"
+"""Where LXC before version 4, and Proxmox, keep their containers."""
+_LXC = re.compile(r"(?:lxc\.payload[.-]|lxc/).+")
 _UNIT = re.compile(r".+\.(?:service|scope)")
 _RUNTIME_UNIT = re.compile(
     r"(?:containerd|docker|crio|cri-dockerd?|kubelet|k3s(?:-agent)?|rke2-(?:server|agent))\.service"
@@ -62,7 +70,7 @@ def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOw
     """Find the owner of the process whose `/proc/PID/cgroup` this is; NOBODY when nothing is said.
 
     With several hierarchies (v1) the one that says most wins: some hold only part of the path.
-    `nested_in` are the paths of the container that our own kubelet runs in.
+    `nested_in` are the paths that our own kubelet has its pods in, where not at the root.
     """
     owners = [parse_path(path, nested_in) for path in _paths(text)]
     return max(owners, key=_specificity, default=NOBODY)
@@ -71,17 +79,17 @@ def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOw
 @lru_cache(maxsize=REMEMBERED)
 def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
     """Find the owner of one cgroup path."""
-    for parent in nested_in:
-        path = path.removeprefix(parent)
-    segments = _segments(path)
-    unit = None
+    parent = next((each for each in nested_in if path.startswith(f"{each}/")), "")
+    segments = _segments(path.removeprefix(parent))
+    unit, is_kubelets = None, True
     for at, segment in enumerate(segments):
         owner = _owner(segments, at)
         if owner is None:
-            continue
-        if _RUNTIME_UNIT.fullmatch(segment) is None:
-            return owner
-        unit = owner.unit if segment != "init.scope" else None
+            is_kubelets = is_kubelets and _ABOVE_PODS.fullmatch(segment) is not None
+        elif _RUNTIME_UNIT.fullmatch(segment) is None:
+            return owner if is_kubelets or owner.pod_uid is None else NOBODY
+        else:
+            unit = owner.unit if segment != "init.scope" else None
     return CgroupOwner(unit=unit)
 
 
@@ -92,21 +100,25 @@ def pod_and_container(path: str) -> dict[str, str]:
     return {name: value for name, value in result.items() if value is not None}
 
 
-def kubelet_containers(text: str) -> frozenset[str]:
-    """Find the containers around the pod that we run in ourselves, as in a kubelet in a container.
+def roots_of_kubelet(text: str) -> frozenset[str]:
+    """Find where our own kubelet has its pods, by the pod that we run in ourselves.
 
-    `text` is our own `/proc/self/cgroup`; the result is what `nested_in` of the others wants.
+    `text` is our own `/proc/self/cgroup`; the result is what `nested_in` of the others wants. It
+    is empty where that is the root, as for a kubelet that runs in no container and was given no
+    other root (`cgroupRoot`), and where we run in no pod or in more than one.
     """
-    return frozenset(parent for path in _paths(text) if (parent := _around_pod(path)))
+    return frozenset(parent for path in _paths(text) if (parent := _above_pods(path)))
 
 
-def _around_pod(path: str) -> str:
+def _above_pods(path: str) -> str:
     segments = path.split("/")[:MAX_PATH_SEGMENTS]
     pods = [at for at, segment in enumerate(segments) if _POD.match(segment)]
-    last_pod = pods[-1] if pods else 0
-    containers = [at for at in range(last_pod) if _container(segments[at]) is not None]
-    is_nested = bool(containers) and not any(pod < containers[-1] for pod in pods)
-    return "/".join(segments[: containers[-1] + 1]) if is_nested else ""
+    if len(pods) != 1:
+        return ""
+    top = pods[0]
+    while _ABOVE_PODS.fullmatch(segments[top - 1]):
+        top -= 1
+    return "/".join(segments[:top])
 
 
 def _paths(text: str) -> Iterator[str]:
@@ -146,6 +158,8 @@ def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
     if _SLURM.fullmatch(segment):
         job = next((name for name in below[:2] if _SLURM_JOB.fullmatch(name)), None)
         return CgroupOwner(unit=f"slurm/{job}" if job else segment)
+    if segment == _LXC_FOLDER and below:
+        segment = f"{segment}/{below[0]}"
     if _LXC.fullmatch(segment) or _UNIT.fullmatch(segment):
         return CgroupOwner(unit=clean_text(_ESCAPED.sub(_unescaped, segment)))
     return None

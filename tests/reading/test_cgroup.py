@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from exporter.reading.cgroup import NOBODY, CgroupOwner, kubelet_containers, parse_cgroup
+from exporter.reading.cgroup import NOBODY, CgroupOwner, parse_cgroup, roots_of_kubelet
 
 CID = "4f" * 32
 OUTER = "0d" * 32
@@ -135,6 +135,7 @@ LAYOUTS = {
         CgroupOwner(unit="slurm/job_7"),
     ),
     "Docker at the root of a version 1 hierarchy": (f"2:cpu:/docker-{CID}", CgroupOwner(CID)),
+    "LXC before version 4": ("0::/lxc/web/system.slice", CgroupOwner(unit="lxc/web")),
     "LXC": ("0::/lxc.payload.web/system.slice", CgroupOwner(unit="lxc.payload.web")),
     "a virtual machine": (
         r"0::/machine.slice/machine-qemu\x2d1\x2dtrain.scope",
@@ -179,6 +180,7 @@ TENANTS = {
         CgroupOwner(unit=f"user-1000.slice/{VICTIM_CID[:12]}"),
     ),
     "a service": ("/system.slice/ci.service/runner", CgroupOwner(unit="ci.service")),
+    "a machine of LXC before version 4": ("/lxc/web/ns", CgroupOwner(unit="lxc/web")),
     "a machine": ("/lxc.payload.web/ns", CgroupOwner(unit="lxc.payload.web")),
     "a job": (
         "/system.slice/slurmstepd.scope/job_1009/step_0/user",
@@ -208,6 +210,48 @@ def test_nobody_is_shown_as_another(path: str, owner: CgroupOwner, prefix: str) 
         assert (found.pod_uid, found.unit and found.unit.partition("/")[0]) == (owner.pod_uid, unit)
 
 
+PODS_OF_ANOTHER = (
+    FORGED,
+    f"kubepods/burstable/pod{VICTIM}/{VICTIM_CID}",
+    f"kubelet/kubepods/pod{VICTIM}/{VICTIM_CID}",
+    f"pod{VICTIM}/{VICTIM_CID}",
+    f"kubepods-pod{VICTIM.replace('-', '_')}.slice:cri-containerd:{VICTIM_CID}",
+)
+
+
+@pytest.mark.parametrize("pod", PODS_OF_ANOTHER)
+@pytest.mark.parametrize(
+    "above",
+    [
+        *("/lxc/web", "/lxc/web/ns", "/../../../lxc/web", "/mine", "/mine.slice", "/mine.slice/a"),
+        *("/mine.slice/mine-kubepods.slice", "/user.slice/mine", "/machine.slice", "/actions_job"),
+        *("/user.slice/user-1000.slice/user@1000.service/app.slice", "/system.slice/mine"),
+        *("/mine/containerd.service", "/mine/init.scope", "/kubepodsx", "/kubepods.slice.d"),
+    ],
+)
+def test_a_pod_below_anything_but_the_kubelets_root_is_not_believed(above: str, pod: str) -> None:
+    """Whoever was given a cgroup by LXC, systemd or an administrator makes no pod of it."""
+    found = parse_cgroup(f"0::{above}/{pod}")
+    assert (found.pod_uid, found.container_id) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("root", "pods"),
+    [
+        ("/container.slice", "container-kubepods.slice/container-kubepods-burstable.slice"),
+        ("/lxc/node-1/ns", "kubepods/burstable"),
+        ("/mine", "kubepods"),
+    ],
+)
+def test_a_root_of_its_own_that_the_kubelet_has_is_known_from_our_pod(root: str, pods: str) -> None:
+    """`cgroupRoot` of the kubelet, or a node in LXC: the others are where our own pod is."""
+    ours, pod = f"0::{root}/{pods}/pod{VICTIM}/{VICTIM_CID}", f"/{pods}/pod{UID}/{CID}"
+    assert roots_of_kubelet(ours) == {root}
+    assert parse_cgroup(f"0::{root}{pod}", roots_of_kubelet(ours)) == IN_POD
+    assert parse_cgroup(f"0::{root}{pod}").pod_uid is None
+    assert parse_cgroup(f"0::{root}x{pod}", roots_of_kubelet(ours)).pod_uid is None
+
+
 KIND = f"/system.slice/docker-{OUTER}.scope"
 KIND_SLICE = f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{UID_}.slice"
 KIND_POD = f"{KIND_SLICE}/cri-containerd-{CID}.scope"
@@ -222,10 +266,10 @@ def test_a_kubelet_in_a_container_has_its_pods_when_ours_is_one_of_them(
 ) -> None:
     """As in kind: from outside all of it is one container, from a pod inside it is pods."""
     assert parse_cgroup(f"0::{around}{pod}") == CgroupOwner(OUTER)
-    assert parse_cgroup(f"0::{around}{pod}", kubelet_containers(f"0::{around}{pod}")) == IN_POD
-    assert kubelet_containers("0::/") == frozenset()
-    assert kubelet_containers(f"0::{pod}") == frozenset()
-    assert kubelet_containers(f"0::{pod}/docker/{OUTER}/kubepods/pod{VICTIM}") == frozenset()
+    assert parse_cgroup(f"0::{around}{pod}", roots_of_kubelet(f"0::{around}{pod}")) == IN_POD
+    assert roots_of_kubelet("0::/") == frozenset()
+    assert roots_of_kubelet(f"0::{pod}") == frozenset()
+    assert roots_of_kubelet(f"0::{pod}/docker/{OUTER}/kubepods/pod{VICTIM}") == frozenset()
 
 
 @pytest.mark.parametrize(("text", "owner"), LAYOUTS.values(), ids=LAYOUTS.keys())

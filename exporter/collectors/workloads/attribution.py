@@ -37,10 +37,6 @@ class ProcessTable:
 def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:
     """Find the workload of a process; None when it is in a pod whose name cannot be found."""
     owner = facts.owner
-    if owner.container_id is not None:
-        named = table.names.containers.get(owner.container_id)
-        if named is not None:
-            return named
     if owner.pod_uid is not None:
         return _by_pod(owner.pod_uid, owner.container_id, table)
     if owner.container_id is not None:
@@ -68,10 +64,13 @@ def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
 
 
 def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload | None:
-    """Find the pod by its uid; its container too where only one can be meant."""
+    """Find the pod by its uid; its container by its id, or where only one can be meant."""
     pod = table.names.pods.get(uid)
-    if pod is None:
-        return None
+    named = table.names.containers.get(container_id or "")
+    if pod is None or (
+        named is not None and (named.namespace, named.pod) == (pod.namespace, pod.pod)
+    ):
+        return named
     with_gpu = {
         entry.container
         for entry in table.allocations

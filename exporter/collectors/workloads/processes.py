@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.model.label import clean_text
-from exporter.reading.cgroup import CgroupOwner, kubelet_containers, parse_cgroup, parse_path
+from exporter.reading.cgroup import CgroupOwner, parse_cgroup, parse_path, roots_of_kubelet
 from exporter.reading.files import read_text
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.source import SourceAbsent, SourceFailed
@@ -106,13 +106,13 @@ class ProcessReader:
         return parse_path(path, self._around_us())
 
     def _around_us(self) -> frozenset[str]:
-        """Find the containers that our own kubelet runs in; once."""
+        """Find where our own kubelet has its pods; once."""
         if self._nested_in is None:
             try:
                 own = read_text(self._proc / "self/cgroup", MAX_CGROUP_BYTES)
             except (SourceAbsent, SourceFailed):
                 own = ""  # a proc filesystem that does not show ourselves
-            self._nested_in = kubelet_containers(own)
+            self._nested_in = roots_of_kubelet(own)
         return self._nested_in
 
     def _uid(self, folder: str) -> int | None:

@@ -13,7 +13,7 @@ from exporter.collectors.workloads.kubelet_grpc import fields
 from exporter.collectors.workloads.pod_logs import parse_container_log, parse_pod_folder
 from exporter.collectors.workloads.processes import parse_stat, parse_uid
 from exporter.collectors.workloads.source import parse_passwd
-from exporter.reading.cgroup import kubelet_containers, parse_cgroup
+from exporter.reading.cgroup import parse_cgroup, roots_of_kubelet
 from exporter.reading.source import SourceFailed
 from tests.growth import is_linear
 
@@ -79,7 +79,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
     """No exception but the sources' own reaches a source."""
     parsers: tuple[Callable[[str], object], ...] = (
         parse_cgroup,
-        kubelet_containers,
+        roots_of_kubelet,
         parse_stat,
         parse_uid,
         parse_passwd,
@@ -125,7 +125,7 @@ def test_no_name_of_a_process_is_a_line_of_its_status(name: str) -> None:
         (parse_cgroup, lambda n: "0::/" + "a:" * (n // 2)),
         (parse_cgroup, lambda n: "0::/" + "_slurm" * (n // 6)),
         (parse_cgroup, lambda n: "0::/user-1.slice/a\n" * (n // 19)),
-        (kubelet_containers, lambda n: "0::" + "/x" * (n // 2)),
+        (roots_of_kubelet, lambda n: "0::" + "/x" * (n // 2)),
         (parse_mountinfo, lambda n: "1 2 8:1 / /a" + "\\040" * (n // 4) + " rw - x y rw"),
         (parse_mountinfo, lambda n: "1 2 8:1 / /a rw - x y rw\n" * (n // 25)),
         (parse_stat, lambda n: "7 (" + ")" * n + " S" + " 5" * 50),

@@ -26,17 +26,22 @@ def _mount() -> Path | None:
 
 
 @pytest.fixture
-def owner_in() -> Iterator[Owner]:
-    """Who owns a real process that is put into a real cgroup of this path."""
+def owner_in(tmp_path: Path) -> Iterator[Owner]:
+    """Who owns a real process that is put into a real cgroup of this path.
+
+    The paths are below a cgroup of the test's own, where the kubelet that we are a pod of has its.
+    """
     mount = _mount()
     if mount is None or os.geteuid() != 0 or not os.access(mount, os.W_OK):
         pytest.skip("no control groups of version 2 may be made here")
-    reader = ProcessReader(Path("/proc"), 100)
+    root = f"hw-exporter-test-{os.getpid()}"
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/cgroup").write_text(f"0::/{root}/kubepods/pod{UID}/{CID}\n")
+    reader = ProcessReader(tmp_path, 100)
     with ExitStack() as stack:
 
         def owner(path: str) -> CgroupOwner | None:
-            top = mount / f"hw-exporter-test-{os.getpid()}"
-            group = top / path
+            group = mount / root / path
             try:
                 group.mkdir(parents=True)
             except OSError as error:
@@ -45,6 +50,7 @@ def owner_in() -> Iterator[Owner]:
             process = stack.enter_context(subprocess.Popen(["sleep", "60"]))
             stack.callback(process.kill)
             (group / "cgroup.procs").write_text(str(process.pid))
+            (tmp_path / str(process.pid)).symlink_to(f"/proc/{process.pid}")
             facts = reader.read(process.pid)
             process.kill()
             process.wait()
@@ -93,6 +99,15 @@ def test_a_process_is_its_outermost_owners(
 ) -> None:
     """The kernel itself writes the path; names below the owner's cgroup are anybody's."""
     assert owner_in(f"{path}/{forgery}") == expected
+
+
+@pytest.mark.parametrize("above", ["lxc/web", "mine.slice", "user.slice/mine", "mine"])
+def test_no_process_is_of_a_pod_that_its_owner_made_up(owner_in: Owner, above: str) -> None:
+    """Whoever has a cgroup that is not the kubelet's may make any cgroups below it, but no pod."""
+    for forgery in FORGERIES[:2]:
+        owner = owner_in(f"{above}/{forgery}")
+        assert owner is not None
+        assert (owner.pod_uid, owner.container_id) == (None, None)
 
 
 def test_a_users_process_is_that_users(owner_in: Owner) -> None:

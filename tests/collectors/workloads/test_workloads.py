@@ -130,6 +130,26 @@ async def test_a_process_is_found_in_its_container(tree: NodeTree, cgroup: str) 
 
 
 @pytest.mark.parametrize(
+    ("cgroup", "workload"),
+    [
+        (f"0::/mine/docker/{CID}", Workload("", "", CID[:12])),
+        (f"0::/mine/cri-containerd-{CID}.scope", Workload("", "", CID[:12])),
+        (f"0::/lxc/web{CGROUPFS}/{CID}", Workload("", "", "lxc/web")),
+        (f"0::/mine.slice{SYSTEMD}/cri-containerd-{CID}.scope", Workload("", "", "python3")),
+        (f"0::/kubepods/pod{OTHER_UID}/{CID}", Workload("ml", "other-0", CID[:12])),
+    ],
+)
+async def test_a_containers_id_names_no_pod_that_its_path_does_not(
+    tree: NodeTree, cgroup: str, workload: Workload
+) -> None:
+    """Ids can be read in /proc by everybody: only below the pod itself is one its container's."""
+    tree.pod("ml", "other-0", OTHER_UID, "a", "b")
+    tree.process(4242, cgroup)
+    workloads = await Node(tree).read(_gpu(_process(4242)))
+    assert [use.workload for use in workloads.uses] == [workload]
+
+
+@pytest.mark.parametrize(
     ("cgroup", "container"),
     [
         ("0::/system.slice/triton.service", "triton.service"),
