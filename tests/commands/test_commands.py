@@ -17,7 +17,7 @@ import pytest
 from exporter.commands.arguments import build_parser
 from exporter.commands.ask import build_prompt
 from exporter.commands.top import KEY, View, draw
-from exporter.reports.text.status import Screen
+from exporter.reports.text.status import Screen, wrap
 from tests.commands.running import NO_EXPORTER, QUIET, ROOT, answering, run
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -391,3 +391,9 @@ def test_keys_do_what_they_say() -> None:
     assert View(7, 3).after("0", 20) == View()
     assert View(2, 1).after("x", 20) == View(2, 1)
     assert View().after("q", 20) is None
+
+
+def test_a_command_in_an_advice_is_broken_at_spaces_alone() -> None:
+    """It can be copied as it stands."""
+    words = ["reset", "it", "with", "nvidia-smi", "--gpu-reset,", "then", "look"]
+    assert " ".join(wrap(" ".join(words), 20)).split() == words

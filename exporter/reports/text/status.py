@@ -160,4 +160,4 @@ def wrap(text: str, columns: int) -> list[str]:
     """Break text at spaces into lines of at most so many columns; long words are cut."""
     from textwrap import wrap as break_lines  # noqa: PLC0415 - only text needs it
 
-    return break_lines(printable(text), max(FEWEST_COLUMNS // 2, columns))
+    return break_lines(printable(text), max(FEWEST_COLUMNS // 2, columns), break_on_hyphens=False)
