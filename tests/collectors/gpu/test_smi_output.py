@@ -293,6 +293,14 @@ def test_a_gpu_that_does_not_work_is_a_problem(element: str, text: str, reason: 
     ]
 
 
+@pytest.mark.parametrize("names", [("uuid",), ("product_name",), ("uuid", "product_name")])
+def test_a_gpu_that_is_lost_may_say_so_in_the_place_of_its_name(names: tuple[str, ...]) -> None:
+    """It is lost, which is a fault at once, not a GPU without identity."""
+    answer = parsed(gpu_xml(0, **dict.fromkeys(names, "[GPU is lost]")))
+    assert [(p.pci_bus_id, p.reason) for p in answer.problems] == [("0000:00:00.0", "gpu_lost")]
+    assert answer.rejected == {}
+
+
 def test_an_error_of_a_lesser_value_costs_that_value() -> None:
     """A fan that answers «Unknown Error» does not take the GPU with it."""
     assert one(fan_speed="[Unknown Error]").fan_speed_percent is None

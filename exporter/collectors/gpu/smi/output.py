@@ -170,7 +170,7 @@ class _Answer:
         address = pci_address(element.bus_id)
         uuid = _reported(element.cells, "uuid") or ""
         gpu, reasons = _gpu(element, index, uuid, self._names)
-        problem = _problem_of(reasons)
+        problem = _problem_of({**reasons, **_reasons_of_identity(element.cells)})
         if problem is None and not uuid.startswith(("GPU-", "MIG-")):
             self.rejected["identity"] += 1
             problem, uuid = "no_identity", ""
@@ -185,6 +185,11 @@ class _Answer:
         self.gpus.append(gpu)
         self.rejected.update(implausible)
         self.missing += [Missing(f"gpu{index}.{name}", why) for name, why in reasons.items()]
+
+
+def _reasons_of_identity(cells: Cells) -> dict[str, str]:
+    reasons = {name: absence(cells.get(name, "")) for name in ("uuid", "product_name")}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def _problem_of(reasons: Mapping[str, str]) -> str | None:
