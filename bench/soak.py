@@ -4,7 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
-from bench import probe_floods, troubles
+from bench import crashes, probe_floods, troubles
 from bench.figures import measured, write
 
 RESULTS = Path(__file__).parent / "results"
@@ -14,6 +14,7 @@ TROUBLES = {
     "probe-floods": probe_floods.probe_floods,
     "driver": troubles.driver,
     "schedules": troubles.schedules,
+    "crashes": crashes.crashes,
     "kernel-log": troubles.kernel_log,
     "stops": troubles.stops,
     "passwords": troubles.passwords,

@@ -72,10 +72,18 @@ class Size:
     flood_secs: float
     schedules: int = 20
     schedule_share: float = 1.0
+    crash_secs: tuple[float, ...] = (5, 14, 40)
+    crash_intervals: tuple[float, ...] = (1, 15)
 
 
 FULL = Size(10_000, 10_000, 60, 20_000, 15, 600, 20, 600)
-SMALL = Size(500, 500, 5, 200, 3, 20, 4, 20, schedules=2, schedule_share=0.1)
+SMALL = Size(
+    *(500, 500, 5, 200, 3, 20, 4, 20),
+    schedules=2,
+    schedule_share=0.1,
+    crash_secs=(5,),
+    crash_intervals=(1,),
+)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.crashes import SMI_LOSSES, by_index, down_by_faults, gpus_of
 from bench.troubles import live_schedule
 from tests.collectors.gpu.trouble_schedules import schedule
 from tests.fakes.nvml_library import NvmlLibrary
@@ -106,10 +107,10 @@ def test_one_card_that_hangs_costs_itself_only(node: GpuNode) -> None:
         node.smi.say("smi.1 = ignore 15", "smi.2 = hang", capture=CAPTURE)
         page = program.page_with('reason="hung"').text
         for _ in range(5):
-            assert _by_index(page, "hw_gpu_up") == {str(n): float(n != 3) for n in range(8)}
-            stale = _by_index(page, "hw_gpu_data_stale")
+            assert by_index(page, "hw_gpu_up") == {str(n): float(n != 3) for n in range(8)}
+            stale = by_index(page, "hw_gpu_data_stale")
             assert [index for index, value in stale.items() if value] == ["3"]
-            ages = _by_index(page, "hw_gpu_data_age_seconds")
+            ages = by_index(page, "hw_gpu_data_age_seconds")
             assert max(age for index, age in ages.items() if index != "3") < 4
             time.sleep(1)
             page = program.get("/metrics").text
@@ -124,11 +125,6 @@ def test_one_card_that_hangs_costs_itself_only(node: GpuNode) -> None:
         )
         assert time.monotonic() - began < 30
         assert program.stop()[0] == 0
-
-
-def _by_index(page: str, family: str) -> dict[str, float]:
-    found = re.findall(rf'^{family}{{[^}}]*gpu_index="(\d+)"[^}}]*}} (\S+)$', page, re.MULTILINE)
-    return {index: float(value) for index, value in found}
 
 
 def test_nvidia_smi_by_choice_is_no_fault(node: GpuNode) -> None:
@@ -216,30 +212,17 @@ def test_a_crash_of_the_uuid_hides_no_gpu(
         node.nvml.say(*(f"device.{place}.{UUID_CRASHES}" for place in places), capture=CAPTURE)
         until = time.monotonic() + CRASH_SECS
         while time.monotonic() < until:
-            _look_for_lies(program)
+            _is_told(program)
             time.sleep(0.2)
         node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: _look_for_lies(program) or None, "all GPUs to be read", HEALED_SECS)
+        wait_for(lambda: _is_told(program) or None, "all GPUs to be read", HEALED_SECS)
 
 
-def _look_for_lies(program: Program) -> bool:
+def _is_told(program: Program) -> bool:
     """Whether every GPU is up and fresh; fails where one is not and the node is called healthy."""
-    page, status = program.get("/metrics").text, program.get("/status").document
-    up, stale = _by_index(page, "hw_gpu_up"), _by_index(page, "hw_gpu_data_stale")
-    assert len(up) == 8
-    if not all(up.values()):
-        assert re.search(r"^hw_node_healthy\{.*\} 0$", page, re.MULTILINE)
-    if any(gpu["state"] == "stale" for gpu in status["gpus"]):
-        assert status["verdict"]["state"] != "healthy"
-        assert "cannot be read now" in status["verdict"]["sentence"]
-    return all(up.values()) and not any(stale.values())
-
-
-SMI_LOSSES = {
-    "sentence": ("device.3.handle = error 15",),
-    "row": ("device.3.uuid = error 15", "device.3.name = error 15"),
-    "missing": ("count = 7", "order = 0,1,2,4,5,6,7"),
-}
+    page = gpus_of(program)
+    assert page.lies == ()
+    return page.is_fresh
 
 
 @pytest.mark.parametrize("loss", SMI_LOSSES)
@@ -248,23 +231,12 @@ def test_what_nvidia_smi_calls_lost_is_a_fault(node: GpuNode, loss: str) -> None
     node.nvml.say("init = error 18", capture=CAPTURE)
     with node.start(interval_secs=5.0) as program:
         program.page_with('backend="nvidia-smi"')
-        assert _down_by_faults(program) == set()
+        assert down_by_faults(program) == set()
         node.smi.say(*SMI_LOSSES[loss], capture=CAPTURE)
-        wait_for(lambda: _down_by_faults(program) == {"GPU 3"} or None, "the fault", 30)
+        wait_for(lambda: down_by_faults(program) == {"GPU 3"} or None, "the fault", 30)
         assert program.get("/faults").document["healthy"] is False
         node.smi.say(capture=CAPTURE)
-        wait_for(lambda: _down_by_faults(program) == set() or None, "its end", HEALED_SECS)
-
-
-def _down_by_faults(program: Program) -> set[str]:
-    rows = program.get("/faults").document["faults"]
-    return {
-        row["entity"]["hw_name"]
-        for row in rows
-        if row["state"] == "active"
-        and row["severity"] == "critical"
-        and row["entity"]["hw_type"] == "gpu"
-    }
+        wait_for(lambda: down_by_faults(program) == set() or None, "its end", HEALED_SECS)
 
 
 def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
@@ -283,7 +255,7 @@ def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
         html = program.get("/faults", Accept="text/html").text
         assert html.count("<h3") == len(found)
         node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: _down_by_faults(program) == set() or None, "the end", HEALED_SECS)
+        wait_for(lambda: down_by_faults(program) == set() or None, "the end", HEALED_SECS)
 
 
 @pytest.mark.parametrize("seed", [3, 11])
