@@ -39,12 +39,11 @@ def _report(invocation: Invocation, readings: Readings) -> int:
 
 
 def _print(document: dict[str, Any], readings: Readings, screen: Screen) -> None:
-    print("\n".join(screen.finish(faults_text(document).splitlines())))
     unjudged = len(document["unjudged"])
-    if unjudged:
-        things = "component has" if unjudged == 1 else "components have"
-        print(f"\n{unjudged} {things} rules that could not be evaluated; --json lists them")
-    print(f"\nfrom {readings.origin}")
+    things = "component has" if unjudged == 1 else "components have"
+    note = f"\n{unjudged} {things} rules that could not be evaluated; --json lists them\n"
+    text = f"{faults_text(document)}{note if unjudged else ''}\nfrom {readings.origin}"
+    print("\n".join(screen.finish(screen.fit(text).splitlines())))
 
 
 def _npd(invocation: Invocation) -> int:

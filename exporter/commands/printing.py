@@ -68,6 +68,7 @@ def screen_of(invocation: Invocation) -> Screen:
     return Screen(
         columns=shutil.get_terminal_size().columns if is_terminal else COLUMNS,
         colour=is_terminal and wants_colour,
+        wraps=is_terminal,
         unicode="utf" in _character_set(environment).lower(),
     )
 

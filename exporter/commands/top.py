@@ -19,7 +19,7 @@ from exporter.commands.readings import Readings, connected, document_in, underst
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.reports.incidents import incidents
 from exporter.reports.text.faults import incident_lines
-from exporter.reports.text.status import Screen, status_lines, wrap
+from exporter.reports.text.status import Screen, fitted, status_lines, wrap
 
 REFRESH_SECS = 2.0
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -133,12 +133,7 @@ def _lines(status: dict[str, Any], view: View, screen: Screen) -> list[str]:
     if view.fault > len(roots):
         return [f"there is no fault {view.fault}; there are {len(roots)}"]
     lines = incident_lines(roots[view.fault - 1])
-    return screen.finish(part for line in lines for part in _parts(line, screen.columns))
-
-
-def _parts(line: str, columns: int) -> list[str]:
-    """Cut a line into parts that are as wide as the terminal."""
-    return [line[at : at + columns] for at in range(0, max(1, len(line)), columns)]
+    return screen.finish(part for line in lines for part in fitted(line, screen.columns))
 
 
 def _draw(lines: list[str]) -> None:

@@ -28,7 +28,7 @@ def why(invocation: Invocation) -> int:
             readings,
             invocation,
             "/why",
-            lambda document, _: why_text(document, everything=options.all),
+            lambda document, screen: screen.fit(why_text(document, everything=options.all)),
             {**query, **everything},
         )
     return EXIT_OK

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from exporter.model.verdict import SEVERITIES
+from exporter.reports.units import kind_name
 
 Document: TypeAlias = "dict[str, Any]"
 Place: TypeAlias = "tuple[str, str, str]"
@@ -154,7 +155,7 @@ def verdict(
 def entity_name(entity: Document) -> str:
     """Write a component as people do: its type and its name, the type only once."""
     kind, name = entity["hw_type"], entity["hw_name"]
-    return name if name.lower().startswith(kind.lower()) else f"{kind} {name}"
+    return name if name.lower().startswith(kind.lower()) else f"{kind_name(kind)} {name}"
 
 
 def action_sentence(fault: Document) -> str:

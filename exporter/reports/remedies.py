@@ -101,7 +101,23 @@ GPU_REASONS = {
     "corrupted_inforom": Remedy("its InfoROM is corrupted", "return the GPU (RMA)"),
     "hung": Remedy("driver calls for it hang", "dmesg -T | grep NVRM, then drain and reset it"),
     "in_use": Remedy("another process uses it exclusively", "wait until that process ends"),
+    "crashes": Remedy("driver calls for it crash", "update the driver; the log has the call"),
+    "no_identity": Remedy("it does not report its UUID", "dmesg -T | grep NVRM"),
+    "duplicate_uuid": Remedy("another GPU has the same UUID", "update the firmware of both"),
+    "no_devices": NODE_REASONS["no_devices"],
+    "insufficient_power": Remedy("its power cables are not connected", "connect them"),
+    "irq_issue": Remedy("the kernel does not deliver its interrupts", "dmesg; update the BIOS"),
+    "insufficient_resources": Remedy("it or its driver ran out of a resource", "dmesg -T"),
+    "expired": Remedy("it was not read for longer than gpu.cache_ttl_secs", "hw-exporter doctor"),
 }
+GPU_REASONS["gpu_not_found"] = GPU_REASONS["not_found"]
+
+
+def gpu_meaning(reason: str | None) -> str:
+    """Say in words why a GPU has no current values; empty where no reason is known."""
+    remedy = GPU_REASONS.get(reason or "")
+    return remedy.meaning if remedy else (reason or "").replace("_", " ")
+
 
 VENDOR_REASONS = {
     "unknown_error": Remedy(

@@ -89,9 +89,14 @@ def moment(wall: float, now: float) -> str:
     return time.strftime(form, time.gmtime(wall))
 
 
+def kind_name(kind: str) -> str:
+    """Write the type of one component as people do."""
+    return KIND_NAMES.get(kind, kind.replace("_", " "))
+
+
 def counted(number: int, kind: str) -> str:
     """Write how many components of a kind there are: 1 GPU, 16 PCIe devices."""
-    word = KIND_NAMES.get(kind, kind.replace("_", " "))
+    word = kind_name(kind)
     if number != 1:
         word += "es" if word.endswith("s") else "s"
     return f"{number} {word}"

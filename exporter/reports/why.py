@@ -20,7 +20,16 @@ SHARED = ("both are on this node",)
 NO_WAY = ("peer",)
 """Relations that do not lead to causes: a neighbour by NVLink is no part of what is asked about."""
 
-LED_BACK = {"consumes": "is used by", "runs_in": "runs", "part_of": "has the part"}
+WORDS = {
+    "consumes": "uses",
+    "runs_in": "runs in",
+    "part_of": "depends on",
+    "below": "is below",
+    "waits_on": "waits for",
+}
+"""Relations as a sentence has them, from the component that depends to what it depends on."""
+
+LED_BACK = {"consumes": "is used by", "runs_in": "runs", "part_of": "has"}
 """Relations that are also followed against their direction, from the subject only.
 
 Anywhere else that would lead to neighbours: who shares a GPU with a process is no cause for it.
@@ -165,7 +174,7 @@ def _beyond(
         is_back = edge.source != place.subject.key
         other = unseen.pop(edge.source if is_back else edge.target, None)
         if other is not None:
-            word = LED_BACK[edge.relation] if is_back else edge.relation
+            word = LED_BACK[edge.relation] if is_back else WORDS.get(edge.relation, "needs")
             evidence = f" ({edge.evidence})" if edge.evidence else ""
             step = f"{_name(place.subject)} {word} {_name(other)}{evidence}"
             yield _Place(other, (*place.path, step))

@@ -18,7 +18,7 @@ from exporter.commands.arguments import build_parser
 from exporter.commands.ask import build_prompt
 from exporter.commands.top import KEY, View, draw
 from exporter.reports.text.status import Screen, wrap
-from tests.commands.running import NO_EXPORTER, QUIET, ROOT, answering, run
+from tests.commands.running import NO_EXPORTER, QUIET, ROOT, answering, on_terminal, run
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import GpuNode
@@ -93,12 +93,27 @@ def test_the_demo_is_described(demo: Program) -> None:
     text = run("status", "--url", _url(demo), environment={"LANG": "C.UTF-8"}).stdout
     assert "1 critical: GPU 5" in text
     assert "because the link of PCIe slot 6" in " ".join(text.split())
-    assert re.search(r"^  5  lost: gpu_lost$", text, re.MULTILINE)
+    assert re.search(
+        r"^  5  lost: it has fallen off the bus( \(serving/\S+.*)?$", text, re.MULTILINE
+    )
     assert "ml/llama-train-0/trainer" in text
     assert max(len(line) for line in text.splitlines()) <= 80
     assert run("faults", "--url", _url(demo)).returncode == 2
     processes = run("ps", "--url", _url(demo)).stdout
     assert re.search(r"^41000  python3 .* ml/llama-train-0/trainer$", processes, re.MULTILINE)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_sentences_break_at_spaces_on_a_terminal(demo: Program, columns: int) -> None:
+    """No line is wider than the terminal, no word is cut, and a pipe gets whole sentences."""
+    shown = {"COLUMNS": f"{columns}", "LANG": "C.UTF-8"}
+    for command in ("faults", "why"):
+        _, drawn = on_terminal([command, "--url", _url(demo)], shown)
+        lines = drawn.splitlines()
+        assert max(len(line) for line in lines) <= columns
+        piped = run(command, "--url", _url(demo), environment={"LANG": "C.UTF-8"}).stdout
+        assert "pod serving/chat-7c9d5b8f4-x2x6q and pod serving/embed-0\n" in piped
+        assert set(drawn.split()) == set(piped.split())
 
 
 def test_a_poor_terminal_gets_ascii(demo: Program) -> None:

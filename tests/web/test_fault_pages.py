@@ -1,17 +1,20 @@
 """/faults and /why: what is said, in both forms, and which questions are refused."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporter.model.verdict import Conclusions, Edge, Subject
 from exporter.reports.text.why import why_text
-from exporter.reports.why import Wanted, why_document
+from exporter.reports.why import LED_BACK, NO_WAY, WORDS, Wanted, why_document
 from tests.faults.conclusions import CONCLUSIONS, DISK, GPU, NODE, PROCESS, fault
 from tests.web.serving import serving, snapshot
 
+COLLECTORS = Path(__file__).resolve().parents[2] / "exporter/collectors"
 SNAPSHOT = replace(snapshot("n1"), conclusions=CONCLUSIONS)
 
 
@@ -76,8 +79,8 @@ async def test_why_leads_from_a_process_to_the_root() -> None:
     assert document["subject"]["hw_id"] == "4242"
     first, second = document["causes"]
     assert first["path"] == [
-        "process train (4242) waits_on physical_disk nvme0n1 (asleep for 20 s)",
-        "physical_disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
+        "process train (4242) waits for physical disk nvme0n1 (asleep for 20 s)",
+        "physical disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
     ]
     assert second["fault"]["rule"] == "process_waits"
     assert second["root"]["rule"] == "disk_io_errors"
@@ -133,7 +136,7 @@ async def test_a_workload_suffers_what_its_processes_and_their_gpus_suffer() -> 
     hot = next(cause for cause in causes if cause["fault"]["rule"] == "gpu_hot")
     assert hot["path"][:2] == [
         "workload ml/train runs process train (4242)",
-        "process train (4242) consumes GPU 0",
+        "process train (4242) uses GPU 0",
     ]
     shared = {
         cause["fault"]["rule"] for cause in why_document(told, Wanted(hw_id="GPU-a"))["causes"]
@@ -188,10 +191,10 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
     assert status == 200
     assert text.splitlines() == [
         "process train (4242) on n1",
-        "waits for physical_disk nvme0n1: asleep for 20 s",
+        "waits for physical disk nvme0n1: asleep for 20 s",
         "1. disk_io_errors of nvme0n1, and another fault follows from it (critical)",
-        "   process train (4242) waits_on physical_disk nvme0n1 (asleep for 20 s)",
-        "   physical_disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
+        "   process train (4242) waits for physical disk nvme0n1 (asleep for 20 s)",
+        "   physical disk nvme0n1 has disk_io_errors since 2023-11-14T22:13:20Z",
         "   evidence: I/O error, dev nvme0n1",
         "   affects: process train (4242)",
         "   do: Check",
@@ -289,3 +292,14 @@ async def test_processes_are_a_table_in_a_browser() -> None:
     assert "processes on GPUs" in page
     assert (await asked("/processes"))[1]["processes"] == []
     assert (await asked("/processes", Accept="*/*"))[1]["processes"] == []
+
+
+def test_every_relation_is_said_in_words() -> None:
+    """A path names no relation as rules write it: each that a collector draws has its words."""
+    drawn = {
+        found
+        for file in COLLECTORS.rglob("*.py")
+        for found in re.findall(r'Edge\("(\w+)"', file.read_text("utf-8"))
+    }
+    assert drawn - {*WORDS, *NO_WAY} == set()
+    assert not [word for word in (*WORDS.values(), *LED_BACK.values()) if "_" in word]

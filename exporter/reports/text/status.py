@@ -1,10 +1,12 @@
 """`/status` as a screen of text: for curl, `hw-exporter status` and `hw-exporter top`."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from exporter.reports.incidents import Node, action_sentence, incidents
+from exporter.reports.remedies import gpu_meaning
 from exporter.reports.units import duration, number, printable, ranges, size, used_of
 
 COLUMNS = 80
@@ -15,15 +17,27 @@ ASCII = str.maketrans(
 )
 COLOURS = {"critical": "31;1", "warning": "33", "healthy": "32", "unknown": "36", "muted": "2"}
 COLOURS |= {"info": "36", "lost": "31", "stale": "33", "bold": "1"}
+STATE_WORDS = {"lost": "lost", "stale": "stale", "suspended": "asleep"}
+NO_REASON = {
+    "lost": "it does not answer",
+    "stale": "the driver does not answer",
+    "suspended": "suspended to save power",
+}
+MARK = re.compile(r" *(?:└─ |\d+\. |[a-z]+: |[A-Z]{4,} +)?")
+"""What stands before a sentence on a line; the lines that continue it are indented below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a terminal can show: its width, colours, and more than ASCII."""
+    """What a terminal can show: its width, colours, and more than ASCII.
+
+    `wraps` is false where a program reads: a sentence is one line there, however long.
+    """
 
     columns: int = COLUMNS
     colour: bool = False
     unicode: bool = True
+    wraps: bool = False
 
     def paint(self, text: str, colour: str) -> str:
         """Colour text where the terminal can."""
@@ -34,6 +48,13 @@ class Screen:
         limit = max(1, self.columns if columns is None else columns)
         clean = printable(text)
         return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
+
+    def fit(self, report: str) -> str:
+        """Break the lines of a report at spaces, to the width of the terminal."""
+        if not self.wraps:
+            return report
+        lines = report.splitlines()
+        return "\n".join(part for line in lines for part in fitted(line, self.columns))
 
     def finish(self, lines: Iterable[str]) -> list[str]:
         """Return the lines in the characters of the terminal."""
@@ -94,16 +115,15 @@ def incident_block(root: Node, screen: Screen) -> Iterator[str]:
 
 
 def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
-    """Give the table of GPUs; one that is lost or stale shows why, and no numbers."""
+    """Give the table of GPUs; one that is lost or stale shows why and whose, and no numbers."""
     if not status["gpus"]:
         return
     yield screen.paint(f"GPU  {'use':<15} {'memory':<16} {'temp':>5} {'power':>9}  who", "bold")
     for gpu in status["gpus"]:
         index = f"{gpu['index']:>3}"
         if gpu["state"] != "ok":
-            reason = gpu["reason"] or "no current values"
-            reported = reason if reason == "hung" else f"{gpu['state']}: {reason}"
-            yield f"{index}  " + screen.paint(screen.cut(reported, screen.columns - 5), "lost")
+            reported = screen.cut(_no_values(gpu), screen.columns - 5)
+            yield f"{index}  " + screen.paint(reported, "lost")
             continue
         limit = gpu["power_limit_watts"]
         power = f"{number(gpu['power_draw_watts'])}/{number(limit)}W"
@@ -116,6 +136,13 @@ def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
         line = f"{index}  {use} {memory:<16} {heat:>5} {power:>9}  "
         shown = screen.cut(last, max(1, screen.columns - len(line)))
         yield line + (screen.paint(shown, "warning") if reasons else shown)
+
+
+def _no_values(gpu: dict[str, Any]) -> str:
+    """Say why a GPU has no current values, and who uses it."""
+    word = "hung" if gpu["reason"] == "hung" else STATE_WORDS[gpu["state"]]
+    who = f" ({', '.join(gpu['workloads'])})" if gpu["workloads"] else ""
+    return f"{word}: {gpu_meaning(gpu['reason']) or NO_REASON[gpu['state']]}{who}"
 
 
 def bar(percent: float | None, screen: Screen) -> str:
@@ -154,6 +181,15 @@ def _unread(status: dict[str, Any], screen: Screen) -> Iterator[str]:
         colour = "warning" if row["state"] == "problem" else "muted"
         yield screen.paint(screen.cut(f"{row['name']}: {row['found']}"), colour)
         yield from (f"  {line}" for line in wrap(row["fix"], screen.columns - 2))
+
+
+def fitted(line: str, columns: int) -> Iterator[str]:
+    """Break a line of a report at spaces; what continues it is indented as its sentence is."""
+    found = MARK.match(line)
+    mark = found[0] if found and len(line) > columns else ""
+    first, *rest = wrap(line[len(mark) :], columns - len(mark)) or [""]
+    yield f"{mark}{first}"
+    yield from (f"{'':{len(mark)}}{part}" for part in rest)
 
 
 def wrap(text: str, columns: int) -> list[str]:

@@ -14,7 +14,8 @@ MAX_LINES = 5
 def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
     """Write the document of `/why` as text; `everything` names what is well, one line each."""
     subject = document["subject"]
-    lines = [f"{entity_name(subject)} on {document['node']}"]
+    where = "" if subject["hw_type"] == "node" else f" on {document['node']}"
+    lines = [f"{entity_name(subject)}{where}"]
     lines += [
         f"waits for {entity_name(row['entity'])}: {row['evidence']}" for row in document["waits"]
     ]

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from exporter.reports.remedies import GPU_REASONS
+from exporter.reports.remedies import gpu_meaning
+from exporter.reports.text.status import STATE_WORDS
 from exporter.reports.units import moment, number, used_of
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.drawing import meter, sparkline
 from exporter.web.html.incident import why_link
 
 HOT_CELSIUS = 100.0
-STATE_WORDS = {"lost": "lost", "stale": "stale", "suspended": "asleep"}
 
 
 def gpu_tiles(gpus: Iterable[dict[str, Any]], now: float) -> Html:
@@ -47,11 +47,8 @@ def _badge(gpu: dict[str, Any]) -> Html:
 
 
 def _no_values(gpu: dict[str, Any], now: float) -> Html:
-    reason = gpu["reason"] or ""
-    remedy = GPU_REASONS.get(reason)
-    meaning = remedy.meaning if remedy else reason.replace("_", " ")
     sentence = {
-        "lost": f"No values: {meaning or 'it does not answer'}.",
+        "lost": f"No values: {gpu_meaning(gpu['reason']) or 'it does not answer'}.",
         "stale": "No current values: the driver does not answer.",
         "suspended": "Suspended to save power; a reading would wake it.",
     }[gpu["state"]]
