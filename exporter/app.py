@@ -48,7 +48,7 @@ from exporter.web.server.security import Security
 
 STOP_SECS = 1.2
 TLS_COSTS_TIMES = 4
-STATE_CHECK_SECS = 15.0
+STATE_CHECK_SECS, FIRST_STATE_CHECK_SECS = 15.0, 1.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
 RESTART = (
@@ -104,7 +104,13 @@ class App:
         self._reloading: asyncio.Future[None] | None = None
         self.needs_restart = False
         self._pages = Pages(self._collectors, boottime_now, self._moment, config.families_off())
-        here = installation(config, identity.container_variables)
+        if config.faults.enabled:
+            self._rule_runner = RuleRunner(config, self._collectors, self._call, time.perf_counter)
+        here = replace(
+            installation(config, identity.container_variables),
+            rule_mistakes=self._rule_runner.mistakes if self._rule_runner else (),
+            state_problems=self._state_folder.problems,
+        )
         self._live = LivePages(identity.version, here)
         self._routes = Routes(
             identity.version,
@@ -178,6 +184,7 @@ class App:
     async def collect(self) -> None:
         """Read everything once and publish it, for who wants one reading and no server."""
         await self._collector.collect()
+        await self._call(self._state_folder.check)
 
     def page(self, path: str, query: Sequence[tuple[str, str]], accept: str) -> Answer:
         """Return what this path answers, without a request over HTTP."""
@@ -278,10 +285,6 @@ class App:
             known_good=KnownGood(Path(state_dir) if state_dir else None),
         )
         self._sources = [row.build(ctx) for row in self._collectors.sources_for(self._config)]
-        if self._config.faults.enabled:
-            self._rule_runner = RuleRunner(
-                self._config, self._collectors, self._call, time.perf_counter
-            )
         return CollectionLoop(
             self._identity.node,
             self._sources,
@@ -305,9 +308,11 @@ class App:
         self._collector.wake(source)
 
     async def _watch_state_folder(self) -> None:
+        wait_secs = FIRST_STATE_CHECK_SECS  # by then what was kept has been read
         while self._state_folder.path is not None:
-            await asyncio.sleep(STATE_CHECK_SECS)
+            await asyncio.sleep(wait_secs)
             await self._call(self._state_folder.check)
+            wait_secs = STATE_CHECK_SECS
 
     async def _keep_conditions(self) -> None:
         settings = self._config.node_conditions

@@ -53,8 +53,10 @@ class RuleRunner:
         kept = self._file.load(persistence.decode) if self._file else None
         self._detectors, self._learned_file = collectors.detector(config, folder, boot_id)
         detect = self._detectors.see if self._detectors else None
+        book = loaded_rules(config, collectors)
+        self.mistakes = tuple(map(str, book.mistakes))
         self._engine = RuleEngine(
-            loaded_rules(config, collectors),
+            book,
             collectors.subjects,
             stopwatch,
             boot_id,

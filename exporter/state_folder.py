@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 
 LOCK_NAME = ".lock"
+MAX_SPOILED = 10
+SPOILED = "is a state file that could not be parsed"
 
 log = logging.getLogger("exporter.state")
 
@@ -39,6 +41,7 @@ class StateFolder:
         self._name = name
         self._lock: int | None = None
         self._problem = ""
+        self._spoiled: tuple[str, ...] = ()
         if name:
             self._tell(self._hold())
 
@@ -47,10 +50,17 @@ class StateFolder:
         """Where state files are kept; None where they cannot be."""
         return None if self._lock is None else Path(self._name)
 
+    def problems(self) -> tuple[str, ...]:
+        """Return what is wrong with the directory and its files, one sentence each."""
+        lost = f"{self._name} {self._problem}; state will be lost at a restart"
+        return ((lost,) if self._problem else ()) + self._spoiled
+
     def check(self) -> None:
-        """Say it once when the directory is gone, and when it is back."""
+        """Say it once when the directory is gone, and when it is back; look for spoiled files."""
         if self._lock is None:
             return
+        files = sorted(Path(self._name).glob("*.bad"))[:MAX_SPOILED]
+        self._spoiled = tuple(f"{file} {SPOILED}" for file in files)
         try:
             is_same = os.path.samestat(os.fstat(self._lock), Path(self._lock_path()).stat())
         except OSError as error:

@@ -162,3 +162,20 @@ def test_writing_follows_no_link(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
     assert not (tmp_path / "a.json").is_symlink()
     assert (tmp_path / "a.json").read_text() == TEXT
+
+
+def test_files_that_were_set_aside_are_named_until_they_are_deleted(tmp_path: Path) -> None:
+    """A state file that cannot be parsed is a sentence of the directory; a good one is none."""
+    folder = StateFolder(str(tmp_path))
+    file = tmp_path / "faults.json"
+    file.write_text("{")
+    StateFile(file, "boot", 1).load(dict)
+    StateFile(file, "boot", 1).save(TEXT)
+    folder.check()
+    assert folder.problems() == (f"{file}.bad is a state file that could not be parsed",)
+    Path(f"{file}.bad").unlink()
+    folder.check()
+    assert folder.problems() == ()
+    second = StateFolder(str(tmp_path))
+    reason = "is used by another hw-exporter; state will be lost at a restart"
+    assert second.problems() == (f"{tmp_path} {reason}",)

@@ -29,10 +29,14 @@ def doctor(invocation: Invocation) -> int:
     """Print what can be read and what not; the exit code is 2 where something cannot be."""
     with connected(invocation) as readings:
         document = print_from(
-            readings, invocation, "/doctor", lambda document, _: doctor_text(document)
+            readings,
+            invocation,
+            "/doctor",
+            lambda document, screen: screen.fit(doctor_text(document)),
         )
         states = [check["state"] for check in document["checks"]]
-    wrong = _wrong_here(invocation)
+    listed = {check["found"] for check in document["checks"]}
+    wrong = [each for each in _wrong_here(invocation) if each not in listed]
     for sentence in wrong:
         print(f"hw-exporter: {sentence}", file=sys.stderr)
     return EXIT_PROBLEMS if wrong or "problem" in states else EXIT_OK

@@ -19,6 +19,7 @@ from exporter.reports.remedies import (
     VENDOR_REASONS,
     Remedy,
 )
+from exporter.state_folder import SPOILED
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 CHECKED_APART = frozenset({"gpu", "kernel_log", "ebpf", "ebpf_kernel", "ebpf_functions"})
@@ -27,6 +28,7 @@ COUNTED = {
     "ebpf_kernel": "Counted events",
     "ebpf_functions": "Counted functions",
 }
+MAX_MISTAKES = 20
 UNKNOWN = Remedy("the reason is unknown", "check the log with --log-level debug")
 
 
@@ -59,6 +61,7 @@ def checks(snapshot: Snapshot, here: Installation) -> list[Check]:
         *_mounts(snapshot, here),
         *_sources(snapshot.reports),
         *_rules(here),
+        *_state(here),
     ]
 
 
@@ -234,3 +237,15 @@ def _rules(here: Installation) -> Iterator[Check]:
         yield Check(
             "Rules", NOTE, "not evaluated: faults.enabled is false", "faults.enabled = true"
         )
+    for mistake in here.rule_mistakes[:MAX_MISTAKES]:
+        yield Check("Rules", PROBLEM, mistake)
+    if (more := len(here.rule_mistakes) - MAX_MISTAKES) > 0:
+        yield Check("Rules", PROBLEM, f"{more} more mistakes", "hw-exporter rules check")
+
+
+def _state(here: Installation) -> Iterator[Check]:
+    for problem in here.state_problems():
+        if problem.endswith(SPOILED):
+            yield Check("State", NOTE, problem, "look at it, then delete it")
+        else:
+            yield Check("State", PROBLEM, problem, "docs/CONFIG.md says what state.dir has to be")

@@ -12,7 +12,11 @@ MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys", "/": "/host"}
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What does not change while the process lives; `unmounted` are folders of the host."""
+    """What does not change while the process lives; `unmounted` are folders of the host.
+
+    `rule_mistakes` and `state_problems` are sentences: of rule files, and of the state directory
+    as it was looked at last.
+    """
 
     in_container: bool = False
     in_kubernetes: bool = False
@@ -23,6 +27,8 @@ class Installation:
     kernel_log_path: str = "/dev/kmsg"
     faults_enabled: bool = True
     interval_secs: float = 15.0
+    rule_mistakes: tuple[str, ...] = ()
+    state_problems: Callable[[], tuple[str, ...]] = tuple
 
 
 def installation(

@@ -14,7 +14,7 @@ from exporter.reports.installation import CONTAINER_SIGNS
 from tests.commands.running import answering, run, run_program
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
-from tests.program import Program
+from tests.program import Program, wait_for
 
 CAPTURE = "h100x8.scenario"
 
@@ -236,3 +236,25 @@ def test_nobody_answers_is_unknown() -> None:
     assert run("doctor", "--url", "127.0.0.1:1").returncode == 3
     with answering(b'{"checks": 5}') as url:
         assert run("doctor", "--url", url).returncode == 3
+
+
+def test_mistakes_in_rules_and_state_are_said_once(tmp_path: Path) -> None:
+    """A running exporter lists what `config check` finds here, one sentence each, and once."""
+    (rules := tmp_path / "rules").mkdir()
+    (rules / "site.toml").write_text('[[rule]]\nid = "mine"\nentity = "gpu"\n')
+    (rules / "typo.toml").write_text("not [ toml")
+    (state := tmp_path / "state").mkdir()
+    (state / "faults.json").write_text("{")
+    changes = {"faults": {"rules_dirs": [str(rules)]}, "state": {"dir": str(state)}}
+    variables = {"APP__FAULTS__RULES_DIRS": str(rules), "APP__STATE__DIR": str(state)}
+    with Program(tmp_path / "run", changes) as program:
+        wait_for(lambda: "faults.json.bad" in program.get("/doctor").text or None, "the check")
+        here = {**variables, "APP__SERVER__PORT": f"{program.port}"}
+        ended = run("doctor", environment=here)
+        checked = run("config", "check", environment=here)
+    mistakes = [line.removeprefix("hw-exporter: ") for line in checked.stderr.splitlines()]
+    assert len(mistakes) == 5
+    for mistake in mistakes:
+        assert (ended.stdout + ended.stderr).count(mistake) == 1, mistake
+    assert ended.stdout.rstrip().endswith(": 5 problems")
+    assert (ended.returncode, ended.stderr) == (2, "")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from exporter.reports.units import counted
+
 MARKS = {"ok": "ok", "note": "note", "problem": "PROBLEM"}
 
 
@@ -22,4 +24,4 @@ def doctor_text(document: dict[str, Any]) -> str:
 def _summary(problems: int, notes: int) -> str:
     if not problems:
         return "no problems; the notes say what is not read" if notes else "everything can be read"
-    return f"{problems} thing{'s' if problems > 1 else ''} cannot be read"
+    return counted(problems, "problem")

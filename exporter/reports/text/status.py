@@ -23,7 +23,9 @@ NO_REASON = {
     "stale": "the driver does not answer",
     "suspended": "suspended to save power",
 }
-MARK = re.compile(r" *(?:└─ |\d+\. |[a-z]+: |[A-Z]{4,} +)?")
+MARK = re.compile(
+    r" *(?:└─ |\d+\. |[a-z]+: |(?:ok|note|PROBLEM) {2,}\S+(?: \S+)* {2,}|[A-Z]{4,} +)?"
+)
 """What stands before a sentence on a line; the lines that continue it are indented below it."""
 
 
