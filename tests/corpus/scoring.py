@@ -17,7 +17,8 @@ from tests.corpus.invariants import Watch
 class Result:
     """One recording: what was said of it and what of that was right.
 
-    Faults are written `rule@component`; `roots` are those of the expected faults at last.
+    Faults are written `rule@component`; `roots` are those of the expected faults at last, `paged`
+    those of all faults of at least a warning at any time: each of them is a page.
     """
 
     case: Case
@@ -26,6 +27,7 @@ class Result:
     missed: tuple[str, ...]
     wrong: tuple[str, ...]
     roots: frozenset[str] = field(default_factory=frozenset)
+    paged: frozenset[str] = field(default_factory=frozenset)  # roots of warning or worse, ever
     forbidden: tuple[str, ...] = ()
     was_unhealthy: bool = False
     is_healthy: bool = True  # at the end
@@ -63,6 +65,11 @@ class Result:
             any(fits(root, each) for root in wanted) for each in self.roots
         )
 
+    @property
+    def is_one_root(self) -> bool:
+        """Whether no more roots of at least a warning were shown than there are causes."""
+        return len(self.paged) <= len(self.case.root)
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -89,6 +96,18 @@ class Score:
         return sum(result.is_root_right for result in incidents) / max(1, len(incidents))
 
     @property
+    def one_root(self) -> float:
+        """In how many incidents no more roots were shown than there are causes."""
+        incidents = [result for result in self.results if result.case.is_incident]
+        return sum(result.is_one_root for result in incidents) / max(1, len(incidents))
+
+    @property
+    def silent(self) -> float:
+        """In how many nodes without an incident nothing of at least a warning was said."""
+        healthy = [result for result in self.results if not result.case.is_incident]
+        return sum(not result.paged for result in healthy) / max(1, len(healthy))
+
+    @property
     def verdict_right(self) -> float:
         """In how many recordings that say it the node was unfit when it should, and only then."""
         says = (None, None)
@@ -110,6 +129,8 @@ class Score:
             if result.case.is_incident and not result.is_root_right:
                 roots = ", ".join(sorted(result.roots)) or "nothing"
                 yield f"{name}: led back to {roots} instead of {', '.join(result.case.root)}"
+            if result.case.is_incident and not result.is_one_root:
+                yield f"{name}: {len(result.paged)} roots: {', '.join(sorted(result.paged))}"
             if not result.is_verdict_right:
                 was = "unfit" if result.was_unhealthy else "fit"
                 at_end = "fit" if result.is_healthy else "unfit"
@@ -145,11 +166,13 @@ def judged(case: Case, book: RuleBook) -> Result:
 
 def _result(case: Case, changes: list[Tree]) -> Result:
     last: dict[str, str] = {}  # by fault its root, as it was said last
+    paged: set[str] = set()
     left: tuple[str, ...] = ()
     for change in changes:
         active = [fault for fault in change["faults"] if fault["state"] == "active"]
         left = tuple(map(_name, active))
         last |= {_name(fault): _name(fault["root"]) for fault in active}
+        paged |= {_name(fault["root"]) for fault in active if fault["severity"] != "info"}
     expected = {each for each in last if any(fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(fits(label, each) for each in last))
     allowed = {each for each in last if any(fits(label, each) for label in case.may)}
@@ -160,6 +183,7 @@ def _result(case: Case, changes: list[Tree]) -> Result:
         missed=tuple(label for label in case.expect if label not in met),
         wrong=tuple(sorted(last.keys() - expected - allowed)),
         roots=frozenset(last[each] for each in expected),
+        paged=frozenset(paged),
         forbidden=tuple(each for each in last if any(fits(no, each) for no in case.never)),
         was_unhealthy=not all(change["healthy"] for change in changes),
         is_healthy=all(change["healthy"] for change in changes[-1:]),
