@@ -8,18 +8,23 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, Change
+from exporter.faults.entities.graph import Graph
 from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.observation import View
-from exporter.faults.root_cause import Standing, Step, find_causes, keep_steps, path_to_root
+from exporter.faults.root_cause import Place, Step, find_steps, path_to_root, place_of, raised
 from exporter.faults.rules.rule import Rule
+from exporter.faults.siblings import SIBLINGS, Siblings
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
+from exporter.model.incident import told_together
 from exporter.model.verdict import (
+    PLAIN_NAMING,
     SEVERITIES,
     STATUS_OF_SEVERITY,
     STATUSES,
     Cause,
     Conclusions,
+    Edge,
     Fault,
     FaultState,
     Key,
@@ -61,10 +66,11 @@ class ReportBuilder:
         self._skipped = Counter(skipped)
         self._transitions: Counter[tuple[str, str]] = Counter()
         self._events: Counter[str] = Counter()
-        self._reported: dict[tuple[str, Key], Fault] = {}
-        self._recent: dict[tuple[str, Key], tuple[Fault, float]] = {}
-        self._ended: dict[tuple[str, Key], Change] = {}
+        self._reported: dict[Place, Fault] = {}
+        self._recent: dict[Place, tuple[Fault, float]] = {}
+        self._ended: dict[Place, Change] = {}
         self._subjects: dict[Key, Subject] = {}
+        self._affected_by: dict[tuple[Key, tuple[Edge, ...]], tuple[Subject, ...]] = {}
         self._rules_of: dict[str, tuple[str, ...]] = {}
         for rule in rules.values():
             self._rules_of[rule.entity] = (*self._rules_of.get(rule.entity, ()), rule.id)
@@ -93,7 +99,8 @@ class ReportBuilder:
     ) -> Conclusions:
         """Everything that is to be said after one judgement."""
         self._name_all(view)
-        chosen: dict[tuple[str, Key], Alert] = dict(active)
+        self._affected_by.clear()  # of one judgement: a component may have many faults
+        chosen: dict[Place, Alert] = dict(active)
         faults = self._faults(chosen, view)
         self._tell_changes(faults, view)
         shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
@@ -149,87 +156,91 @@ class ReportBuilder:
         found = self._subjects.get(key)
         return found or Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], key[1])
 
-    def _faults(
-        self, chosen: Mapping[tuple[str, Key], Alert], view: View
-    ) -> dict[tuple[str, Key], Fault]:
+    def _faults(self, active: Mapping[Place, Alert], view: View) -> dict[Place, Fault]:
         """Make the active faults, with their causes, the most severe first."""
-        for alert, causes in [*zip(chosen.values(), self._all_causes(chosen, view))]:  # noqa: B905 - as many
+        steps = find_steps(active, self._rules, view.past_graph)
+        chosen = self._put_together(active, steps, view)
+        for alert, causes in [*zip(chosen.values(), self._all_causes(chosen, steps, view))]:  # noqa: B905 - as many
             alert.causes = causes
         faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
-        for place, severity in _raised(faults).items():
+        for place in chosen.keys() - active.keys():  # of siblings: they are what it affects
+            parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]
+            affected = dict.fromkeys(it for part in parts for it in (part.subject, *part.affected))
+            faults[place] = replace(faults[place], affected=tuple(affected))
+        for place, severity in raised(faults).items():
             faults[place] = replace(
                 faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
             )
         for place, fault in faults.items():
-            root = faults.get(_place(fault.root))
+            root = faults.get(place_of(fault.root))
             if root is not None and root is not fault:  # one incident, one instruction
                 faults[place] = replace(fault, action=root.action, advice=root.advice)
         shown = [row for row in faults.items() if not self._is_covered(row[1], faults, view)]
         shown.sort(key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]))
         return dict(shown)
 
-    def _is_covered(
-        self, fault: Fault, faults: Mapping[tuple[str, Key], Fault], view: View
-    ) -> bool:
+    def _is_covered(self, fault: Fault, faults: Mapping[Place, Fault], view: View) -> bool:
         """Tell whether an active cause of the component, or of all its kind, says it already."""
         if not self._rules[fault.rule].unless_explained:
             return False
         alike = sum(rule == fault.rule for rule, _ in faults)
         is_of_all = alike >= len(view.by_kind.get(fault.subject.kind, ()))
-        causes = (cause.subject.kind for cause in fault.causes if _place(cause) in faults)
+        others = (cause for cause in fault.causes if cause.via != SIBLINGS)
+        causes = (cause.subject.kind for cause in others if place_of(cause) in faults)
         return any(kind != "node" or is_of_all for kind in causes)
 
     def _all_causes(
-        self, chosen: Mapping[tuple[str, Key], Alert], view: View
+        self, chosen: Mapping[Place, Alert], steps: Sequence[Step | None], view: View
     ) -> list[tuple[Cause, ...]]:
-        """Find the way from each fault to its root; what was known once is not forgotten."""
-        standings = [self._standing(*place, alert) for place, alert in chosen.items()]
-        index_of = {place: index for index, place in enumerate(chosen)}
-        known = [self._known_cause(alert, index_of) for alert in chosen.values()]
-        steps = list(find_causes(standings, view.past_graph, known))
-        keep_steps(steps, known)
+        """Name the faults on the way from each fault to its root; those that ended come last."""
         places = list(chosen.items())
         causes = []
         for index, (_, alert) in enumerate(places):
             path = path_to_root(index, steps)
             last = places[path[-1].cause][1] if path else alert
-            ended = takewhile(lambda cause: _place(cause) not in index_of, last.causes)
+            ended = takewhile(lambda cause: place_of(cause) not in chosen, last.causes)
             named = (self._cause(*places[step.cause], step.via, view) for step in path)
             causes.append((*named, *ended))
         return causes
 
-    def _cause(self, place: tuple[str, Key], alert: Alert, via: str, view: View) -> Cause:
+    def _put_together(
+        self, chosen: Mapping[Place, Alert], steps: list[Step | None], view: View
+    ) -> dict[Place, Alert]:
+        """Add a fault of the parent for equal roots of siblings, and lead these back to it."""
+        roots = {
+            place: alert
+            for (place, alert), step in zip(chosen.items(), steps, strict=True)
+            if step is None and (not alert.causes or alert.causes[0].via == SIBLINGS)
+        }
+        index_of = {place: index for index, place in enumerate(chosen)}
+        together = dict(chosen)
+        for group in Siblings(view.by_kind, view.graph, self._traits).groups(roots, chosen):
+            index = index_of.get(group.place, len(steps))
+            for place in group.members:
+                steps[index_of[place]] = Step(index, SIBLINGS)
+            if group.place in chosen:
+                continue
+            steps.append(None)
+            told = [(self._subject(key), roots[rule, key].summary) for rule, key in group.members]
+            naming = self._traits.namings.get(told[0][0].hw_type, PLAIN_NAMING)
+            summary = told_together(told, naming, group.total)
+            together[group.place] = group.alert(roots, view.now, summary)
+        return together
+
+    def _cause(self, place: Place, alert: Alert, via: str, view: View) -> Cause:
         rule, key = place
         since = _wall(alert.active_since, view)
         return Cause(rule, self._subject(key), via, alert.summary, since)
 
-    def _known_cause(self, alert: Alert, index_of: Mapping[tuple[str, Key], int]) -> Step | None:
-        """Return the nearest of the causes known last that still holds."""
-        for cause in alert.causes:
-            index = index_of.get(_place(cause))
-            if index is not None:
-                return Step(index, cause.via)
-        return None
-
-    def _standing(self, name: str, key: Key, alert: Alert) -> Standing:
-        rule = self._rules[name]
-        return Standing(
-            rule,
-            key,
-            alert.active_since,
-            alert.last_evidence,
-            alert.has_events or rule.needed is not None,
-        )
-
     def _fault(
         self,
-        place: tuple[str, Key],
+        place: Place,
         alert: Alert,
         view: View,
     ) -> Fault:
         rule, key = self._rules[place[0]], place[1]
         severity = rule.escalate_to if alert.is_escalated else rule.severity
-        if rule.symptom and not alert.causes:
+        if rule.symptom and all(cause.via == SIBLINGS for cause in alert.causes):
             severity = "info"
         return Fault(
             rule=rule.id,
@@ -254,10 +265,17 @@ class ReportBuilder:
 
         So do those that ended at about the boot time `since`, when the fault began.
         """
-        graph = view.graph
+        ended = tuple(
+            u for u, at in view.ended_uses.items() if abs(at - since) <= ENDED_WITHIN_SECS
+        )
+        if (key, ended) not in self._affected_by:
+            self._affected_by[key, ended] = self._users(key, ended, view.graph)
+        return self._affected_by[key, ended]
+
+    def _users(self, key: Key, ended: Sequence[Edge], graph: Graph) -> tuple[Subject, ...]:
+        """Return the users of now, and those of the uses that have ended."""
         users = graph.users(key)[:MAX_USERS]
         workloads = [other for user in users for other in graph.neighbours("runs_in", user)]
-        ended = [use for use, at in view.ended_uses.items() if abs(at - since) <= ENDED_WITHIN_SECS]
         same = graph.same(key) if ended else ()
         gone = {use.source for use in ended if use.target in same}
         workloads += [use.target for use in ended if use.source in gone]
@@ -266,7 +284,7 @@ class ReportBuilder:
         named = (other for kind in USERS for other in kept[kind][:MAX_AFFECTED])
         return tuple(self._subject(other) for other in named)
 
-    def _tell_changes(self, faults: Mapping[tuple[str, Key], Fault], view: View) -> None:
+    def _tell_changes(self, faults: Mapping[Place, Fault], view: View) -> None:
         for place, fault in faults.items():
             self._recent.pop(place, None)
             if place not in self._reported:
@@ -306,9 +324,7 @@ class ReportBuilder:
             },
         )
 
-    def _statuses(
-        self, faults: Mapping[tuple[str, Key], Fault], view: View
-    ) -> Iterable[tuple[Subject, str]]:
+    def _statuses(self, faults: Mapping[Place, Fault], view: View) -> Iterable[tuple[Subject, str]]:
         """Yield the status of each component that has a fault, or that reports to be up."""
         worst: dict[Key, str] = {}
         for (_, key), fault in faults.items():
@@ -321,23 +337,6 @@ class ReportBuilder:
             if key in view.entities and key[0] not in self._traits.with_status:
                 worst.setdefault(key, "ok")
         yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
-
-
-def _raised(faults: Mapping[tuple[str, Key], Fault]) -> dict[tuple[str, Key], str]:
-    """Return the roots less severe than something that follows from them, and that severity."""
-    raised: dict[tuple[str, Key], str] = {}
-    for fault in faults.values():
-        root = fault.root
-        place = (root.rule, root.subject.key)
-        if place in faults:
-            before = raised.get(place, faults[place].severity)
-            if SEVERITIES.index(fault.severity) < SEVERITIES.index(before):
-                raised[place] = fault.severity
-    return raised
-
-
-def _place(cause: "Cause | Fault") -> tuple[str, Key]:
-    return cause.rule, cause.subject.key
 
 
 def _wall(boottime: float, view: View) -> float:

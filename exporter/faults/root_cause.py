@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, Graph
 from exporter.faults.rules.rule import LAYERS, Explanation, Rule
-from exporter.model.verdict import Key
+from exporter.model.verdict import SEVERITIES, Cause, Fault, Key
+
+Place: TypeAlias = "tuple[str, Key]"
+"""A fault: its rule and its component."""
 
 PRINT_ORDER_SECS = 2.0
 """Lines of one incident are printed in any order within this time."""
@@ -37,6 +42,40 @@ class Step:
 
     cause: int
     via: str
+
+
+def find_steps(
+    alerts: Mapping[Place, Alert], rules: Mapping[str, Rule], graph: Graph
+) -> list[Step | None]:
+    """Find the cause of each of these faults, None for a root.
+
+    A cause that was known once is not forgotten while it is active.
+    """
+    standings = [_standing(rules[rule], key, alert) for (rule, key), alert in alerts.items()]
+    index_of = {place: index for index, place in enumerate(alerts)}
+    known = [_known_cause(alert, index_of) for alert in alerts.values()]
+    steps = list(find_causes(standings, graph, known))
+    keep_steps(steps, known)
+    return steps
+
+
+def place_of(row: Cause | Fault) -> Place:
+    """Return the rule and the component of a fault or cause."""
+    return row.rule, row.subject.key
+
+
+def _standing(rule: Rule, key: Key, alert: Alert) -> Standing:
+    is_event = alert.has_events or rule.needed is not None
+    return Standing(rule, key, alert.active_since, alert.last_evidence, is_event)
+
+
+def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
+    """Return the nearest of the causes known last that still holds."""
+    for cause in alert.causes:
+        index = index_of.get(place_of(cause))
+        if index is not None:
+            return Step(index, cause.via)
+    return None
 
 
 def find_causes(
@@ -162,3 +201,15 @@ def _circle(index: int, steps: Sequence[Step | None]) -> set[int]:
         step = steps[place]
         place = None if step is None else step.cause
     return set()  # untested: nothing is as empty
+
+
+def raised(faults: Mapping[Place, Fault]) -> dict[Place, str]:
+    """Return the roots less severe than something that follows from them, and that severity."""
+    raised: dict[Place, str] = {}
+    for fault in faults.values():
+        place = place_of(fault.root)
+        if place in faults:
+            before = raised.get(place, faults[place].severity)
+            if SEVERITIES.index(fault.severity) < SEVERITIES.index(before):
+                raised[place] = fault.severity
+    return raised

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from exporter.faults.entities.graph import AliasIndex
-from exporter.faults.entities.kind import Kind
+from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields, node_kind
 from exporter.faults.events.event_kinds import BOOT
 from exporter.faults.events.store import EventStore
@@ -217,6 +217,8 @@ class Subjects:
             with_status=frozenset(kind.name for kind in self.kinds if kind.has_status),
             graph_words={kind.name: kind.graph_word for kind in self.kinds if kind.graph_word},
             namings={kind.hw_type: kind.naming for kind in self.kinds if kind.naming != Naming()},
+            with_siblings=frozenset(k.name for k in self.kinds[1:] if not k.naming.is_alone),
+            uncounted=frozenset(k.name for k in self.kinds if k.build is known_by_events),
         )
 
     def scene_of(

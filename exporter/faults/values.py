@@ -125,7 +125,8 @@ class KindTraits:
     """What must be known of kinds: label types, related ones, and whose faults end with them.
 
     Kinds on a bus, depended on and with a status are those with the flags of `Kind`; `graph_words`
-    are by kind, `namings` by type in labels.
+    are by kind, `namings` by type in labels. Equal faults of kinds `with_siblings` may have one
+    cause; of `uncounted` kinds only events say which components there are.
     """
 
     hw_types: Mapping[str, str]
@@ -136,3 +137,5 @@ class KindTraits:
     with_status: frozenset[str] = frozenset()
     graph_words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     namings: Mapping[str, Naming] = field(default_factory=lambda: MappingProxyType({}))
+    with_siblings: frozenset[str] = frozenset()
+    uncounted: frozenset[str] = frozenset()

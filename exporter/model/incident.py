@@ -23,12 +23,18 @@ FEW = 3
 """So many equal faults are told by the names of their components, more of them by their number."""
 
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
+_CODE = re.compile(r"\w+ \d")
+"""A name with a number keeps its capital letter within a sentence."""
+
+_OPTION = re.compile(r"(?<= -i )\d{1,3}\b")
+"""Where a command of an advice takes the numbers of components."""
+
 _NUMBERED = re.compile(r"(.+) (\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Equal root causes with the faults that follow from them; `roots` is empty once they ended.
+    """A root cause with the faults that follow from it; `roots` is empty once it ended.
 
     `summary` says what is broken, `affects` names components that have numbers, pods and jobs
     (empty where none is known), `action` says what to do: it is that of the root. `since` counts
@@ -68,16 +74,13 @@ def severity_rank(severity: str) -> int:
 
 
 def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
-    """Group the active faults of one root, and of equal roots: the severe first, then the old."""
+    """Group the active faults of one root: the severe incidents first, then the old."""
     if conclusions is None:
         return ()
     active = {_place(fault): fault for fault in conclusions.active}
-    groups: dict[tuple[str, str, str], list[Fault]] = {}
+    groups: dict[tuple[str, Subject], list[Fault]] = {}
     for fault in active.values():
-        root = fault.root
-        naming = conclusions.namings.get(root.subject.hw_type, PLAIN_NAMING)
-        one = root.subject.hw_id if naming.is_alone else ""
-        groups.setdefault((root.rule, root.subject.hw_type, one), []).append(fault)
+        groups.setdefault(_place(fault.root), []).append(fault)
     words = _Words(
         conclusions.namings, Counter(subject.hw_type for subject in conclusions.subjects)
     )
@@ -99,6 +102,11 @@ class _Words:
     def of(self, hw_type: str) -> Naming:
         return self.namings.get(hw_type, PLAIN_NAMING)
 
+    def together(self, told: Sequence[tuple[Subject, str]]) -> str:
+        """Tell equal faults of several components as one."""
+        hw_type = told[0][0].hw_type
+        return told_together(told, self.of(hw_type), self.totals.get(hw_type, 0))
+
 
 def _place(row: Fault | Cause) -> tuple[str, Subject]:
     return row.rule, row.subject
@@ -111,6 +119,9 @@ def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
     first = min(roots, key=lambda fault: fault.since) if roots else worst.root
     guide = first if isinstance(first, Fault) else worst
     action = guide.advice or guide.action.replace("_", " ").capitalize()
+    siblings = (fault.subject.hw_name for fault in follows if fault.rule == first.rule)
+    if numbers := _numbers(siblings):
+        action = _OPTION.sub(",".join(map(str, numbers)), action)
     return Incident(
         rule=first.rule,
         roots=roots,
@@ -130,16 +141,17 @@ def _summary(
     words: _Words,
 ) -> str:
     """Say what broke and why: the worst thing that follows, because of the root."""
-    own = first.summary or f"{first.rule} of {first.subject.hw_name}"
-    cause = own if len(roots) <= 1 else _together(roots, words)
-    if not follows:
+    cause = first.summary or f"{first.rule} of {first.subject.hw_name}"
+    effects = [fault for fault in follows if fault.rule != first.rule]  # not its siblings' faults
+    if not effects:
         return cause
-    worst = min(follows, key=lambda fault: severity_rank(fault.severity))
+    worst = min(effects, key=lambda fault: severity_rank(fault.severity))
     root_rank = min((severity_rank(root.severity) for root in roots), default=len(SEVERITIES))
-    alike = [fault for fault in follows if fault.rule == worst.rule]
-    if len(roots) > 1 or severity_rank(worst.severity) > root_rank:
-        return f"{cause}, and {_things(len(follows))} from it"
-    effect = worst.summary if len(alike) == 1 else _together(alike, words)
+    alike = [(fault.subject, fault.summary) for fault in effects if fault.rule == worst.rule]
+    is_of_siblings = len(effects) < len(follows)
+    if is_of_siblings or severity_rank(worst.severity) > root_rank:
+        return f"{cause}, and {_things(len(effects))} from it"
+    effect = worst.summary if len(alike) == 1 else words.together(alike)
     return f"{effect}, because {within_sentence(cause)}"
 
 
@@ -153,33 +165,34 @@ def within_sentence(sentence: str) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
 
 
-def _together(faults: Sequence[Fault], words: _Words) -> str:
+def told_together(told: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
     """Tell equal faults of several components as one.
 
     For example "8 of 8 GPUs: row remapping failed".
     """
-    kind = faults[0].subject.hw_type
-    naming = words.of(kind)
-    texts = Counter(_without_name(fault) for fault in faults)
+    kind = told[0][0].hw_type
+    texts = Counter(_without_name(subject, summary) for subject, summary in told)
     text = texts.most_common(1)[0][0]
     if len(texts) > 1:
-        text = text.partition(":")[0]
-    if not naming.is_numbered and len(faults) <= FEW:
-        return f"{', '.join(sorted(fault.subject.hw_name for fault in faults))}: {text}"
-    number = max(words.totals.get(kind, 0), len(faults))
+        heads = dict.fromkeys(each.partition(":")[0] for each in texts)
+        text = " or ".join(list(heads)[:FEW])
+    if not naming.is_numbered and len(told) <= FEW:
+        return f"{', '.join(sorted(subject.hw_name for subject, _ in told))}: {text}"
+    number = max(total, len(told))
     plural = naming.plural or f"{kind.replace('_', ' ')}s"
-    return f"{len(faults)} of {number} {plural}: {text}"
+    return f"{len(told)} of {number} {plural}: {text}"
 
 
-def _without_name(fault: Fault) -> str:
+def _without_name(subject: Subject, summary: str) -> str:
     """Return the summary without the component's name."""
-    name, summary = fault.subject.hw_name, fault.summary
-    if summary.startswith(f"{name} "):
-        return f"each {summary.removeprefix(name).lstrip()}"
+    name = subject.hw_name
+    for begin in (name, f"{subject.hw_type.capitalize()} {name}"):
+        if summary.startswith(f"{begin} "):
+            return f"each {summary.removeprefix(begin).lstrip()}"
     for word in (f" of {name}", f" on {name}"):
         summary = summary.replace(word, "")
     shown = summary.replace(name, "them")
-    is_word = shown[1:2].islower() or shown.startswith("A ")
+    is_word = (shown[1:2].islower() and not _CODE.match(shown)) or shown.startswith("A ")
     return f"{shown[0].lower()}{shown[1:]}" if is_word else shown
 
 
@@ -220,6 +233,11 @@ def number_ranges(names: Iterable[str]) -> str:
     shown = [f"{word} {', '.join(_runs(sorted(found)))}" for word, found in numbers.items()]
     others = [name for name, match in matches.items() if match is None]
     return ", ".join(shown + others[:MAX_NAMED])
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    """Return the numbers at the end of these names, in their order."""
+    return sorted({int(match[2]) for name in names if (match := _NUMBERED.fullmatch(name))})
 
 
 def _runs(numbers: Iterable[int]) -> Iterator[str]:

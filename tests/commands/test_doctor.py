@@ -245,7 +245,10 @@ def test_mistakes_in_rules_and_state_are_said_once(tmp_path: Path) -> None:
     (rules / "typo.toml").write_text("not [ toml")
     (state := tmp_path / "state").mkdir()
     (state / "faults.json").write_text("{")
-    changes = {"faults": {"rules_dirs": [str(rules)]}, "state": {"dir": str(state)}}
+    changes: dict[str, dict[str, Any]] = {
+        "faults": {"rules_dirs": [str(rules)]},
+        "state": {"dir": str(state)},
+    }
     variables = {"APP__FAULTS__RULES_DIRS": str(rules), "APP__STATE__DIR": str(state)}
     with Program(tmp_path / "run", changes) as program:
         wait_for(lambda: "faults.json.bad" in program.get("/doctor").text or None, "the check")

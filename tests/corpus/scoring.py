@@ -1,13 +1,15 @@
 """What the rules said of the recordings, against their labels."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from exporter.commands.rules import changes_as_json, concluded
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.siblings import SIBLINGS
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
 from tests.corpus.cases import Case, Tree
 from tests.corpus.invariants import Watch
@@ -148,14 +150,20 @@ def judged(case: Case, book: RuleBook) -> Result:
     """Replay one recording through these rules, and read what `rules replay --json` prints."""
     contradictions: dict[str, None] = {}
     watch = Watch()
+    siblings: dict[str, set[str]] = {}
 
     def moments() -> Iterator[tuple[float, Conclusions]]:
         for snapshot, conclusions in concluded(case.recording(), book):
             contradictions.update(dict.fromkeys(_contradictions(conclusions)))
             watch.look(snapshot, conclusions)
+            for fault in conclusions.active:
+                if fault.causes and fault.causes[0].via == SIBLINGS:
+                    parent = fault.causes[0]
+                    name = f"{parent.rule}@{parent.subject.hw_id}"
+                    siblings.setdefault(name, set()).add(_written(fault))
             yield snapshot.taken_at - START_WALL, conclusions
 
-    said = _result(case, [json.loads(line) for line in changes_as_json(moments())])
+    said = _result(case, [json.loads(line) for line in changes_as_json(moments())], siblings)
     return replace(
         said,
         contradictions=tuple(contradictions),
@@ -164,7 +172,8 @@ def judged(case: Case, book: RuleBook) -> Result:
     )
 
 
-def _result(case: Case, changes: list[Tree]) -> Result:
+def _result(case: Case, changes: list[Tree], siblings: Mapping[str, AbstractSet[str]]) -> Result:
+    """Compare with the labels; `siblings` are the faults that one of their parent stands for."""
     last: dict[str, str] = {}  # by fault its root, as it was said last
     paged: set[str] = set()
     left: tuple[str, ...] = ()
@@ -173,6 +182,7 @@ def _result(case: Case, changes: list[Tree]) -> Result:
         left = tuple(map(_name, active))
         last |= {_name(fault): _name(fault["root"]) for fault in active}
         paged |= {_name(fault["root"]) for fault in active if fault["severity"] != "info"}
+    last = {each: root for each, root in last.items() if each not in siblings}
     expected = {each for each in last if any(fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(fits(label, each) for each in last))
     allowed = {each for each in last if any(fits(label, each) for label in case.may)}
@@ -182,7 +192,7 @@ def _result(case: Case, changes: list[Tree]) -> Result:
         found=met,
         missed=tuple(label for label in case.expect if label not in met),
         wrong=tuple(sorted(last.keys() - expected - allowed)),
-        roots=frozenset(last[each] for each in expected),
+        roots=frozenset(it for each in expected for it in siblings.get(last[each], {last[each]})),
         paged=frozenset(paged),
         forbidden=tuple(each for each in last if any(fits(no, each) for no in case.never)),
         was_unhealthy=not all(change["healthy"] for change in changes),

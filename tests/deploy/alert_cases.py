@@ -76,13 +76,18 @@ def _rises(alert: str, series: str, by: float) -> Case:
 
 
 def fault(rule: str, severity: str, cause: str = "") -> tuple[Series, ...]:
-    """A fault of one component, as the root of itself or explained by another fault."""
+    """A fault of one component, as the root of itself or explained by another fault.
+
+    Only a root has the text of an incident.
+    """
     labels = f'node="n1",fault="{rule}",hw_type="gpu",hw_id="GPU-1"'
     root = f'cause="{cause or rule}",cause_hw_type="gpu",cause_hw_id="GPU-1"'
     active = f'hw_fault_active{{{labels},severity="{severity}",hw_name="GPU 0"}}'
+    told = gauge(f'hw_incident_info{{{labels},summary="",details=""}}', None, 1, None, SHORT)
     return (
         gauge(active, None, 1, 0, SHORT),
         gauge(f"hw_fault_root_cause{{{labels},{root}}}", None, 1, None, SHORT),
+        *(() if cause else (told,)),
     )
 
 

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from exporter.model.incident import incidents_of
+from exporter.model.incident import incidents_of, told_together
 from exporter.model.verdict import Cause, Conclusions, Fault, Naming, Subject
 from tests.kubernetes.facts import fault
 
 POD = Subject("workload", "workload", "ml/train-0/main", "ml/train-0/main")
 JOB = Subject("workload", "workload", "slurm/job_7", "slurm/job_7")
 PORT = Subject("pcie", "pcie", "0000:60:01.0", "0000:60:01.0")
+NODE = Subject("node", "node", "n1", "n1")
 GPUS = tuple(Subject("gpu", "gpu", f"GPU-{n}", f"GPU {n}") for n in range(8))
 
 NAMINGS = {
@@ -27,25 +28,30 @@ def _remap(gpu: Subject) -> Fault:
     return replace(fault("gpu_row_remap_failed", subject=gpu), summary=text, advice="Replace it.")
 
 
-def test_equal_faults_are_one_incident() -> None:
-    """Eight GPUs with the same fault are counted in one sentence and named as a range."""
-    said = _conclusions(*map(_remap, GPUS))
-    (told,) = incidents_of(said)
-    assert told.summary == "8 of 8 GPUs: row remapping failed: no spare rows are left"
+def test_equal_faults_of_siblings_are_one_incident() -> None:
+    """The fault of the parent tells how many have it; those that follow are named as a range."""
+    told_of = [(gpu, _remap(gpu).summary) for gpu in GPUS]
+    text = told_together(told_of, NAMINGS["gpu"], len(GPUS))
+    assert text == "8 of 8 GPUs: row remapping failed: no spare rows are left"
+    root = replace(fault("gpu_row_remap_failed", subject=NODE), summary=text, advice="Replace it.")
+    cause = Cause(root.rule, NODE, "siblings", text, root.since)
+    parts = tuple(replace(_remap(gpu), causes=(cause,)) for gpu in GPUS)
+    (told,) = incidents_of(_conclusions(root, *parts))
+    assert told.summary == text
     assert told.details == "Affects GPU 0–7. Since 1 Jan 00:01 UTC. Replace it."
-    (some,) = incidents_of(replace(said, faults=tuple(map(_remap, (GPUS[1], GPUS[5])))))
-    assert some.summary == "2 of 8 GPUs: row remapping failed: no spare rows are left"
-    assert some.affects == "GPU 1, 5"
+    slow = replace(fault("gpu_slow", subject=GPUS[0]), causes=(*parts[0].causes,))
+    (more,) = incidents_of(_conclusions(root, *parts, slow))
+    assert more.summary == f"{text}, and another fault follows from it"
+    assert len(incidents_of(_conclusions(_remap(GPUS[1]), _remap(GPUS[5])))) == 2
 
 
 def test_a_name_at_the_start_leaves_a_sentence() -> None:
     """Where the summary begins with the component, each of them has what it says."""
-    rows = [
-        replace(fault("gpu_hot", subject=gpu), summary=f"{gpu.hw_name} is too hot: {heat} °C")
-        for gpu, heat in zip(GPUS, (91, 92), strict=False)
+    hot = [
+        (gpu, f"{gpu.hw_name} is too hot: {heat} °C")
+        for gpu, heat in ((GPUS[0], 91), (GPUS[1], 92))
     ]
-    (told,) = incidents_of(_conclusions(*rows))
-    assert told.summary == "2 of 8 GPUs: each is too hot"
+    assert told_together(hot, NAMINGS["gpu"], 8) == "2 of 8 GPUs: each is too hot"
 
 
 def test_the_root_instructs_and_all_that_suffers_is_named() -> None:
@@ -91,3 +97,20 @@ def test_programs_of_different_owners_are_not_put_together() -> None:
         for pid in ("1", "2")
     ]
     assert len(incidents_of(_conclusions(*crashed))) == 2
+
+
+def test_equal_codes_are_told_with_a_command_for_all() -> None:
+    """What to type names each GPU, and a code keeps its capital letter."""
+    told_of = [
+        (gpu, f"Xid {code} on {gpu.hw_name}: halted")
+        for gpu, code in zip(GPUS, (62, 62, 110), strict=False)
+    ]
+    assert told_together(told_of[:2], NAMINGS["gpu"], 8) == "2 of 8 GPUs: Xid 62: halted"
+    text = told_together(told_of, NAMINGS["gpu"], 4)
+    assert text == "3 of 4 GPUs: Xid 62 or Xid 110"
+    advice = "Reset it: `nvidia-smi --gpu-reset -i 0`; else reboot."
+    root = replace(fault("gpu_xid_critical", subject=NODE), summary=text, advice=advice)
+    cause = Cause(root.rule, NODE, "siblings", text, root.since)
+    parts = [replace(fault(root.rule, subject=gpu), causes=(cause,)) for gpu in GPUS[:3]]
+    (told,) = incidents_of(_conclusions(root, *parts))
+    assert told.action == "Reset it: `nvidia-smi --gpu-reset -i 0,1,2`; else reboot."

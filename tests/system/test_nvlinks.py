@@ -33,11 +33,15 @@ BROKEN = {
 
 
 def _down(program: Program) -> dict[str, str]:
-    """The links that the rule names, by GPU; each is a root, on a node that is not healthy."""
+    """The links that the rule names, by GPU, on a node that is not healthy.
+
+    Each fault is a root, or stands for the same fault of most GPUs.
+    """
     document = program.get("/faults").document
     active = [fault for fault in document["faults"] if fault["state"] == "active"]
-    faults = [fault for fault in active if fault["rule"] == RULE]
-    assert all(fault["root"] and not document["healthy"] for fault in faults)
+    faults = [it for it in active if it["rule"] == RULE and it["entity"]["hw_type"] == "gpu"]
+    is_of_all = len(faults) == len(ALL)
+    assert all(fault["root"] is not is_of_all and not document["healthy"] for fault in faults)
     said = {fault["entity"]["hw_name"]: fault["summary"] for fault in faults}
     assert all(text.startswith(f"NVLinks of {name} are down: link ") for name, text in said.items())
     return {name: text.partition(": link ")[2] for name, text in said.items()}
@@ -100,6 +104,25 @@ def test_a_link_that_breaks_twice_fires_twice(node: GpuNode) -> None:
             node.nvml.say(capture=CAPTURE)
             wait_for(lambda: _down(program) == {} or None, "the end")
         assert len(set(began)) == 3
+
+
+def test_the_same_on_all_gpus_is_one_incident(node: GpuNode) -> None:
+    """One text for the alert that names all GPUs, one card on the page; it ends with the links."""
+    lines, links = BROKEN["the_same_on_all"]
+    with node.start() as program:
+        program.page_with('backend="nvml",reason="ok"')
+        node.nvml.say(*lines, capture=CAPTURE)
+        _wait_for(program, links)
+        (incident,) = program.get("/faults").document["incidents"]
+        assert incident["summary"] == "8 of 8 GPUs: NVLinks are down: link 7"
+        assert incident["affects"].startswith("GPU 0–7")
+        assert [root["hw_type"] for root in incident["roots"]] == ["node"]
+        (told,) = re.findall(r"^hw_incident_info\{.*$", program.get("/metrics").text, re.MULTILINE)
+        assert f'fault="{RULE}",hw_type="node"' in told
+        node.nvml.say(capture=CAPTURE)
+        wait_for(lambda: _down(program) == {} or None, "the end")
+        assert program.get("/faults").document["incidents"] == []
+        assert "\nhw_incident_info{" not in program.get("/metrics").text
 
 
 def _fatal(program: Program) -> list[bool]:

@@ -56,7 +56,7 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
             name=alert_name(rule.id),
             expr=(
                 f'hw_fault_active{{fault="{rule.id}"}} == 1\n'
-                f'and on (node, fault, hw_type, hw_id) hw_fault_root_cause{{cause="{rule.id}"}}'
+                "and on (node, fault, hw_type, hw_id) hw_incident_info"
             ),
             wait=_wait(rule, rules),
             severity="{{ $labels.severity }}",
@@ -103,12 +103,7 @@ def _other_rules(place: Place) -> Alert:
         name="HwCustomFault",
         expr=(
             f'hw_fault_active{{fault!~"{shipped}"}} == 1\n'
-            "and on (node, fault, hw_type, hw_id) label_replace(label_replace(label_replace(\n"
-            "  count by (node, cause, cause_hw_type, cause_hw_id) (\n"
-            f'    hw_fault_root_cause{{cause!~"{shipped}"}}\n'
-            "  ),\n"
-            '  "fault", "$1", "cause", "(.*)"), "hw_type", "$1", "cause_hw_type", "(.*)"),\n'
-            '  "hw_id", "$1", "cause_hw_id", "(.*)")'
+            "and on (node, fault, hw_type, hw_id) hw_incident_info"
         ),
         wait=f"{SETTLING_SECS}s",
         severity="{{ $labels.severity }}",

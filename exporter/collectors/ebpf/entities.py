@@ -8,7 +8,7 @@ from exporter.collectors.workloads.values import Workloads
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.values import Entity
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge, Key
+from exporter.model.verdict import Edge, Key, Naming
 
 _GETTERS = getters_of(Communicator)
 
@@ -59,4 +59,5 @@ COMMUNICATOR = Kind(
     TracedCalls,
     relate=_relations,
     ends=True,
+    naming=Naming(is_alone=True),
 )

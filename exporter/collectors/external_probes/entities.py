@@ -12,7 +12,7 @@ from exporter.faults.values import Entity, Fields, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes, ProbeMetric
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge
+from exporter.model.verdict import Edge, Naming
 
 LINKED_SECS = 600.0
 """For so long a process or job is linked with the component that an event names beside it."""
@@ -145,6 +145,6 @@ def _nothing(_: Snapshot) -> Iterable[Entity]:
     return ()
 
 
-EXTERNAL = Kind("external", "external", {}, _nothing, ExternalProbes)
+EXTERNAL = Kind("external", "external", {}, _nothing, ExternalProbes, naming=Naming(is_alone=True))
 
 EXTENSION = Extension({ANY_KIND: PROBE_FIELDS}, with_probes)

@@ -98,6 +98,13 @@ class Graph:
                         waiting.append(other)
                         yield other
 
+    def wholes(self, key: Key) -> Iterator[Key]:
+        """Yield what the entity is part of, the nearest first."""
+        level = self._out("part_of", key)
+        for _ in range(MAX_DEPTH):
+            yield from level
+            level = [whole for part in level for whole in self._out("part_of", part)]
+
     def above(self, key: Key) -> Iterator[Key]:
         """Every port between the root and the device, the device's own function included."""
         level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]

@@ -1,0 +1,134 @@
+"""Puts the same fault of most siblings together: it becomes one fault of their parent."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from exporter.faults.alert_state import Alert, AlertState
+from exporter.faults.entities.graph import NODE_KIND, Graph
+from exporter.faults.root_cause import Place
+from exporter.faults.values import Entity, KindTraits
+from exporter.model.verdict import Key
+
+SIBLINGS = "siblings"
+"""The relation of a fault to the fault of the parent that stands for it and its equals."""
+
+TOGETHER_SECS = 60.0
+"""Equal faults that begin within this time have one cause."""
+
+FEWEST, FEWEST_UNCOUNTED = 2, 4
+"""So many siblings at least; of components that only events name it is unknown how many exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A fault of a parent, the equal faults of its parts in order of onset, and how many parts."""
+
+    place: Place
+    members: tuple[Place, ...]
+    total: int
+
+    def alert(self, alerts: Mapping[Place, Alert], now: float, summary: str) -> Alert:
+        """Return the state of the fault: it began with the first part, and lasts with the last."""
+        parts = [alerts[place] for place in self.members]
+        first = parts[0]
+        return Alert(
+            first.active_since,
+            now,
+            AlertState.ACTIVE,
+            is_escalated=any(part.is_escalated for part in parts),
+            confidence=max(part.confidence for part in parts),
+            summary=summary,
+            advice=first.advice,
+            last_evidence=max(part.last_evidence for part in parts),
+            described=first.described,
+            evidence=first.evidence,
+        )
+
+
+class Siblings:
+    """Finds the groups among faults that nothing explains."""
+
+    def __init__(
+        self, by_kind: Mapping[str, Sequence[Entity]], graph: Graph, traits: KindTraits
+    ) -> None:
+        self._by_kind = by_kind
+        self._graph = graph
+        self._traits = traits
+
+    def groups(self, roots: Mapping[Place, Alert], active: Container[Place]) -> list[Group]:
+        """Return the groups among the roots of the active faults; a part belongs to one at most.
+
+        Where the parent itself has the fault and it is a root, that one stands for the parts.
+        """
+        equal: dict[tuple[str, str], list[Place]] = {}
+        for place in sorted(roots, key=lambda place: (roots[place].active_since, place)):
+            rule, (kind, _) = place
+            if kind in self._traits.with_siblings:
+                equal.setdefault((rule, kind), []).append(place)
+        return [
+            group
+            for (rule, kind), places in equal.items()
+            for group in self._of_rule(rule, kind, places, roots)
+            if group.place in roots or group.place not in active
+        ]
+
+    def _of_rule(
+        self, rule: str, kind: str, places: list[Place], roots: Mapping[Place, Alert]
+    ) -> Iterator[Group]:
+        """Yield the groups of one rule, those known from before first, then the widest."""
+        since = {place: roots[place].active_since for place in places}
+        known = self._known(places, roots)
+        for parent in known:
+            old = [place for place in places if _known_parent(roots[place]) == parent]
+            joined = [p for p in places if p not in old and since[p] >= since[old[0]]]
+            inside = {*old, *(p for p in joined if parent in self._parents(p[1]))}
+            inside.discard((rule, parent))
+            members = tuple(place for place in places if place in inside)
+            yield Group((rule, parent), members, self._total(kind, parent, members))
+            places = [place for place in places if place not in inside]
+        if len(places) < FEWEST:
+            return
+        parents = dict.fromkeys(each for place in places for each in self._parents(place[1]))
+        for parent in (each for each in parents if each not in known):
+            below = [p for p in places if p[1] != parent and parent in self._parents(p[1])]
+            burst = _burst(below, since)
+            total = self._total(kind, parent, burst)
+            if self._is_most(kind, len(burst), total):
+                yield Group((rule, parent), burst, total)
+                places = [place for place in places if place not in burst]
+
+    def _known(self, places: Iterable[Place], roots: Mapping[Place, Alert]) -> list[Key]:
+        parents = (_known_parent(roots[place]) for place in places)
+        return list(dict.fromkeys(parent for parent in parents if parent))
+
+    def _is_most(self, kind: str, number: int, total: int) -> bool:
+        fewest = FEWEST_UNCOUNTED if kind in self._traits.uncounted else FEWEST
+        return number >= fewest and 2 * number > total
+
+    def _parents(self, key: Key) -> list[Key]:
+        """Return what the component is part of or connected to, the node first: the widest."""
+        node = self._by_kind.get(NODE_KIND, ())
+        above = list(self._graph.above(key))[::-1]
+        wholes = [whole for whole in self._graph.wholes(key) if whole not in above]
+        return [*(entity.key for entity in node), *above, *wholes]
+
+    def _total(self, kind: str, parent: Key, members: Sequence[Place]) -> int:
+        parts = self._by_kind.get(kind, ())
+        if parent[0] != NODE_KIND:
+            parts = [part for part in parts if parent in self._parents(part.key)]
+        return max(len(parts), len(members))
+
+
+def _known_parent(alert: Alert) -> Key | None:
+    """Return the parent whose fault stood for this one so far."""
+    nearest = alert.causes[0] if alert.causes else None
+    return nearest.subject.key if nearest and nearest.via == SIBLINGS else None
+
+
+def _burst(places: Sequence[Place], since: Mapping[Place, float]) -> tuple[Place, ...]:
+    """Return the most of these faults, ordered by onset, that began within one window."""
+    bursts = (
+        tuple(p for p in places[index:] if since[p] - since[first] <= TOGETHER_SECS)
+        for index, first in enumerate(places)
+    )
+    return max(bursts, key=len, default=())
