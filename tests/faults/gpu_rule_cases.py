@@ -85,6 +85,10 @@ GPU_CASES = {
         {"unrepairable_memory": True, "row_remap_banks[none]": 1, "recovery_action": "reset"},
         {"unrepairable_memory": True, "row_remap_banks[none]": 0, "recovery_action": "none"},
     ),
+    "gpu_repair_pending": Case(
+        {"channel_repair_pending": False, "tpc_repair_pending": True},
+        {"channel_repair_pending": False, "tpc_repair_pending": False},
+    ),
     "gpu_row_remap_low": Case({"row_remap_banks[none]": 1}, {"row_remap_banks[none]": 0}),
     "gpu_pages_retired": Case(
         {"retired_pages_pending": True},

@@ -164,6 +164,19 @@ async def test_unrepairable_memory_needs_a_second_witness(
     assert UNREPAIRABLE not in await node.see(H100, *well, backend=backend, secs=60)
 
 
+@pytest.mark.parametrize("part", ["channel", "tpc"])
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_repair_that_waits_for_a_reset_is_a_fault(
+    node: Verdicts, backend: str, part: str
+) -> None:
+    """By either backend, for each part of the GPU; it ends when nothing waits any more."""
+    well = ("repair.channel_pending = 0", "repair.tpc_pending = 0")
+    assert await node.see(H100, *well, backend=backend, secs=30) == set()
+    ill = (*well, f"repair.{part}_pending = 1")
+    assert await node.see(H100, *ill, backend=backend, secs=30) == {"gpu_repair_pending"}
+    assert await node.see(H100, *well, backend=backend, secs=30) == set()
+
+
 SRAM = tuple(
     f"sram.uncorrected_{kind}.{counter} = 0"
     for kind in ("parity", "secded")
