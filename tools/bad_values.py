@@ -80,7 +80,9 @@ TABLE: Mapping[str, Bad] = {
         GPU,
         unless="for ten minutes after a boot or a driver load",
     ),
-    "hw_gpu_health": Bad("1, except `ok`", _other("state", "ok"), GPU),
+    "hw_gpu_health": Bad(
+        "`warning`, `alarm`, `critical`", _state("state", "warning", "alarm", "critical"), GPU
+    ),
     "hw_node_clock_synchronized": Bad(
         "0", _is(0), unless="a clock that nothing sets has never been synchronized", once_good=True
     ),
@@ -88,9 +90,7 @@ TABLE: Mapping[str, Bad] = {
         "1", _is(1), "mountpoint", unless="it was mounted read-only", once_good=True
     ),
     "hw_filesystem_unreachable": Bad("1", _is(1), "mountpoint"),
-    "hw_nvme_state": Bad(
-        "1, except `live`", _other("state", "live", "new", "resetting", "connecting"), "device"
-    ),
+    "hw_nvme_state": Bad("`dead`", _state("state", "dead"), "device"),
     "hw_nvme_critical_warning": Bad("above 0", _above_zero, "device"),
     "hw_md_degraded": Bad("above 0", _above_zero, "device"),
     "hw_md_disks": Bad(

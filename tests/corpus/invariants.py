@@ -28,9 +28,13 @@ Place: TypeAlias = "tuple[str, tuple[str, ...], str]"
 
 
 class Watch:
-    """Follows one recording; `holes` are bad samples of which nothing was said, as text."""
+    """Follows one recording; `holes` are bad samples of which nothing was said, as text.
 
-    def __init__(self) -> None:
+    A fault may take `patience_secs` until it says of a value that it is bad.
+    """
+
+    def __init__(self, patience_secs: float = PATIENCE_SECS) -> None:
+        self._patience_secs = patience_secs
         self.holes: dict[str, None] = {}
         self.got_well: dict[str, None] = {}
         self._good: set[Place] = set()
@@ -39,11 +43,11 @@ class Watch:
     def look(self, snapshot: Snapshot, conclusions: Conclusions) -> None:
         """Take in one moment."""
         now = snapshot.taken_boottime
-        bad = set(self._bad(snapshot))
+        bad = set(self.bad(snapshot))
         ended = self._since.keys() - bad
         begun = bad - self._since.keys()
         self._since = {place: self._since.get(place, now) for place in bad}
-        silent = [place for place in bad if now - self._since[place] > PATIENCE_SECS]
+        silent = [place for place in bad if now - self._since[place] > self._patience_secs]
         if silent:
             told, rules = _told(conclusions), {fault.rule for fault in conclusions.active}
             holes = (place for place in silent if not _is_told(place, told, rules))
@@ -55,7 +59,8 @@ class Watch:
                 if is_new and fault.subject.hw_id in well:
                     self.got_well[f"{fault.rule}@{fault.subject.hw_id}"] = None
 
-    def _bad(self, snapshot: Snapshot) -> Iterator[Place]:
+    def bad(self, snapshot: Snapshot) -> Iterator[Place]:
+        """Yield the samples that are bad now, and not meant."""
         for family, row in ROWS:
             for values, number in family.samples(snapshot):
                 labels = dict(zip(family.labels, values, strict=True))

@@ -26,13 +26,20 @@ pytestmark = pytest.mark.system
 STEP_SECS = 15
 
 
-def _later(snapshot: Snapshot, secs: int) -> Snapshot:
+def later(snapshot: Snapshot, secs: float) -> Snapshot:
     """Return the same node so much later: read again where it was read, as old where it was not."""
     readings = dict(snapshot.readings)
     gpus = snapshot.reading(Gpus)
     if gpus is not None:
         states = (
-            replace(state, read_boottime=state.read_boottime + secs) if state.up else state
+            replace(
+                state,
+                read_boottime=state.read_boottime + secs,
+                dynamic_expires=state.dynamic_expires and state.dynamic_expires + secs,
+                expires=state.expires and state.expires + secs,
+            )
+            if state.up and not state.stale
+            else state
             for state in gpus.states
         )
         readings[Gpus] = replace(gpus, states=tuple(states))
@@ -49,7 +56,7 @@ def _judged(snapshot: Snapshot) -> Iterator[tuple[Snapshot, Conclusions]]:
     """Yield the node as it is for longer than a bad value may pass without a fault."""
     engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
     for secs in range(0, int(PATIENCE_SECS) + 4 * STEP_SECS, STEP_SECS):
-        moment = _later(snapshot, secs)
+        moment = later(snapshot, secs)
         yield moment, engine.conclude(moment)
 
 
