@@ -3,6 +3,7 @@
 `python -m bench.ebpf` prints it; docs/ebpf.md has the figures.
 """
 
+import argparse
 import os
 import resource
 import subprocess
@@ -68,6 +69,7 @@ def _held(words: list[str], folder: Path) -> "subprocess.Popen[bytes]":
 
 def main() -> None:
     """Print the figures."""
+    argparse.ArgumentParser(prog="python -m bench.ebpf", description=__doc__).parse_args()
     with tempfile.TemporaryDirectory(prefix="hw-bench-") as folder:
         print(table(list(figures(Path(folder)))))
 

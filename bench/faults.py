@@ -5,10 +5,10 @@ judgement by all rules on a node with 16 GPUs and 1,000 processes. The batch `un
 it says what the detectors find on nodes with labelled incidents, and what they cost.
 """
 
+import argparse
 import gc
 import logging
 import statistics
-import sys
 import time
 
 from bench.figures import Figure, table
@@ -28,10 +28,16 @@ UNUSUAL = "unusual"
 
 def main() -> None:
     """Print misses and figures of the batches that are named, or of all."""
+    parser = argparse.ArgumentParser(prog="python -m bench.faults", description=__doc__)
+    allowed = (*BATCHES, UNUSUAL)
+    parser.add_argument("batch", nargs="*", help=f"all without one: {', '.join(allowed)}")
+    batches = parser.parse_args().batch or allowed
+    if wrong := [batch for batch in batches if batch not in allowed]:
+        parser.error(f"there is no batch {wrong[0]}")
     logging.disable(logging.WARNING)  # each fault of each recording would be logged
     book = rule_book()
     figures = [Figure("rules", len(book.rules))]
-    for batch in sys.argv[1:] or (*BATCHES, UNUSUAL):
+    for batch in batches:
         if batch == UNUSUAL:
             figures += [*cost.figures(), *scoring.all_figures()]
             continue

@@ -4,6 +4,7 @@ The words of the page are kept inside the picture, numbers masked: a test compar
 page as it is now, so that the picture never shows what is not so.
 """
 
+import argparse
 import asyncio
 import os
 import re
@@ -116,4 +117,5 @@ async def draw() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(draw())

@@ -1,5 +1,6 @@
 """Asks the database of known vulnerabilities about the locked packages, where it can be reached."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -57,4 +58,5 @@ def _packages(answer: str) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     sys.exit(main())

@@ -1,8 +1,8 @@
 """Builds the Debian package: an environment in /opt, the unit, an empty configuration."""
 
+import argparse
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from tools.release.source import ROOT
@@ -142,4 +142,8 @@ def _architecture() -> str:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]), Path(sys.argv[2]), (ROOT / "VERSION").read_text().strip())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=Path, help="the wheel of this version")
+    parser.add_argument("folder", type=Path, help="where the package is built")
+    args = parser.parse_args()
+    build(args.wheel, args.folder, (ROOT / "VERSION").read_text().strip())

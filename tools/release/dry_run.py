@@ -1,5 +1,6 @@
 """Builds and checks everything that a tag publishes, and says what that would be."""
 
+import argparse
 import json
 import re
 import shutil
@@ -125,4 +126,5 @@ def _run(*words: str, cwd: str | None = None) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     sys.exit(main())
