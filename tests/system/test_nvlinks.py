@@ -125,6 +125,39 @@ def test_the_same_on_all_gpus_is_one_incident(node: GpuNode) -> None:
         assert "\nhw_incident_info{" not in program.get("/metrics").text
 
 
+PCIE_BOARD = ("name = NVIDIA A100 80GB PCIe", "fabric_state = error 3", "nvlink_links = 12")
+BRIDGES = {
+    "no_bridge": {},
+    "a_pair": {0: 12, 1: 12},
+    "a_pair_with_one_of_three_bridges": {0: 4, 1: 4},
+    "two_pairs_with_different_bridges": {0: 12, 1: 12, 2: 4, 3: 4},
+    "every_pair": dict.fromkeys(ALL, 12),
+}
+
+
+@pytest.mark.parametrize("bridges", BRIDGES)
+def test_links_without_a_bridge_are_no_fault(node: GpuNode, bridges: str) -> None:
+    """A board with connectors for bridges says its links are inactive where there is none."""
+    wired = [(gpu, link) for gpu, links in BRIDGES[bridges].items() for link in range(links)]
+    lines = [f"device.{gpu}.nvlink.{link}.state = 1" for gpu, link in wired]
+    node.nvml.say(*PCIE_BOARD, "nvlink.state = 0", *lines, capture=CAPTURE)
+    with node.start() as program:
+        program.page_with('backend="nvml",reason="ok"')
+        inactive = 8 * 12 - len(wired)
+        wait_for(lambda: _down_links(program) == inactive or None, f"{inactive} inactive links")
+        for _ in range(3):
+            _wait_for_a_reading(program)
+            document = program.get("/faults").document
+            assert (document["faults"], document["healthy"]) == ([], True)
+
+
+def _wait_for_a_reading(program: Program) -> None:
+    before = program.get("/status").document["collected_at"]
+    wait_for(
+        lambda: program.get("/status").document["collected_at"] > before or None, "a collection"
+    )
+
+
 def _fatal(program: Program) -> list[bool]:
     """Whether each active fault of the link is a root; an inactive link beside it is none."""
     faults = program.get("/faults").document["faults"]

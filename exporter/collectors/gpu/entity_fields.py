@@ -91,11 +91,12 @@ def _of_card(card: _Card, cards: Sequence[_Card], workloads: Workloads | None) -
     gpu = card.state.gpu
     siblings = [each for each in cards if each is not card and each.state.gpu.name == gpu.name]
     up = [each for each in siblings if each.state.up]
-    down = (each.links_down for each in up if each.links_down is not None)
+    down = sorted(each.links_down for each in up if each.links_down is not None)
     return {
         "links_down": card.links_down,
         "links_up": card.links_up,
-        "links_down_of_siblings": min(down, default=None),
+        # Of the better half: a pair of PCIe boards has more bridges than the others at times.
+        "links_down_of_siblings": down[(len(down) - 1) // 2] if down else None,
         "links_up_of_siblings": None if gpu.mig_enabled else _fewest_links_up(up),  # no NVLink
         "most_links_up": max(each.links_up or 0 for each in (card, *up)),
         "all_links_wired": _are_all_links_wired(gpu),

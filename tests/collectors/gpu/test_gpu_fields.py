@@ -67,8 +67,8 @@ def test_most_links_up_are_those_of_any_gpu_of_the_name() -> None:
     assert of_first("most_links_up", own, replace(other, up=False)) == 0
 
 
-def test_links_of_siblings_are_those_of_the_best_of_them() -> None:
-    """Of the same name, answering, and said; its own links do not count."""
+def test_links_of_siblings_are_those_of_the_better_half_of_them() -> None:
+    """Of the same name, answering, and said; its own links do not count, nor do a few bridges."""
     own = card(0, **links(0, 0))
     others = (
         card(1, **links(1, 1, 0, 0)),
@@ -79,6 +79,8 @@ def test_links_of_siblings_are_those_of_the_best_of_them() -> None:
     )
     assert of_first("links_down_of_siblings", own, *others) == 1
     assert of_first("links_down_of_siblings", own) is None
+    bridged = (card(1, **links(1, 1)), card(2, **links(0, 0)), card(3, **links(0, 0)))
+    assert of_first("links_down_of_siblings", own, *bridged) == 2
 
 
 @pytest.mark.parametrize(
