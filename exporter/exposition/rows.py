@@ -1,7 +1,7 @@
 """Families as rows of a table: a metric is a name, a HELP text and the field it exports."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -47,16 +47,16 @@ class Row:
     def family(self, prefix: str, items: Items) -> Family:
         """Return the family of this row; raises AttributeError for a field that is not there."""
         name = prefix + self.name
-        field = self.field or self.name
-        if not hasattr(items.kind, field):
-            field = field.removesuffix("_total")
-            getattr(items.kind, field)
+        source = self.field or self.name
+        if not hasattr(items.kind, source):
+            source = source.removesuffix("_total")
+            getattr(items.kind, source)
         return Family(
             name,
             self.help,
             self.type or type_of(name),
             (*items.labels, *self.labels),
-            self._samples(items.read, attrgetter(field)),
+            self._samples(items.read, attrgetter(source)),
         )
 
     def _samples(
@@ -76,6 +76,32 @@ class Row:
                     yield labels, value if self.digits is None else round(value, self.digits)
 
         return samples if self.max_with_zeros is None else _sparing(samples, self.max_with_zeros)
+
+
+def metric(help_text: str, read_from: str = "", **row: Any) -> Any:
+    """Return a field of a value, None by default, that declares its metric beside it.
+
+    `read_from` is what the kernel calls the field; `row` are further arguments of its `Row`.
+    """
+    return field(default=None, metadata={"help": help_text, "read_from": read_from, "row": row})
+
+
+def rows_of(kind: type) -> tuple[Row, ...]:
+    """Return a row for each field that declares a metric, named as the field is."""
+    return tuple(
+        replace(
+            Row(found.name, found.metadata["help"], found.name),
+            **found.metadata["row"],
+        )
+        for found in fields(kind)
+        if "help" in found.metadata
+    )
+
+
+def read_from(kind: type) -> Mapping[str, str]:
+    """Return what the kernel calls the fields that say it, by field."""
+    sources = ((found.name, found.metadata.get("read_from")) for found in fields(kind))
+    return {name: source for name, source in sources if source}
 
 
 def families(prefix: str, items: Items, *rows: Row) -> tuple[Family, ...]:

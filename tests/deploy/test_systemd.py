@@ -15,7 +15,7 @@ UNIT = ROOT / "deploy/systemd/hw-exporter.service"
 
 
 def settings(file: Path = UNIT) -> "configparser.SectionProxy":
-    """Read the section Service of a unit file."""
+    """What the file says of the service."""
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign] # systemd's names have capitals
     parser.read_string(file.read_text())

@@ -13,7 +13,7 @@ from exporter.collectors.memory.values import (
     Paging,
 )
 from exporter.exposition.family import Sample, family, one
-from exporter.exposition.rows import Row, each, families, reading
+from exporter.exposition.rows import Row, each, families, reading, rows_of
 from exporter.model.snapshot import Snapshot
 
 MAX_DIMMS_SHOWN = 4
@@ -63,16 +63,7 @@ FAMILIES = (
         Row("used_bytes", "Memory in use: total memory minus available memory."),
         Row("available_bytes", "Memory available to programs without swapping (MemAvailable)."),
         Row("usage_percent", "Memory in use as a share of total memory, 0 to 100."),
-        Row("free_bytes", "Memory that nothing uses (MemFree), without caches."),
-        Row("buffers_bytes", "Memory used to buffer block devices (Buffers)."),
-        Row("cached_bytes", "Memory used to cache the contents of files (Cached)."),
-        Row("dirty_bytes", "Dirty memory, waiting to be written to disk."),
-        Row("writeback_bytes", "Memory being written back to disk."),
-        Row(
-            "slab_unreclaimable_bytes", "Kernel slab memory that cannot be reclaimed (SUnreclaim)."
-        ),
-        Row("hugepages_total_bytes", "Memory reserved for huge pages of the default size."),
-        Row("hugepages_free_bytes", "Free huge pages of the default size."),
+        *rows_of(Memory),
     ),
     *families(
         "hw_",
@@ -83,16 +74,7 @@ FAMILIES = (
     *families(
         "hw_",
         reading(Paging),
-        Row("swap_in_bytes_total", "Memory read back from swap space since boot."),
-        Row("swap_out_bytes_total", "Memory written to swap space since boot."),
-        Row(
-            "memory_major_faults_total",
-            "Page faults that had to read from disk (major) since boot.",
-            "major_faults",
-        ),
-        Row(
-            "memory_oom_kills_total", "Processes killed by the OOM killer since boot.", "oom_kills"
-        ),
+        *rows_of(Paging),
     ),
     *families(
         "hw_memory_numa_",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from exporter.collectors.memory.values import Memory
+from exporter.exposition.rows import read_from
 from exporter.model.reading import Missing, Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceFailed
@@ -44,14 +45,7 @@ def parse_meminfo(text: str) -> Memory:
     return Memory(
         total_bytes=total,
         available_bytes=min(available, total),
-        free_bytes=_bytes(fields, "MemFree"),
-        buffers_bytes=_bytes(fields, "Buffers"),
-        cached_bytes=_bytes(fields, "Cached"),
-        dirty_bytes=_bytes(fields, "Dirty"),
-        writeback_bytes=_bytes(fields, "Writeback"),
-        slab_unreclaimable_bytes=_bytes(fields, "SUnreclaim"),
-        hugepages_total_bytes=_pages(fields, "HugePages_Total"),
-        hugepages_free_bytes=_pages(fields, "HugePages_Free"),
+        **{name: _bytes(fields, source) for name, source in read_from(Memory).items()},
         swap_total_bytes=_bytes(fields, "SwapTotal"),
         swap_free_bytes=_bytes(fields, "SwapFree"),
     )
@@ -64,11 +58,8 @@ def _estimated_available(fields: Mapping[str, int]) -> int:
 
 
 def _bytes(fields: Mapping[str, int], name: str) -> int | None:
-    """Convert the field to bytes: the kernel says kB and means KiB."""
+    """Convert the field to bytes: the kernel says kB and means KiB, or counts huge pages."""
+    if name.startswith("HugePages_"):
+        size = _bytes(fields, "Hugepagesize")
+        return fields[name] * size if name in fields and size is not None else None
     return fields[name] * 1024 if name in fields else None
-
-
-def _pages(fields: Mapping[str, int], name: str) -> int | None:
-    """Convert the field, a number of huge pages, to bytes."""
-    size = _bytes(fields, "Hugepagesize")
-    return fields[name] * size if name in fields and size is not None else None

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from exporter.exposition.rows import metric
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -9,14 +11,24 @@ class Memory:
 
     total_bytes: int
     available_bytes: int
-    free_bytes: int | None = None
-    buffers_bytes: int | None = None
-    cached_bytes: int | None = None
-    dirty_bytes: int | None = None
-    writeback_bytes: int | None = None
-    slab_unreclaimable_bytes: int | None = None
-    hugepages_total_bytes: int | None = None  # of the default size
-    hugepages_free_bytes: int | None = None
+    free_bytes: int | None = metric(
+        "Memory that nothing uses (MemFree), without caches.", "MemFree"
+    )
+    buffers_bytes: int | None = metric("Memory used to buffer block devices (Buffers).", "Buffers")
+    cached_bytes: int | None = metric(
+        "Memory used to cache the contents of files (Cached).", "Cached"
+    )
+    dirty_bytes: int | None = metric("Dirty memory, waiting to be written to disk.", "Dirty")
+    writeback_bytes: int | None = metric("Memory being written back to disk.", "Writeback")
+    slab_unreclaimable_bytes: int | None = metric(
+        "Kernel slab memory that cannot be reclaimed (SUnreclaim).", "SUnreclaim"
+    )
+    hugepages_total_bytes: int | None = metric(
+        "Memory reserved for huge pages of the default size.", "HugePages_Total"
+    )
+    hugepages_free_bytes: int | None = metric(
+        "Free huge pages of the default size.", "HugePages_Free"
+    )
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None
 
@@ -49,10 +61,22 @@ class Memory:
 class Paging:
     """What the kernel did for lack of memory; counters since boot."""
 
-    swap_in_bytes: int | None = None
-    swap_out_bytes: int | None = None
-    major_faults: int | None = None  # a page had to be read from a disk
-    oom_kills: int | None = None
+    swap_in_bytes: int | None = metric(
+        "Memory read back from swap space since boot.", "pswpin", name="swap_in_bytes_total"
+    )
+    swap_out_bytes: int | None = metric(
+        "Memory written to swap space since boot.", "pswpout", name="swap_out_bytes_total"
+    )
+    major_faults: int | None = metric(
+        "Page faults that had to read from disk (major) since boot.",
+        "pgmajfault",
+        name="memory_major_faults_total",
+    )
+    oom_kills: int | None = metric(
+        "Processes killed by the OOM killer since boot.",
+        "oom_kill",
+        name="memory_oom_kills_total",
+    )
 
 
 @dataclass(frozen=True, slots=True)

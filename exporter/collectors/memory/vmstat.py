@@ -7,13 +7,14 @@ import os
 from pathlib import Path
 
 from exporter.collectors.memory.values import Paging
+from exporter.exposition.rows import read_from
 from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-NAMES = ("pswpin", "pswpout", "pgmajfault", "oom_kill")
+SOURCES = read_from(Paging)
 
 
 class PagingReader:
@@ -26,16 +27,14 @@ class PagingReader:
         """Read the counters now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         numbers = parse_vmstat(read_text(self._path))
-        for name in NAMES:
+        for name in SOURCES.values():
             if numbers.get(name) is None:
                 fields.skip(name, "not said by vmstat")
-        paging = Paging(
-            swap_in_bytes=_pages(numbers.get("pswpin")),
-            swap_out_bytes=_pages(numbers.get("pswpout")),
-            major_faults=numbers.get("pgmajfault"),
-            oom_kills=numbers.get("oom_kill"),
-        )
-        return Reading(paging, fields.missing)
+        values = {
+            field: _pages(numbers.get(name)) if field.endswith("_bytes") else numbers.get(name)
+            for field, name in SOURCES.items()
+        }
+        return Reading(Paging(**values), fields.missing)
 
 
 def parse_vmstat(text: str) -> dict[str, int]:
@@ -43,7 +42,7 @@ def parse_vmstat(text: str) -> dict[str, int]:
     result = {}
     for line in text.split("\n"):
         name, _, word = line.partition(" ")
-        if name in NAMES and (number := parse_counter(word)) is not None:
+        if name in SOURCES.values() and (number := parse_counter(word)) is not None:
             result[name] = number
     if not result:
         raise SourceFailed("vmstat holds no counter that is known")

@@ -10,7 +10,7 @@ from exporter.collectors.network.values import (
     NetworkStack,
 )
 from exporter.exposition.family import Sample, family, one
-from exporter.exposition.rows import Items, Row, each, families, info, reading
+from exporter.exposition.rows import Items, Row, each, families, info, reading, rows_of
 from exporter.model.snapshot import Snapshot
 
 MAX_WITH_ZEROS = 8
@@ -95,12 +95,7 @@ NETWORK_STACK_FAMILIES = (
     *families(
         "hw_",
         reading(NetworkStack),
-        Row(
-            "tcp_retransmitted_segments_total",
-            "TCP segments that were retransmitted because no acknowledgement came.",
-        ),
-        Row("tcp_resets_total", "TCP resets (RST) that the node has sent."),
-        Row("tcp_listen_drops_total", "TCP connections dropped because a listen queue was full."),
+        *rows_of(NetworkStack),
         Row("softnet_dropped_total", "Packets dropped because a softnet backlog was full."),
         Row("softnet_squeezed_total", "Softnet rounds that ran out of budget with packets left."),
         Row("conntrack_entries", "Connections that the kernel tracks now (conntrack)."),

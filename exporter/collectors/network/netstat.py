@@ -15,6 +15,7 @@ from exporter.collectors.network.interfaces import (
     parse_dev,
 )
 from exporter.collectors.network.values import NetworkStack
+from exporter.exposition.rows import read_from
 from exporter.model.reading import Reading
 from exporter.reading.files import MAX_FILE_BYTES, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
@@ -44,15 +45,13 @@ class NetworkStackReader:
             return fields.text(field, folder / name, MAX_FILE_BYTES) or ""
 
         tcp = parse_snmp(table("tcp", "snmp"), "Tcp")
-        extended = parse_snmp(table("tcp_listen_drops", "netstat"), "TcpExt")
+        tcp |= parse_snmp(table("tcp_listen_drops", "netstat"), "TcpExt")
         softnet = parse_softnet(table("softnet", "softnet_stat"))
         tracking = self._tracking(names, fields)
         stack = NetworkStack(
-            tcp_segments_received=tcp.get("InSegs"),
-            tcp_segments_sent=tcp.get("OutSegs"),
-            tcp_retransmitted_segments=tcp.get("RetransSegs"),
-            tcp_resets=tcp.get("OutRsts"),
-            tcp_listen_drops=extended.get("ListenDrops"),
+            tcp_segments_received=tcp.get("Tcp:InSegs"),
+            tcp_segments_sent=tcp.get("Tcp:OutSegs"),
+            **{field: tcp.get(name) for field, name in read_from(NetworkStack).items()},
             softnet_dropped=softnet[0],
             softnet_squeezed=softnet[1],
             conntrack_entries=tracking[0],
@@ -83,14 +82,14 @@ class NetworkStackReader:
 
 
 def parse_snmp(text: str, protocol: str) -> dict[str, int]:
-    """Parse the counters of one protocol: a line of names, then a line of numbers."""
+    """Parse the counters of one protocol, as `Tcp:InSegs`: a line of names, one of numbers."""
     lines = [line.split() for line in text.split("\n") if line.startswith(f"{protocol}:")]
     result = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):
         for name, word in zip(names[1:], numbers[1:], strict=False):
             number = parse_counter(word)
             if number is not None:
-                result[name] = number
+                result[f"{protocol}:{name}"] = number
     return result
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from exporter.exposition.rows import metric
 from exporter.model.reading import Labeled
 
 
@@ -60,9 +61,19 @@ class NetworkStack:
 
     tcp_segments_received: int | None = None
     tcp_segments_sent: int | None = None
-    tcp_retransmitted_segments: int | None = None
-    tcp_resets: int | None = None  # sent
-    tcp_listen_drops: int | None = None
+    tcp_retransmitted_segments: int | None = metric(
+        "TCP segments that were retransmitted because no acknowledgement came.",
+        "Tcp:RetransSegs",
+        name="tcp_retransmitted_segments_total",
+    )
+    tcp_resets: int | None = metric(
+        "TCP resets (RST) that the node has sent.", "Tcp:OutRsts", name="tcp_resets_total"
+    )
+    tcp_listen_drops: int | None = metric(
+        "TCP connections dropped because a listen queue was full.",
+        "TcpExt:ListenDrops",
+        name="tcp_listen_drops_total",
+    )
     softnet_dropped: int | None = None
     softnet_squeezed: int | None = None
     conntrack_entries: int | None = None

@@ -37,13 +37,15 @@ def test_a_whole_node_says_all_of_it(tmp_path: Path) -> None:
 
 def test_names_and_numbers_are_on_two_lines() -> None:
     """A number below zero is not a counter; the others of its line are."""
-    assert parse_snmp(SNMP, "Tcp") == {"RtoAlgorithm": 1, "InSegs": 30, "OutSegs": 40}
+    assert parse_snmp(SNMP, "Tcp") == {"Tcp:RtoAlgorithm": 1, "Tcp:InSegs": 30, "Tcp:OutSegs": 40}
 
 
 @pytest.mark.parametrize("length", range(0, len(SNMP), 3))
 def test_a_cut_table_never_raises(length: int) -> None:
     """No number is given to the wrong name."""
-    assert set(parse_snmp(SNMP[:length], "Tcp")) <= {"RtoAlgorithm", "InSegs", "OutSegs"}
+    assert set(parse_snmp(SNMP[:length], "Tcp")) <= {
+        *("Tcp:RtoAlgorithm", "Tcp:InSegs", "Tcp:OutSegs")
+    }
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "00 11", "zz zz zz", "-1 -1 -1", "\x00"])
