@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from exporter.config import Config
 from exporter.exposition.family import Family
@@ -42,6 +42,18 @@ class FileReader(Protocol):
         ...
 
 
+class About(NamedTuple):
+    """What docs/node.md says of a source: its files, its families, its needs.
+
+    `without` is what is lost where the needs are not met.
+    """
+
+    reads: str
+    families: str
+    needs: str = ""
+    without: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceRow:
     """One source: its name, the group of `metrics.enabled` that switches it, how it is built.
@@ -55,6 +67,7 @@ class SourceRow:
     build: Callable[[SourceContext], AnySource]
     by_default: bool = True
     is_asked_for: Callable[[Config], bool] = always
+    about: About | None = None
 
     def runs(self, config: Config) -> bool:
         """Tell whether this configuration runs the source."""
@@ -71,13 +84,14 @@ def files(
     *,
     deadline_secs: float = FILE_DEADLINE_SECS,
     by_default: bool = True,
+    about: About | None = None,
 ) -> SourceRow:
     """Make the row of a source that reads files of the kernel."""
 
     def build(ctx: SourceContext) -> Source:
         return FileSource(name, reader(ctx).read, ctx.call, deadline_secs)
 
-    return SourceRow(name, group, build, by_default)
+    return SourceRow(name, group, build, by_default, about=about)
 
 
 class Detector(Protocol):

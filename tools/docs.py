@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES, VOCABULARY, rule_book
+from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES, SOURCES, VOCABULARY, rule_book
 from exporter.collectors.gpu.xids.catalogue import shipped_catalogue
 from exporter.config import Config
 from exporter.exposition.family import Family
@@ -117,6 +117,20 @@ def metrics_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def node_page() -> str:
+    """Return `docs/node.md` with the table of sources written anew."""
+    head, title, rest = (ROOT / "docs/node.md").read_text("utf-8").partition("| source | group |")
+    header, _, rest = rest.partition("\n")
+    tail = rest[rest.index("\n\n") :]
+    lines = [f"{title}{header}", "|---|---|---|---|---|---|"]
+    for row in SOURCES:
+        if row.about is not None:
+            opt_in = "" if row.by_default else " (opt-in)"
+            cells = (f"`{row.name}`{opt_in}", row.group, *row.about)
+            lines.append("|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|")
+    return head + "\n".join(lines) + tail
+
+
 def config_page() -> str:
     """Return `docs/CONFIG.md`: every key as a table, section by section."""
     lines = [
@@ -175,6 +189,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/CONFIG.md": config_page,
     "config/default.toml": default_toml,
     "docs/METRICS.md": metrics_page,
+    "docs/node.md": node_page,
     "docs/RIGHTS.md": rights_page,
     PROMISED: promised_list,
     "docs/reliability.md": reliability_page,

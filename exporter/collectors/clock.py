@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.exposition.rows import Row, families, reading
 from exporter.faults.entities.node import NodeFields
 from exporter.faults.subject import Subject
@@ -97,7 +97,19 @@ FAMILIES = families(
 
 COLLECTOR = Collector(
     "clock",
-    sources=(files("clock", "clock", lambda ctx: ClockReader(ctx.known_good)),),
+    sources=(
+        files(
+            "clock",
+            "clock",
+            lambda ctx: ClockReader(ctx.known_good),
+            about=About(
+                "adjtimex(2)",
+                "`hw_node_clock_*`",
+                "a seccomp profile that allows adjtimex to read",
+                without="the source fails, with the reason",
+            ),
+        ),
+    ),
     values=(Clock,),
     families=FAMILIES,
     subject=Subject(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.exposition.rows import Items, Row, each, families
 from exporter.faults.entities.kind import Getter
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
@@ -147,7 +147,19 @@ _NODE_FIELDS = {
 
 COLLECTOR = Collector(
     "pressure",
-    sources=(files("pressure", "pressure", lambda ctx: PressureReader(ctx.proc)),),
+    sources=(
+        files(
+            "pressure",
+            "pressure",
+            lambda ctx: PressureReader(ctx.proc),
+            about=About(
+                "`/proc/pressure`",
+                "`hw_pressure_waiting_seconds_total`, `hw_pressure_stalled_seconds_total`",
+                "Linux 4.20, not `psi=0`",
+                without="absent",
+            ),
+        ),
+    ),
     values=(Pressures,),
     families=FAMILIES,
     subject=Subject(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.collectors.cpu.values import Cpu
 from exporter.exposition.family import Sample, family, one
 from exporter.exposition.rows import Row, families, reading
@@ -156,13 +156,27 @@ WALK_SECS = 5.0
 COLLECTOR = Collector(
     "processes",
     sources=(
-        files("process_counts", "processes", lambda ctx: ProcessCountsReader(ctx.proc)),
+        files(
+            "process_counts",
+            "processes",
+            lambda ctx: ProcessCountsReader(ctx.proc),
+            about=About(
+                "`pid_max`, `loadavg`, `file-nr`",
+                "`hw_processes_limit`, `hw_threads`, `hw_file_descriptors_*`",
+            ),
+        ),
         files(
             "process_states",
             "processes",
             lambda ctx: ProcessStatesReader(ctx.proc),
             deadline_secs=WALK_SECS,
             by_default=False,
+            about=About(
+                "`/proc/<pid>/stat` of every process",
+                "`hw_processes` for all states",
+                "host process ids",
+                without="only running and blocked are known",
+            ),
         ),
     ),
     values=(ProcessCounts, ProcessStates),

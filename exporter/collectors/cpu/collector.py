@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.collectors.cpu.entities import CPU
 from exporter.collectors.cpu.families import FAMILIES
 from exporter.collectors.cpu.health import CpuHealthReader
@@ -14,8 +14,27 @@ from exporter.faults.subject import Subject
 COLLECTOR = Collector(
     "cpu",
     sources=(
-        files("cpu", "cpu", lambda ctx: CpuReader(ctx.proc, ctx.sys)),
-        files("cpu_health", "cpu", lambda ctx: CpuHealthReader(ctx.proc, ctx.sys)),
+        files(
+            "cpu",
+            "cpu",
+            lambda ctx: CpuReader(ctx.proc, ctx.sys),
+            about=About(
+                "`/proc/stat`, `/proc/loadavg`, topology",
+                "`hw_cpu_*`, `hw_node_load*`, `hw_node_boot_time_seconds`",
+            ),
+        ),
+        files(
+            "cpu_health",
+            "cpu",
+            lambda ctx: CpuHealthReader(ctx.proc, ctx.sys),
+            about=About(
+                "cpufreq, `thermal_throttle`, `/proc/interrupts`",
+                "`hw_cpu_frequency_*`, `hw_cpu_thermal_throttles_total`, "
+                "`hw_cpu_machine_checks_total`",
+                "bare metal",
+                without="absent on virtual machines",
+            ),
+        ),
     ),
     values=(Cpu, CpuHealth),
     families=FAMILIES,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.collector import Collector, SourceRow, files
+from exporter.collector import About, Collector, SourceRow, files
 from exporter.collectors.disk.diskstats import DiskReader
 from exporter.collectors.disk.entities import DISK, FIELDS, FILESYSTEM, MD_ARRAY, NFS_MOUNT, links
 from exporter.collectors.disk.events import Partitions
@@ -33,17 +33,45 @@ def _filesystem(ctx: SourceContext) -> AnySource:
 COLLECTOR = Collector(
     "disk",
     sources=(
-        files("disk", "disk", lambda ctx: DiskReader(ctx.proc, ctx.sys, ctx.devices)),
-        SourceRow("filesystem", "filesystem", _filesystem),
-        files("nvme", "nvme", lambda ctx: NvmeReader(ctx.sys)),
+        files(
+            "disk",
+            "disk",
+            lambda ctx: DiskReader(ctx.proc, ctx.sys, ctx.devices),
+            about=About("`/proc/diskstats`, `/sys/block`", "`hw_disk_*`"),
+        ),
+        SourceRow(
+            "filesystem",
+            "filesystem",
+            _filesystem,
+            about=About(
+                "`/proc/1/mountinfo`, statvfs",
+                "`hw_filesystem_*`",
+                "the root of the node mounted with `HostToContainer` propagation",
+                without="only mounts that are visible in the container",
+            ),
+        ),
+        files(
+            "nvme",
+            "nvme",
+            lambda ctx: NvmeReader(ctx.sys),
+            about=About("`/sys/class/nvme`", "`hw_nvme_state`"),
+        ),
         files(
             "nvme_health",
             "nvme",
             lambda ctx: NvmeHealthReader(ctx.sys, ctx.root),
             deadline_secs=ADMIN_COMMAND_SECS,
             by_default=False,
+            about=About(
+                "an admin command to each disk",
+                "`hw_nvme_*`",
+                "CAP_SYS_ADMIN and the device files",
+                without="the source fails, with the reason",
+            ),
         ),
-        files("md", "raid", lambda ctx: MdReader(ctx.proc)),
+        files(
+            "md", "raid", lambda ctx: MdReader(ctx.proc), about=About("`/proc/mdstat`", "`hw_md_*`")
+        ),
     ),
     values=(Disks, Filesystems, MdArrays, NvmeControllers, NvmeHealths),
     families=FAMILIES,

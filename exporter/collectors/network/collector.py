@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.collectors.network.entities import FIELDS, IB_PORT, NIC, adapters_of_ports
 from exporter.collectors.network.families import FAMILIES
 from exporter.collectors.network.infiniband import InfinibandReader
@@ -19,12 +19,29 @@ COLLECTOR = Collector(
             "network",
             "network",
             lambda ctx: NetworkReader(ctx.proc, ctx.sys, ctx.devices, known_good=ctx.known_good),
+            about=About(
+                "`/proc/1/net/dev`, `/sys/class/net`",
+                "`hw_network_*`",
+                "host process ids or host network",
+                without="see below",
+            ),
         ),
-        files("network_stack", "network", lambda ctx: NetworkStackReader(ctx.proc)),
+        files(
+            "network_stack",
+            "network",
+            lambda ctx: NetworkStackReader(ctx.proc),
+            about=About(
+                "`snmp`, `netstat`, `softnet_stat`, conntrack",
+                "`hw_tcp_*`, `hw_softnet_*`, `hw_conntrack_*`",
+                "as `network`; conntrack: host network",
+                without="absent",
+            ),
+        ),
         files(
             "infiniband",
             "infiniband",
             lambda ctx: InfinibandReader(ctx.sys, ctx.devices.max_per_kind, ctx.known_good),
+            about=About("`/sys/class/infiniband`", "`hw_infiniband_*`, `hw_rdma_events_total`"),
         ),
     ),
     values=(Infiniband, Network, NetworkStack),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.collectors.node.dmi import DmiReader
 from exporter.collectors.node.entities import FIELDS
 from exporter.collectors.node.families import FAMILIES
@@ -17,8 +17,22 @@ COLLECTOR = Collector(
             "host",
             "node",
             lambda ctx: HostReader(ctx.proc, ctx.root, ctx.hostname, ctx.known_cpu_model),
+            about=About(
+                "`os-release`, `/proc/uptime`, host name and kernel",
+                "`hw_node_info`, `hw_node_uptime_seconds`",
+            ),
         ),
-        files("dmi", "node", lambda ctx: DmiReader(ctx.sys)),
+        files(
+            "dmi",
+            "node",
+            lambda ctx: DmiReader(ctx.sys),
+            about=About(
+                "`/sys/class/dmi/id`, no serial numbers",
+                "`hw_node_hardware_info`",
+                "a board with DMI",
+                without="absent",
+            ),
+        ),
     ),
     values=(Host,),
     families=FAMILIES,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.collector import Collector, files
+from exporter.collector import About, Collector, files
 from exporter.collectors.pcie.devices import PcieReader
 from exporter.collectors.pcie.entities import FIELDS, PCIE, on_the_bus
 from exporter.collectors.pcie.families import FAMILIES
@@ -11,7 +11,19 @@ from exporter.faults.subject import Subject
 
 COLLECTOR = Collector(
     "pcie",
-    sources=(files("pcie", "pcie", lambda ctx: PcieReader(ctx.sys)),),
+    sources=(
+        files(
+            "pcie",
+            "pcie",
+            lambda ctx: PcieReader(ctx.sys),
+            about=About(
+                "`/sys/bus/pci/devices`",
+                "`hw_pcie_*`",
+                "AER in kernel and firmware for errors",
+                without="links only",
+            ),
+        ),
+    ),
     values=(Pcie,),
     families=FAMILIES,
     subject=Subject(
