@@ -185,7 +185,8 @@ MEANT: Mapping[str, str] = {
 def word_of(family: Family) -> str:
     """Return the word on the bad values of a family.
 
-    Raises KeyError for a family without one: add it to TABLE or to MEANT.
+    Raises KeyError for a family without one: say `never_bad` where it is declared, or add bad
+    values to TABLE.
     """
     bad = TABLE.get(family.name)
     if bad is not None:
@@ -194,4 +195,4 @@ def word_of(family: Family) -> str:
         return "none: it only counts" if family.type is not MetricType.INFO else "none: names"
     if unit_of(family.name):
         return f"none: {JUDGED}"
-    return f"none: {MEANT[family.name]}"
+    return f"none: {family.never_bad or MEANT[family.name]}"

@@ -105,14 +105,21 @@ def metrics_page() -> str:
             "A bad value belongs to an active fault of its component, or of what the component"
             " depends on."
         ),
+        (
+            "Names, types and labels of a stable family change only as [stability.md](stability.md)"
+            " says; those of an experimental family may change in any version."
+        ),
         "",
-        "| family | type | labels after `node` | meaning | bad values |",
-        "|---|---|---|---|---|",
+        "| family | type | labels after `node` | meaning | bad values | stability |",
+        "|---|---|---|---|---|---|",
     ]
     rows: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
     for family in rows:
         labels = ", ".join(f"`{name}`" for name in family.labels)
-        cells = (f"`{family.name}`", family.type.in_text, labels, family.help, word_of(family))
+        cells = (
+            *(f"`{family.name}`", family.type.in_text, labels, family.help, word_of(family)),
+            family.stability,
+        )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -1,7 +1,7 @@
 """A metric family: name, HELP, type, labels, and a pure function of the snapshot."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -38,7 +38,8 @@ class Family:
     """One metric family of the page.
 
     `samples` gives the family's samples of one snapshot; an absent value has no sample. A family
-    without samples is left off the page.
+    without samples is left off the page. `stability` says whether name, type and labels may change
+    in any minor version; `never_bad` why no value of a gauge is bad, empty where the unit says it.
     """
 
     name: str
@@ -46,6 +47,13 @@ class Family:
     type: MetricType
     labels: tuple[str, ...]
     samples: Callable[[Snapshot], Iterable[Sample]]
+    stability: str = "stable"
+    never_bad: str = ""
+
+
+def experimental(families: Iterable[Family]) -> tuple[Family, ...]:
+    """Return the same families, marked as experimental."""
+    return tuple(replace(family, stability="experimental") for family in families)
 
 
 def type_of(name: str) -> MetricType:

@@ -32,6 +32,7 @@ class Row:
     `states`: 1 for what it is, 0 for the others. Where there are more samples than
     `max_with_zeros`, zeros are left out. A field whose second label says which counter a number
     is of, volatile or aggregate, has one metric for each `counter`: their sum means nothing.
+    `stability` and `never_bad` are those of the family.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Row:
     max_with_zeros: int | None = None
     type: MetricType | None = None  # where the name does not tell
     counter: str = ""
+    stability: str = "stable"
+    never_bad: str = ""
 
     def family(self, prefix: str, items: Items) -> Family:
         """Return the family of this row; raises AttributeError for a field that is not there."""
@@ -57,6 +60,8 @@ class Row:
             self.type or type_of(name),
             (*items.labels, *self.labels),
             self._samples(items.read, attrgetter(source)),
+            self.stability,
+            self.never_bad,
         )
 
     def _samples(

@@ -6,11 +6,12 @@ from exporter.collector import Collector
 from exporter.collectors.detectors.detectors import detectors_of
 from exporter.collectors.detectors.entities import EXTENSION
 from exporter.collectors.detectors.families import FAMILIES
+from exporter.exposition.family import experimental
 from exporter.faults.subject import Subject
 
 COLLECTOR = Collector(
     "detectors",
-    families=FAMILIES,
+    families=experimental(FAMILIES),
     subject=Subject(extension=EXTENSION),
     rules=Path(__file__).parent / "rules",
     detector=detectors_of,

@@ -10,6 +10,7 @@ from exporter.collectors.ebpf.traced_events import build_traced_events
 from exporter.collectors.ebpf.traced_functions import TracedFunctionsSource
 from exporter.collectors.ebpf.values import TracedCalls
 from exporter.config import Config
+from exporter.exposition.family import experimental
 from exporter.faults.subject import Subject
 from exporter.reading.context import SourceContext
 from exporter.reading.device_filter import shown
@@ -47,7 +48,7 @@ COLLECTOR = Collector(
         ),
     ),
     values=(TracedCalls,),
-    families=FAMILIES,
+    families=experimental(FAMILIES),
     subject=Subject(kinds=(COMMUNICATOR,)),
     rules=Path(__file__).parent / "rules",
 )
