@@ -32,6 +32,10 @@ HARDWARE = re.compile(
 EXAMPLE = re.compile(r"For example.*?(?:\n\s*\n|\"\"\")", re.DOTALL)
 """The paragraph of a docstring that is marked as an example."""
 
+RIDDLE = re.compile(
+    r"(?:^|[.:]\s+)(?:One that|Those that|What it|Who|Whom|Whose)\b|(?<!names )only those that"
+)
+
 CALLS_ALLOWED_IN = {
     "time.time": ("app.py",),
     "os.environ": ("cli.py",),
@@ -99,6 +103,18 @@ def _is_text(path: Path) -> bool:
 
 def _used(tree: ast.AST) -> set[str]:
     return {*_imports(tree), *_dotted_names(tree)}
+
+
+def test_docstrings_are_no_riddles() -> None:
+    """No sentence begins with a pronoun whose noun is not in the sentence."""
+    texts = (
+        (path, node.value.value)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+    riddles = [(_named(path), text) for path, text in texts if RIDDLE.search(str(text))]
+    assert riddles == []
 
 
 def test_patching_is_rare() -> None:

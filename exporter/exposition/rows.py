@@ -27,8 +27,8 @@ class Items:
 class Row:
     """One metric of each item: its name behind the prefix, and the field of the item it shows.
 
-    The field has the name of the metric, or that without `_total`, unless it is given. One that
-    holds several numbers names their `labels`; one that holds a word is a state set over
+    The field has the name of the metric, or that without `_total`, unless it is given. A field
+    of several numbers names their `labels`; a field that holds a word is a state set over
     `states`: 1 for what it is, 0 for the others. Where there are more samples than
     `max_with_zeros`, zeros are left out. A field whose second label says which counter a number
     is of, volatile or aggregate, has one metric for each `counter`: their sum means nothing.

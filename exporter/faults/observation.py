@@ -253,7 +253,7 @@ def _not_after(event: Event, latest: float) -> Event:
 
 
 def _with_more(edges: tuple[Edge, ...], more: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """All edges, each once; only those that are like the further ones are compared with them."""
+    """All edges, each once; the further edges are compared with edges of their relation only."""
     relations = {edge.relation for edge in more}
     known = {edge for edge in edges if edge.relation in relations}
     return (*edges, *(edge for edge in dict.fromkeys(more) if edge not in known))

@@ -38,7 +38,7 @@ MAX_FAULTS = 500
 MAX_AFFECTED = 20
 MAX_USERS = 200
 USERS = ("workload", "process")
-"""Who is affected by a fault; of each so many are named."""
+"""The kinds that a fault affects; of each kind MAX_AFFECTED are named."""
 
 MAX_RECENT = 1000
 ENDED_WITHIN_SECS = 60.0

@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def key(self) -> Key:
-        """What it is known by in the graph."""
+        """The key of the component in the graph."""
         return self.kind, self.hw_id
 
 
@@ -118,7 +118,7 @@ class Fault:
 
     @property
     def root(self) -> "Fault | Cause":
-        """What it follows from in the end; itself where nothing active explains it."""
+        """The last cause of this fault; the fault itself where nothing active explains it."""
         return self.causes[-1] if self.causes else self
 
     @property

@@ -243,7 +243,7 @@ async def run_once(
 ) -> Finished:
     """Run a child to its end, or end it at the timeout or the output limit.
 
-    Raises OSError when the program cannot be run. What it printed until then is kept, or given
+    Raises OSError when the program cannot be run. The output until then is kept, or given
     to the sink while it comes.
     """
     flooded: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Whom a process belongs to by its cgroup: a pod, a container, a unit, a user, a batch job.
+"""The owner of a process by its cgroup: a pod, a container, a unit, a user, a batch job.
 
 Takes the text of /proc/PID/cgroup (https://man7.org/linux/man-pages/man7/cgroups.7.html), v1 and
 v2, with the paths of the systemd and cgroupfs drivers of containerd, CRI-O, Docker and Podman.
@@ -52,7 +52,7 @@ _ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class CgroupOwner:
-    """Whom a cgroup belongs to; outside containers only `unit` can be said.
+    """The owner of a cgroup; outside containers only `unit` can be said.
 
     `pod_uid` has hyphens, or is the 32 digits of a static pod; `unit` is a systemd unit, a user
     slice (with a container of that user, if it is in one), or the job of a batch system.
@@ -146,7 +146,7 @@ def _segments(path: str) -> list[str]:
 
 
 def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
-    """Whom everything from this segment on belongs to; None where it is only a place."""
+    """Return the owner that this segment of a path names; None for a segment that names none."""
     segment, below = segments[at], segments[at + 1 :]
     if pod := _POD.fullmatch(segment):
         return CgroupOwner(_container_in_pod(below), pod[1].replace("_", "-").lower())

@@ -69,7 +69,7 @@ def _quota(use: WorkloadUse, index: int) -> dict[str, Any]:
 
 
 def _largest(clients: list[GpuClient]) -> list[GpuClient]:
-    """Those that hold most memory, in their order: ten thousand would keep everybody waiting."""
+    """Return the processes that hold most memory, in their order: ten thousand are too many."""
     if len(clients) <= MAX_LISTED:
         return clients
     ranked = sorted(range(len(clients)), key=lambda place: -(clients[place].memory_used_bytes or 0))

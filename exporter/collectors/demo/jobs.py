@@ -1,4 +1,4 @@
-"""Who works on the simulated node, and how hard at each second."""
+"""The processes of the simulated node, and their load at each second."""
 
 import hashlib
 import math

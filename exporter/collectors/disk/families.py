@@ -67,7 +67,7 @@ FILESYSTEM_FAMILIES = families(
 
 
 MAX_LIVE_SHOWN = 4
-"""With more controllers than this only those that are not live are shown."""
+"""So many controllers are all shown; of more controllers only those in another state than live."""
 
 
 def _state(snapshot: Snapshot) -> Iterable[Sample]:

@@ -119,7 +119,7 @@ class Attachments:
     async def attach(self, libraries: Sequence[OpenLibrary]) -> None:
         """Attach to these, all of which are wanted; one that was in trouble alone.
 
-        Those that there is no time to read now are wanted again.
+        Libraries that there is no time to read now are wanted again.
         """
         unread = [one for one in libraries if one.identity not in self._read]
         found = await self._call(partial(self._functions_of, unread)) if unread else {}

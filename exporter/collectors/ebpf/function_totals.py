@@ -33,7 +33,7 @@ class FunctionTotals:
 
     @property
     def pids(self) -> frozenset[int]:
-        """Whose calls wait for the name of their workload."""
+        """The processes whose calls wait for the name of their workload."""
         return frozenset(pid for pid, _ in self._waiting)
 
     def settle(self, workloads: Mapping[int, Workload], now: float) -> None:

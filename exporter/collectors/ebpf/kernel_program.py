@@ -1,8 +1,8 @@
 """The bpftrace program that counts events of the kernel: TCP retransmits and disk latency.
 
-Who opened a socket is noted when it is connected or accepted, as a retransmit happens in no
-process. Its cgroup is that of the socket itself.
-Tracepoints: https://docs.kernel.org/trace/events.html
+The process that opened a socket is noted when it is connected or accepted, as a retransmit happens
+in no process. Its cgroup is that of the socket itself. Tracepoints:
+https://docs.kernel.org/trace/events.html
 """
 
 from collections.abc import Sequence

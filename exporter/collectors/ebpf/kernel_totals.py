@@ -56,7 +56,7 @@ class KernelTotals:
 
     @property
     def openers(self) -> frozenset[Opener]:
-        """Whose sockets wait for the name of their workload."""
+        """The processes whose sockets wait for the name of their workload."""
         return frozenset(self._waiting)
 
     @property

@@ -57,7 +57,7 @@ class CallTotals:
 
     @property
     def pids(self) -> frozenset[int]:
-        """Whose calls wait for the name of their workload."""
+        """The processes whose calls wait for the name of their workload."""
         return frozenset(pid for pid, _ in self._counted)
 
     def settle(self, workloads: Mapping[int, Workload], now: float) -> None:

@@ -44,7 +44,7 @@ _NVME_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Whose sockets they are, and the names of the disks, by their numbers."""
+    """The owners of sockets, and the names of the disks, by their numbers."""
 
     users: dict[Opener, User] = field(default_factory=dict)
     disks: dict[int, str] = field(default_factory=dict)

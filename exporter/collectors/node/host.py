@@ -1,4 +1,4 @@
-"""Who this node is: host name, os-release, kernel, uptime and the name of the processor.
+"""The identity of this node: host name, os-release, kernel, uptime and the name of the processor.
 
 https://www.freedesktop.org/software/systemd/man/latest/os-release.html
 """

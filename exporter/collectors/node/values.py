@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Who this node is; `None` is what could not be found out."""
+    """The identity of this node; `None` is a fact that could not be read."""
 
     hostname: str
     os_name: str | None

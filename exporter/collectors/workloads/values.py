@@ -1,4 +1,4 @@
-"""Who uses the GPUs: processes, and the containers, units or users they work for."""
+"""The users of GPUs: processes, and the containers, units or users they work for."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ HELD = Events("hung_task_owner", (), HUNG_WITHIN_SECS)
 def lock_owners(events: EventStore, now: float) -> dict[Key, Entity]:
     """By process that hangs, who holds the lock it wants, as the kernel said last.
 
-    Who waits for itself, as a pid that was given anew may seem to, waits for nobody.
+    A process that waits for itself, as a pid that was given anew may seem to, waits for nobody.
     """
     found: dict[Key, Entity] = {}
     for event in events.matching(None, HELD, now):
@@ -51,8 +51,8 @@ def wait_edges(
 ) -> Iterator[Edge]:
     """Yield an edge from each process in D state to each thing that is slow or stalled.
 
-    A process sleeps so when two looks found it, or when the kernel says that it hangs. One that
-    wants a lock waits for its owner only: why that one sleeps is its own story.
+    A process sleeps so when two looks found it, or when the kernel says that it hangs. A process
+    that wants a lock waits for the owner of the lock only: why the owner sleeps is another edge.
     """
     held = lock_owners(events, now)
     sleepers = []

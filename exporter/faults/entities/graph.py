@@ -18,7 +18,7 @@ NODE_KIND = "node"
 
 
 class Graph:
-    """Who is related to whom among these entities; made anew for each evaluation.
+    """The relations among these entities; made anew for each evaluation.
 
     Edges of processes lead to what they use or wait for; hardware edges lead from the part to the
     whole (part_of), from a device to the port above it (below), and between neighbours.

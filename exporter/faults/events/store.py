@@ -158,7 +158,7 @@ def number_of(events: list[Event], wanted: Events) -> int:
 
 
 def _largest_group(events: list[Event], wanted: Events) -> list[Event]:
-    """Those that are equal in the fields that are to be alike; of several such the most."""
+    """Return the largest group of events that are equal in the fields that are to be alike."""
     groups = _groups((e for e in events if _groups([e], wanted.differ)), wanted.alike)
     return max(groups.values(), key=lambda group: number_of(group, wanted), default=[])
 

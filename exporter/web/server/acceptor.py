@@ -48,7 +48,7 @@ class _Waiting:
 
 
 class ClientTaker(Protocol):
-    """Who serves the clients."""
+    """The protocol that serves the clients."""
 
     def is_tls(self) -> bool:
         """Return whether new connections have to begin with a TLS handshake."""

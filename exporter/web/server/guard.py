@@ -108,7 +108,7 @@ class GuardedServer(Server):
     async def _turn_of(self, connection: "_GuardedConnection") -> None:
         """Let others be served between two large answers.
 
-        Who sends requests before taking answers waits for others that do so, and nobody else.
+        A client that sends requests before taking answers waits only for other such clients.
         """
         async with self._turns[connection.is_pipelining]:
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Who waits for whom: the communicators of NCCL, from what their ranks have entered.
+"""Communicators of NCCL: which ranks wait for which others, from the calls they have entered.
 
 Processes belong together when they were made ranks of one id. Where that was not seen, because
 the library was found too late, those of one workload with one parent do, and only what waits
@@ -17,7 +17,7 @@ from exporter.collectors.workloads.values import Workload
 
 MAX_RANKS = 1024
 FRESH_NS = 8_000_000_000
-"""Who is inside a call is printed every two seconds."""
+"""The ranks inside a call are printed every two seconds."""
 
 SHOWN_RANKS = 4
 NOBODY_BEHIND = -1

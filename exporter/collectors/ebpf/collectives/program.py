@@ -18,7 +18,7 @@ MAPS = ("@met", "@newest", "@made", "@gone")
 """The maps that take turns, beside those of all calls."""
 
 INSIDE = "@in"
-"""Who is inside a call now: since when, and with which communicator."""
+"""The threads inside a call now: since when, and with which communicator."""
 
 OF_THREADS = ("@last", "@init")
 

@@ -1,4 +1,4 @@
-"""Who a GPU is: facts that are asked once, and again when the set of GPUs has changed."""
+"""The identity of a GPU: facts that are asked once, and again when the set of GPUs has changed."""
 
 from typing import Any
 

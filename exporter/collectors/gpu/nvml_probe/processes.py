@@ -46,7 +46,7 @@ class ProcessReader:
         return list(found.values())
 
     def _add_utilization(self, card: Card, processes: list[Process]) -> None:
-        """Add shares; the driver names only those that did something (…GetProcessUtilization)."""
+        """Add shares; the driver names active processes only (…GetProcessUtilization)."""
         if not processes:
             return
         had_samples_before = self._last_seen > 0

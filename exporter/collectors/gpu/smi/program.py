@@ -46,7 +46,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """What it printed beside its document."""
+        """The text that the program printed beside its document."""
         errors = self.finished.errors.decode("utf-8", "replace")
         return "\n".join((*self.document.sentences, errors))
 
