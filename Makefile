@@ -12,7 +12,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --only-bi
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test coverage unit check format golden docs pictures bench bench-faults bench-pager soak mutants breaks mutants-rules image release-dry-run lock audit sbom clean
+.PHONY: help run demo test coverage unit check format golden docs pictures bench bench-faults bench-pager soak mutants breaks mutants-rules lines image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench-pager: $(VENV)/installed-dev ## replay recorded incidents through Promethe
 
 mutants: $(VENV)/installed-dev ## break slices of the product in random small ways; count what tests see
 	$(BIN)/python -m bench.mutants
+
+lines: $(VENV)/installed-dev ## count the lines of Python: engine, default configuration, all
+	$(BIN)/python -m tools.count_lines
 
 breaks: $(VENV)/installed-dev ## break it in the ways that no test saw once; name the test that sees each
 	$(BIN)/python -m bench.breaks

@@ -33,7 +33,7 @@ EXAMPLE = re.compile(r"For example.*?(?:\n\s*\n|\"\"\")", re.DOTALL)
 """The paragraph of a docstring that is marked as an example."""
 
 RIDDLE = re.compile(
-    r"(?:^|[.:]\s+)(?:One that|Those that|What it|Who|Whom|Whose)\b|(?<!names )only those that"
+    r"(?:^|[.:]\s+)(?:One that|Those that|What it|Who|Whom|Whose)\b|only those that"
 )
 
 CALLS_ALLOWED_IN = {
