@@ -11,7 +11,7 @@ RUN python3 -m venv /opt/hw-exporter \
  && python3 -m venv /opt/build \
  && /opt/build/bin/python -m pip install --quiet --require-hashes --only-binary :all: \
       -r deploy/build-requirements.lock
-COPY pyproject.toml README.md LICENSE VERSION ./
+COPY pyproject.toml setup.py README.md LICENSE VERSION ./
 COPY exporter exporter
 COPY docs/runbooks docs/runbooks
 RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . \

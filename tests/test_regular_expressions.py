@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import exporter
+from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from tests.growth import is_linear
 from tests.regex_pumps import pumps
 
@@ -65,6 +66,8 @@ def _patterns() -> dict["re.Pattern[Any]", tuple[str, str]]:
                 )
         for pattern in _written_in_calls(source):
             result.setdefault(pattern, (module.__name__, "match"))
+    for row in shipped_lines().rows:
+        result[row.pattern] = (f"kernel_log.toml, {row.kind}", "match")
     return result
 
 

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from exporter.collectors.kernel_log.kinds import KERNEL_KINDS
-from exporter.collectors.kernel_log.patterns.pattern import LinePattern, Role
-from exporter.collectors.kernel_log.patterns.table import LINE_PATTERNS
+from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.user_words import user_words
 
 SECURITY_PAGE = Path(__file__).parent.parent / "docs" / "security.md"
@@ -14,8 +12,8 @@ _HEAD = "| message | printed by | who can cause it | events it can produce |\n|-
 _INTRODUCTION = """\
 # Kernel log events
 
-This page lists the kernel log messages that become events. It is generated from
-`exporter/collectors/kernel_log/kinds.py` and `exporter/collectors/kernel_log/patterns/`.
+This page lists the kernel log messages that become events. It is generated from the files
+`exporter/collectors/*/kernel_log.toml`.
 
 The exporter follows `/dev/kmsg`. If it cannot open it, it polls syslog(2) once a second.
 `hw_kernel_log_source_info{source,reason}` shows which one is used. Both need the capability
@@ -54,6 +52,34 @@ Messages that report the end of a problem (a link is up, a server answers, a CPU
 are events for the rules, but are not counted.
 """
 
+_PATTERNS = """
+## Patterns
+
+Each event begins with a table `[[line]]` in the `kernel_log.toml` of a collector.
+The first line that matches wins; the order is that of the files by name.
+
+- `kind`: the kind of the event; `[kinds."error.hw"]` and the like give each kind its event type
+  and meaning.
+- `contains`: text without which the pattern cannot match; it is searched first, because that is
+  cheap.
+- `pattern`: the regular expression, from the start of the line, as a string or several to be
+  joined; a group `(?P<name>…)` is a field of the event, and `(?P<name_2>…)` is the same field
+  elsewhere in the line.
+- `about`: type and field of the component, as in `"gpu pci"`; of several the first that the line
+  names; without it the node.
+- `role`: `whole` (default), `start`, `join` or `continuation` for messages of several lines;
+  `ended` for the end of a problem; `dropped` for lines that the kernel suppressed.
+- `same`, `once`, `needs`: a line joins an open event only if the field `same` is equal and the
+  field `once` is not there yet; without the field `needs` there is no event.
+- `set`: fields with fixed values.
+- `convert`, `fields`: a function of `conversions.py` that makes other fields, and their names.
+- `user_words`: text in it that a tenant controls: `comm`, `file`, `cgroup`, `server`,
+  `interface`.
+- `further_lines`: the driver prints further lines in the same record.
+
+`[parts]` names pieces of patterns; `@NAME@` stands for one of them. `@PCI@` (an address), `@COMM@`
+(a process name) and `@LF@` (a line feed) exist everywhere.
+"""
 
 _TENANTS = """
 ## What a tenant can write
@@ -75,7 +101,7 @@ These messages contain some:
 
 def kernel_log_page() -> str:
     """Return docs/kernel-log.md as Markdown."""
-    return "\n".join((*_kinds(), *_tenants())) + "\n"
+    return "\n".join((*_kinds(), _PATTERNS.rstrip(), *_tenants())) + "\n"
 
 
 def security_page() -> str:
@@ -95,22 +121,16 @@ def _kinds() -> Iterator[str]:
     yield _INTRODUCTION
     yield "| kind | event type | meaning | fields |"
     yield "| --- | --- | --- | --- |"
-    for kind, (event_type, meaning) in sorted(KERNEL_KINDS.items()):
-        rows = [row for row in LINE_PATTERNS if row.kind == kind]
-        fields = sorted({field for row in rows for field in _fields(row)})
+    for kind, (event_type, meaning) in sorted(shipped_lines().kinds.items()):
+        rows = [row for row in shipped_lines().rows if row.kind == kind]
+        fields = sorted({field for row in rows for field in row.field_names})
         listed = ", ".join(f"`{field}`" for field in fields)
         yield f"| `{kind}` | {event_type.value} | {meaning} | {listed} |"
 
 
-def _fields(row: LinePattern) -> Iterator[str]:
-    yield from row.fields or row.pattern.groupindex
-    if row.role is Role.ENDED:
-        yield "ended"
-
-
 def _tenants() -> Iterator[str]:
     yield _TENANTS
-    for kind in sorted(KERNEL_KINDS):
-        words = {word for row in LINE_PATTERNS if row.kind == kind for word in row.chosen}
+    for kind in sorted(shipped_lines().kinds):
+        words = {word for row in shipped_lines().rows if row.kind == kind for word in row.chosen}
         for word in sorted(words, key=lambda word: word.what):
             yield f"| `{kind}` | {word.what} | {word.why_harmless} |"

@@ -28,7 +28,7 @@ RENAMED = {
 MADE_UP = {
     *("hw_npu_call_seconds_bucket", "hw_npu_call_seconds_count", "hw_npu_call_seconds_sum"),
     *("hw_npu_temperature_celsius", "gpu.x", "server.auth.basic_users.prometheus"),
-    "config/local.toml",
+    *("config/local.toml", "kernel_log.toml"),
 }
 """What stands for something else on a page."""
 

@@ -1,15 +1,18 @@
 """What a tag publishes: a README that stands alone, a wheel with all it needs, a Debian package."""
 
+import marshal
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.util import source_hash
 from pathlib import Path
 
 import pytest
 import yaml
 
+from exporter.toml import COMPILED, parsed
 from tests.fakes.image import NoImageError, built
 from tests.fakes.manifests import ROOT
 from tools.release import deb
@@ -92,6 +95,19 @@ def test_the_wheel_has_everything(wheel: Path) -> None:
     ):
         assert wanted in names
     assert not [name for name in names if name.startswith(("tests/", "tools/", "bench/"))]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the build compiles with tomllib")
+def test_the_wheel_has_its_tables_compiled(wheel: Path, tmp_path: Path) -> None:
+    """Each TOML file has its compiled file beside it, made of the same bytes."""
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+    files = sorted(tmp_path.rglob("*.toml"))
+    assert len(files) > 20
+    for file in files:
+        known, table = marshal.loads(file.with_suffix(COMPILED).read_bytes())  # noqa: S302 - just built
+        assert known == source_hash(file.read_bytes())
+        assert table == parsed(file.read_bytes(), file)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from exporter.collectors.kernel_log.kinds import KERNEL_KINDS
+from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.values import KERNEL_LOG, KernelLog
 from exporter.faults.subject import NumberedEvents
 from exporter.faults.values import Address
@@ -12,7 +12,8 @@ from exporter.model.verdict import Key
 
 TYPES = (EventType.ERROR_HW, EventType.ERROR_NET, EventType.TOPO_LINK_DOWN)
 EVENT_KINDS = {
-    kind: frozenset({KERNEL_LOG}) for kind in (*KERNEL_KINDS, *(each.value for each in TYPES))
+    kind: frozenset({KERNEL_LOG})
+    for kind in (*shipped_lines().kinds, *(each.value for each in TYPES))
 }
 
 

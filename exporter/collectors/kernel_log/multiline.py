@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.collectors.kernel_log.patterns.pattern import LinePattern, Role
-from exporter.collectors.kernel_log.patterns.table import Match
+from exporter.collectors.kernel_log.pattern import LinePattern, Role
+from exporter.collectors.kernel_log.table import Match
 
 JOIN_SECS = 1.0
 """Lines further apart do not belong to one message."""

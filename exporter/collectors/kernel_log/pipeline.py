@@ -7,11 +7,10 @@ from types import MappingProxyType
 
 from exporter.collectors.kernel_log.checkpoint import Position, Saved
 from exporter.collectors.kernel_log.counters import MAX_EVENTS, Counters
-from exporter.collectors.kernel_log.kinds import KERNEL_KINDS
 from exporter.collectors.kernel_log.multiline import Message, MultilineAssembler, Repeats
-from exporter.collectors.kernel_log.patterns.pattern import Role
-from exporter.collectors.kernel_log.patterns.table import MAX_LINES, Table
+from exporter.collectors.kernel_log.pattern import Role
 from exporter.collectors.kernel_log.record import Record
+from exporter.collectors.kernel_log.table import MAX_LINES, Table
 from exporter.collectors.kernel_log.user_words import possible_kinds
 from exporter.model.event import Event
 from exporter.model.label import clean_text
@@ -219,7 +218,7 @@ class Pipeline:
         return Event(
             at=at,
             boottime=boottime,
-            type=KERNEL_KINDS[message.row.kind].type,
+            type=self._table.kinds[message.row.kind].type,
             kind=message.row.kind,
             entity_type=entity_type,
             entity_id=entity_id,

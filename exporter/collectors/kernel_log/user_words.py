@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from exporter.toml import tomllib
+from exporter.toml import read_shipped
 
 WORD_BYTES = {
     "comm": 15,  # TASK_COMM_LEN without the zero
@@ -60,7 +60,7 @@ class UserWords:
 @cache
 def user_words() -> tuple[UserWords, ...]:
     """Read all messages from `user_words.toml`."""
-    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    table = read_shipped(Path(__file__).with_suffix(".toml"))
     return tuple(
         UserWords(
             text=row["text"],

@@ -14,7 +14,7 @@ from exporter.faults.rules.schema import Mistake, RuleReader
 from exporter.faults.values import Vocabulary
 from exporter.model.incident import MAX_ACTION_CHARS
 from exporter.regular_file import FileUnusable, read_regular
-from exporter.toml import tomllib
+from exporter.toml import parsed, tomllib
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_RULES = 1000
@@ -163,7 +163,7 @@ def _text(path: Path, file: _File) -> str:
 def _tables(text: str, file: _File) -> Iterator[dict[str, Any]]:
     """Yield what is in a file; where that is no TOML, each of its rules that is."""
     with suppress(ValueError, RecursionError):
-        yield tomllib.loads(text)
+        yield parsed(text.encode(), Path(file.name))
         return
     line = 1
     for part in RULE_HEADER.split(text):

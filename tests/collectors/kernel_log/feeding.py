@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from exporter.collectors.kernel_log.patterns.table import Table
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.record import Record, parse_kmsg
+from exporter.collectors.kernel_log.table import Table
 from exporter.model.event import Event
 
 BOOTTIME = 5_000.0

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.collectors.kernel_log.checkpoint import decode, dump_state
-from exporter.collectors.kernel_log.kinds import KERNEL_KINDS
-from exporter.collectors.kernel_log.patterns.table import LINE_PATTERNS, Table
+from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.record import (
     Record,
     join_lines,
@@ -19,6 +18,7 @@ from exporter.collectors.kernel_log.record import (
     split_kmsg,
 )
 from exporter.collectors.kernel_log.syslog import SyslogRing
+from exporter.collectors.kernel_log.table import Table
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.state import MISFITS, parse
 from tests.collectors.kernel_log.feeding import pipeline
@@ -67,7 +67,7 @@ def test_any_records_are_events_of_known_kinds_or_nothing(records: list[Record])
     log = log_of(records)
     assert log.records == len(records)
     for event in log.events:
-        assert event.kind in KERNEL_KINDS
+        assert event.kind in shipped_lines().kinds
         assert len(event.raw.encode()) <= 512
         assert all(value.isprintable() for value in event.fields.values())
         assert event.entity_id or event.entity_type == "node"
@@ -156,7 +156,7 @@ def test_every_pattern_is_linear() -> None:
     """
     table = Table()
     tried = 0
-    for row in LINE_PATTERNS:
+    for row in shipped_lines().rows:
         line = next((each for each in KNOWN_LINES if row.pattern.match(each)), None)
         if line is None:
             continue

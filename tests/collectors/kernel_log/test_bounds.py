@@ -7,7 +7,7 @@ import os
 from exporter.collectors.kernel_log.counters import Counters
 from exporter.collectors.kernel_log.kmsg import KmsgFollower
 from exporter.collectors.kernel_log.multiline import Message, Repeats
-from exporter.collectors.kernel_log.patterns.table import Table
+from exporter.collectors.kernel_log.table import Table
 from tests.collectors.kernel_log.feeding import kmsg, only_event, pipeline
 from tests.fakes.virtual_time import run_virtually
 

@@ -1,7 +1,5 @@
 """Which lines are one message, and which messages repeat another."""
 
-import re
-
 import pytest
 
 from exporter.collectors.kernel_log.multiline import (
@@ -11,8 +9,8 @@ from exporter.collectors.kernel_log.multiline import (
     Repeats,
     same_thing,
 )
-from exporter.collectors.kernel_log.patterns.pattern import NODE, LinePattern, Role
-from exporter.collectors.kernel_log.patterns.table import Match
+from exporter.collectors.kernel_log.pattern import LinePattern, Role
+from exporter.collectors.kernel_log.table import Match
 
 
 def match(role: Role, line: str = "line", *, kind: str = "aer", **fields: str) -> Match:
@@ -20,8 +18,7 @@ def match(role: Role, line: str = "line", *, kind: str = "aer", **fields: str) -
     row = LinePattern(
         kind,
         "",
-        re.compile(""),
-        lambda _: NODE,
+        "",
         role=role,
         same="pci",
         once="layer" if role is Role.JOIN else "",

@@ -5,8 +5,8 @@ from typing import TypeAlias
 import pytest
 
 from exporter.collectors.kernel_log.kmsg import KmsgReader
-from exporter.collectors.kernel_log.patterns.pattern import Chosen, LinePattern
-from exporter.collectors.kernel_log.patterns.table import LINE_PATTERNS
+from exporter.collectors.kernel_log.pattern import Chosen, LinePattern
+from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.record import Record, join_lines, parse_syslog
 from exporter.collectors.kernel_log.user_words import UserWords, possible_kinds, user_words
 from exporter.model.event import Event
@@ -203,11 +203,13 @@ HOSTILE = (
     *("a) ", ", ", "a=b", "a invoked oom-", "..", "\u2028", "\x1b[2J", "%s", "0000:00:00.0"),
 )
 ROWS = [
-    row for row in LINE_PATTERNS if row.chosen or set(row.pattern.groupindex) & {*CHOSEN_GROUPS}
+    row
+    for row in shipped_lines().rows
+    if row.chosen or set(row.pattern.groupindex) & {*CHOSEN_GROUPS}
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.kind}-{row.tag}"[:60])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.kind}-{row.contains}"[:60])
 def test_each_word_that_a_tenant_chooses_is_named_and_harmless(row: LinePattern) -> None:
     """Hostile words in its place leave kind, thing and pid as they are, or make no event."""
     groups = [group for group in row.pattern.groupindex if group in CHOSEN_GROUPS]

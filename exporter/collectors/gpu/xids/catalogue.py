@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from exporter.collectors.gpu.words import UNKNOWN
-from exporter.toml import tomllib
+from exporter.toml import read_shipped
 
 """Origin, scope and name of a code that is in no table."""
 
@@ -113,21 +113,19 @@ class Catalogue:
         )
 
 
-def parse_xids(text: str) -> Mapping[int, XidEntry]:
-    """Parse the Xid table from its TOML text; raise ValueError or TypeError on a malformed one."""
-    table = tomllib.loads(text)
+def parse_xids(table: Mapping[str, Any]) -> Mapping[int, XidEntry]:
+    """Return the Xids of the table; raise ValueError or TypeError on a malformed one."""
     return _by_code(XidEntry(code=int(code), **row) for code, row in table.items())
 
 
-def parse_sxids(text: str) -> Mapping[int, SxidEntry]:
-    """Parse the SXid table from its TOML text; raise ValueError or TypeError on a malformed one."""
-    table = tomllib.loads(text)
+def parse_sxids(table: Mapping[str, Any]) -> Mapping[int, SxidEntry]:
+    """Return the SXids of the table; raise ValueError or TypeError on a malformed one."""
     return _by_code(SxidEntry(code=int(code), **row) for code, row in table.items())
 
 
-def parse_nvlink5(text: str) -> tuple[Nvlink5Rule, ...]:
-    """Parse the NVLink5 sub-rules from TOML; raise KeyError or ValueError when malformed."""
-    return tuple(_nvlink5_rule(row) for row in tomllib.loads(text)["rules"])
+def parse_nvlink5(table: Mapping[str, Any]) -> tuple[Nvlink5Rule, ...]:
+    """Return the NVLink5 sub-rules of the table; raise KeyError or ValueError when malformed."""
+    return tuple(_nvlink5_rule(row) for row in table["rules"])
 
 
 def _by_code(entries: Iterable[Any]) -> Mapping[int, Any]:
@@ -163,7 +161,7 @@ def shipped_catalogue() -> Catalogue:
     """Return the tables beside this file, parsed at the first call."""
     here = Path(__file__).parent
     return Catalogue(
-        xids=parse_xids((here / "xid.toml").read_text(encoding="utf-8")),
-        sxids=parse_sxids((here / "sxid.toml").read_text(encoding="utf-8")),
-        nvlink5=parse_nvlink5((here / "nvlink5.toml").read_text(encoding="utf-8")),
+        xids=parse_xids(read_shipped(here / "xid.toml")),
+        sxids=parse_sxids(read_shipped(here / "sxid.toml")),
+        nvlink5=parse_nvlink5(read_shipped(here / "nvlink5.toml")),
     )

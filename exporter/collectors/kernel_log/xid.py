@@ -1,4 +1,4 @@
-"""Xid lines: their patterns, and what their text says in the known layouts.
+"""What the text of an Xid line says in the known layouts.
 
 The texts come from closed firmware and differ by driver; a text in no known layout says nothing
 more than the code.
@@ -6,18 +6,7 @@ more than the code.
 
 import re
 
-from exporter.collectors.gpu.words import LINK_CODES, RECOVERY_ACTIONS, UNKNOWN
-from exporter.collectors.kernel_log.patterns.pattern import (
-    NODE,
-    Chosen,
-    Fields,
-    LinePattern,
-    Subject,
-    on,
-    rx,
-)
-
-GPU = on("gpu", "pci")
+from exporter.collectors.gpu.words import RECOVERY_ACTIONS, UNKNOWN
 
 _PROCESS = re.compile(
     r"(?:pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)(?:, |,?$))?"
@@ -60,19 +49,13 @@ _PARTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 
-XID_FIELDS = (
-    *("pci", "gi", "ci", "code", "pid", "name", "text"),
-    *(field for _, part in _PARTS for field in part.groupindex),
-)
-"""The fields that an Xid line may have."""
-
 _RECOVERY = re.compile(
     r"GPU recovery action changed from 0x(?P<old>[0-9a-f]{1,8})(?: \([^)]{0,60}\))?"
     r" to 0x(?P<new>[0-9a-f]{1,8})(?: \((?P<new_text>[^)]{0,60})\))?"
 )
 
 
-def refine_xid(fields: dict[str, str]) -> dict[str, str]:
+def convert_xid(fields: dict[str, str]) -> dict[str, str]:
     """Return the fields of an Xid line with its process and what its text says.
 
     The name of the process is chosen by the workload: it may hold colons, spaces and commas, and
@@ -94,12 +77,12 @@ def refine_xid(fields: dict[str, str]) -> dict[str, str]:
     return fields
 
 
-def refine_recovery(fields: dict[str, str]) -> dict[str, str]:
+def convert_recovery(fields: dict[str, str]) -> dict[str, str]:
     """Return the fields of an Xid 154 with the new recovery action in words.
 
     Its code when unknown.
     """
-    fields = refine_xid(fields)
+    fields = convert_xid(fields)
     match = _RECOVERY.search(fields.get("text", ""))
     if match is not None:
         old, new = int(match["old"], 16), int(match["new"], 16)
@@ -108,48 +91,3 @@ def refine_recovery(fields: dict[str, str]) -> dict[str, str]:
         if match["new_text"]:
             fields["action_text"] = match["new_text"]
     return fields
-
-
-_ATTRIBUTION = (
-    r"NVRM: Xid \((?:PCI:)?(?P<pci>@PCI@)"
-    r"(?: GPU-I:(?P<gi>\d{1,3}))?(?: GPU-CI:(?P<ci>\d{1,3}))?\): "
-)
-
-
-def _xid_subject(fields: Fields) -> Subject:
-    """Return the link for a link error that names one, else the GPU."""
-    pci = fields.get("pci")
-    if pci and fields.get("code") in LINK_CODES and "link" in fields:
-        return ("nvlink", f"{pci}/{int(fields['link'])}")
-    return ("gpu", pci) if pci else NODE
-
-
-XIDS = (
-    LinePattern(
-        "gpu_recovery_action",
-        "NVRM: Xid",
-        rx(_ATTRIBUTION + r"(?P<code>154), (?P<text>.*GPU recovery action changed.*)"),
-        GPU,
-        refine=refine_recovery,
-        fields=("pci", "code", "text", "old", "new", "action", "action_text"),
-        chosen=(Chosen.COMM,),
-    ),
-    LinePattern(
-        "xid",
-        "NVRM: Xid",
-        rx(_ATTRIBUTION + r"(?P<code>\d{1,6})\s{0,8}(?:,\s{0,8}(?P<text>.*))?$"),
-        _xid_subject,
-        refine=refine_xid,
-        fields=XID_FIELDS,
-        chosen=(Chosen.COMM,),
-    ),
-    LinePattern(
-        "xid_rate_limited",
-        "NVRM: Rate limiting",
-        rx(
-            r"NVRM: Rate limiting GSP RPC error prints for GPU at PCI:(?P<pci>@PCI@)"
-            r"(?: \(printing 1 of every (?P<every>\d+)\))?"
-        ),
-        GPU,
-    ),
-)

@@ -1,42 +1,13 @@
-"""The table of all patterns, and the search for the one that a line matches."""
+"""The search for the pattern that a line matches."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exporter.collectors.kernel_log.patterns.amdgpu import AMDGPU
-from exporter.collectors.kernel_log.patterns.ascend import ASCEND
-from exporter.collectors.kernel_log.patterns.filesystem import FILESYSTEMS
-from exporter.collectors.kernel_log.patterns.intel import INTEL
-from exporter.collectors.kernel_log.patterns.kernel import KERNEL
-from exporter.collectors.kernel_log.patterns.memory import MEMORY
-from exporter.collectors.kernel_log.patterns.network import NETWORK
-from exporter.collectors.kernel_log.patterns.network_storage import NETWORK_STORAGE
-from exporter.collectors.kernel_log.patterns.nvidia import NVIDIA
-from exporter.collectors.kernel_log.patterns.pattern import LINE_FEED, LinePattern, Role
-from exporter.collectors.kernel_log.patterns.pcie import PCIE
-from exporter.collectors.kernel_log.patterns.process import PROCESS
-from exporter.collectors.kernel_log.patterns.storage import STORAGE
-from exporter.collectors.kernel_log.patterns.storage_adapters import STORAGE_ADAPTERS
+from exporter.collectors.kernel_log.pattern import LINE_FEED, LinePattern, Role
+from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
 from exporter.collectors.pcie.values import pci_address
 from exporter.model.label import clean_text
-
-LINE_PATTERNS: tuple[LinePattern, ...] = (
-    *NVIDIA,
-    *AMDGPU,
-    *INTEL,
-    *ASCEND,
-    *PROCESS,
-    *KERNEL,
-    *PCIE,
-    *MEMORY,
-    *STORAGE,
-    *STORAGE_ADAPTERS,
-    *FILESYSTEMS,
-    *NETWORK_STORAGE,
-    *NETWORK,
-)
-"""Every row; the first that matches a line wins."""
 
 MAX_LINE_CHARS = 2048
 """More of a line is not looked at; the kernel's own limit is about 1,000."""
@@ -62,9 +33,11 @@ class Match:
 class Table:
     """Finds the row of a line; a line without any tag costs one search."""
 
-    def __init__(self, kinds: Iterable[LinePattern] = LINE_PATTERNS) -> None:
-        self._rows = tuple(kinds)
-        tags = sorted({row.tag.encode() for row in self._rows})
+    def __init__(self, lines: Lines | None = None) -> None:
+        lines = lines or shipped_lines()
+        self._rows = lines.rows
+        self.kinds = lines.kinds
+        tags = sorted({row.contains.encode() for row in self._rows})
         self.may_match = re.compile(b"|".join(map(re.escape, tags))).search
         """Whether raw text may be a known line; None when it surely is not."""
 
@@ -101,7 +74,7 @@ class Table:
     def match(self, line: str) -> Match | None:
         """Return the first row that the line matches, or None."""
         for row in self._rows:
-            if row.tag in line:
+            if row.contains in line:
                 found = row.pattern.match(line)
                 if found is not None:
                     return Match(row, _fields(row, found), line)
@@ -109,11 +82,10 @@ class Table:
 
 
 def _fields(row: LinePattern, found: re.Match[str]) -> dict[str, str]:
-    fields = {name: value for name, value in found.groupdict().items() if value is not None}
-    if row.refine is not None:
-        fields = row.refine(fields)
+    fields = row.fields_of(found)
     for name, value in fields.items():
-        address = pci_address(value) if name in PCI_FIELDS else None
+        # Up to 4.x the IOMMU of Intel prints [0x3b:0x00.0].
+        address = pci_address(value.replace("0x", "")) if name in PCI_FIELDS else None
         # A name of blanks is a name: the event stays with what it is about.
         fields[name] = address or clean_text(value) or UNPRINTABLE[: len(value)]
     return fields

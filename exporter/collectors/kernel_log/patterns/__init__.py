@@ -1,1 +1,0 @@
-"""The kernel lines that become events, by subsystem."""
