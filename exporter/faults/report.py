@@ -16,7 +16,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import SIBLINGS, Siblings
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
-from exporter.model.incident import told_together
+from exporter.model.incident import joint_summary
 from exporter.model.verdict import (
     PLAIN_NAMING,
     SEVERITIES,
@@ -221,9 +221,9 @@ class ReportBuilder:
             if group.place in chosen:
                 continue
             steps.append(None)
-            told = [(self._subject(key), roots[rule, key].summary) for rule, key in group.members]
-            naming = self._traits.namings.get(told[0][0].hw_type, PLAIN_NAMING)
-            summary = told_together(told, naming, group.total)
+            alike = [(self._subject(key), roots[rule, key].summary) for rule, key in group.members]
+            naming = self._traits.namings.get(alike[0][0].hw_type, PLAIN_NAMING)
+            summary = joint_summary(alike, naming, group.total)
             together[group.place] = group.alert(roots, view.now, summary)
         return together
 
@@ -341,4 +341,4 @@ class ReportBuilder:
 
 def _wall(boottime: float, view: View) -> float:
     """Return the time of day of a boot time."""
-    return view.scene.wall - (view.scene.now - boottime)
+    return round(view.scene.wall - (view.scene.now - boottime), 6)

@@ -102,10 +102,10 @@ class _Words:
     def of(self, hw_type: str) -> Naming:
         return self.namings.get(hw_type, PLAIN_NAMING)
 
-    def together(self, told: Sequence[tuple[Subject, str]]) -> str:
+    def together(self, alike: Sequence[tuple[Subject, str]]) -> str:
         """Tell equal faults of several components as one."""
-        hw_type = told[0][0].hw_type
-        return told_together(told, self.of(hw_type), self.totals.get(hw_type, 0))
+        hw_type = alike[0][0].hw_type
+        return joint_summary(alike, self.of(hw_type), self.totals.get(hw_type, 0))
 
 
 def _place(row: Fault | Cause) -> tuple[str, Subject]:
@@ -165,22 +165,22 @@ def within_sentence(sentence: str) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
 
 
-def told_together(told: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
+def joint_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
     """Tell equal faults of several components as one.
 
     For example "8 of 8 GPUs: row remapping failed".
     """
-    kind = told[0][0].hw_type
-    texts = Counter(_without_name(subject, summary) for subject, summary in told)
+    kind = alike[0][0].hw_type
+    texts = Counter(_without_name(subject, summary) for subject, summary in alike)
     text = texts.most_common(1)[0][0]
     if len(texts) > 1:
         heads = dict.fromkeys(each.partition(":")[0] for each in texts)
         text = " or ".join(list(heads)[:FEW])
-    if not naming.is_numbered and len(told) <= FEW:
-        return f"{', '.join(sorted(subject.hw_name for subject, _ in told))}: {text}"
-    number = max(total, len(told))
+    if not naming.is_numbered and len(alike) <= FEW:
+        return f"{', '.join(sorted(subject.hw_name for subject, _ in alike))}: {text}"
+    number = max(total, len(alike))
     plural = naming.plural or f"{kind.replace('_', ' ')}s"
-    return f"{len(told)} of {number} {plural}: {text}"
+    return f"{len(alike)} of {number} {plural}: {text}"
 
 
 def _without_name(subject: Subject, summary: str) -> str:
