@@ -1,0 +1,76 @@
+"""The files in examples/ do what they say."""
+
+import asyncio
+import json
+import re
+import select
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from examples.collector import COLLECTOR, Entropy
+from exporter.collectors.everything import EVERYTHING, NAMES
+from exporter.commands.rules import replayed
+from exporter.config import Config
+from exporter.model.probe import ProbeMetric
+from exporter.probes.lines import LineReader
+from exporter.reading.files import FileSource
+from tests.fakes.source_context import source_context
+from tests.program import ROOT
+from tools.bad_values import word_of
+
+EXAMPLES = ROOT / "examples"
+
+
+def test_the_rule_holds_in_its_recording_and_clears() -> None:
+    """It is without a mistake, active after five minutes, and tells its own action."""
+    book = EVERYTHING.rule_book((str(EXAMPLES / "rule.toml"),))
+    assert not book.mistakes
+    lines = (EXAMPLES / "recording.jsonl").read_text("utf-8").splitlines()
+    found = [(at, fault) for at, it in replayed(lines, book) for fault in it.active]
+    assert {fault.rule for _, fault in found} == {"memory_dirty"}
+    assert 300 <= found[0][0] < 400
+    assert found[-1][0] < 1200
+    assert found[0][1].advice == "Find the program that writes most with `pidstat -d 1`."
+
+
+@pytest.mark.system
+def test_the_probe_prints_a_metric() -> None:
+    """Its first line is a metric with a name that is not taken."""
+    with subprocess.Popen([sys.executable, EXAMPLES / "probe.py"], stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        ready, _, _ = select.select([run.stdout], [], [], 30)
+        line = run.stdout.readline() if ready else b""
+        run.kill()
+    reader = LineReader("example", NAMES.__contains__, lambda: 0.0)
+    record = reader.parse(json.loads(line))
+    assert isinstance(record, ProbeMetric)
+    assert record.name == "hw_entropy_available"
+
+
+def test_the_collector_reads_its_file(tmp_path: Path) -> None:
+    """Its families say what the kernel says, under names that are free."""
+    file = tmp_path / "sys/kernel/random/entropy_avail"
+    file.parent.mkdir(parents=True)
+    file.write_text("256\n")
+    config = Config()
+    roots = replace(config.sources, proc_root=str(tmp_path))
+    context = source_context(replace(config, sources=roots))
+    (row,) = COLLECTOR.sources
+    source = row.build(context)
+    assert isinstance(source, FileSource)
+    assert asyncio.run(source.read()).value == Entropy(256)
+    assert [family.name for family in COLLECTOR.families] == ["hw_entropy_available"]
+    assert word_of(COLLECTOR.families[0]) == "none: the kernel refills it"
+    assert not NAMES & {family.name for family in COLLECTOR.families}
+
+
+def test_the_panel_shows_metrics_that_exist() -> None:
+    """Each name in its queries is a family of ours."""
+    panel = json.loads((EXAMPLES / "panel.json").read_text("utf-8"))
+    named = {name for it in panel["targets"] for name in re.findall(r"hw_\w+", it["expr"])}
+    assert named
+    assert named <= NAMES
