@@ -124,6 +124,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
             output=("TcpExtListenDrops",)
         ),
     },
+    "docs/runbooks/collectives.md": {"cat /proc/PID/wchan": Try()},
     "docs/runbooks/node.md": {
         "ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'": Try(),
     },
@@ -209,7 +210,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "docs/runbooks/pcie.md": {SICK: ("lspci …", "dmesg …")},
     "docs/runbooks/raid.md": {SICK: ("storcli …",)},
     "docs/runbooks/storage.md": {SICK: ("dmesg …", "nvme …", "smartctl …", "cat /proc/mdstat")},
-    "docs/runbooks/workload.md": {SICK: ("py-spy …",)},
+    "docs/runbooks/collectives.md": {SICK: ("py-spy …",)},
     "docs/security.md": {PASSWORD: ("python3 -c 'import bcrypt, getpass; …",)},
     "docs/systemd.md": {
         SERVICE: (
