@@ -13,7 +13,7 @@ from exporter.reading.source import SourceAbsent, SourceFailed
 
 MAX_FILE_BYTES = 1024 * 1024
 FILE_DEADLINE_SECS = 2.0
-SMALL_FILE_BYTES = 4096
+SMALL_FILE_BYTES = 4096  # files of sysfs are not longer: fs/sysfs/file.c gives them one page
 LARGE_READ_BYTES = 256 * 1024
 
 

@@ -18,11 +18,13 @@ from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, names_or_none, parse_counter
 
-SECTOR_BYTES = 512  # the unit of diskstats, whatever the device's own sector is
+# include/linux/blk_types.h, SECTOR_SHIFT: the unit of diskstats, whatever the device's sector is.
+SECTOR_BYTES = 512
 MILLISECONDS_PER_SECOND = 1000
+# Three names and eleven numbers; 4.18 added four for discards, 5.5 two for flushes.
 FEWEST_FIELDS = 14
 MOST_IN_FLIGHT = 2**31
-"""Kernels have shown -1 as 2³² − 1 here."""
+"""Kernels have shown -1 as 2³² − 1 here: block/genhd.c adds counters of CPUs without a lock."""
 
 _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 

@@ -59,6 +59,7 @@ class EdacReader:
         for name in modules or [name for name in names if ROW.fullmatch(name)]:
             path, key = folder / name, f"{controller} {name}"
             label = fields.label(f"{key} label", path / "dimm_label") or name
+            # Both in MiB: drivers/edac/edac_mc_sysfs.c, PAGES_TO_MiB.
             size = fields.count(f"{key} size", path / ("size" if modules else "size_mb"))
             dimm = Dimm(
                 controller=controller,
@@ -73,6 +74,7 @@ class EdacReader:
 
 def _unlocated(controller: str, folder: Path, fields: FieldReader) -> Dimm | None:
     """Read what the controller counted without knowing the module; None where it does not say."""
+    # drivers/edac/edac_mc.c counts an error here if its driver reports no layer of the controller.
     corrected = fields.count(f"{controller} ce_noinfo", folder / "ce_noinfo_count")
     uncorrected = fields.count(f"{controller} ue_noinfo", folder / "ue_noinfo_count")
     if corrected is None and uncorrected is None:

@@ -27,7 +27,7 @@ class PagingReader:
         """Read the counters now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         numbers = parse_vmstat(read_text(self._path))
-        for name in SOURCES.values():
+        for name in SOURCES.values():  # oom_kill is there since Linux 4.13
             if numbers.get(name) is None:
                 fields.skip(name, "not said by vmstat")
         values = {

@@ -26,7 +26,8 @@ from exporter.reading.sysfs import (
 
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
 BYTES_PER_GIGABIT = 125_000_000
-BYTES_PER_WORD = 4  # data is counted in words of four bytes
+# PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters).
+BYTES_PER_WORD = 4
 ERRORS = (
     "symbol_error",
     "link_error_recovery",
@@ -149,7 +150,7 @@ def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
 
 
 def parse_state(text: str | None) -> str | None:
-    """Parse the word of a state: `4: ACTIVE` is active."""
+    """Parse the word of a state: `4: ACTIVE` is active (drivers/infiniband/core/sysfs.c)."""
     if text is None:
         return None
     number, colon, word = text.partition(":")

@@ -103,6 +103,7 @@ class NetworkReader:
 
     def _is_same_namespace(self, names: Iterable[str]) -> bool:
         listed = set(names_or_none(self._sys / "class/net"))
+        # A file among the links, made by drivers/net/bonding/bond_sysfs.c.
         return {name for name in listed if name != "bonding_masters"} == set(names)
 
     def _described(self, counted: Interface, fields: FieldReader) -> Interface:
@@ -129,13 +130,15 @@ class NetworkReader:
     def _is_up(self, folder: Path, operstate: str | None) -> bool | None:
         """Tell whether it can carry traffic; drivers that never say so have their carrier asked."""
         if operstate == "unknown":
-            # The carrier of an interface that is switched off cannot be read: no note of it.
+            # Of an interface that is switched off, net/core/net-sysfs.c (carrier_show) answers
+            # EINVAL: no note of it.
             carrier = FieldReader().count("carrier", folder / "carrier")
             return None if carrier is None else carrier == 1
         return None if operstate is None else operstate == "up"
 
     def _speed(self, folder: Path) -> float | None:
         """Read bytes per second; None for a driver that answers -1, or an error, for unknown."""
+        # SPEED_UNKNOWN is -1 (include/uapi/linux/ethtool.h); EINVAL while the interface is off.
         megabits = FieldReader().number("speed", folder / "speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
 

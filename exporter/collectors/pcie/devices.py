@@ -115,7 +115,7 @@ class PcieReader:
             kind=kind,
             path=path,
             slot=slots.get(address.rpartition(".")[0]),
-            numa_node=None if numa is None or numa < 0 else numa,
+            numa_node=None if numa is None or numa < 0 else numa,  # NUMA_NO_NODE is -1
             vendor=self._vendor(address, fields) if kind == "gpu" else None,
         )
 
@@ -170,6 +170,8 @@ class PcieReader:
 
     def _width(self, name: str, file: str, fields: FieldReader) -> int | None:
         """Read lanes; 0 and 255 stand for no link and for a device that does not answer."""
+        # PCIE_LNK_WIDTH_UNKNOWN is 255 (include/linux/pci.h); all ones in the six bits of the link
+        # status register, from a device that is gone, read as 63.
         width = fields.count(f"{name} {file}", self._file(name, file))
         return width if width is not None and 0 < width <= 32 else None  # noqa: PLR2004 - x32 is the widest
 
@@ -192,6 +194,7 @@ def parse_aer(text: str) -> Mapping[str, int]:
     for line in text.split("\n"):
         name, _, word = line.strip().partition(" ")
         count = parse_counter(word)
+        # drivers/pci/pcie/aer.c ends the list with TOTAL_ERR_COR and its like: underscores.
         if name.isalnum() and count is not None:
             result[name] = count
     return result
