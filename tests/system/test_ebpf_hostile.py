@@ -16,6 +16,7 @@ from exporter.collectors.ebpf.elf import MAX_TABLE_BYTES
 from exporter.collectors.ebpf.libraries import MAX_OF_PROCESS
 from exporter.collectors.ebpf.requirements import not_met
 from tests.fakes.fixtures import built
+from tests.fakes.fuse import StuckFiles, released
 from tests.fakes.hostile_library import hostile_library
 from tests.fakes.native import CUDART, build_calls, build_cudart
 from tests.program import Program, wait_for
@@ -63,6 +64,38 @@ def tenant(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
+def tenant_of_a_dead_server(stuck_files: StuckFiles) -> Iterator[None]:
+    """A process that maps a library of a filesystem of its own, which then answers no more."""
+    file = stuck_files.hold("libnccl.so.2", "x" * 4096)
+    with subprocess.Popen(
+        [sys.executable, "-c", MAP_ALL.replace("MAP_SHARED", "MAP_PRIVATE"), str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"mapped\n"
+        stuck_files.hang("libnccl.so.2", "open")
+        yield
+        process.kill()
+
+
+@pytest.mark.usefixtures("tenant_of_a_dead_server", "job")
+def test_a_library_that_cannot_be_opened_hides_no_other(
+    tmp_path: Path, stuck_files: StuckFiles
+) -> None:
+    """Its filesystem is left out; the calls of the others are counted."""
+    settings: dict[str, dict[str, Any]] = {"ebpf": {"enabled": True}}
+    settings["metrics"] = {"collect_interval_secs": 1}
+    with (
+        Program(tmp_path / "exporter", settings) as program,
+        released(stuck_files, "libnccl.so.2"),
+    ):
+        program.first_page()
+        wait_for(lambda: _counts(program, "hw_call_libraries", 1), "the other library", 30.0)
+        assert 'source="ebpf"} 1\n' in program.get("/metrics").text
+
+
+@pytest.fixture
 def job(tmp_path: Path) -> Iterator[None]:
     """A process with a library whose calls can be counted."""
     command = [str(built(build_calls) / "calls"), str(built(build_cudart) / CUDART), "1"]
@@ -80,7 +113,11 @@ def test_health_is_answered_while_a_tenant_has_hostile_libraries(tmp_path: Path)
         assert program.get("/health").status == 200  # it has started
         slowest = _slowest_health(program)
         sys.stderr.write(f"slowest /health: {slowest * 1000:.0f} ms\n")
-        wait_for(lambda: _refuses(program, LIBRARIES), "all of them refused", 20.0)
+        wait_for(
+            lambda: _counts(program, "hw_call_refused_libraries", LIBRARIES),
+            "all of them refused",
+            20.0,
+        )
         assert 'source="ebpf"} 1\n' in program.get("/metrics").text
     assert slowest <= SLOWEST_SECS
 
@@ -96,7 +133,7 @@ def _slowest_health(program: Program) -> float:
     return slowest
 
 
-def _refuses(program: Program, count: int) -> bool | None:
-    """Whether so many libraries are refused; None for not yet."""
+def _counts(program: Program, family: str, count: int) -> bool | None:
+    """Whether the family has this value; None for not yet."""
     page = program.get("/metrics").text
-    return re.search(rf"^hw_call_refused_libraries\{{.*\}} {count}$", page, re.MULTILINE) and True
+    return re.search(rf"^{family}\{{.*\}} {count}$", page, re.MULTILINE) and True

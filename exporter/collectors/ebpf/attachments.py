@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from exporter.blocking import CallBlocking
 from exporter.collectors.ebpf.batch import Batch, BatchReader
 from exporter.collectors.ebpf.collectives.program import FUNCTIONS
 from exporter.collectors.ebpf.elf import BadLibrary, functions_of
 from exporter.collectors.ebpf.libraries import Identity, OpenLibrary
 from exporter.collectors.ebpf.program import MAX_KEYS, Target, count_calls
+from exporter.collectors.ebpf.tenant_files import Progress, TenantFiles
 from exporter.collectors.ebpf.tracer import Script, Tracer, command_of
 from exporter.model.label import clean_text
 from exporter.probes.backoff import Backoff
@@ -69,14 +69,14 @@ class Attachments:
         numbers: Mapping[str, Mapping[str, int]],
         on_batch: Callable[[Batch], None],
         clock: Callable[[], float],
-        call: CallBlocking,
+        files: TenantFiles,
         command: Callable[[Script], Command] = command_of,
     ) -> None:
         self._children = children
         self._numbers = numbers
         self._on_batch = on_batch
         self._clock = clock
-        self._call = call
+        self._files = files
         self._command = command
         self._attached: list[_Attached] = []
         self._endings: set[asyncio.Task[None]] = set()
@@ -122,8 +122,8 @@ class Attachments:
         Libraries that there is no time to read now are wanted again.
         """
         unread = [one for one in libraries if one.identity not in self._read]
-        found = await self._call(partial(self._functions_of, unread)) if unread else {}
-        for identity, read in found.items():
+        found = await self._files.read(partial(self._functions_of, unread)) if unread else {}
+        for identity, read in (found or {}).items():
             self._read[identity] = read
             if read.refusal and read.refusal not in self._logged:
                 self._logged.add(read.refusal)
@@ -167,13 +167,16 @@ class Attachments:
     def _known(self) -> set[Identity]:
         return {*self._troubles, *(identity for one in self._attached for identity in one.used)}
 
-    def _functions_of(self, libraries: Sequence[OpenLibrary]) -> dict[Identity, _Read]:
+    def _functions_of(
+        self, libraries: Sequence[OpenLibrary], progress: Progress
+    ) -> dict[Identity, _Read]:
         """Read libraries while there is time, at least one; blocks while it does."""
         until = time.thread_time() + READING_SECS
         found: dict[Identity, _Read] = {}
         for library in libraries:
             if time.thread_time() > until:
                 break
+            progress.come_to(library.filesystem)
             present: frozenset[str] = frozenset()
             numbers, refusal = self._numbers[library.layer], ""
             try:

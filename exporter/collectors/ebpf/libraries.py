@@ -155,8 +155,9 @@ def _read(path: str, limit: int = MAX_MAPS_BYTES) -> str:
 class OpenLibrary:
     """A library that is open: by its descriptor it stays the same file, whatever the path says."""
 
-    def __init__(self, layer: str, descriptor: int, identity: Identity) -> None:
-        self.layer = layer
+    def __init__(self, found: Found, descriptor: int, identity: Identity) -> None:
+        self.layer = found.layer
+        self.filesystem = found.file[0]
         self.descriptor = descriptor
         self.identity = identity
 
@@ -184,7 +185,7 @@ def open_library(proc_root: Path, pid: int, found: Found) -> OpenLibrary | None:
         return None
     device = () if _is_overlay(proc_root, pid, status.st_dev) else (status.st_dev,)
     identity = (status.st_ino, status.st_size, status.st_mtime_ns, *device)
-    return OpenLibrary(found.layer, descriptor, identity)
+    return OpenLibrary(found, descriptor, identity)
 
 
 def _is_overlay(proc_root: Path, pid: int, device: int) -> bool:

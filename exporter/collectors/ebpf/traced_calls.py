@@ -1,8 +1,7 @@
 """Calls into CUDA and NCCL by workload: follows processes as they come and go (docs/ebpf.md)."""
 
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from exporter.collectors.ebpf.attachments import Attachments
@@ -10,6 +9,7 @@ from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import LIBRARIES, numbers_of
 from exporter.collectors.ebpf.collectives.communicators import Communicators
 from exporter.collectors.ebpf.libraries import Found, Identity, LibraryFinder, OpenLibrary, User
+from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.totals import CallTotals
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.traced_processes import TracedProcesses
@@ -34,15 +34,6 @@ Place = tuple[int, Found]
 """A process that maps a file, and how it names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What one look found: who maps which libraries, all of them, and those that are new, open."""
-
-    users: dict[int, User]
-    mapped: frozenset[Mapped]
-    opened: dict[Mapped, OpenLibrary]
-
-
 class TracedCallsSource:
     """Looks for libraries every two seconds from its first reading on, whoever reads it."""
 
@@ -58,12 +49,13 @@ class TracedCallsSource:
         self._totals = CallTotals()
         self._communicators = Communicators()
         self._judged: tuple[Communicator, ...] = ()
+        self._files = TenantFiles(ctx.call)
         self._attachments = Attachments(
             ctx.children,
             {layer: numbers_of((layer,), settings.skipped_calls) for layer in layers},
             self._take,
             time.monotonic,
-            ctx.call,
+            self._files,
         )
         self._loop = TraceLoop(self._follow, "looking for libraries")
         self._identities: dict[Mapped, Identity] = {}
@@ -82,7 +74,8 @@ class TracedCallsSource:
         if problems and not calls and not self._attachments.count:
             raise SourceFailed(problems[0])  # not for a refusal: tenants name their files
         missing = tuple(
-            Missing("calls", problem) for problem in dict.fromkeys((*problems, *refusals))
+            Missing("calls", problem)
+            for problem in dict.fromkeys((*problems, *refusals, *self._files.problems))
         )
         traced = TracedCalls(calls, self._judged, self._attachments.count, len(refusals))
         return Reading(traced, missing)
@@ -93,12 +86,14 @@ class TracedCallsSource:
         self._attachments.close()
 
     async def _follow(self) -> None:
-        look = await self._ctx.call(partial(self._look, frozenset(self._identities)))
-        await self._attach(look)
+        users = await self._ctx.call(partial(self._finder.look, time.monotonic()))
+        mapped = _mapped(users)
+        opened = await self._files.read(partial(self._open, self._new(mapped)))
+        await self._attach(mapped, opened or {})
         self._attachments.prune()
         now = time.monotonic()
         counted, ranks = self._totals.pids, self._communicators.pids
-        look_at = partial(self._processes.look, look.users, now, counted, ranks)
+        look_at = partial(self._processes.look, users, now, counted, ranks)
         await self._ctx.call(look_at)
         self._totals.settle(self._processes.known.workloads, now)
         if self._attachments.count != self._attached:
@@ -115,40 +110,62 @@ class TracedCallsSource:
         if before != {_noticed(one) for one in self._judged}:
             self._ctx.wake(self.name)
 
-    def _look(self, known: Collection[Mapped]) -> _Look:
-        """Find who maps which libraries, and open what is new; blocks while it does."""
-        users = self._finder.look(time.monotonic())
-        mapped: dict[Mapped, Place] = {}
-        for pid, user in users.items():
-            for found in user.libraries:
-                mapped.setdefault((found.layer, found.file), (pid, found))
-        unknown = [at for at in mapped if at not in known]
+    def _new(self, mapped: Mapping[Mapped, Place]) -> list[Place]:
+        """Choose what to open now among the libraries that are not known."""
+        unknown = [
+            at
+            for at, (_, found) in mapped.items()
+            if at not in self._identities and self._files.may_open(found.file[0])
+        ]
         self._turn += MAX_OPENED
-        opened: dict[Mapped, OpenLibrary] = {}
-        for at in _turned(unknown, self._turn)[: max(0, min(MAX_OPENED, MAX_KNOWN - len(known)))]:
-            library = self._finder.open(*mapped[at])
-            if library is not None:
-                opened[at] = library
-        return _Look(users, frozenset(mapped), opened)
+        room = max(0, min(MAX_OPENED, MAX_KNOWN - len(self._identities)))
+        return [mapped[at] for at in _turned(unknown, self._turn)[:room]]
 
-    async def _attach(self, look: _Look) -> None:
+    def _open(self, places: Iterable[Place], progress: Progress) -> dict[Mapped, OpenLibrary]:
+        """Open libraries; blocks while it does."""
+        opened: dict[Mapped, OpenLibrary] = {}
+        try:
+            for pid, found in places:
+                progress.come_to(found.file[0])
+                library = self._finder.open(pid, found)
+                if library is not None:
+                    opened[found.layer, found.file] = library
+        except GivenUp:
+            _close(opened)
+            raise
+        return opened
+
+    async def _attach(
+        self, mapped: Mapping[Mapped, Place], opened: Mapping[Mapped, OpenLibrary]
+    ) -> None:
         """Attach to what is new; note what is still in use."""
-        self._identities = {
-            at: self._identities[at] for at in self._identities if at in look.mapped
-        }
+        self._identities = {at: self._identities[at] for at in self._identities if at in mapped}
         wanted: dict[Identity, OpenLibrary] = {}
-        for at, library in look.opened.items():
+        for at, library in opened.items():
             self._identities[at] = library.identity
             if library.identity not in wanted and self._attachments.wants(library.identity):
                 wanted[library.identity] = library
-        for at in self._identities.keys() - look.opened.keys():
+        for at in self._identities.keys() - opened.keys():
             if self._attachments.wants(self._identities[at]):
                 del self._identities[at]  # opened again at the next look
         try:
             await self._attachments.attach(tuple(wanted.values()))
         finally:
-            for library in look.opened.values():
-                library.close()
+            _close(opened)
+
+
+def _mapped(users: Mapping[int, User]) -> dict[Mapped, Place]:
+    """Name each library that is mapped, with one process that maps it."""
+    mapped: dict[Mapped, Place] = {}
+    for pid, user in users.items():
+        for found in user.libraries:
+            mapped.setdefault((found.layer, found.file), (pid, found))
+    return mapped
+
+
+def _close(opened: Mapping[Mapped, OpenLibrary]) -> None:
+    for library in opened.values():
+        library.close()
 
 
 def _turned(places: list[Mapped], by: int) -> list[Mapped]:

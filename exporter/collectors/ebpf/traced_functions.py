@@ -11,8 +11,9 @@ from functools import partial
 from exporter.collectors.ebpf.elf import BadLibrary
 from exporter.collectors.ebpf.function_totals import FunctionTotals
 from exporter.collectors.ebpf.functions import FILES, count_functions, functions, probes_of
-from exporter.collectors.ebpf.libraries import Found, Identity, LibraryFinder
+from exporter.collectors.ebpf.libraries import Found, Identity, LibraryFinder, User
 from exporter.collectors.ebpf.program import MAX_KEYS
+from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.traced_processes import TracedProcesses
 from exporter.collectors.ebpf.tracer import Script, Tracer, command_of
@@ -65,6 +66,7 @@ class TracedFunctionsSource:
         settings = ctx.config.ebpf
         self._chosen = functions(settings.torch_operators, settings.python_functions)
         wanted = {one.layer for one in self._chosen}
+        self._files = TenantFiles(ctx.call)
         names = {layer: pattern for layer, pattern in FILES.items() if layer in wanted}
         self._finder = LibraryFinder(ctx.proc, names)
         self._totals = FunctionTotals(self._chosen)
@@ -88,7 +90,8 @@ class TracedFunctionsSource:
         if self._failure and self._tracer is None:
             raise SourceFailed(self._failure)
         failures = (self._failure,) if self._failure else ()
-        problems = (*failures, *self._left_out, *self._finder.problems)
+        hanging = self._files.problems
+        problems = (*failures, *self._left_out, *self._finder.problems, *hanging)
         missing = tuple(Missing("functions", problem) for problem in problems)
         is_attached = self._running is not None and self._running.is_attached
         files = len(self._attached) if is_attached else 0
@@ -100,20 +103,26 @@ class TracedFunctionsSource:
         await self._detach(0.3)
 
     async def _follow(self) -> None:
-        await self._attach(await self._ctx.call(self._look))
+        users = await self._ctx.call(partial(self._finder.look, self._clock()))
+        look_at = partial(self._processes.look, users, self._clock(), self._totals.pids)
+        await self._ctx.call(look_at)
+        places = await self._files.read(partial(self._find, users))
+        if places is not None:
+            await self._attach(places)
         self._totals.settle(self._processes.known.workloads, self._clock())
 
-    def _look(self) -> Mapping[Identity, Place]:
+    def _find(self, users: Mapping[int, User], progress: Progress) -> Mapping[Identity, Place]:
         """Find the files in use and whose processes use them; blocks while it does."""
-        users = self._finder.look(self._clock())
-        self._processes.look(users, self._clock(), self._totals.pids)
         found: dict[Identity, Place] = {}
         known, self._identities = self._identities, {}
         for pid, user in users.items():
             for file in user.libraries:
                 mapped = (file.layer, file.file)
                 identity = known.get(mapped) or self._identities.get(mapped)
+                if identity is None and not self._files.may_open(file.file[0]):
+                    continue
                 if identity is None:
+                    progress.come_to(file.file[0])
                     library = self._finder.open(pid, file)
                     if library is None:
                         continue
@@ -138,7 +147,9 @@ class TracedFunctionsSource:
         is_over = now - self._all_used > LINGER_SECS
         if (wanted <= self._attached and not is_over) or now < self._not_before:
             return
-        prepared = await self._ctx.call(partial(self._prepare, places))
+        prepared = await self._files.read(partial(self._prepare, places))
+        if prepared is None:
+            return
         try:
             self._barren = frozenset(places) - prepared.files
             self._left_out, self._failure = tuple(prepared.problems), ""
@@ -148,10 +159,23 @@ class TracedFunctionsSource:
         finally:
             prepared.close()
 
-    def _prepare(self, places: Mapping[Identity, Place]) -> _Prepared:
+    def _prepare(self, places: Mapping[Identity, Place], progress: Progress) -> _Prepared:
         """Open the files and write their probes; blocks while it does."""
         prepared = _Prepared()
+        try:
+            self._add_probes(prepared, places, progress)
+        except GivenUp:
+            prepared.close()
+            raise
+        return prepared
+
+    def _add_probes(
+        self, prepared: _Prepared, places: Mapping[Identity, Place], progress: Progress
+    ) -> None:
         for identity, (pid, file) in places.items():
+            if not self._files.may_open(file.file[0]):
+                continue
+            progress.come_to(file.file[0])
             library = self._finder.open(pid, file)
             if library is None:
                 continue
@@ -165,7 +189,6 @@ class TracedFunctionsSource:
             if probes:
                 prepared.probes += probes
                 prepared.files |= {identity}
-        return prepared
 
     def _start(self, prepared: _Prepared) -> None:
         self._attached, self._all_used = prepared.files, self._clock()

@@ -15,7 +15,8 @@ from exporter.collectors.ebpf.attachments import (
     Attachments,
 )
 from exporter.collectors.ebpf.calls import numbers_of
-from exporter.collectors.ebpf.libraries import OpenLibrary
+from exporter.collectors.ebpf.libraries import Found, OpenLibrary
+from exporter.collectors.ebpf.tenant_files import TenantFiles
 from exporter.collectors.ebpf.tracer import Script
 from exporter.probes.child import Children, Command
 from tests.fakes.fixtures import built
@@ -40,7 +41,7 @@ class Stage:
             {"cuda": numbers_of(("cuda",))},
             lambda _: None,
             lambda: self.now,
-            DaemonThreads(),
+            TenantFiles(DaemonThreads()),
             self._command,
         )
         self._folder = folder
@@ -49,7 +50,7 @@ class Stage:
     def library(self, number: int, file: Path | None = None) -> OpenLibrary:
         """A library that is another one than those with other numbers."""
         descriptor = os.open(file or built(build_cudart) / CUDART, os.O_RDONLY)
-        self._opened.append(OpenLibrary("cuda", descriptor, (number, 1, 1)))
+        self._opened.append(OpenLibrary(Found("cuda", "", ("", "")), descriptor, (number, 1, 1)))
         return self._opened[-1]
 
     async def until(self, is_so: Callable[[], bool]) -> None:

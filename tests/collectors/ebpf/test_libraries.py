@@ -8,7 +8,10 @@ import pytest
 from exporter.collectors.ebpf.calls import LIBRARIES
 from exporter.collectors.ebpf.libraries import (
     LONGEST_PAUSE_SECS,
+    LOOK_SECS,
     MAX_LOOKS,
+    MAX_MAPS_BYTES,
+    MAX_OF_PROCESS,
     Found,
     LibraryFinder,
     open_library,
@@ -107,6 +110,35 @@ def test_a_look_is_bounded(tree: Tree) -> None:
     finder = tree.finder()
     assert len(finder.look(0.0)) == MAX_LOOKS
     assert len(finder.look(0.1)) == MAX_LOOKS + 199
+
+
+def test_the_libraries_of_one_process_are_bounded(tree: Tree) -> None:
+    """A process that maps more chose their names itself."""
+    tree.add(1, *(f"/opt/{n}/libnccl.so.2" for n in range(MAX_OF_PROCESS + 5)))
+    assert len(tree.finder().look(0.0)[1].libraries) == MAX_OF_PROCESS
+
+
+def test_so_much_of_the_maps_is_read_and_no_more(tree: Tree) -> None:
+    """A tenant chooses how long its maps are: what stands behind the limit is not seen."""
+    (tree.root / "1").mkdir()
+    (tree.root / "1/stat").write_text("1 (a) S 50 1 1 0")
+    line = CODE.format(n=1, inode=7, path="/usr/lib/libcudart.so.12")
+    other = CODE.format(n=2, inode=8, path="/usr/lib/libc.so.6")
+    filler = other * (MAX_MAPS_BYTES // len(other))
+    (tree.root / "1/maps").write_text(line + filler)
+    assert tree.finder().look(0.0)
+    (tree.root / "1/maps").write_text(filler + other + line)
+    assert not tree.finder().look(0.0)
+
+
+def test_maps_that_cost_too_much_time_wait_for_the_next_look(tree: Tree) -> None:
+    """Those that have waited longest come first then, so that everybody has a turn."""
+    spent = iter(range(100))
+    finder = LibraryFinder(tree.root, LIBRARIES, lambda: next(spent) * LOOK_SECS * 0.75)
+    for pid in (1, 2, 3):
+        tree.add(pid, "/usr/lib/libcudart.so.12")
+    seen = [frozenset(finder.look(now)) for now in (0.0, 0.1, 0.2)]
+    assert [len(each) for each in seen] == [1, 2, 3]
 
 
 def in_root(tree: Tree, file: Path, path: str = "/lib.so") -> Found:
