@@ -120,8 +120,10 @@ TABLE: Mapping[str, Bad] = {
     "hw_fault_root_cause": Bad("1", _is(1), "hw_id"),
     "hw_faults": Bad("`critical` or `warning` above 0", _state("severity", "critical", "warning")),
     "hw_status": Bad("1, except `ok`", _other("hw_state", "ok"), "hw_id"),
-    "hw_exporter_source_up": Bad("0", _is(0)),
-    "hw_exporter_source_outcome": Bad("`failed` or `stuck`", _state("outcome", "failed", "stuck")),
+    "hw_exporter_source_up": Bad("0", _is(0), "source"),
+    "hw_exporter_source_outcome": Bad(
+        "`failed` or `stuck`", _state("outcome", "failed", "stuck"), "source"
+    ),
     "hw_exporter_abandoned_children": Bad("above 0", _above_zero),
 }
 """Families that have bad values, in the order of the page."""

@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from exporter.collectors.everything import rule_book
 from exporter.faults.expr.syntax import Compare, Literal, Name, walk
-from exporter.model.snapshot import Snapshot
+from exporter.model.snapshot import Outcome, Snapshot
 
 MOST_LIKE = 2
 """Of many equal things so many are tried: the others are read by the same code."""
@@ -31,12 +31,17 @@ class Change:
 
 
 def changes(snapshot: Snapshot) -> Iterator[tuple[Change, Snapshot]]:
-    """Yield the snapshot with each field changed, one at a time."""
+    """Yield the snapshot with each field of its readings changed, and each source failed."""
     for kind, reading in snapshot.readings.items():
         for path, value in _changed(reading, type(reading)):
             readings = {**snapshot.readings, kind: value}
             changed = replace(snapshot, readings=MappingProxyType(readings))
             yield Change((kind.__name__, *path[0]), path[1]), changed
+    for at, report in enumerate(snapshot.reports):
+        for outcome in (Outcome.FAILED, Outcome.STUCK):
+            failed = replace(report, outcome=outcome, reason=STRANGE)
+            reports = (*snapshot.reports[:at], failed, *snapshot.reports[at + 1 :])
+            yield Change((report.source,), outcome), replace(snapshot, reports=reports)
 
 
 Step = tuple[tuple["str | int", ...], object]
