@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter.collectors.demo.script import INCIDENTS
+from exporter.collectors.demo.script import INCIDENTS, LINK_ERRORS
 from exporter.collectors.everything import rule_book
 from tests.corpus.cases import CASES as RECORDINGS
 from tests.corpus.cases import Case
 from tests.fakes.pager import (
+    AGAIN_SECS,
     LATEST_SECS,
     Notified,
     Replay,
@@ -20,6 +21,7 @@ from tests.fakes.pager import (
     in_a_cluster,
     notifications,
     replay_of,
+    twice_replay,
 )
 from tests.fakes.prometheus import RULES, why_not
 from tests.fakes.promtool import input_series, needs_promtool, run, samples, written
@@ -48,6 +50,7 @@ def recorded() -> tuple[list[Replay], list[Replay]]:
         port = next(case for case in CASES.values() if case.root == ("ib_port_down@mlx5_0/1",))
         broken += in_a_cluster(replay_of(port, book), FABRIC, NODES_OF_FABRIC)
         well = [replay_of(case, book) for case in short if not case.is_incident]
+        broken.append(twice_replay(book, LINK_ERRORS))
     finally:
         logging.disable(logging.NOTSET)
     return broken, well
@@ -115,6 +118,16 @@ def test_the_demo_notifies(got: Mapping[str, Notified]) -> None:
     told = {it.name: got[f"demo_{it.name}"] for it in INCIDENTS}
     counts = {name: (sum(it.firing.values()), it.resolved) for name, it in told.items()}
     assert counts == dict.fromkeys(counts, (1, 1))
+
+
+def test_the_same_link_notifies_again(got: Mapping[str, Notified]) -> None:
+    """A second incident of an NVLink that was well again is a second notification."""
+    told = got[f"{LINK_ERRORS}_twice"]
+    (first, _, name), (second, _, again) = told.names
+    assert name == again
+    assert name.startswith("nvlink_fatal@")
+    assert second - first > AGAIN_SECS
+    assert told.resolved >= 1
 
 
 @needs_promtool

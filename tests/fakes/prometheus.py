@@ -19,6 +19,8 @@ from tests.program import ROOT, wait_for
 RULES = ROOT / "deploy/prometheus"
 SECS_FOR_MINUTES = re.compile(r"(?m)^(\s+(?:keep_firing_)?for: )\d+[smh]$")
 
+MISSED = re.compile(r"(?m)^prometheus_rule_group_iterations_missed_total\{.*\} (\S+)$")
+
 
 def free_port() -> int:
     """A port of loopback that nobody uses now."""
@@ -55,6 +57,17 @@ class Prometheus:
         """The names of the alerts that fire."""
         alerts = self.ask("alerts")["alerts"]
         return {item["labels"]["alertname"] for item in alerts if item["state"] == "firing"}
+
+    def unscraped(self, secs: float) -> set[str]:
+        """The targets of which a scrape failed within so many seconds."""
+        rows = self.query(f"min_over_time(up[{max(1, round(secs))}s]) == 0")
+        return {row["metric"]["instance"] for row in rows}
+
+    def missed_evaluations(self) -> int:
+        """How many evaluations of rules there was no time for."""
+        with urllib.request.urlopen(f"{self.url}/metrics", timeout=10) as answer:  # noqa: S310 - loopback
+            found = MISSED.findall(answer.read().decode())
+        return sum(int(float(number)) for number in found)
 
     def is_ready(self) -> bool | None:
         """True once it answers queries, else None."""
