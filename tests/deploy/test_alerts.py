@@ -143,6 +143,7 @@ def test_no_text_holds_a_reading() -> None:
             assert len(text) > 10, rule.id
             named = re.sub(r"\{\{ \$labels\.hw_(name|id) \}\}", "", text)
             assert not re.search(r"[{}]", named), rule.id
+            assert not re.search(r"\b(?:is|are) ?[:;,]| [:;,.](?: |$)|  ", text), rule.id
             assert not re.search(r"\b(?:for|by|at|than|of|with|and|to|last) ?[.,]?$", text), rule.id
 
 

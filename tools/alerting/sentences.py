@@ -28,6 +28,8 @@ SENTENCES = {
     "cpu_saturated": "the CPUs are saturated and tasks wait",
     "gpu_power_limit_low": "the power limit of {name} is below its default",
     "oom_kill_without_log": "a process was killed because memory ran out",
+    "raid_volume_degraded": "a RAID volume is degraded: one of its disks failed or was removed",
+    "npu_abnormal": "an Ascend NPU no longer answers its driver",
     "pcie_link_down": "a PCIe link below port {name} went down",
     "memory_page_offlined": "the kernel took a memory page offline",
     "exporter_children_stuck": "child processes of the exporter hang in the kernel",
