@@ -28,7 +28,7 @@ from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.roots import resolved
 from exporter.reading.source import Releasable
-from exporter.reports.installation import installation
+from exporter.reports.installation import Installation, installation
 from exporter.rule_runner import RuleRunner
 from exporter.state_folder import StateFolder
 from exporter.web.answer import Answer
@@ -106,12 +106,7 @@ class App:
         self._pages = Pages(self._collectors, boottime_now, self._moment, config.families_off())
         if config.faults.enabled:
             self._rule_runner = RuleRunner(config, self._collectors, self._call, time.perf_counter)
-        here = replace(
-            installation(config, identity.container_variables),
-            rule_mistakes=self._rule_runner.mistakes if self._rule_runner else (),
-            state_problems=self._state_folder.problems,
-        )
-        self._live = LivePages(identity.version, here)
+        self._live = LivePages(identity.version, self._installation())
         self._routes = Routes(
             identity.version,
             self,
@@ -266,6 +261,13 @@ class App:
             log.warning(RESTART)
             self.needs_restart = True
             self._stop.set()
+
+    def _installation(self) -> Installation:
+        return replace(
+            installation(self._config, self._identity.container_variables),
+            rule_mistakes=self._rule_runner.mistakes if self._rule_runner else (),
+            state_problems=self._state_folder.problems,
+        )
 
     def _build_collector(self) -> CollectionLoop:
         state_dir = self._config.state.dir
