@@ -85,6 +85,9 @@ class Gpu:
     nvlink_per_link: bool = setting(
         False, "State and errors of each NVLink as series, in addition to those of the GPU."
     )
+    thermal_margin_thresholds: bool = setting(
+        False, "Thresholds of the thermal margin (T.Limit) as series: up to four for each GPU."
+    )
     ecc_locations: bool = setting(False, "ECC errors by location on the GPU.")
     pcie_throughput: bool = setting(
         False, "PCIe throughput; each reading blocks the driver for 40 ms per GPU."
@@ -287,4 +290,8 @@ class Config:
     def families_off(self) -> frozenset[str]:
         """Return the names of the families that are read but not exported."""
         off = self.metrics.enabled.families_off()
-        return off if self.gpu.nvlink_per_link else off | {"hw_gpu_nvlink_up"}
+        options = {
+            "hw_gpu_nvlink_up": self.gpu.nvlink_per_link,
+            "hw_gpu_thermal_margin_threshold_celsius": self.gpu.thermal_margin_thresholds,
+        }
+        return off | {name for name, is_on in options.items() if not is_on}

@@ -20,6 +20,7 @@ TERMS = {
     "memory_temperature_celsius": "memory (HBM or GDDR) temperature",
     "temperature_threshold_celsius": "temperature thresholds",
     "thermal_margin_celsius": "T.Limit",
+    "thermal_margin_threshold_celsius": "T.Limit",
     "fan_speed_percent": "fan speed",
     "power_draw_watts": "power usage",
     "power_average_watts": "average power usage",

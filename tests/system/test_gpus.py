@@ -55,6 +55,19 @@ def test_eight_cards_are_on_the_page(node: GpuNode) -> None:
         assert program.stop()[0] == 0
 
 
+@pytest.mark.parametrize("is_on", [False, True])
+def test_thresholds_of_the_thermal_margin_are_shown_on_demand(
+    node: GpuNode, *, is_on: bool
+) -> None:
+    """Four series for each GPU that few ask for: they are off by default."""
+    with node.start(thermal_margin_thresholds=is_on) as program:
+        page = program.page_with("hw_gpu_thermal_margin_celsius").text
+        name = "hw_gpu_thermal_margin_threshold_celsius"
+        found = re.findall(rf'^{name}{{.*gpu_index="3".*threshold="(\w+)"', page, re.MULTILINE)
+        shown = ["shutdown", "slowdown", "max_operating", "memory_max"] if is_on else []
+        assert found == shown
+
+
 def test_a_wedged_driver_costs_only_the_cards(node: GpuNode) -> None:
     """Pages stay quick, the cards turn stale and leave in time, children do not pile up."""
     with node.start(**SHORT) as program:

@@ -48,6 +48,12 @@ THERMAL = (
         "Thermal margin (T.Limit): degrees left before the clocks are throttled.",
     ),
     Row(
+        "thermal_margin_threshold_celsius",
+        "Thermal margin (T.Limit) at which the board acts: shutdown, slowdown, max_operating, "
+        "memory_max; only with gpu.thermal_margin_thresholds.",
+        labels=("threshold",),
+    ),
+    Row(
         "fan_speed_percent",
         "Requested fan speed, in percent of the maximum speed.",
         labels=("fan",),

@@ -194,10 +194,12 @@ def test_processes_that_are_not_listed_are_not_none() -> None:
     assert gpu.processes == ()
 
 
-def test_the_driver_has_a_version_under_its_new_name() -> None:
-    """Drivers from 610 on call the version of the driver that of the kernel-mode driver."""
-    text = log_xml(gpu_xml(0)).replace("driver_version", "kmd_version")
-    assert parse_document(read(text)).driver_version == "550.1"
+def test_versions_are_read_under_their_new_names() -> None:
+    """Drivers from 610 on tell those of the kernel-mode and of the user-mode driver."""
+    old = "<driver_version>550.1</driver_version>"
+    new = "<kmd_version>615.23</kmd_version><cuda_umd_version>13.4</cuda_umd_version>"
+    found = parse_document(read(log_xml(gpu_xml(0)).replace(old, new)))
+    assert (found.driver_version, found.cuda_version) == ("615.23", "13.4")
 
 
 def test_the_use_of_a_gpu_in_mig_mode_is_nobodys() -> None:

@@ -148,7 +148,8 @@ def parse_document(
         problems=tuple(answer.problems),
         driver_version=_reported(document.cells, "driver_version")
         or _reported(document.cells, "kmd_version"),
-        cuda_version=_reported(document.cells, "cuda_version"),
+        cuda_version=_reported(document.cells, "cuda_version")
+        or _reported(document.cells, "cuda_umd_version"),
         missing=tuple(answer.missing),
         rejected=dict(answer.rejected),
         is_partial=not document.is_whole,
