@@ -52,8 +52,8 @@ class StateFolder:
 
     def problems(self) -> tuple[str, ...]:
         """Return what is wrong with the directory and its files, one sentence each."""
-        lost = f"{self._name} {self._problem}; state will be lost at a restart"
-        return ((lost,) if self._problem else ()) + self._spoiled
+        unusable = (f"state.dir: {self._name} {self._problem}",) if self._problem else ()
+        return unusable + self._spoiled
 
     def check(self) -> None:
         """Say it once when the directory is gone, and when it is back; look for spoiled files."""

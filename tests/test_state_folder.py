@@ -177,5 +177,4 @@ def test_files_that_were_set_aside_are_named_until_they_are_deleted(tmp_path: Pa
     folder.check()
     assert folder.problems() == ()
     second = StateFolder(str(tmp_path))
-    reason = "is used by another hw-exporter; state will be lost at a restart"
-    assert second.problems() == (f"{tmp_path} {reason}",)
+    assert second.problems() == (f"state.dir: {tmp_path} is used by another hw-exporter",)

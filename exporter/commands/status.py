@@ -35,7 +35,7 @@ def doctor(invocation: Invocation) -> int:
             lambda document, screen: screen.fit(doctor_text(document)),
         )
         states = [check["state"] for check in document["checks"]]
-    listed = {check["found"] for check in document["checks"]}
+    listed = [check["found"] for check in document["checks"]]
     wrong = [each for each in _wrong_here(invocation) if each not in listed]
     for sentence in wrong:
         print(f"hw-exporter: {sentence}", file=sys.stderr)
