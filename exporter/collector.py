@@ -13,6 +13,7 @@ from exporter.exposition.live import Moment, page_families
 from exporter.faults.replay.renamed import OF_EVERY_READING, OldNames
 from exporter.faults.replay.snapshots import RecordedEvents, RecordingFormat
 from exporter.faults.rules.loader import RuleBook, load_rules
+from exporter.faults.rules.schema import Mistake
 from exporter.faults.subject import Subject, Subjects
 from exporter.model.probe import names_taken
 from exporter.model.reading import Reading
@@ -125,9 +126,10 @@ class Collector:
 
     `values` are the readings that a recording may hold, `old_names` what older recordings call
     their fields, `recorded` how a recording holds events; `subject` is what the rule engine is
-    told; `rules` is a directory of rule files; `extends` adds hardware to sources of other
-    collectors, by their name; `families_of` returns the families that a snapshot names itself,
-    `live_families` those computed at a scrape, at this boot time in seconds.
+    told; `rules` is a directory of rule files; `configured` returns the collector for a
+    configuration, with `mistakes` in files that the configuration names; `extends` adds hardware
+    to sources of other collectors, by their name; `families_of` returns the families that a
+    snapshot names itself, `live_families` those computed at a scrape, at this boot time in seconds.
     """
 
     name: str
@@ -141,6 +143,8 @@ class Collector:
     detector: MakeDetector | None = None
     recorded: RecordedEvents | None = None
     old_names: OldNames = field(default_factory=lambda: MappingProxyType({}))
+    mistakes: tuple[Mistake, ...] = ()
+    configured: "Callable[[Config], Collector] | None" = None
     extends: Mapping[str, Extend] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -185,9 +189,14 @@ class Collectors:
         return Subjects(tuple(row.subject for row in self.rows))
 
     def rule_book(self, further: Iterable[str] = ()) -> RuleBook:
-        """Load the shipped rules, then those of further files and directories over them."""
+        """Load the shipped rules, then those of further files and directories over them.
+
+        Its mistakes begin with those in other files that the configuration names.
+        """
         places = [*self.rules, *map(Path, further)]
-        return load_rules(places, self.subjects.vocabulary)
+        book = load_rules(places, self.subjects.vocabulary)
+        mistakes = (mistake for row in self.rows for mistake in row.mistakes)
+        return replace(book, mistakes=(*mistakes, *book.mistakes))
 
     def detector(
         self, config: Config, folder: Path | None, boot_id: str

@@ -51,12 +51,17 @@ KEYS = {
     "server.tls.client_ca_file": TLS + "client_ca_file = '{file}'",
     "server.auth.bearer_token_file": "[server.auth]\nbearer_token_file = '{file}'",
     "faults.rules_dirs": "[faults]\nstrict = true\nrules_dirs = ['{file}']",
+    "kernel_log.patterns_dirs": "[faults]\nstrict = true\n[kernel_log]\npatterns_dirs = ['{file}']",
     "file in faults.rules_dirs": "[faults]\nstrict = true\nrules_dirs = ['{folder}']",
 }
 NAMED_IN = {"node_conditions.token_file", "node_conditions.ca_file"}
 
 
-MEANT = {("file in faults.rules_dirs", "missing"), ("faults.rules_dirs", "directory")}
+MEANT = {
+    ("file in faults.rules_dirs", "missing"),
+    ("faults.rules_dirs", "directory"),
+    ("kernel_log.patterns_dirs", "directory"),
+}
 """An empty folder of rules is as good as one with files in it."""
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import exporter
 from exporter.collectors.kernel_log.pattern_file import shipped_lines
+from exporter.collectors.kernel_log.regex_pumps import pumps
 from tests.growth import is_linear
-from tests.regex_pumps import pumps
 
 ROOT = Path(exporter.__file__).parent
 LENGTH = 2048

@@ -77,6 +77,13 @@ The first line that matches wins; the order is that of the files by name.
   `interface`.
 - `further_lines`: the driver prints further lines in the same record.
 
+Lines of your own come behind them: name files or directories in `kernel_log.patterns_dirs`.
+[examples/kernel_log.toml](../examples/kernel_log.toml) is such a file, and
+[examples/rules.toml](../examples/rules.toml) makes a fault of its event.
+`hw-exporter rules check FILE…` and `--check-config` check them, also for patterns that would take
+too long for some line. A line with an error is left out with a warning; with `faults.strict` the
+exporter does not start.
+
 `[parts]` names pieces of patterns; `@NAME@` stands for one of them. `@PCI@` (an address), `@COMM@`
 (a process name) and `@LF@` (a line feed) exist everywhere.
 """

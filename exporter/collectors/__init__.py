@@ -63,7 +63,9 @@ def chosen(config: "Config") -> "Collectors":
 
     collectors = Collectors(
         tuple(
-            _load(row.name) for row in COLLECTORS if row.is_on(config) or config.faults.rules_dirs
+            _configured(_load(row.name), config)
+            for row in COLLECTORS
+            if row.is_on(config) or config.faults.rules_dirs
         ),
         RECORDED_NODES,
     )
@@ -81,12 +83,24 @@ def every() -> "Collectors":
     return Collectors(tuple(_load(row.name) for row in COLLECTORS), RECORDED_NODES)
 
 
+def every_for(config: "Config") -> "Collectors":
+    """Import all collectors, as this configuration wants them."""
+    from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
+
+    found = tuple(_configured(_load(row.name), config) for row in COLLECTORS)
+    return Collectors(found, RECORDED_NODES)
+
+
 def _load(name: str) -> "Collector":
     module = import_module(f"{__name__}.{name}")
     if hasattr(module, "__path__"):
         module = import_module(f"{__name__}.{name}.collector")
     collector: Collector = module.COLLECTOR
     return collector
+
+
+def _configured(collector: "Collector", config: "Config") -> "Collector":
+    return collector.configured(config) if collector.configured else collector
 
 
 def _check_known(name: str, rows: "tuple[SourceRow, ...]") -> None:

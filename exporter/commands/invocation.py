@@ -112,14 +112,10 @@ def _check_rules(config: Config) -> None:
 
 
 def _rule_mistakes(config: Config) -> list[str]:
-    from exporter.collectors import every as all_collectors  # noqa: PLC0415 - only where rules are checked
-
-    is_on = config.faults.enabled and config.faults.rules_dirs
-    return (
-        [str(each) for each in all_collectors().rule_book(config.faults.rules_dirs).mistakes]
-        if is_on
-        else []
-    )
+    has_rules = config.faults.enabled and config.faults.rules_dirs
+    if not has_rules and not config.kernel_log.patterns_dirs:
+        return []
+    return [str(each) for each in chosen(config).rule_book(config.faults.rules_dirs).mistakes]
 
 
 def _check_sources(config: Config) -> None:

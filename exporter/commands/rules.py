@@ -5,14 +5,19 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
+from exporter.collector import Collectors
+from exporter.collectors import every_for
+from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.kernel_log.pattern_checks import is_pattern_file
 from exporter.commands.invocation import Invocation
+from exporter.config import Config, KernelLog
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine
 from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
-from exporter.faults.rules.loader import RuleBook
+from exporter.faults.rules.loader import RuleBook, toml_files
 from exporter.faults.rules.rule import Rule
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
@@ -23,9 +28,28 @@ EXIT_MISTAKES = 2
 MAX_RECORDING_BYTES = 256 * 1024 * 1024
 
 
+def _files(invocation: Invocation) -> Iterator[Path]:
+    for path in invocation.options.paths:
+        yield from toml_files(Path(path))
+
+
+def _collectors(invocation: Invocation) -> Collectors:
+    """Return all collectors, with the kernel log lines in the files of the command line."""
+    patterns = tuple(str(path) for path in _files(invocation) if is_pattern_file(path))
+    if not patterns:
+        return EVERYTHING
+    config = Config(kernel_log=KernelLog(patterns_dirs=patterns))
+    return every_for(config)
+
+
+def _book(collectors: Collectors, invocation: Invocation) -> RuleBook:
+    rules = (str(path) for path in _files(invocation) if not is_pattern_file(path))
+    return collectors.rule_book(rules)
+
+
 def check(invocation: Invocation) -> int:
     """Print every mistake in the rules; the exit code."""
-    book = rule_book(tuple(invocation.options.paths))
+    book = _book(_collectors(invocation), invocation)
     if invocation.options.json:
         mistakes = [str(mistake) for mistake in book.mistakes]
         print(json.dumps({"rules": len(book.rules), "mistakes": mistakes}, ensure_ascii=False))
@@ -39,7 +63,7 @@ def check(invocation: Invocation) -> int:
 
 def list_rules(invocation: Invocation) -> int:
     """Print one line for each rule; the exit code."""
-    book = rule_book(tuple(invocation.options.paths))
+    book = _book(_collectors(invocation), invocation)
     rules = sorted(book.rules, key=lambda each: (each.entity, each.id))
     if invocation.options.json:
         print(json.dumps({"rules": [_as_json(rule) for rule in rules]}, ensure_ascii=False))
@@ -64,7 +88,8 @@ def _as_json(rule: Rule) -> dict[str, str]:
 
 def replay(invocation: Invocation) -> int:
     """Print what would have been reported for a recording; the exit code."""
-    book = rule_book(tuple(invocation.options.paths))
+    collectors = _collectors(invocation)
+    book = _book(collectors, invocation)
     for mistake in book.mistakes:
         print(f"hw-exporter: {mistake}", file=sys.stderr)
     if book.mistakes:  # its file would be left out, and the silence read as good news
@@ -78,7 +103,8 @@ def replay(invocation: Invocation) -> int:
         return EXIT_FAILED
     is_silent = not options.json
     try:
-        for line in (replay_as_json if options.json else changes)(text.split("\n"), book):
+        show = replay_as_json if options.json else changes
+        for line in show(text.split("\n"), book, collectors):
             print(line)
             is_silent = False
     except BadRecording as error:
@@ -96,26 +122,32 @@ def _leave_faults_out_of_the_log() -> None:
     logging.getLogger("exporter.faults").addHandler(handler)
 
 
-def replayed(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[float, Conclusions]]:
+def replayed(
+    lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
+) -> Iterator[tuple[float, Conclusions]]:
     """Yield what is concluded at each moment, in seconds from the beginning.
 
     Raises BadRecording.
     """
-    for snapshot, conclusions in concluded(lines, book):
+    for snapshot, conclusions in concluded(lines, book, collectors):
         yield snapshot.taken_at - START_WALL, conclusions
 
 
-def concluded(lines: Iterable[str], book: RuleBook) -> Iterator[tuple[Snapshot, Conclusions]]:
+def concluded(
+    lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
+) -> Iterator[tuple[Snapshot, Conclusions]]:
     """Yield each snapshot of a recording, and what is concluded from it; raises BadRecording."""
-    engine = RuleEngine(book, KINDS, time.perf_counter, boot_id="")
-    for snapshot in SnapshotReader(EVERYTHING.recordings).snapshots(lines):
+    engine = RuleEngine(book, collectors.subjects, time.perf_counter, boot_id="")
+    for snapshot in SnapshotReader(collectors.recordings).snapshots(lines):
         yield snapshot, engine.conclude(snapshot)
 
 
-def changes(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
+def changes(
+    lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
+) -> Iterable[str]:
     """One line for each change of each fault; raises BadRecording."""
     known: dict[tuple[str, str], str] = {}
-    for at, conclusions in replayed(lines, book):
+    for at, conclusions in replayed(lines, book, collectors):
         for fault in conclusions.faults:
             place = (fault.rule, fault.subject.hw_id)
             state = f"{fault.state.value} {fault.root.rule}"
@@ -124,9 +156,11 @@ def changes(lines: Iterable[str], book: RuleBook) -> Iterable[str]:
                 yield f"{at:8.0f}s  {_line(fault)}"
 
 
-def replay_as_json(lines: Iterable[str], book: RuleBook) -> Iterator[str]:
+def replay_as_json(
+    lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
+) -> Iterator[str]:
     """Yield one JSON object for each change of what is concluded; raise BadRecording."""
-    return changes_as_json(replayed(lines, book))
+    return changes_as_json(replayed(lines, book, collectors))
 
 
 def changes_as_json(moments: Iterable[tuple[float, Conclusions]]) -> Iterator[str]:

@@ -182,6 +182,9 @@ class KernelLog:
     accept_user_records: bool = setting(
         False, "Accept records written by user space; only for drills and tests."
     )
+    patterns_dirs: tuple[str, ...] = setting(
+        (), "Files and directories with additional kernel log lines."
+    )
 
 
 @dataclass(frozen=True, slots=True)

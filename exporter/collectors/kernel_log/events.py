@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from exporter.collectors.kernel_log.pattern_file import shipped_lines
+from exporter.collectors.kernel_log.pattern_file import Lines
 from exporter.collectors.kernel_log.values import KERNEL_LOG, KernelLog
 from exporter.faults.subject import NumberedEvents
 from exporter.faults.values import Address
@@ -11,10 +11,12 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Key
 
 TYPES = (EventType.ERROR_HW, EventType.ERROR_NET, EventType.TOPO_LINK_DOWN)
-EVENT_KINDS = {
-    kind: frozenset({KERNEL_LOG})
-    for kind in (*shipped_lines().kinds, *(each.value for each in TYPES))
-}
+
+
+def event_kinds(lines: Lines) -> dict[str, frozenset[str]]:
+    """Return the words that rules have for the events of these lines."""
+    types = (each.value for each in TYPES)
+    return dict.fromkeys((*lines.kinds, *types), frozenset({KERNEL_LOG}))
 
 
 def feed(is_resumed: bool) -> NumberedEvents:  # noqa: FBT001 - the type of a feed

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from exporter.collectors.kernel_log.pattern_file import Lines
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.record import Record
+from exporter.collectors.kernel_log.table import Table
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.model.event import Event
 
@@ -11,9 +13,9 @@ from exporter.model.event import Event
 class KernelLines:
     """Gives the events of each line; lines of one message must be in one text."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Lines | None = None) -> None:
         clock = PrintClock(lambda: START_WALL, lambda: START_BOOTTIME)
-        self._pipeline = Pipeline(clock, accept_user_records=False)
+        self._pipeline = Pipeline(clock, accept_user_records=False, table=Table(lines))
         self._last = 0
 
     def events(self, text: object, boottime: float) -> Iterable[Event]:

@@ -12,8 +12,10 @@ from typing import Protocol
 from exporter.blocking import CallBlocking
 from exporter.collectors.kernel_log.checkpoint import Saved, decode, dump_state, state_file
 from exporter.collectors.kernel_log.kmsg import KmsgFollower
+from exporter.collectors.kernel_log.pattern_file import Lines
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.syslog import KlogCtl, SyslogPoller, klogctl
+from exporter.collectors.kernel_log.table import Table
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceAbsent, SourceFailed
@@ -28,12 +30,16 @@ CLOSE_SECS = 0.4
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """Where the log is read, and where its state is kept (None: in memory)."""
+    """Where the log is read, where its state is kept (None: in memory), which lines are known.
+
+    Without `lines` they are the shipped ones.
+    """
 
     path: Path
     boot_id: Path
     state_dir: Path | None
     accept_user_records: bool
+    lines: Lines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,7 @@ class KernelLogSource:
             PrintClock(callbacks.wall, callbacks.boottime),
             accept_user_records=self._settings.accept_user_records,
             saved=saved,
+            table=Table(self._settings.lines),
         )
         watcher: _Watcher
         if isinstance(opened, int):
@@ -172,14 +179,15 @@ class KernelLogSource:
         )
 
 
-def build_kernel_log(ctx: SourceContext) -> KernelLogSource:
-    """Build the source with what the configuration wants of it."""
+def build_kernel_log(lines: Lines, ctx: SourceContext) -> KernelLogSource:
+    """Build the source that finds these lines, with the settings of the configuration."""
     config = ctx.config
     settings = LogSettings(
         path=Path(config.kernel_log.path),
         boot_id=ctx.proc / BOOT_ID,
         state_dir=Path(config.state.dir) if config.state.dir else None,
         accept_user_records=config.kernel_log.accept_user_records,
+        lines=lines,
     )
     wake = partial(ctx.wake, NAME)
     return KernelLogSource(settings, Callbacks(ctx.call, ctx.wall, ctx.boottime, wake))

@@ -60,7 +60,7 @@ class _File:
 
 def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
     """All rules of these directories and files; a rule with a mistake is left out."""
-    files = [_read(path) for place in places for path in _toml_files(place)]
+    files = [_read(path) for place in places for path in toml_files(place)]
     actions = dict(vocabulary.actions)
     for file in files:
         actions.update(file.actions)
@@ -82,8 +82,8 @@ def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
     )
 
 
-def _toml_files(place: Path) -> list[Path]:
-    """Return the file itself, or the rule files of a directory by name."""
+def toml_files(place: Path) -> list[Path]:
+    """Return the file itself, or the TOML files of a directory by name."""
     try:
         if place.is_dir():
             return sorted(path for path in place.iterdir() if path.suffix == ".toml")

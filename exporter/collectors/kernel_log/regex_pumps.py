@@ -1,6 +1,7 @@
-"""Inputs made to be slow for a regular expression: what each of its loops repeats, many times."""
+"""Inputs made to be slow for a regular expression: the text that a loop repeats, many times."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,11 +27,37 @@ REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
 MANY = 16
 """A loop that is bounded by fewer turns costs a constant."""
 
+LENGTHS = tuple(int(8 * 1.5**step) for step in range(14))
+"""Of the inputs that are tried: from 8 to 1,556 characters, the longest that are ever looked at.
+
+The time of a bad pattern may double with each character, so a length is tried after the shorter
+ones were quick.
+"""
+
+MOST_SECS = 0.005
+"""A linear pattern takes some 10 µs for the longest input, a quadratic one ten times this limit."""
+
 Pump = tuple[str, str]
 
 
+def slow_input(pattern: "re.Pattern[str]") -> Pump | None:
+    """Return a text and its repeated part with which the pattern takes too long; None for none."""
+    for before, pump in pumps(pattern):
+        for length in LENGTHS:
+            text = before + pump * (length // len(pump)) + "\0\n!"
+            if min(_seconds(pattern, text) for _ in range(3)) > MOST_SECS:
+                return before, pump
+    return None
+
+
+def _seconds(pattern: "re.Pattern[str]", text: str) -> float:
+    began = time.thread_time()
+    pattern.match(text)
+    return time.thread_time() - began
+
+
 def pumps(pattern: "re.Pattern[str]") -> list[Pump]:
-    """What leads to each loop of the pattern, and what the loop may repeat."""
+    """Return texts that lead to each loop of the pattern, each with a text that it may repeat."""
     return list(dict.fromkeys(_pumps(sre_parse.parse(pattern.pattern, pattern.flags))))
 
 
@@ -55,7 +82,7 @@ def _bodies(operator: Any, argument: Any) -> list[Any]:
 
 
 def _samples(tree: Any) -> list[str]:
-    """Texts that the tree matches: the first one whole, others that differ in one place."""
+    """Return at most 8 texts that the tree matches, which differ from the first in one place."""
     found = [""]
     for operator, argument in tree:
         choices = _choices(operator, argument) or [""]
