@@ -27,6 +27,7 @@ from tools.dashboards.pages import DASHBOARDS
 from tools.kernel_log_page import kernel_log_page, security_page
 from tools.promised import LIST as PROMISED
 from tools.promised import promised_list
+from tools.reasons_page import troubleshooting_page
 from tools.rights import rights_page
 from tools.rules_page import rules_page
 from tools.sizing import sizing_page
@@ -203,6 +204,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/sizing.md": sizing_page,
     "docs/kernel-log.md": kernel_log_page,
     "docs/security.md": security_page,
+    "docs/troubleshooting.md": troubleshooting_page,
     "docs/xids.md": partial(xid_page, shipped_catalogue()),
     "docs/RULES.md": lambda: rules_page(rule_book().rules, VOCABULARY),
     "docs/alerts.md": alerts_page,
