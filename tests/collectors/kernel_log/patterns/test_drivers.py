@@ -230,7 +230,6 @@ def test_less_usual_words_are_one_event(case: Case) -> None:
         "AMD-Vi: Completion-Wait loop timed out",
         "NFS: state manager: lease expired failed on NFSv4 server 192.0.2.10 with error 13",
         "nvme nvme1: resetting controller",
-        "device-mapper: multipath: 253:0: Failing path 8:16.",
         "ata3: SATA link down (SStatus 0 SControl 300)",
         f"{ENA}: Device watchdog is Enabled",
         BNXT + "Firmware non-fatal reset event, data1: 0x2, data2: 0x0, min wait 1000 ms",
