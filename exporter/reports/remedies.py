@@ -38,6 +38,7 @@ EBPF_REASONS = _remedies("ebpf")
 
 
 def gpu_meaning(reason: str | None) -> str:
-    """Say in words why a GPU has no current values; empty where no reason is known."""
+    """Say in a few words why a GPU has no current values; empty where no reason is known."""
     remedy = (NODE_REASONS | GPU_REASONS).get(reason or "")
-    return remedy.meaning if remedy else (reason or "").replace("_", " ")
+    words = remedy.meaning if remedy else (reason or "").replace("_", " ")
+    return words.partition(";")[0].partition(" (")[0]
