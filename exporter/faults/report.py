@@ -16,7 +16,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import SIBLINGS, Siblings
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
-from exporter.model.incident import joint_summary
+from exporter.model.incident import grouped_summary
 from exporter.model.verdict import (
     PLAIN_NAMING,
     SEVERITIES,
@@ -223,7 +223,7 @@ class ReportBuilder:
             steps.append(None)
             alike = [(self._subject(key), roots[rule, key].summary) for rule, key in group.members]
             naming = self._traits.namings.get(alike[0][0].hw_type, PLAIN_NAMING)
-            summary = joint_summary(alike, naming, group.total)
+            summary = grouped_summary(alike, naming, group.total)
             together[group.place] = group.alert(roots, view.now, summary)
         return together
 

@@ -31,6 +31,7 @@ class Group:
         """Return the state of the fault: it began with the first part, and lasts with the last."""
         parts = [alerts[place] for place in self.members]
         first = parts[0]
+        is_one = len({part.advice for part in parts}) == 1
         return Alert(
             first.active_since,
             now,
@@ -38,7 +39,7 @@ class Group:
             is_escalated=any(part.is_escalated for part in parts),
             confidence=max(part.confidence for part in parts),
             summary=summary,
-            advice=first.advice,
+            advice=first.advice if is_one else f"For each, as here for the first: {first.advice}",
             last_evidence=max(part.last_evidence for part in parts),
             described=first.described,
             evidence=first.evidence,
@@ -75,7 +76,7 @@ class Siblings:
     def _of_rule(
         self, rule: str, kind: str, places: list[Place], roots: Mapping[Place, Alert]
     ) -> Iterator[Group]:
-        """Yield the groups of one rule, those known from before first, then the widest."""
+        """Yield the groups of one rule, those known from before first."""
         since = {place: roots[place].active_since for place in places}
         known = self._known(places, roots)
         for parent in known:
@@ -88,8 +89,7 @@ class Siblings:
             places = [place for place in places if place not in inside]
         if len(places) < FEWEST:
             return
-        parents = dict.fromkeys(each for place in places for each in self._parents(place[1]))
-        for parent in (each for each in parents if each not in known):
+        for parent in self._by_share(kind, places, known):
             below = [p for p in places if p[1] != parent and parent in self._parents(p[1])]
             burst = _burst(below, since)
             total = self._total(kind, parent, burst)
@@ -97,13 +97,27 @@ class Siblings:
                 yield Group((rule, parent), burst, total)
                 places = [place for place in places if place not in burst]
 
+    def _by_share(self, kind: str, places: Sequence[Place], known: Container[Key]) -> list[Key]:
+        """Return the possible parents: those of which most parts are ill first, then the widest."""
+        ill: dict[Key, int] = {}
+        for place in places:
+            for parent in self._parents(place[1]):
+                if parent != place[1] and parent not in known:
+                    ill[parent] = ill.get(parent, 0) + 1
+        shares = {
+            parent: number / self._total(kind, parent, places[:number])
+            for parent, number in ill.items()
+            if number >= FEWEST
+        }
+        return sorted(shares, key=lambda parent: -shares[parent])
+
     def _known(self, places: Iterable[Place], roots: Mapping[Place, Alert]) -> list[Key]:
         parents = (_known_parent(roots[place]) for place in places)
         return list(dict.fromkeys(parent for parent in parents if parent))
 
     def _is_most(self, kind: str, number: int, total: int) -> bool:
         fewest = FEWEST_UNCOUNTED if kind in self._traits.uncounted else FEWEST
-        return number >= fewest and 2 * number > total
+        return number >= fewest and 2 * number >= total
 
     def _parents(self, key: Key) -> list[Key]:
         """Return what the component is part of or connected to, the node first: the widest."""

@@ -20,7 +20,7 @@ from exporter.model.verdict import (
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
 FEW = 3
-"""So many equal faults are told by the names of their components, more of them by their number."""
+"""So many equal faults are named by their components, more of them by their number."""
 
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 _CODE = re.compile(r"\w+ \d")
@@ -105,7 +105,7 @@ class _Words:
     def together(self, alike: Sequence[tuple[Subject, str]]) -> str:
         """Tell equal faults of several components as one."""
         hw_type = alike[0][0].hw_type
-        return joint_summary(alike, self.of(hw_type), self.totals.get(hw_type, 0))
+        return grouped_summary(alike, self.of(hw_type), self.totals.get(hw_type, 0))
 
 
 def _place(row: Fault | Cause) -> tuple[str, Subject]:
@@ -165,7 +165,7 @@ def within_sentence(sentence: str) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
 
 
-def joint_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
+def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
     """Tell equal faults of several components as one.
 
     For example "8 of 8 GPUs: row remapping failed".

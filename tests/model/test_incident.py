@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from exporter.model.incident import incidents_of, joint_summary
+from exporter.model.incident import grouped_summary, incidents_of
 from exporter.model.verdict import Cause, Conclusions, Fault, Naming, Subject
 from tests.kubernetes.facts import fault
 
@@ -31,7 +31,7 @@ def _remap(gpu: Subject) -> Fault:
 def test_equal_faults_of_siblings_are_one_incident() -> None:
     """The fault of the parent tells how many have it; those that follow are named as a range."""
     summaries = [(gpu, _remap(gpu).summary) for gpu in GPUS]
-    text = joint_summary(summaries, NAMINGS["gpu"], len(GPUS))
+    text = grouped_summary(summaries, NAMINGS["gpu"], len(GPUS))
     assert text == "8 of 8 GPUs: row remapping failed: no spare rows are left"
     root = replace(fault("gpu_row_remap_failed", subject=NODE), summary=text, advice="Replace it.")
     cause = Cause(root.rule, NODE, "siblings", text, root.since)
@@ -51,7 +51,7 @@ def test_a_name_at_the_start_leaves_a_sentence() -> None:
         (gpu, f"{gpu.hw_name} is too hot: {heat} °C")
         for gpu, heat in ((GPUS[0], 91), (GPUS[1], 92))
     ]
-    assert joint_summary(hot, NAMINGS["gpu"], 8) == "2 of 8 GPUs: each is too hot"
+    assert grouped_summary(hot, NAMINGS["gpu"], 8) == "2 of 8 GPUs: each is too hot"
 
 
 def test_the_root_instructs_and_all_that_suffers_is_named() -> None:
@@ -105,8 +105,8 @@ def test_equal_codes_are_told_with_a_command_for_all() -> None:
         (gpu, f"Xid {code} on {gpu.hw_name}: halted")
         for gpu, code in zip(GPUS, (62, 62, 110), strict=False)
     ]
-    assert joint_summary(summaries[:2], NAMINGS["gpu"], 8) == "2 of 8 GPUs: Xid 62: halted"
-    text = joint_summary(summaries, NAMINGS["gpu"], 4)
+    assert grouped_summary(summaries[:2], NAMINGS["gpu"], 8) == "2 of 8 GPUs: Xid 62: halted"
+    text = grouped_summary(summaries, NAMINGS["gpu"], 4)
     assert text == "3 of 4 GPUs: Xid 62 or Xid 110"
     advice = "Reset it: `nvidia-smi --gpu-reset -i 0`; else reboot."
     root = replace(fault("gpu_xid_critical", subject=NODE), summary=text, advice=advice)
