@@ -57,6 +57,7 @@ def _figures(batch: str, scored: Score) -> list[Figure]:
         "recall": (scored.recall, 0.97),
         "root right": (scored.root_right, 0.95),
         "one root": (scored.one_root, 0.97),
+        "one alert": (scored.one_alert, 0.97),
         "healthy nodes silent": (scored.silent, 0.98),
         "verdict of the node right": (scored.verdict_right, 0.99),
         "ends right": (scored.end_right, 0.95),

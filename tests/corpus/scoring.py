@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 
+from exporter.collectors.everything import rule_book
 from exporter.commands.rules import changes_as_json, concluded
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
@@ -13,14 +15,15 @@ from exporter.faults.siblings import SIBLINGS
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
 from tests.corpus.cases import Case, Tree
 from tests.corpus.invariants import Watch
+from tools.alerting.rules import wait_secs
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """One recording: what was said of it and what of that was right.
 
-    Faults are written `rule@component`; `roots` are those of the expected faults at last, `paged`
-    those of all faults of at least a warning at any time: each of them is a page.
+    Faults are written `rule@component`; `roots` are those of the expected faults at last, `shown`
+    those of all faults of at least a warning at any time.
     """
 
     case: Case
@@ -29,7 +32,10 @@ class Result:
     missed: tuple[str, ...]
     wrong: tuple[str, ...]
     roots: frozenset[str] = field(default_factory=frozenset)
-    paged: frozenset[str] = field(default_factory=frozenset)  # roots of warning or worse, ever
+    shown: frozenset[str] = field(default_factory=frozenset)  # roots of warning or worse, ever
+    paged: frozenset[str] = field(
+        default_factory=frozenset
+    )  # those that outlast their alert's wait
     forbidden: tuple[str, ...] = ()
     was_unhealthy: bool = False
     is_healthy: bool = True  # at the end
@@ -70,6 +76,11 @@ class Result:
     @property
     def is_one_root(self) -> bool:
         """Whether no more roots of at least a warning were shown than there are causes."""
+        return len(self.shown) <= len(self.case.root)
+
+    @property
+    def is_one_alert(self) -> bool:
+        """Whether no more of them were roots for so long that their alert fires."""
         return len(self.paged) <= len(self.case.root)
 
 
@@ -104,10 +115,16 @@ class Score:
         return sum(result.is_one_root for result in incidents) / max(1, len(incidents))
 
     @property
+    def one_alert(self) -> float:
+        """In how many incidents no more alerts fire than there are causes."""
+        incidents = [result for result in self.results if result.case.is_incident]
+        return sum(result.is_one_alert for result in incidents) / max(1, len(incidents))
+
+    @property
     def silent(self) -> float:
         """In how many nodes without an incident nothing of at least a warning was said."""
         healthy = [result for result in self.results if not result.case.is_incident]
-        return sum(not result.paged for result in healthy) / max(1, len(healthy))
+        return sum(not result.shown for result in healthy) / max(1, len(healthy))
 
     @property
     def verdict_right(self) -> float:
@@ -132,7 +149,9 @@ class Score:
                 roots = ", ".join(sorted(result.roots)) or "nothing"
                 yield f"{name}: led back to {roots} instead of {', '.join(result.case.root)}"
             if result.case.is_incident and not result.is_one_root:
-                yield f"{name}: {len(result.paged)} roots: {', '.join(sorted(result.paged))}"
+                shown = ", ".join(sorted(result.shown))
+                pages = len(result.paged)
+                yield f"{name}: {len(result.shown)} roots, {pages} alerts: {shown}"
             if not result.is_verdict_right:
                 was = "unfit" if result.was_unhealthy else "fit"
                 at_end = "fit" if result.is_healthy else "unfit"
@@ -175,13 +194,13 @@ def judged(case: Case, book: RuleBook) -> Result:
 def _result(case: Case, changes: list[Tree], siblings: Mapping[str, AbstractSet[str]]) -> Result:
     """Compare with the labels; `siblings` are the faults that one of their parent stands for."""
     last: dict[str, str] = {}  # by fault its root, as it was said last
-    paged: set[str] = set()
+    shown = _Shown()
     left: tuple[str, ...] = ()
     for change in changes:
         active = [fault for fault in change["faults"] if fault["state"] == "active"]
         left = tuple(map(_name, active))
         last |= {_name(fault): _name(fault["root"]) for fault in active}
-        paged |= {_name(fault["root"]) for fault in active if fault["severity"] != "info"}
+        shown.see(change["time"], [_name(f["root"]) for f in active if f["severity"] != "info"])
     last = {each: root for each, root in last.items() if each not in siblings}
     expected = {each for each in last if any(fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(fits(label, each) for each in last))
@@ -192,13 +211,47 @@ def _result(case: Case, changes: list[Tree], siblings: Mapping[str, AbstractSet[
         found=met,
         missed=tuple(label for label in case.expect if label not in met),
         wrong=tuple(sorted(last.keys() - expected - allowed)),
-        roots=frozenset(it for each in expected for it in siblings.get(last[each], {last[each]})),
-        paged=frozenset(paged),
+        roots=frozenset(
+            it for e in expected for it in siblings.get(last[e], set()) & expected or {last[e]}
+        ),
+        shown=frozenset(shown.ever),
+        paged=frozenset(shown.alerted()),
         forbidden=tuple(each for each in last if any(fits(no, each) for no in case.never)),
         was_unhealthy=not all(change["healthy"] for change in changes),
         is_healthy=all(change["healthy"] for change in changes[-1:]),
         left=left,
     )
+
+
+@dataclass(slots=True)
+class _Shown:
+    """The roots that were shown, and those of them for which an alert fires; times in seconds."""
+
+    ever: set[str] = field(default_factory=set)
+    _alerted: set[str] = field(default_factory=set)
+    _since: dict[str, float] = field(default_factory=dict)
+
+    def see(self, now: float, roots: Iterable[str]) -> None:
+        """Take in the roots of this moment."""
+        current = set(roots)
+        over = {name: since for name, since in self._since.items() if name not in current}
+        self._alerted |= {name for name, since in over.items() if now - since > _wait_of(name)}
+        self._since = {name: self._since.get(name, now) for name in current}
+        self.ever |= current
+
+    def alerted(self) -> set[str]:
+        """Return the roots that outlasted the wait of their alert; those of the end do."""
+        return self._alerted | self._since.keys()
+
+
+@cache
+def _waits() -> Mapping[str, float]:
+    rules = {rule.id: rule for rule in rule_book().rules}
+    return {rule.id: wait_secs(rule, rules) for rule in rules.values()}
+
+
+def _wait_of(name: str) -> float:
+    return _waits().get(name.partition("@")[0], 0.0)
 
 
 def _contradictions(conclusions: Conclusions) -> Iterator[str]:

@@ -14,7 +14,9 @@ from tools.alerting.sentences import advice, sentence, small
 
 FOLDER = Path(__file__).parent
 BY_HAND = {"hw-by-hand": FOLDER / "by_hand.yml", "hw-clusters": FOLDER / "clusters.yml"}
-SETTLING_SECS, MOST_SECS = 15, 30
+SETTLING_SECS = 15
+MOST_SECS = {"critical": 30.0, "warning": 60.0, "info": 60.0}
+"""For so long an alert of this severity waits for a cause that shows late."""
 """How long an alert waits for the cause of a fault that others can explain."""
 
 NODE = "{{ $labels.node }}: "
@@ -58,7 +60,7 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
                 f'hw_fault_active{{fault="{rule.id}"}} == 1\n'
                 "and on (node, fault, hw_type, hw_id) hw_incident_info"
             ),
-            wait=_wait(rule, rules),
+            wait=f"{secs:.0f}s" if (secs := wait_secs(rule, rules)) else "",
             severity="{{ $labels.severity }}",
             summary=f"{NODE}{small(sentence(rule))}",
             description=advice(rule),
@@ -71,12 +73,19 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
     yield _other_rules(place)
 
 
-def _wait(rule: Rule, rules: Mapping[str, Rule]) -> str:
-    """Return how long a cause may need; causes that take much longer are not awaited."""
+def wait_secs(rule: Rule, rules: Mapping[str, Rule]) -> float:
+    """Return for how many seconds an alert waits for a cause that shows later than its effect.
+
+    A cause shows later if its rule waits longer, or if the effect may begin `ahead` of it. One
+    that takes much longer is not awaited.
+    """
     if not rule.explained_by:
-        return ""
-    later = (rules[each.rule].for_secs - rule.for_secs for each in rule.explained_by)
-    return f"{max([SETTLING_SECS, *(secs for secs in later if secs <= MOST_SECS)]):.0f}s"
+        return 0.0
+    most = MOST_SECS[rule.severity]
+    causes = [each for each in rule.explained_by if not each.is_weak]
+    later = [rules[each.rule].for_secs - rule.for_secs for each in causes]
+    ahead = [min(most, each.ahead_secs) for each in causes]
+    return SETTLING_SECS + max([0.0, *(secs for secs in later if secs <= most), *ahead])
 
 
 def _incident_text(label: str, otherwise: str) -> str:
