@@ -98,7 +98,7 @@ class Siblings:
                 places = [place for place in places if place not in burst]
 
     def _by_share(self, kind: str, places: Sequence[Place], known: Container[Key]) -> list[Key]:
-        """Return the possible parents: those of which most parts are ill first, then the widest."""
+        """Return the possible parents: of most ill parts first, then of the largest share."""
         ill: dict[Key, int] = {}
         for place in places:
             for parent in self._parents(place[1]):
@@ -109,7 +109,7 @@ class Siblings:
             for parent, number in ill.items()
             if number >= FEWEST
         }
-        return sorted(shares, key=lambda parent: -shares[parent])
+        return sorted(shares, key=lambda parent: (-ill[parent], -shares[parent]))
 
     def _known(self, places: Iterable[Place], roots: Mapping[Place, Alert]) -> list[Key]:
         parents = (_known_parent(roots[place]) for place in places)

@@ -119,6 +119,8 @@ def test_the_parent_is_the_nearest_whose_children_are_ill(tmp_path: Path) -> Non
     assert roots(said) == ["switch1"]
     both = asked.evaluate(scene(30, *gpus(*range(8)), *ports, edges=edges))
     assert "switch1" in roots(both)
+    most = judge(tmp_path).evaluate(scene(0, *gpus(0, 1, 4, 5, 6, 7), *ports, edges=edges))
+    assert roots(most) == [NODE]
     everywhere = judge(tmp_path).evaluate(scene(0, *gpus(*range(8)), *ports, edges=edges))
     assert roots(everywhere) == [NODE]
 
