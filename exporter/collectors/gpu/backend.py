@@ -1,11 +1,13 @@
-"""What a GPU backend answers: the same for NVML and nvidia-smi."""
+"""What a GPU backend answers, the same for every reader, and how an answer is built."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from exporter.collectors.gpu.values import DisabledCall, Gpu
+from exporter.collectors.gpu.validation import drop_implausible
+from exporter.collectors.gpu.values import DisabledCall, Gpu, place_name
 from exporter.model.reading import Missing
 
 
@@ -35,6 +37,65 @@ class GpuAnswer:
     rejected: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     is_partial: bool = False
     disabled_calls: tuple[DisabledCall, ...] = ()
+
+
+class AnswerBuilder:
+    """Collects the GPUs of one pass; every reader treats what cannot be in the same way.
+
+    With `by_address` each GPU was read by its PCI address: its values are its own even where its
+    UUID is taken, and the GPU is named by its place. Elsewhere such a GPU is a problem, because a
+    driver may have opened the other GPU by that UUID.
+    """
+
+    def __init__(self, *, by_address: bool = False) -> None:
+        self._by_address = by_address
+        self.gpus: dict[str, Gpu] = {}
+        self.problems: list[GpuProblem] = []
+        self.missing: list[Missing] = []
+        self.rejected: Counter[str] = Counter()
+
+    def add(
+        self, gpu: Gpu, reasons: Mapping[str, object] | None = None, misfits: Iterable[str] = ()
+    ) -> None:
+        """Add a GPU that answered; `reasons` tell by field why a value is absent.
+
+        `misfits` are the fields whose values had the wrong type.
+        """
+        if gpu.uuid in self.gpus and self._by_address:
+            gpu = replace(gpu, uuid=place_name(gpu.pci_bus_id or ""))
+        if gpu.uuid in self.gpus:
+            self.rejected["uuid"] += 1
+            place = (gpu.index, gpu.pci_bus_id, gpu.name)
+            self.problems.append(GpuProblem("duplicate_uuid", None, *place))
+            return
+        self.gpus[gpu.uuid], implausible = drop_implausible(gpu)
+        self.rejected.update({*misfits, *implausible})
+        self.missing += [
+            Missing(f"gpu{gpu.index}.{field}", str(why)) for field, why in (reasons or {}).items()
+        ]
+
+    def add_nameless(self, problem: GpuProblem) -> None:
+        """Add a GPU without a UUID: its values belong to nobody."""
+        self.rejected["identity"] += 1
+        self.problems.append(replace(problem, reason="no_identity", uuid=None))
+
+    def answer(
+        self,
+        *,
+        driver_version: str | None = None,
+        cuda_version: str | None = None,
+        is_partial: bool = False,
+    ) -> GpuAnswer:
+        """Return the answer of the pass."""
+        return GpuAnswer(
+            tuple(self.gpus.values()),
+            tuple(self.problems),
+            driver_version,
+            cuda_version,
+            tuple(self.missing),
+            dict(self.rejected),
+            is_partial,
+        )
 
 
 class BackendError(Exception):

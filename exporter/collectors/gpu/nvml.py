@@ -3,21 +3,24 @@
 import asyncio
 import logging
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
+from exporter.collectors.gpu.backend import (
+    AnswerBuilder,
+    BackendError,
+    Deadline,
+    GpuAnswer,
+    GpuProblem,
+)
 from exporter.collectors.gpu.quarantine import Quarantine
-from exporter.collectors.gpu.validation import drop_implausible
 from exporter.collectors.gpu.values import DisabledCall, Gpu
 from exporter.config import Demo
 from exporter.config import Gpu as GpuConfig
 from exporter.decode import decode
 from exporter.model.label import clean_text
-from exporter.model.reading import Missing
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.call_failures import call_and_place
 from exporter.probes.child import Children, Command
@@ -204,61 +207,39 @@ def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
     found = message.get("gpus")
     if not isinstance(found, list):
         raise BackendError("garbage", "the NVML probe names no GPUs")
-    collected = _Collected()
+    builder = AnswerBuilder()
     for entry in found:
         if isinstance(entry, dict):
-            collected.add(entry)
-    return GpuAnswer(
-        gpus=tuple(collected.gpus),
-        problems=tuple(collected.problems),
+            _add(builder, entry)
+    return builder.answer(
         driver_version=_text(message.get("driver_version")),
         cuda_version=_text(message.get("cuda_version")),
-        missing=tuple(collected.missing),
-        rejected=dict(collected.rejected),
         is_partial=message.get("is_partial") is True,
     )
 
 
-class _Collected:
-    """The parts of an answer while it is taken apart."""
+def _add(builder: AnswerBuilder, entry: dict[str, Any]) -> None:
+    """Add one GPU of the probe's answer, or the problem it has."""
+    if "problem" in entry:
+        builder.problems.append(_problem(entry))
+        return
+    try:
+        gpu, misfits = decode(Gpu, entry)
+    except ValueError:
+        builder.add_nameless(_problem(entry))
+        return
+    reasons = entry.get("missing")
+    builder.add(gpu, reasons if isinstance(reasons, dict) else None, misfits)
 
-    def __init__(self) -> None:
-        self.gpus: list[Gpu] = []
-        self.problems: list[GpuProblem] = []
-        self.missing: list[Missing] = []
-        self.rejected: Counter[str] = Counter()
 
-    def add(self, entry: dict[str, Any]) -> None:
-        if "problem" in entry:
-            self._add_problem(entry)
-            return
-        try:
-            gpu, misfits = decode(Gpu, entry)
-        except ValueError:
-            self.rejected["identity"] += 1  # without a UUID its values belong to nobody
-            self._add_problem({**entry, "problem": "no_identity"})
-            return
-        if any(gpu.uuid == other.uuid for other in self.gpus):
-            self.rejected["uuid"] += 1
-            self._add_problem({"index": gpu.index, "problem": "duplicate_uuid"})
-            return
-        gpu, impossible = drop_implausible(gpu)
-        self.gpus.append(gpu)
-        self.rejected.update({*misfits, *impossible})
-        reasons = entry.get("missing")
-        if isinstance(reasons, dict):
-            self.missing += [Missing(f"gpu{gpu.index}.{k}", str(v)) for k, v in reasons.items()]
-
-    def _add_problem(self, entry: dict[str, Any]) -> None:
-        index = entry.get("index")
-        self.problems.append(
-            GpuProblem(
-                reason=clean_text(str(entry["problem"])),
-                uuid=_text(entry.get("uuid")),
-                index=index if isinstance(index, int) else None,
-                pci_bus_id=_text(entry.get("pci_bus_id")),
-            )
-        )
+def _problem(entry: Mapping[str, Any]) -> GpuProblem:
+    index = entry.get("index")
+    return GpuProblem(
+        reason=clean_text(str(entry.get("problem"))),
+        uuid=_text(entry.get("uuid")),
+        index=index if isinstance(index, int) else None,
+        pci_bus_id=_text(entry.get("pci_bus_id")),
+    )
 
 
 def _text(found: object) -> str | None:

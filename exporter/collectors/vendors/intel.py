@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.gpu.driver import XE
-from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.gpu.values import Gpu, place_name
 from exporter.collectors.vendors.card_files import (
     MICRO,
     MILLI,
@@ -18,7 +18,6 @@ from exporter.collectors.vendors.card_files import (
     HwmonSensors,
     labeled,
 )
-from exporter.collectors.vendors.sysfs_cards import place_name
 from exporter.model.reading import Labeled
 
 BUILT_IN = frozenset({"0000:00:02.0"})

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.gpu.backend import BackendError, GpuAnswer
-from exporter.collectors.gpu.validation import drop_implausible
+from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer
 from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.vendors.npu_smi_output import Chips, parse_info
 from exporter.collectors.vendors.sysfs_cards import Indexes
@@ -61,18 +60,10 @@ class NpuSmiBackend:
             words = clean_text(finished.output[:200] + finished.errors[:200])
             raise BackendError(reason or "garbage", f"npu-smi: {words or 'it printed nothing'}")
         gpus = await self._call(lambda: self._numbered(chips.gpus))
-        kept: list[Gpu] = []
-        rejected: dict[str, int] = {}
+        builder = AnswerBuilder()
         for gpu in gpus:
-            plausible, names = drop_implausible(gpu)
-            kept.append(plausible)
-            rejected |= {name: rejected.get(name, 0) + 1 for name in names}
-        return GpuAnswer(
-            tuple(kept),
-            driver_version=chips.version,
-            rejected=rejected,
-            is_partial=reason is not None,
-        )
+            builder.add(gpu)
+        return builder.answer(driver_version=chips.version, is_partial=reason is not None)
 
     async def _run(self, program: Path) -> Finished:
         try:

@@ -51,11 +51,11 @@ def parse_info(text: str) -> Chips:
     table = _Table()
     for line in text.splitlines():
         _take(table, line.rstrip())
-    gpus: dict[str, Gpu] = {}
+    gpus: dict[tuple[str, ...], Gpu] = {}
     for first, second in table.chips:
         gpu = _chip(table, first, second, len(gpus))
         if gpu is not None and len(gpus) < MAX_CHIPS:
-            gpus.setdefault(gpu.uuid, gpu)
+            gpus.setdefault((first[0], *second[:2]), gpu)  # one chip has one row
     return Chips(tuple(gpus.values()), table.version)
 
 

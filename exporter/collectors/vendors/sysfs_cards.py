@@ -6,16 +6,15 @@ its call has ended.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.gpu.backend import BackendError, GpuAnswer, GpuProblem
+from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import SUSPENDED
 from exporter.collectors.gpu.quarantine import HUNG
-from exporter.collectors.gpu.validation import drop_implausible
 from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.pcie.values import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
@@ -145,7 +144,7 @@ class SysfsCards:
         tasks = {self._running[address] for address in found}
         if tasks:
             await asyncio.wait(tasks, timeout=max(0.0, deadline - loop.time()))
-        return replace(self._answer(found), driver_version=version)
+        return self._answer(found, version)
 
     def _list(self) -> tuple[dict[str, int], str | None]:
         """List the bound cards with their numbers, and the version of the driver."""
@@ -169,41 +168,24 @@ class SysfsCards:
 
         return read
 
-    def _answer(self, found: dict[str, int]) -> GpuAnswer:
-        gpus: list[Gpu] = []
-        problems: list[GpuProblem] = []
-        missing: list[Missing] = []
-        rejected: dict[str, int] = {}
+    def _answer(self, found: dict[str, int], version: str | None) -> GpuAnswer:
+        builder = AnswerBuilder(by_address=True)
         for address, index in found.items():
             task = self._running[address]
             if not task.done():
-                problems.append(GpuProblem(HUNG, index=index, pci_bus_id=address))
+                builder.problems.append(GpuProblem(HUNG, index=index, pci_bus_id=address))
                 continue
             del self._running[address]
             reading = task.result()
-            missing += reading.missing
+            builder.missing += reading.missing
             if reading.gpu is None:
                 reason = reading.problem or LOST
-                problems.append(GpuProblem(reason, index=index, pci_bus_id=address))
-                continue
-            gpu, impossible = drop_implausible(_distinct(reading.gpu, gpus))
-            gpus.append(gpu)
-            for name in impossible:
-                rejected[name] = rejected.get(name, 0) + 1
-        return GpuAnswer(tuple(gpus), tuple(problems), missing=tuple(missing), rejected=rejected)
+                builder.problems.append(GpuProblem(reason, index=index, pci_bus_id=address))
+            else:
+                builder.add(reading.gpu)
+        return builder.answer(driver_version=version)
 
     async def close(self) -> None:
         """Nothing is held between two passes."""
         for task in self._running.values():
             task.cancel()
-
-
-def _distinct(gpu: Gpu, others: list[Gpu]) -> Gpu:
-    """Name a card by its place where its own name is taken: boards with one unique id are seen."""
-    is_taken = any(gpu.uuid == other.uuid for other in others)
-    return replace(gpu, uuid=place_name(gpu.pci_bus_id or "")) if is_taken else gpu
-
-
-def place_name(address: str) -> str:
-    """Name a card that has no id of its own."""
-    return f"PCI-{address}"

@@ -1,6 +1,7 @@
 """npu-smi as a child process: when it is run, how it may fail, and what that costs."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,23 @@ def test_a_late_answer_does_not_ask_nvidia_again(npu: NpuNode) -> None:
     assert [state.gpu.vendor for state in first.states] == ["nvidia"]
     assert [state.gpu.vendor for state in woken.states] == ["nvidia", "ascend", "ascend"]
     assert passes == 1
+
+
+def test_a_chip_that_is_printed_twice_is_one_chip(npu: NpuNode) -> None:
+    """The second row of the same name never replaces the values of the first, and is reported."""
+    npu.prints(tables((*A3, replace(A3[0], celsius=90))))
+    gpus = look(npu, times=0)
+    assert [(one.gpu.temperature_celsius, one.up, one.reason) for one in gpus.states] == [
+        (36.0, True, None),
+        (36.0, True, None),
+    ]
+
+
+def test_one_address_for_two_cards_of_ascend_is_a_problem(npu: NpuNode) -> None:
+    """Chips that share their name are told apart by their number: one of them is a problem."""
+    npu.prints(tables((A3[0], replace(A3[0], card=1, numbers="0     1", celsius=90))))
+    gpus = look(npu, times=0)
+    assert [(one.gpu.index, one.gpu.temperature_celsius, one.reason) for one in gpus.states] == [
+        (0, 36.0, None),
+        (1, None, "duplicate_uuid"),
+    ]

@@ -1,20 +1,17 @@
 """Parses the output of nvidia-smi: GPUs, their processes, and errors."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
+from exporter.collectors.gpu.backend import AnswerBuilder, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.smi.fabric import FABRIC_CELLS, add_fabric, unprinted
 from exporter.collectors.gpu.smi.fields import CELLS, ECC_SUMS, Cell, absence, mib, number, whole
 from exporter.collectors.gpu.smi.xml import Cells, GpuElement, SmiDocument
-from exporter.collectors.gpu.validation import drop_implausible
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
 from exporter.collectors.pcie.values import pci_address
 from exporter.model.label import clean_text
-from exporter.model.reading import Missing
 
 SENTENCES = (
     (r"driver/library version mismatch", "version_mismatch"),
@@ -139,53 +136,33 @@ def parse_document(
 
     `indexes` tells the place of a GPU by its bus address; without it they stand in order.
     """
-    answer = _Answer(names or {})
+    builder = AnswerBuilder()
     for place, element in enumerate(document.gpus):
         address = pci_address(element.bus_id) or element.bus_id
-        answer.add(element, place if indexes is None else indexes.get(address, place))
-    return GpuAnswer(
-        gpus=tuple(answer.gpus),
-        problems=tuple(answer.problems),
+        index = place if indexes is None else indexes.get(address, place)
+        _add(builder, element, index, names or {})
+    return builder.answer(
         driver_version=_reported(document.cells, "driver_version")
         or _reported(document.cells, "kmd_version"),
         cuda_version=_reported(document.cells, "cuda_version")
         or _reported(document.cells, "cuda_umd_version"),
-        missing=tuple(answer.missing),
-        rejected=dict(answer.rejected),
         is_partial=not document.is_whole,
     )
 
 
-class _Answer:
-    """The parts of an answer while a document is taken apart."""
-
-    def __init__(self, names: MigNamesByPlace) -> None:
-        self._names = names
-        self.gpus: list[Gpu] = []
-        self.problems: list[GpuProblem] = []
-        self.missing: list[Missing] = []
-        self.rejected: Counter[str] = Counter()
-
-    def add(self, element: GpuElement, index: int) -> None:
-        """Add one GPU, or the problem it has."""
-        address = pci_address(element.bus_id)
-        uuid = _reported(element.cells, "uuid") or ""
-        gpu, reasons = _gpu(element, index, uuid, self._names)
-        problem = _problem_of({**reasons, **_reasons_of_identity(element.cells)})
-        if problem is None and not uuid.startswith(("GPU-", "MIG-")):
-            self.rejected["identity"] += 1
-            problem, uuid = "no_identity", ""
-        if problem is None and any(gpu.uuid == other.uuid for other in self.gpus):
-            self.rejected["uuid"] += 1
-            problem, uuid = "duplicate_uuid", ""
-        if problem is not None:
-            name = _reported(element.cells, "product_name")
-            self.problems.append(GpuProblem(problem, uuid or None, index, address, name))
-            return
-        gpu, implausible = drop_implausible(gpu)
-        self.gpus.append(gpu)
-        self.rejected.update(implausible)
-        self.missing += [Missing(f"gpu{index}.{name}", why) for name, why in reasons.items()]
+def _add(builder: AnswerBuilder, element: GpuElement, index: int, names: MigNamesByPlace) -> None:
+    """Add one GPU of the document, or the problem it has."""
+    uuid = _reported(element.cells, "uuid") or ""
+    gpu, reasons = _gpu(element, index, uuid, names)
+    reason = _problem_of({**reasons, **_reasons_of_identity(element.cells)})
+    address, name = pci_address(element.bus_id), _reported(element.cells, "product_name")
+    problem = GpuProblem(reason or "", uuid or None, index, address, name)
+    if reason is not None:
+        builder.problems.append(problem)
+    elif not uuid.startswith(("GPU-", "MIG-")):
+        builder.add_nameless(problem)
+    else:
+        builder.add(gpu, reasons)
 
 
 def _reasons_of_identity(cells: Cells) -> dict[str, str]:

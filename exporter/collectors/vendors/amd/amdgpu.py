@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.collectors.gpu.driver import AMDGPU
-from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.gpu.values import Gpu, place_name
 from exporter.collectors.vendors.amd.kfd import KfdCards
 from exporter.collectors.vendors.amd.metrics import (
     MAX_METRICS_BYTES,
@@ -19,7 +19,6 @@ from exporter.collectors.vendors.amd.metrics import (
 )
 from exporter.collectors.vendors.amd.ras import read_ras
 from exporter.collectors.vendors.card_files import MICRO, MILLI, CardFiles, HwmonSensors, labeled
-from exporter.collectors.vendors.sysfs_cards import place_name
 
 UNIQUE_ID = re.compile(r"[0-9a-f]{1,16}")
 CLOCK_LEVEL = re.compile(r"([0-9]{1,2}): ([0-9]{1,6})Mhz( \*)?", re.IGNORECASE)
