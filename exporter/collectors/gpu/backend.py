@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from exporter.collectors.gpu.validation import drop_implausible
-from exporter.collectors.gpu.values import DisabledCall, Gpu, place_name
+from exporter.collectors.gpu.values import DisabledCall, Gpu
 from exporter.model.reading import Missing
 
 
@@ -37,6 +37,11 @@ class GpuAnswer:
     rejected: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     is_partial: bool = False
     disabled_calls: tuple[DisabledCall, ...] = ()
+
+
+def place_name(address: str) -> str:
+    """Name a GPU that has no id of its own by its PCI address."""
+    return f"PCI-{address}"
 
 
 class AnswerBuilder:

@@ -1,11 +1,13 @@
 """What is known of each GPU: the last good reading, for as long as it may be shown."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
 from exporter.collectors.gpu.validation import LastTemperatures, without_unseen_processes
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
+from exporter.model.reading import Missing
 
 NOT_LISTED = "not_listed"
 SUSPENDED = "suspended"
@@ -20,7 +22,10 @@ class CacheTtl:
 
 
 class GpuCache:
-    """The states of all GPUs of one vendor seen since its driver appeared, by UUID."""
+    """What is known of all GPUs of one vendor seen since its driver appeared.
+
+    `missing` is what the last answer lacks; `rejected` counts implausible values by field.
+    """
 
     def __init__(self, lives: CacheTtl, *, vendor: str, sees_host_pids: bool = True) -> None:
         self._lives = lives
@@ -28,13 +33,15 @@ class GpuCache:
         self._sees_host_pids = sees_host_pids
         self._states: dict[str, GpuState] = {}
         self._temperatures = LastTemperatures()
+        self.missing: tuple[Missing, ...] = ()
+        self.rejected: Counter[str] = Counter()
 
-    def take(self, answer: GpuAnswer, boottime: float) -> tuple[str, ...]:
-        """Put in what a pass read at this boot time in seconds.
-
-        Gives the names of the fields that cannot be after what was known before.
-        """
+    def take(self, answer: GpuAnswer, boottime: float) -> None:
+        """Put in what a pass read at this boot time in seconds."""
         gpus, rejected = self._temperatures.drop_implausible(answer.gpus)
+        self.missing = answer.missing
+        self.rejected.update(answer.rejected)
+        self.rejected.update(rejected)
         if not self._sees_host_pids:
             gpus = tuple(map(without_unseen_processes, gpus))
         fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in gpus}
@@ -63,7 +70,6 @@ class GpuCache:
             else:
                 fresh[uuid] = _down(state, reason)
         self._states = {**fresh, **strangers}
-        return rejected
 
     def note(self, problems: Iterable[GpuProblem]) -> bool:
         """Mark GPUs down that were found so between two passes; whether any was up until now."""
@@ -82,6 +88,7 @@ class GpuCache:
     def forget(self) -> None:
         """Forget all GPUs: the driver is gone."""
         self._states = {}
+        self.missing = ()
 
     def states(self, boottime: float) -> tuple[GpuState, ...]:
         """Give all states as they may be shown at this boot time in seconds, by index."""

@@ -6,12 +6,6 @@ from pathlib import Path
 from exporter.collectors.pcie.values import pci_address
 from exporter.config import Gpu
 
-AMDGPU, XE, I915 = "amdgpu", "xe", "i915"
-"""Kernel drivers of other vendors whose cards are read from sysfs."""
-
-NPU_MANAGER = "dev/davinci_manager"
-"""The device node that the driver of Ascend makes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Driver:
@@ -31,11 +25,6 @@ def driver_of(config: Gpu) -> Driver:
     markers = ("/",) if config.backend == "demo" else config.driver_markers
     paths = tuple(Path(marker) for marker in markers)
     return Driver(paths, config.redetect_secs, config.release_secs)
-
-
-def npu_managers(host_root: Path) -> tuple[Path, ...]:
-    """Return where the device node of Ascend may be."""
-    return (host_root / NPU_MANAGER, Path("/", NPU_MANAGER))
 
 
 def bound_gpus(sys_root: Path) -> tuple[str, ...]:

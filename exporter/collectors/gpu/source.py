@@ -12,19 +12,14 @@ from exporter.collectors.gpu.backend import BackendError, Backends, Deadline, Gp
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.driver import Driver, bound_gpus, driver_of
 from exporter.collectors.gpu.nvml import NvmlProbes, build_nvml
+from exporter.collectors.gpu.passes import Passes
 from exporter.collectors.gpu.smi.program import NvidiaSmiBackend, program_paths
 from exporter.collectors.gpu.values import DisabledCall, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.config import Demo
 from exporter.config import Gpu as GpuConfig
-from exporter.model.reading import Missing, Reading
+from exporter.model.reading import Reading
 from exporter.probes.child import Children
-
-PATIENCE_SECS = 1.0
-"""How long a collection waits for a pass; what comes later is published when it comes."""
-
-DUE_SECS = 0.8
-"""A pass is due after this, a little less than the shortest interval: timers fire early too."""
 
 LOOK_FOR_UNLOAD_SECS = 1.0
 """A driver that is unloaded is let go of within two seconds."""
@@ -72,18 +67,14 @@ class GpuSource:
         self._wake = wake
         self._backend = NO_DRIVER
         self._watch: asyncio.Task[None] | None = None
-        self._pass: asyncio.Task[None] | None = None
-        self._pass_started: float | None = None
+        self._passes = Passes(self._run_pass, self._publish, boottime)
         self._released_since = 0.0
         self._released_until: float | None = None
         self._releases = 0
         self._restarts: int | None = 0
         self._letting_go: asyncio.Task[None] | None = None
-        self._is_awaited = False
         self._has_news = False
-        self._missing: tuple[Missing, ...] = ()
         self._disabled_calls: tuple[DisabledCall, ...] = ()
-        self._rejected: Counter[str] = Counter()
 
     async def read(self) -> Reading[Gpus]:
         """Read what is known of all GPUs now."""
@@ -94,11 +85,11 @@ class GpuSource:
         if self._backend.backend == self._backends.first:
             self._has_news |= self._cache.note(self._backends.problems())
         if self._backend is not NO_DRIVER and not self._has_news and not self._is_released():
-            await self._pass_for_a_moment()
+            await self._passes.wait_a_moment()
         self._has_news = False
-        self._take_end_of_pass()
+        self._passes.take_end()
         now = self._boottime()
-        all_rejected = self._rejected + Counter(xid=self._events.rejected)
+        all_rejected = self._cache.rejected + Counter(xid=self._events.rejected)
         rejected = tuple(sorted((name, float(count)) for name, count in all_rejected.items()))
         before, restarts = self._restarts, self._backends.restarts()
         self._restarts = restarts
@@ -112,7 +103,7 @@ class GpuSource:
             release_overdue=self._is_release_overdue(),
             disabled_calls=self._disabled_calls,
         ).at(now)
-        return Reading(gpus, self._missing, rejected)
+        return Reading(gpus, self._cache.missing, rejected)
 
     def release(self) -> None:
         """Let go of all GPUs: end the children now, and start none for a while."""
@@ -139,8 +130,7 @@ class GpuSource:
         return self._is_released() and secs > self._driver.release_secs
 
     async def _let_go(self) -> None:
-        if self._pass is not None:
-            self._pass.cancel()
+        self._passes.cancel()
         await self._close_backends()
         if self._backend is not NO_DRIVER and self._is_released():
             self._cache.mark_stale()
@@ -149,7 +139,8 @@ class GpuSource:
 
     async def close(self) -> None:
         """End the passes and the children."""
-        for task in (self._watch, self._pass, self._letting_go):
+        self._passes.cancel()
+        for task in (self._watch, self._letting_go):
             if task is not None:
                 task.cancel()
         await self._close_backends()
@@ -173,10 +164,8 @@ class GpuSource:
         self._wake()
 
     async def _forget(self) -> None:
-        if self._pass is not None:
-            self._pass.cancel()
+        self._passes.cancel()
         self._cache.forget()
-        self._missing = ()
         self._released_until = None  # whoever asked for it has had the driver unloaded
         await self._close_backends()
 
@@ -185,28 +174,6 @@ class GpuSource:
             if backend is not None:
                 await backend.close()
 
-    async def _pass_for_a_moment(self) -> None:
-        """Start a pass unless one runs or has just run, and wait for it, but not long."""
-        now = self._boottime()
-        if self._pass is None:
-            if self._pass_started is not None and now - self._pass_started < DUE_SECS:
-                return
-            self._pass_started = now
-            self._pass = asyncio.ensure_future(self._run_pass())
-        self._is_awaited = True
-        try:
-            await asyncio.wait({self._pass}, timeout=PATIENCE_SECS)
-        finally:
-            self._is_awaited = False
-        self._take_end_of_pass()
-
-    def _take_end_of_pass(self) -> None:
-        """Let a bug in a pass be seen as the failure of this source."""
-        if self._pass is not None and self._pass.done():
-            ended, self._pass = self._pass, None
-            if not ended.cancelled():
-                ended.result()
-
     async def _run_pass(self) -> None:
         before = self._backend
         asked_at = self._boottime()  # what the answer says was so then or later
@@ -214,14 +181,11 @@ class GpuSource:
         if answer is None:
             self._cache.mark_stale()
         else:
-            self._missing = answer.missing
             self._disabled_calls = answer.disabled_calls
-            self._rejected.update(answer.rejected)
-            self._rejected.update(self._cache.take(answer, asked_at))
+            self._cache.take(answer, asked_at)
         if (before.backend, before.reason) != (self._backend.backend, self._backend.reason):
             log.info("GPUs are read with %s (%s)", self._backend.backend, self._backend.reason)
-        if not self._is_awaited:
-            self._publish()
+        self._passes.publish_unless_awaited()
 
     def _publish(self) -> None:
         """Have what is known now shown at once, without another pass."""
@@ -282,8 +246,7 @@ class GpuSource:
         log.warning("NVML cannot be used (%s): %s", failed.reason, failed)
         self._cache.mark_stale()
         self._backend = self._from_cache(failed.reason)
-        if not self._is_awaited:
-            self._publish()
+        self._passes.publish_unless_awaited()
 
     def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
         """Keep what was reported before of the same driver: old nvidia-smi lack it."""

@@ -256,11 +256,6 @@ class GpuState:
         return min(moments, default=None)
 
 
-def place_name(address: str) -> str:
-    """Name a GPU that has no id of its own by its PCI address."""
-    return f"PCI-{address}"
-
-
 def _only(gpu: Gpu, names: tuple[str, ...]) -> Gpu:
     return Gpu(**{name: getattr(gpu, name) for name in names})
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.collectors.gpu.driver import XE
-from exporter.collectors.gpu.values import Gpu, place_name
+from exporter.collectors.gpu.backend import place_name
+from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.vendors.card_files import (
     MICRO,
     MILLI,
@@ -18,8 +18,11 @@ from exporter.collectors.vendors.card_files import (
     HwmonSensors,
     labeled,
 )
+from exporter.collectors.vendors.cards import Parts
+from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.model.reading import Labeled
 
+XE = "xe"
 BUILT_IN = frozenset({"0000:00:02.0"})
 """Where the graphics of Intel processors sit: part of the processor, and no accelerator."""
 
@@ -141,3 +144,8 @@ def _value(channel: Channel | None, ending: str) -> float | None:
 def _margin(channel: Channel | None) -> float | None:
     limit, now = _value(channel, "crit"), _value(channel, "input")
     return limit - now if limit and now is not None else None
+
+
+def build(parts: Parts) -> SysfsCards:
+    """Build the backend of xe or i915."""
+    return SysfsCards(parts, IntelReader(parts.vendor.backend), left_out=BUILT_IN)

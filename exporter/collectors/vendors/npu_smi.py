@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer
 from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.npu_smi_output import Chips, parse_info
-from exporter.collectors.vendors.sysfs_cards import Indexes
 from exporter.model.label import clean_text
-from exporter.probes.child import Children, Command, Finished, run_once
+from exporter.probes.child import Command, Finished, run_once
 from exporter.probes.trusted_program import is_trustworthy
 
 OUTPUT_LIMIT_BYTES = 1024 * 1024
@@ -28,22 +27,20 @@ def npu_smi_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
 class NpuSmiBackend:
     """Runs `npu-smi info` once for each pass; never a second one while a first does not die."""
 
-    def __init__(
-        self,
-        children: Children,
-        environment: Mapping[str, str],
-        *,
-        indexes: Indexes,
-        call: CallBlocking,
-        timeout_secs: float,
-    ) -> None:
-        self._children = children
-        self._paths = npu_smi_paths(environment)
-        self._environment = {**environment, "LC_ALL": "C"}
-        self._indexes = indexes
-        self._call = call
-        self._timeout_secs = timeout_secs
+    def __init__(self, parts: Parts) -> None:
+        ctx = parts.ctx
+        self._marks = parts.vendor.marks(ctx)
+        self._children = ctx.children
+        self._paths = npu_smi_paths(ctx.child_environment)
+        self._environment = {**ctx.child_environment, "LC_ALL": "C"}
+        self._indexes = parts.indexes
+        self._call = ctx.call
+        self._timeout_secs = ctx.config.gpu.timeout_secs
         self._is_stuck = False
+
+    def is_here(self) -> bool:
+        """Tell whether the driver is loaded; blocks while it looks."""
+        return any(mark.exists() for mark in self._marks)
 
     async def ask(self) -> GpuAnswer:
         """Read all chips in one pass; raises BackendError."""
@@ -93,3 +90,8 @@ def _reason(finished: Finished, chips: Chips) -> str | None:
     if finished.code != 0:
         return "no_devices" if not chips.gpus and not text.strip() else "garbage"
     return None
+
+
+def build(parts: Parts) -> NpuSmiBackend:
+    """Build the backend of Ascend."""
+    return NpuSmiBackend(parts)

@@ -7,64 +7,19 @@ its call has ended.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from threading import Lock
 from typing import Protocol
 
-from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import SUSPENDED
 from exporter.collectors.gpu.quarantine import HUNG
 from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.pcie.values import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
+from exporter.collectors.vendors.cards import Parts
 from exporter.model.reading import Missing
 
 LOST = "gpu_lost"
 MAX_CARDS = 64
-VENDORS = ("0x10de", "0x1002", "0x8086", "0x19e5")
-"""PCI vendors of NVIDIA, AMD, Intel and Huawei (Ascend): in this order their GPUs are numbered."""
-
-ACCELERATOR_CLASSES = ("0x03", "0x12")
-
-
-class Indexes:
-    """Numbers the GPUs of a node: those of NVIDIA first, then vendor by vendor by PCI address.
-
-    A place is that on the bus, whether a driver is loaded or not, and is kept: so no GPU takes
-    the number of one that is lost or whose driver comes later.
-    """
-
-    def __init__(self, sys_root: Path) -> None:
-        self._folder = sys_root / "bus/pci/devices"
-        self._lock = Lock()
-        self._known: dict[str, int] = {}
-
-    def of(self, address: str) -> int:
-        """Return the number of the GPU at this address; blocks while it looks at the bus."""
-        if address not in self._known:
-            found = [*_accelerators(self._folder), address]
-            with self._lock:
-                for each in found:
-                    self._known.setdefault(each, len(self._known))
-        return self._known[address]
-
-
-def _accelerators(folder: Path) -> list[str]:
-    """List the addresses of all GPUs on the bus, vendor by vendor; virtual functions are none."""
-    found = []
-    for name in CardFiles(folder, "bus").names():
-        files = CardFiles(folder / name, name)
-        vendor = (files.text("vendor", 64) or "").strip()
-        is_one = is_pci_address(name) and vendor in VENDORS
-        if is_one and _is_accelerator(files):
-            found.append((VENDORS.index(vendor), name))
-    return [name for _, name in sorted(found)]
-
-
-def _is_accelerator(files: CardFiles) -> bool:
-    is_one = (files.text("class", 64) or "").startswith(ACCELERATOR_CLASSES)
-    return is_one and "physfn" not in files.names()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +47,14 @@ class SysfsCards:
     """Asks all cards that one kernel driver is bound to."""
 
     def __init__(
-        self,
-        driver: str,
-        reader: CardReader,
-        *,
-        sys_root: Path,
-        indexes: Indexes,
-        call: CallBlocking,
-        deadline_secs: float,
-        left_out: frozenset[str] = frozenset(),
+        self, parts: Parts, reader: CardReader, *, left_out: frozenset[str] = frozenset()
     ) -> None:
-        self._driver = driver
+        self._driver = parts.vendor.backend
         self._reader = reader
-        self._sys = sys_root
-        self._indexes = indexes
-        self._call = call
-        self._deadline_secs = deadline_secs
+        self._sys = parts.ctx.sys
+        self._indexes = parts.indexes
+        self._call = parts.ctx.call
+        self._deadline_secs = parts.ctx.config.gpu.timeout_secs
         self._left_out = left_out
         self._has_cards = False
         self._listing: asyncio.Future[tuple[dict[str, int], str | None]] | None = None

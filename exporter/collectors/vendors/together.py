@@ -5,15 +5,16 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from exporter.collectors.gpu.driver import AMDGPU, I915, XE, npu_managers
-from exporter.collectors.gpu.source import DEADLINE_SECS, PATIENCE_SECS, GpuSource
+from exporter.collectors.gpu.passes import PATIENCE_SECS
+from exporter.collectors.gpu.source import DEADLINE_SECS, GpuSource
 from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.vendors.vendors import VENDORS, Vendor
 from exporter.model.reading import Labeled, Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.source import AnySource
 
 if TYPE_CHECKING:
-    from exporter.collectors.vendors.cards import VendorGpus
+    from exporter.collectors.vendors.cards import Indexes, VendorGpus
 
 
 class AllGpus:
@@ -29,13 +30,10 @@ class AllGpus:
     def __init__(self, nvidia: GpuSource, ctx: SourceContext) -> None:
         self._nvidia = nvidia
         self._ctx = ctx
-        self._marks = (
-            *(ctx.sys / "bus/pci/drivers" / driver for driver in (AMDGPU, XE, I915)),
-            *npu_managers(ctx.root),
-        )
-        self.others: tuple[VendorGpus, ...] = ()
+        self._others: dict[Vendor, VendorGpus] = {}
+        self._indexes: Indexes | None = None
         self._here: tuple[VendorGpus, ...] = ()
-        self._looking: asyncio.Future[list[bool]] | None = None
+        self._looking: asyncio.Future[list[Vendor]] | None = None
         self._last: Reading[Gpus] | None = None
         self._has_news = False
 
@@ -50,23 +48,34 @@ class AllGpus:
         self._has_news = False
         return self._joined(nvidia) if self._here else nvidia
 
+    @property
+    def others(self) -> tuple["VendorGpus", ...]:
+        """The vendors whose drivers were found since the start."""
+        return tuple(self._others.values())
+
     async def _look(self) -> None:
         """See which drivers are here, and read their GPUs."""
         there = await self._found()
-        if not self.others and any(there or ()):
-            from exporter.collectors.vendors.cards import build_vendors  # noqa: PLC0415 - as said above
-
-            self.others = build_vendors(self._ctx, self._publish)
+        new = [] if there is None else [each for each in there if each not in self._others]
+        if new:
+            self._build(new)
             there = await self._found()
-        if there is not None and self.others:
-            marked = zip(self.others, there, strict=True)
-            here = tuple(each for each, is_there in marked if is_there)
+        if there is not None:
+            here = tuple(self._others[each] for each in there)
             gone = [each for each in self._here if each not in here]
             self._here = here
             await asyncio.gather(*(each.forget() for each in gone))
-        await asyncio.gather(*(each.refresh() for each in self._here))
+        await asyncio.gather(*(each.passes.wait_a_moment() for each in self._here))
 
-    async def _found(self) -> list[bool] | None:
+    def _build(self, vendors: list[Vendor]) -> None:
+        from exporter.collectors.vendors import cards  # noqa: PLC0415 - as said above
+
+        self._indexes = self._indexes or cards.Indexes(self._ctx.sys)
+        for vendor in vendors:
+            parts = cards.Parts(vendor, self._ctx, self._indexes)
+            self._others[vendor] = cards.build_gpus(parts, self._publish)
+
+    async def _found(self) -> list[Vendor] | None:
         """Tell which drivers are here; None while a look for them blocks: none is begun beside."""
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._ctx.call(self._find))
@@ -77,10 +86,13 @@ class AllGpus:
         self._looking = None
         return looking.result()
 
-    def _find(self) -> list[bool]:
-        if not self.others:
-            return [mark.exists() for mark in self._marks]
-        return [each.vendor.is_there() for each in self.others]
+    def _find(self) -> list[Vendor]:
+        return [each for each in VENDORS if self._is_here(each)]
+
+    def _is_here(self, vendor: Vendor) -> bool:
+        if (known := self._others.get(vendor)) is not None:
+            return known.is_here()
+        return any(mark.exists() for mark in vendor.marks(self._ctx))
 
     def _joined(self, nvidia: Reading[Gpus]) -> Reading[Gpus]:
         states = [*nvidia.value.states, *(state for each in self._here for state in each.states())]
@@ -92,7 +104,7 @@ class AllGpus:
         return replace(
             nvidia,
             value=joined,
-            missing=(*nvidia.missing, *(gap for each in self._here for gap in each.missing)),
+            missing=(*nvidia.missing, *(gap for each in self._here for gap in each.cache.missing)),
             rejected=_summed(nvidia.rejected, self._here),
         )
 
@@ -116,7 +128,7 @@ class AllGpus:
 def _summed(rejected: Labeled, others: tuple["VendorGpus", ...]) -> Labeled:
     total = Counter(dict(rejected))
     for each in others:
-        total.update(each.rejected)
+        total.update(each.cache.rejected)
     return tuple(sorted((name, float(count)) for name, count in total.items()))
 
 

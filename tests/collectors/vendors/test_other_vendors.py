@@ -10,15 +10,18 @@ import pytest
 from exporter.collectors.gpu.backend import BackendError, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.values import Gpu, Gpus
-from exporter.collectors.vendors.cards import Vendor, VendorGpus
-from exporter.collectors.vendors.sysfs_cards import Indexes, SysfsCards
+from exporter.collectors.vendors.cards import Indexes, Parts, VendorGpus
+from exporter.collectors.vendors.sysfs_cards import SysfsCards
+from exporter.collectors.vendors.vendors import VENDORS
+from exporter.config import Config, Sources
 from tests.collectors.vendors.vendor_node import VendorNode
 from tests.fakes.amd_cards import AmdNode
-from tests.fakes.source_context import call_now
+from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
 
 T = TypeVar("T")
 
+AMD = VENDORS[0]
 NVIDIA = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),))
 
 
@@ -49,6 +52,9 @@ class NoReader:
 class Broken:
     """A backend with a bug."""
 
+    def is_here(self) -> bool:
+        return True
+
     async def ask(self) -> GpuAnswer:
         await asyncio.sleep(0)
         raise KeyError("no such field")
@@ -78,14 +84,8 @@ def test_cards_that_cannot_be_listed_are_asked_for_once(tmp_path: Path) -> None:
     call = Blocked(good=0)
 
     async def scenario() -> int:
-        cards = SysfsCards(
-            "amdgpu",
-            NoReader(),
-            sys_root=tmp_path,
-            indexes=Indexes(tmp_path),
-            call=call,
-            deadline_secs=5.0,
-        )
+        ctx = source_context(Config(sources=Sources(sys_root=str(tmp_path))), call=call)
+        cards = SysfsCards(Parts(AMD, ctx, Indexes(tmp_path)), NoReader())
         for _ in range(3):
             with pytest.raises(BackendError) as failed:
                 await cards.ask()
@@ -101,14 +101,15 @@ def test_a_bug_about_one_vendor_costs_that_vendor() -> None:
 
     async def scenario() -> tuple[str, str]:
         gpus = VendorGpus(
-            Vendor("amdgpu", "amd", lambda: True, Broken()),
+            AMD,
+            Broken(),
             GpuCache(CacheTtl(300, 300), vendor="nvidia"),
             boottime=lambda: 1000.0,
             publish=lambda: None,
             due_secs=1.0,
         )
         before = gpus.backend.reason
-        await gpus.refresh()
+        await gpus.passes.wait_a_moment()
         return before, gpus.backend.reason
 
     assert run_virtually(scenario()) == ("pending", "unknown_error")

@@ -88,7 +88,7 @@ class VendorNode:
     async def settle(self, secs: float = 30.0) -> None:
         """Wait until what runs beside the collections has ended."""
         others = getattr(self.source, "others", ())
-        while any(each.is_running for each in others):
+        while any(each.passes.is_running for each in others):
             self._woken.clear()
             await asyncio.wait_for(self._woken.wait(), secs)
 

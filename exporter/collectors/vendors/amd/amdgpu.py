@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from exporter.collectors.gpu.driver import AMDGPU
-from exporter.collectors.gpu.values import Gpu, place_name
+from exporter.collectors.gpu.backend import place_name
+from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.vendors.amd.kfd import KfdCards
 from exporter.collectors.vendors.amd.metrics import (
     MAX_METRICS_BYTES,
@@ -19,7 +19,10 @@ from exporter.collectors.vendors.amd.metrics import (
 )
 from exporter.collectors.vendors.amd.ras import read_ras
 from exporter.collectors.vendors.card_files import MICRO, MILLI, CardFiles, HwmonSensors, labeled
+from exporter.collectors.vendors.cards import Parts
+from exporter.collectors.vendors.sysfs_cards import SysfsCards
 
+AMDGPU = "amdgpu"
 UNIQUE_ID = re.compile(r"[0-9a-f]{1,16}")
 CLOCK_LEVEL = re.compile(r"([0-9]{1,2}): ([0-9]{1,6})Mhz( \*)?", re.IGNORECASE)
 FULL_PWM = 255
@@ -168,3 +171,13 @@ def parse_levels(text: str) -> tuple[float | None, float | None]:
     levels = [(int(match[2]) * 1e6, bool(match[3])) for match in CLOCK_LEVEL.finditer(text)]
     current = next((hertz for hertz, is_current in levels if is_current), None)
     return current, max((hertz for hertz, _ in levels), default=None)
+
+
+def build(parts: Parts) -> SysfsCards:
+    """Build the backend of amdgpu."""
+    reader = AmdgpuReader(
+        parts.ctx.sys,
+        ecc_locations=parts.ctx.config.gpu.ecc_locations,
+        sees_host_pids=parts.ctx.sees_host_pids,
+    )
+    return SysfsCards(parts, reader)
