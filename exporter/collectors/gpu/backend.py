@@ -10,6 +10,9 @@ from exporter.collectors.gpu.validation import drop_implausible
 from exporter.collectors.gpu.values import DisabledCall, Gpu
 from exporter.model.reading import Missing
 
+DUPLICATE = "duplicate_uuid"
+NAMELESS = "no_identity"
+
 
 @dataclass(frozen=True, slots=True)
 class GpuProblem:
@@ -71,7 +74,7 @@ class AnswerBuilder:
         if gpu.uuid in self.gpus:
             self.rejected["uuid"] += 1
             place = (gpu.index, gpu.pci_bus_id, gpu.name)
-            self.problems.append(GpuProblem("duplicate_uuid", None, *place))
+            self.problems.append(GpuProblem(DUPLICATE, None, *place))
             return
         self.gpus[gpu.uuid], implausible = drop_implausible(gpu)
         self.rejected.update({*misfits, *implausible})
@@ -82,7 +85,7 @@ class AnswerBuilder:
     def add_nameless(self, problem: GpuProblem) -> None:
         """Add a GPU without a UUID: its values belong to nobody."""
         self.rejected["identity"] += 1
-        self.problems.append(replace(problem, reason="no_identity", uuid=None))
+        self.problems.append(replace(problem, reason=NAMELESS, uuid=None))
 
     def answer(
         self,

@@ -9,7 +9,7 @@ import pytest
 
 from exporter import collectors
 from exporter.collectors.everything import KINDS
-from exporter.collectors.gpu import cache, nvml, quarantine, source
+from exporter.collectors.gpu import backend, cache, nvml, quarantine, source
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.nvml_probe import gpus as nvml_gpus
@@ -21,7 +21,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.collectors.gpu.simulated_driver import BOOK
 
-READERS = (cache, nvml, quarantine, smi_output, source, library, nvml_gpus)
+READERS = (*(backend, cache, nvml, quarantine, smi_output, source, library, nvml_gpus),)
 ROOMS = Path(collectors.__file__).parent
 NOT_DOWN = {cache.SUSPENDED}
 TOLD_SECS = 30.0
