@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from exporter.collectors.gpu.field_families import MAIN_FAMILIES
 from exporter.collectors.gpu.labels import (
-    EACH_GPU,
     GPU_LABELS,
     each_state,
     gpu_label_values,
@@ -110,25 +110,7 @@ FAMILIES = (
     family(
         "hw_gpu_type_count", "Number of GPUs of the node by product name.", _type_count, "gpu_type"
     ),
-    *families(
-        "hw_gpu_",
-        EACH_GPU,
-        Row("memory_total_bytes", "Framebuffer (FB) memory of the GPU."),
-        Row(
-            "memory_used_bytes",
-            "Framebuffer (FB) memory in use, excluding memory reserved by the driver if the"
-            " driver reports it.",
-        ),
-        Row("memory_free_bytes", "Free framebuffer (FB) memory of the GPU."),
-        Row(
-            "utilization_percent",
-            "GPU utilization: share of the driver's last sample period in which a kernel ran, "
-            "0 to 100.",
-        ),
-        Row("temperature_celsius", "Temperature of the GPU: the GPU core temperature."),
-        Row("power_draw_watts", "Power usage (draw) of the board."),
-        Row("power_limit_watts", "Enforced power limit: the lowest of all limits of the board."),
-    ),
+    *MAIN_FAMILIES,
     *families("hw_gpu_", BACKEND, Row("nvml_up", "Whether the last NVML reading succeeded.")),
     info(
         "hw_gpu_backend_info",

@@ -4,8 +4,15 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from exporter.collectors.gpu.bounds import ALL_ONES, BOUNDS, SENTINELS
+from exporter.collectors.gpu.parts import ALL_ONES, SENTINELS, Bounds, declared
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
+
+BOUNDS: dict[str, Bounds] = {
+    name: bounds
+    for kind in (GpuProcess, MigInstance, Gpu)
+    for name, bounds in declared(kind, "bounds").items()
+}
+"""Lowest and highest plausible value by field."""
 
 PARTS = (
     ("memory_used_bytes", "memory_total_bytes"),

@@ -5,9 +5,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from exporter.collectors.gpu.bounds import BOUNDS
-from exporter.collectors.gpu.bounds import SENTINELS as OF_FIELDS
-from exporter.collectors.gpu.validation import drop_implausible
+from exporter.collectors.gpu.parts import SENTINELS as OF_FIELDS
+from exporter.collectors.gpu.validation import BOUNDS, drop_implausible
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
 
 SENTINELS = (2**32 - 1, 2**64 - 1, 2**63 - 1, 1e300)
