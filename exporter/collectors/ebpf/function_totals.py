@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import add
 from typing import Any
 
+from exporter.collectors.ebpf.capped import OTHERS, CappedTotals
 from exporter.collectors.ebpf.functions import Function
-from exporter.collectors.ebpf.totals import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.values import TracedFunction
 from exporter.collectors.workloads.values import Workload
 
@@ -19,8 +20,9 @@ class FunctionTotals:
     def __init__(self, chosen: Sequence[Function]) -> None:
         self._chosen = chosen
         self._waiting: Counter[tuple[int, int]] = Counter()  # by pid and number of the function
-        self._totals: Counter[tuple[int, Workload]] = Counter()
-        self._changed: dict[tuple[int, Workload], float] = {}
+        self._totals: CappedTotals[tuple[int, Workload], int] = CappedTotals(
+            MAX_SERIES, lambda key: (key[0], OTHERS), add, int
+        )
 
     def take(self, data: Mapping[str, Any]) -> None:
         """Add the maps of one record; raise ValueError or TypeError for what is none of ours."""
@@ -39,19 +41,13 @@ class FunctionTotals:
     def settle(self, workloads: Mapping[int, Workload], now: float) -> None:
         """Add what waits to the totals of the workloads; forget those that ended long ago."""
         for (pid, number), calls in self._waiting.items():
-            key = (number, workloads.get(pid, OTHERS))
-            if key not in self._totals and len(self._totals) >= MAX_SERIES:
-                key = (number, OTHERS)
-            self._totals[key] += calls
-            self._changed[key] = now
+            self._totals.add((number, workloads.get(pid, OTHERS)), calls, now)
         self._waiting.clear()
-        for key, changed in tuple(self._changed.items()):
-            if now - changed > KEPT_SECS:
-                del self._totals[key], self._changed[key]
+        self._totals.forget_ended(now)
 
     def functions(self) -> tuple[TracedFunction, ...]:
         """Return the totals."""
         return tuple(
             TracedFunction(self._chosen[number].layer, self._chosen[number].name, workload, calls)
-            for (number, workload), calls in sorted(self._totals.items())
+            for (number, workload), calls in sorted(self._totals.sums.items())
         )

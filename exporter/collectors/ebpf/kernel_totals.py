@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from operator import add
 from typing import Any
 
+from exporter.collectors.ebpf.capped import OTHERS, CappedTotals
 from exporter.collectors.ebpf.durations import Durations
-from exporter.collectors.ebpf.totals import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.values import DiskLatency, Retransmits
 from exporter.collectors.workloads.values import Workload
 
@@ -28,18 +28,14 @@ User = tuple[Workload, str]
 UNKNOWN: User = (Workload("", "", "unknown"), "")
 
 
-@dataclass(slots=True)
-class _Count:
-    segments: int = 0
-    changed: float = 0.0
-
-
 class KernelTotals:
     """Takes the records of bpftrace; sockets wait until it is known whose they are."""
 
     def __init__(self) -> None:
         self._waiting: Counter[Opener] = Counter()
-        self._retransmits: dict[User, _Count] = {}
+        self._retransmits: CappedTotals[User, int] = CappedTotals(
+            MAX_USERS, lambda _: (OTHERS, ""), add, int
+        )
         self._latencies: dict[tuple[int, str], Durations] = {}
 
     def take(self, data: Mapping[str, Any]) -> None:
@@ -67,22 +63,15 @@ class KernelTotals:
     def settle(self, users: Mapping[Opener, User], now: float) -> None:
         """Add what waits to the totals of its users; forget those that ended long ago."""
         for opener, segments in self._waiting.items():
-            user = users.get(opener, UNKNOWN)
-            if user not in self._retransmits and len(self._retransmits) >= MAX_USERS:
-                user = (OTHERS, "")
-            count = self._retransmits.setdefault(user, _Count())
-            count.segments += segments
-            count.changed = now
+            self._retransmits.add(users.get(opener, UNKNOWN), segments, now)
         self._waiting.clear()
-        for user, count in tuple(self._retransmits.items()):
-            if now - count.changed > KEPT_SECS:
-                del self._retransmits[user]
+        self._retransmits.forget_ended(now)
 
     def retransmits(self) -> tuple[Retransmits, ...]:
         """Return the segments by user."""
         return tuple(
-            Retransmits(workload, process, count.segments)
-            for (workload, process), count in sorted(self._retransmits.items())
+            Retransmits(workload, process, segments)
+            for (workload, process), segments in sorted(self._retransmits.sums.items())
         )
 
     def latencies(self, names: Mapping[int, str]) -> tuple[DiskLatency, ...]:

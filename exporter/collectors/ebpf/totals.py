@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import CALLS
+from exporter.collectors.ebpf.capped import OTHERS, CappedTotals
 from exporter.collectors.ebpf.collectives.program import BYTES
 from exporter.collectors.ebpf.durations import Durations
 from exporter.collectors.ebpf.program import DURATION, ERRORS
@@ -12,10 +13,6 @@ from exporter.collectors.workloads.values import TracedCall, Workload
 
 MAX_COMBINATIONS = 64
 """Calls of workloads that are kept apart; what comes later is counted as that of others."""
-
-OTHERS = Workload("", "", "other")
-KEPT_SECS = 900.0
-"""For so long the counts of a workload that has ended are shown."""
 
 
 @dataclass(slots=True)
@@ -25,13 +22,12 @@ class _Counts:
     durations: Durations = field(default_factory=Durations)
     errors: int = 0
     bytes: int = 0
-    changed: float = 0.0
 
-    def add(self, other: "_Counts", now: float) -> None:
+    def with_added(self, other: "_Counts") -> "_Counts":
         self.durations.add(other.durations)
         self.errors += other.errors
         self.bytes += other.bytes
-        self.changed = now
+        return self
 
 
 class CallTotals:
@@ -39,7 +35,9 @@ class CallTotals:
 
     def __init__(self) -> None:
         self._counted: dict[tuple[int, int], _Counts] = {}  # by pid and number of the call
-        self._totals: dict[tuple[int, Workload], _Counts] = {}
+        self._totals: CappedTotals[tuple[int, Workload], _Counts] = CappedTotals(
+            MAX_COMBINATIONS, lambda key: (key[0], OTHERS), _Counts.with_added, _Counts
+        )
 
     def take(self, batch: Batch) -> None:
         """Add one batch; raise ValueError, TypeError or KeyError for what is none of ours."""
@@ -63,21 +61,16 @@ class CallTotals:
     def settle(self, workloads: Mapping[int, Workload], now: float) -> None:
         """Add what was counted to the totals of the workloads of these processes."""
         for (pid, number), counts in self._counted.items():
-            key = (number, workloads.get(pid, OTHERS))
-            if key not in self._totals and len(self._totals) >= MAX_COMBINATIONS:
-                key = (number, OTHERS)
-            self._totals.setdefault(key, _Counts()).add(counts, now)
+            self._totals.add((number, workloads.get(pid, OTHERS)), counts, now)
         self._counted.clear()
         alive = frozenset(workloads.values())
-        for key, total in tuple(self._totals.items()):
-            if key[1] not in alive and now - total.changed > KEPT_SECS:
-                del self._totals[key]
+        self._totals.forget_ended(now, lambda key: key[1] in alive)
 
     def calls(self) -> tuple[TracedCall, ...]:
         """Return the totals."""
         return tuple(
             _shown(number, workload, total)
-            for (number, workload), total in sorted(self._totals.items())
+            for (number, workload), total in sorted(self._totals.sums.items())
         )
 
 

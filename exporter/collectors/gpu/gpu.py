@@ -9,6 +9,9 @@ from exporter.collectors.gpu.parts import (
     CACHED,
     CELSIUS,
     COUNT,
+    DRIVERS_OWN_BYTES,
+    DRIVERS_OWN_SHARE,
+    IDLE_MEMORY_BYTES,
     PERCENT,
     WATTS,
     WORDS_OF_32_BITS,
@@ -18,13 +21,6 @@ from exporter.collectors.gpu.parts import (
     value,
 )
 from exporter.model.reading import Labeled, Labeled2, Labeled3
-
-IDLE_MEMORY_BYTES = 64 * 1024 * 1024
-"""What a driver may hold of a card that nobody uses, beside the part it calls reserved."""
-
-DRIVERS_OWN_BYTES = 64 * 1024 * 1024
-DRIVERS_OWN_SHARE = 0.01
-"""Memory that an idle card shows as used: old drivers count what they reserve (under 1 %)."""
 
 
 @dataclass(frozen=True, slots=True)

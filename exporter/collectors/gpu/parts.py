@@ -22,6 +22,13 @@ ALL_ONES = {2**32 - 1, 2**64 - 1}
 SENTINELS = {"temperature_celsius": -1}
 """All-ones that became a plausible number on the way: -1 where a call is signed."""
 
+IDLE_MEMORY_BYTES = 64 * 1024 * 1024
+"""What a driver may hold of a card that nobody uses, beside the part it calls reserved."""
+
+DRIVERS_OWN_BYTES = 64 * 1024 * 1024
+DRIVERS_OWN_SHARE = 0.01
+"""Memory that an idle card shows as used: old drivers count what they reserve (under 1 %)."""
+
 ALWAYS, CACHED, MOVING = "always", "cached", "moving"
 """For how long a value is shown: while the GPU is known, while the cache lives, or shorter."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.ebpf.capped import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.elf import BadLibrary
 from exporter.collectors.ebpf.function_totals import MAX_SERIES, FunctionTotals
 from exporter.collectors.ebpf.functions import (
@@ -16,7 +17,6 @@ from exporter.collectors.ebpf.functions import (
     functions,
     probes_of,
 )
-from exporter.collectors.ebpf.totals import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.values import TracedFunction
 from exporter.collectors.workloads.values import Workload
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.ebpf.capped import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.kernel_program import (
     LATENCY,
     RETRANSMITS,
@@ -12,7 +13,6 @@ from exporter.collectors.ebpf.kernel_program import (
     not_countable,
 )
 from exporter.collectors.ebpf.kernel_totals import MAX_DISKS, MAX_USERS, MAX_WAITING, KernelTotals
-from exporter.collectors.ebpf.totals import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.values import Retransmits
 from exporter.collectors.workloads.values import Workload
 

@@ -4,7 +4,8 @@ import pytest
 
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import CALLS, numbers_of
-from exporter.collectors.ebpf.totals import KEPT_SECS, MAX_COMBINATIONS, OTHERS, CallTotals
+from exporter.collectors.ebpf.capped import KEPT_SECS, OTHERS
+from exporter.collectors.ebpf.totals import MAX_COMBINATIONS, CallTotals
 from exporter.collectors.workloads.values import TracedCall, Workload
 from tests.collectors.ebpf.batches import batch
 
