@@ -23,7 +23,7 @@ def always(_: "Config") -> bool:
     return True
 
 
-class Row(NamedTuple):
+class CollectorRow(NamedTuple):
     """The name of a collector, and whether a configuration switches it on."""
 
     name: str
@@ -31,25 +31,25 @@ class Row(NamedTuple):
 
 
 COLLECTORS = (
-    Row("node"),
-    Row("cpu"),
-    Row("memory"),
-    Row("pressure"),
-    Row("processes"),
-    Row("clock"),
-    Row("disk"),
-    Row("network"),
-    Row("pcie"),
-    Row("sensors"),
-    Row("gpu"),
-    Row("vendors", lambda config: config.gpu.backend == "auto"),
-    Row("workloads"),
-    Row("sharing", lambda config: config.gpu.backend != "off"),
-    Row("ebpf", lambda config: config.ebpf.enabled),
-    Row("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
-    Row("external_probes", lambda config: bool(config.probes)),
-    Row("kernel_log"),
-    Row("exporter"),
+    CollectorRow("node"),
+    CollectorRow("cpu"),
+    CollectorRow("memory"),
+    CollectorRow("pressure"),
+    CollectorRow("processes"),
+    CollectorRow("clock"),
+    CollectorRow("disk"),
+    CollectorRow("network"),
+    CollectorRow("pcie"),
+    CollectorRow("sensors"),
+    CollectorRow("gpu"),
+    CollectorRow("vendors", lambda config: config.gpu.backend == "auto"),
+    CollectorRow("workloads"),
+    CollectorRow("sharing", lambda config: config.gpu.backend != "off"),
+    CollectorRow("ebpf", lambda config: config.ebpf.enabled),
+    CollectorRow("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
+    CollectorRow("external_probes", lambda config: bool(config.probes)),
+    CollectorRow("kernel_log"),
+    CollectorRow("exporter"),
 )
 
 

@@ -34,7 +34,7 @@ XID_FELL_OFF = 79
 
 
 @dataclass(slots=True)
-class Counters:
+class CardCounters:
     """What only grows, until the driver is loaded again."""
 
     energy_joules: float = 0.0
@@ -68,7 +68,7 @@ class Card:
         self.celsius = AMBIENT_CELSIUS
         self.watts = IDLE_WATTS
         self.percent = 0.0
-        self.counters = Counters()
+        self.counters = CardCounters()
         self.is_remap_pending = False
         self.running: tuple[Running, ...] = ()
         self.is_lost = False

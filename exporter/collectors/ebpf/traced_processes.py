@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Mapping
 
-from exporter.collectors.ebpf.collectives.communicators import Processes
+from exporter.collectors.ebpf.collectives.communicators import RankProcesses
 from exporter.collectors.ebpf.libraries import User
 from exporter.collectors.workloads.activity import Activity
 from exporter.collectors.workloads.attribution import workload_of
@@ -31,7 +31,7 @@ class TracedProcesses:
         self._redaction = Redaction(settings.redact, settings.redact_salt)
         self._last_seen: dict[int, float] = {}
         self._workloads: dict[int, Workload] = {}
-        self.known = Processes({}, {})
+        self.known = RankProcesses({}, {})
 
     def look(
         self,
@@ -56,4 +56,4 @@ class TracedProcesses:
         parents = {pid: user.parent for pid, user in users.items()}
         found_ranks = [table.processes[pid] for pid in ranks if pid in table.processes]
         busy = self._activity.look(found_ranks, now)
-        self.known = Processes(dict(self._workloads), parents, states, busy)
+        self.known = RankProcesses(dict(self._workloads), parents, states, busy)

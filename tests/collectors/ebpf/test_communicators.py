@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from exporter.collectors.ebpf.calls import numbers_of
-from exporter.collectors.ebpf.collectives.communicators import MAX_RANKS, Communicators, Processes
+from exporter.collectors.ebpf.collectives.communicators import (
+    MAX_RANKS,
+    Communicators,
+    RankProcesses,
+)
 from exporter.collectors.ebpf.collectives.lateness import WINDOWS
 from exporter.collectors.ebpf.values import Communicator
 from exporter.collectors.workloads.values import Workload
@@ -67,7 +71,9 @@ class Job:
         """What is said of the only communicator."""
         alive = dict.fromkeys(self.pids, 1)
         workloads = dict.fromkeys(range(100, 100 + self.ranks), JOB)
-        found = self.seen.evaluate(self.now, Processes(workloads, alive, self.states, self.busy))
+        found = self.seen.evaluate(
+            self.now, RankProcesses(workloads, alive, self.states, self.busy)
+        )
         assert len(found) <= 1
         return found[0] if found else None
 
@@ -306,6 +312,6 @@ def test_ranks_are_bounded() -> None:
     seen = Communicators()
     made = {f"7,{comm}": [comm, 1, 0, 5] for comm in range(MAX_RANKS + 500)}
     seen.take(batch(made=made), 10)
-    assert len(seen.evaluate(10, Processes({}, {7: 1}))) == MAX_RANKS
+    assert len(seen.evaluate(10, RankProcesses({}, {7: 1}))) == MAX_RANKS
     seen.take(batch(met={"7,7,99999999,0": 3}), 10)
-    assert len(seen.evaluate(10, Processes({}, {7: 1}))) == MAX_RANKS
+    assert len(seen.evaluate(10, RankProcesses({}, {7: 1}))) == MAX_RANKS

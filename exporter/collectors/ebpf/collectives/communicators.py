@@ -28,7 +28,7 @@ Group = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Processes:
+class RankProcesses:
     """What is known of the processes: those that are there, workload, parent and state of each.
 
     `busy` tells of ranks whether they compute, read or write.
@@ -80,7 +80,7 @@ class Communicators:
         """The processes that are ranks."""
         return frozenset(rank.pid for rank in self._ranks.values())
 
-    def evaluate(self, now_ns: int, processes: Processes) -> tuple[Communicator, ...]:
+    def evaluate(self, now_ns: int, processes: RankProcesses) -> tuple[Communicator, ...]:
         """Say of each communicator who waits for whom; forget those whose ranks have all ended."""
         groups: dict[Group, list[Rank]] = {}
         for rank in self._ranks.values():
@@ -108,7 +108,7 @@ class Communicators:
         return self._ranks.get((pid, comm)) or Rank(pid)
 
     def _judged(
-        self, group: Group, ranks: list[Rank], now_ns: int, processes: Processes
+        self, group: Group, ranks: list[Rank], now_ns: int, processes: RankProcesses
     ) -> Communicator:
         progress = self._progress[group]
         is_whole = bool(ranks[0].id)  # its start was seen: counts can be compared
@@ -145,7 +145,7 @@ class Communicators:
         )
 
 
-def _group(rank: Rank, processes: Processes) -> Group:
+def _group(rank: Rank, processes: RankProcesses) -> Group:
     """Return what ranks of one communicator have in common."""
     if rank.id:
         return (rank.id,)
@@ -155,23 +155,23 @@ def _group(rank: Rank, processes: Processes) -> Group:
     return (*(name for name in names if name), str(parent))
 
 
-def _workload(ranks: Iterable[Rank], processes: Processes) -> Workload:
+def _workload(ranks: Iterable[Rank], processes: RankProcesses) -> Workload:
     known = (processes.workloads.get(rank.pid) for rank in ranks)
     return next((workload for workload in known if workload is not None), Workload("", "", ""))
 
 
-def _are_busy(ranks: list[Rank], processes: Processes) -> bool | None:
+def _are_busy(ranks: list[Rank], processes: RankProcesses) -> bool | None:
     busy = [processes.busy.get(rank.pid) for rank in ranks]
     return None if not busy or None in busy else all(busy)
 
 
-def _names(ranks: list[Rank], processes: Processes) -> str:
+def _names(ranks: list[Rank], processes: RankProcesses) -> str:
     shown = [rank.name(_state(rank, processes)) for rank in ranks[:SHOWN_RANKS]]
     more = len(ranks) - len(shown)
     return ", ".join([*shown, f"{more} more"] if more else shown)
 
 
-def _state(rank: Rank, processes: Processes) -> str:
+def _state(rank: Rank, processes: RankProcesses) -> str:
     """Return what is unusual about the process of a rank that does not come."""
     if rank.has_ended:
         return "ended"

@@ -8,7 +8,7 @@ from exporter.collectors.gpu.nvml_probe.card import Card
 from exporter.collectors.gpu.nvml_probe.identity import identity
 from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, READ_ERRORS, reason_of
 from exporter.collectors.gpu.nvml_probe.mig import MigReader
-from exporter.collectors.gpu.nvml_probe.processes import ProcessReader
+from exporter.collectors.gpu.nvml_probe.processes import GpuProcessReader
 from exporter.collectors.gpu.nvml_probe.profiling import Profiler
 from exporter.collectors.gpu.nvml_probe.reads import CORE_READS, FACTS, READS, Read
 
@@ -92,7 +92,7 @@ class KnownGpu:
         return (
             Read(("mig_instances",), self._mig.read),
             Read(profiled, self._profiler.read, switch="profiling"),
-            Read(("processes",), ProcessReader().read, switch="processes"),
+            Read(("processes",), GpuProcessReader().read, switch="processes"),
         )
 
     def _read(self, reads: Iterable[Read], found: dict[str, Any], missing: dict[str, str]) -> None:

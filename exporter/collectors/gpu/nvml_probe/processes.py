@@ -27,7 +27,7 @@ class GarbledListError(ValueError):
     """A list with an impossible process id: its struct is not the one this binding knows."""
 
 
-class ProcessReader:
+class GpuProcessReader:
     """Reads the processes of one GPU; remembers the driver's time stamp of the last samples."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.vendors.amd.kfd import KfdCards
 from exporter.collectors.vendors.amd.metrics import (
     MAX_METRICS_BYTES,
-    Metrics,
+    GpuMetrics,
     Throttling,
     parse_metrics,
 )
@@ -138,7 +138,7 @@ def _heat(sensors: HwmonSensors) -> dict[str, Any]:
     }
 
 
-def _power(sensors: HwmonSensors, metrics: Metrics) -> dict[str, Any]:
+def _power(sensors: HwmonSensors, metrics: GpuMetrics) -> dict[str, Any]:
     power = sensors.channel("power1")
     average = power.value("average", MICRO)
     now = power.value("input", MICRO)

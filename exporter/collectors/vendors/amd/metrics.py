@@ -35,7 +35,7 @@ WARM_MARGIN_CELSIUS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class GpuMetrics:
     """What is read of the table; None where this version does not have it."""
 
     energy_joules: float | None = None
@@ -43,19 +43,19 @@ class Metrics:
     residencies: tuple[int, ...] | None = None  # cycles, then prochot, ppt, socket, vr, hbm
 
 
-def parse_metrics(table: bytes) -> Metrics:
+def parse_metrics(table: bytes) -> GpuMetrics:
     """Parse the table; what is cut off or of an unknown version is not known."""
     if len(table) < HEADER.size:
-        return Metrics()
+        return GpuMetrics()
     size, form, content = HEADER.unpack_from(table)
     if size > len(table):
-        return Metrics()
+        return GpuMetrics()
     version = (form, content)
     energy = _number(table, "<Q", ENERGY_AT.get(version))
     status = _number(table, "<Q", STATUS_AT.get(version))
     at = RESIDENCIES_AT.get(version)
     known = at is not None and len(table) >= at + 24
-    return Metrics(
+    return GpuMetrics(
         None if energy is None else energy * ENERGY_UNIT_JOULES,
         status,
         struct.unpack_from("<6I", table, at) if at is not None and known else None,
@@ -76,7 +76,7 @@ class Throttling:
     def __init__(self) -> None:
         self._before: tuple[int, ...] | None = None
 
-    def active(self, metrics: Metrics, margin_celsius: float | None) -> Labeled | None:
+    def active(self, metrics: GpuMetrics, margin_celsius: float | None) -> Labeled | None:
         """Tell each reason as 0 or 1; None where the table does not say, or says it first."""
         if metrics.status is not None:
             return _by_status(metrics.status, margin_celsius)
