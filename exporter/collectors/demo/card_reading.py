@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from exporter.collectors import RECORDED_NODES
-from exporter.collectors.demo.card import SLOWDOWN_CELSIUS, Card, Counters
+from exporter.collectors.demo.card import SLOWDOWN_CELSIUS, Card, CardCounters
 from exporter.collectors.gpu.values import Gpu, GpuProcess
 from exporter.decode import decode_strict
 from exporter.faults.replay.snapshots import READINGS
@@ -120,7 +120,7 @@ def _errors(card: Card) -> dict[str, Any]:
     }
 
 
-def _ecc(counters: Counters) -> tuple[tuple[str, str, int], ...]:
+def _ecc(counters: CardCounters) -> tuple[tuple[str, str, int], ...]:
     return (
         ("corrected", "volatile", counters.corrected_volatile),
         ("uncorrected", "volatile", counters.uncorrected_volatile),
