@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from operator import add
 from typing import Any
 
-from exporter.collectors.ebpf.capped import OTHERS, CappedTotals
-from exporter.collectors.ebpf.durations import Durations
+from exporter.collectors.ebpf.capped import OTHERS, CappedTotals, Durations
 from exporter.collectors.ebpf.values import DiskLatency, Retransmits
 from exporter.collectors.workloads.values import Workload
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import CALLS
-from exporter.collectors.ebpf.capped import OTHERS, CappedTotals
+from exporter.collectors.ebpf.capped import OTHERS, CappedTotals, Durations
 from exporter.collectors.ebpf.collectives.program import BYTES
-from exporter.collectors.ebpf.durations import Durations
 from exporter.collectors.ebpf.program import DURATION, ERRORS
 from exporter.collectors.workloads.values import TracedCall, Workload
 
