@@ -25,6 +25,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of whole programs: they wait long, while others have work to do."""
+    items.sort(key=lambda item: "/system/" not in item.nodeid)
+
+
 @pytest.fixture(autouse=True)
 def _logging_is_on_again() -> Iterator[None]:
     """Let a command that switches the log off do so for its own test only."""

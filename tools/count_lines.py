@@ -4,6 +4,7 @@ The default configuration is imported in a fresh interpreter as `hw-exporter run
 program of the NVML probe, which is a process of its own, is counted with it.
 """
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def imported_by_default() -> list[Path]:
 
 def main() -> None:
     """Print the numbers of lines."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for name, paths in (
         ("engine", engine()),
         ("imported by the default configuration", imported_by_default()),

@@ -58,8 +58,10 @@ def recorded() -> tuple[list[Replay], list[Replay]]:
 
 def _length(case: Case) -> float:
     """Tell how many seconds a recording lasts, without judging it."""
-    last: float = json.loads(case.recording()[-1])["at"]
-    return last
+    at = 0.0
+    for row in map(json.loads, case.recording()):
+        at = row.get("at", at) + row.get("wait", 0)
+    return at
 
 
 @pytest.fixture(scope="module")

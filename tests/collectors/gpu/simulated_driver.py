@@ -18,6 +18,7 @@ from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.config import Gpu as GpuConfig
 from exporter.faults.engine import RuleEngine
+from exporter.faults.siblings import SIBLINGS
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from tests.collecting import Run
@@ -180,10 +181,19 @@ class SimulatedNode:
         return self._engine.conclude(snapshot)
 
     def begun(self) -> list[tuple[float, str, str]]:
-        """When each fault began, its rule and its severity, over the whole run so far."""
+        """When each fault began, its rule and its severity, over the whole run so far.
+
+        A fault of the node that stands for those of its GPUs is left out: these are counted.
+        """
         found: dict[tuple[str, str, float], tuple[float, str, str]] = {}
         for at, snapshot in self.run.published:
-            for fault in faults(snapshot):
+            seen = faults(snapshot)
+            together = {
+                it.causes[0].rule for it in seen if it.causes and it.causes[0].via == SIBLINGS
+            }
+            for fault in seen:
+                if fault.rule in together and fault.subject.kind == "node":
+                    continue
                 key = (fault.rule, fault.subject.hw_id, fault.since)
                 found.setdefault(key, (at, f"{fault.rule}@{fault.subject.hw_id}", fault.severity))
         return sorted(found.values())
