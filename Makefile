@@ -12,7 +12,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --only-bi
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test coverage unit check format golden docs pictures bench bench-faults bench-pager soak mutants breaks mutants-rules lines image release-dry-run lock audit sbom clean
+.PHONY: help run demo test coverage unit check format golden docs pictures scenes bench bench-faults bench-pager soak mutants breaks mutants-rules lines image release-dry-run lock audit sbom clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ bench-faults: $(VENV)/installed-dev ## judge the recorded incidents: precision, 
 
 bench-pager: $(VENV)/installed-dev ## replay recorded incidents through Prometheus and Alertmanager; count notifications
 	$(BIN)/python -m bench.pager
+
+scenes: $(VENV)/installed-dev ## play every scene from the driver and the kernel to the fault; list the rules
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/scenes --all-scenes
+	$(BIN)/python -m tests.scenes.table
 
 mutants: $(VENV)/installed-dev ## break slices of the product in random small ways; count what tests see
 	$(BIN)/python -m bench.mutants

@@ -1,0 +1,84 @@
+"""Scenes as data: what happens at the seams of a node, and what an operator must be told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from exporter.toml import tomllib
+
+COLLECTORS = Path(__file__).resolve().parent.parent / "collectors"
+FILE = "scenes.toml"
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What changes at the seams.
+
+    `log` are lines that the kernel prints, `files` texts by path (None removes the file), `grows`
+    texts in which `{7}` is replaced by 7 times the number of the look, `nvml` lines of the scenario
+    of both fakes of the driver, `nvml_grows` such lines with numbers that grow.
+    """
+
+    log: tuple[str, ...] = ()
+    files: Mapping[str, str | None] = field(default_factory=lambda: NOTHING)
+    grows: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    nvml: tuple[str, ...] = ()
+    nvml_grows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One rule the whole way.
+
+    `cannot` names what cannot be shown (`since_start`, `restart`, `end`, `twin`, `smi`) with the
+    reason; `within` is in seconds; `end` are kernel lines of the repair.
+    """
+
+    rule: str
+    ill: Change
+    name: str = ""
+    about: str = ""
+    severity: str = ""
+    says: str = ""
+    within: float = 60.0
+    well: Change = Change()
+    twin: Change | None = None
+    gpus: bool = False
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    cannot: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+
+    @property
+    def id(self) -> str:
+        """What a test of the scene is called."""
+        return f"{self.rule}-{self.name}" if self.name else self.rule
+
+
+def scenes() -> list[Scene]:
+    """Read the scenes of all subjects."""
+    return [
+        _scene(table)
+        for path in sorted(COLLECTORS.glob(f"*/{FILE}"))
+        for table in tomllib.loads(path.read_text())["scene"]
+    ]
+
+
+def _scene(table: dict[str, Any]) -> Scene:
+    known = {each.name for each in fields(Scene)}
+    assert table.keys() <= known, f"{table.get('rule')}: {sorted(table.keys() - known)}"
+    changes: dict[str, Any] = {
+        key: _change(table[key]) for key in ("ill", "well", "twin") if key in table
+    }
+    return Scene(**{**table, **changes})
+
+
+def _change(table: dict[str, Any]) -> Change:
+    return Change(
+        tuple(table.get("log", ())),
+        {path: text or None for path, text in table.get("files", {}).items()},
+        table.get("grows", {}),
+        tuple(table.get("nvml", ())),
+        tuple(table.get("nvml_grows", ())),
+    )

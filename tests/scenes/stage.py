@@ -1,0 +1,238 @@
+"""A GPU node on its lowest seams: real readers and rules, and a clock that the scene moves."""
+
+import asyncio
+import os
+import re
+import time
+from array import array
+from dataclasses import replace
+from fcntl import ioctl
+from pathlib import Path
+from termios import FIONREAD
+
+from exporter.collectors import chosen
+from exporter.collectors.clock import Adjtimex, ClockReader
+from exporter.config import Config
+from exporter.config.file import Layer, load
+from exporter.loop import Clocks, CollectionLoop
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions
+from exporter.probes.child import Children
+from exporter.reading.files import FILE_DEADLINE_SECS, FileSource
+from exporter.reading.known_good import KnownGood
+from exporter.rule_runner import RuleRunner
+from tests.collectors.kernel_log.feeding import kmsg
+from tests.fakes.host_tree import HostTree, gpu_node
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.fakes.source_context import call_now, source_context
+from tests.scenes.scene import Change, Scene
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BOOTTIME, EPOCH = 500_000.0, 1_760_000_000.0
+INTERVAL_SECS = 15.0
+GROWING = re.compile(r"\{(\d+)\}")
+"""How much a counter grows from look to look."""
+
+LONG_SECS, SPARSE_SECS = 600.0, 300.0
+"""Of a longer wait only the last part is judged at each interval."""
+
+LOG_SECS = 0.25
+"""Real seconds until the lines of a block that may still grow are taken as complete."""
+CAPTURE = "h100x8.scenario"
+DRIVER = "/dev/nvidiactl"
+IN_STEP = (0, bytes(512))
+"""What adjtimex answers of a clock that is synchronized."""
+
+
+class Stage:
+    """A node with eight GPUs; `boottime` counts virtual seconds."""
+
+    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
+        self.boottime = BOOTTIME
+        self.adjtimex: Adjtimex = lambda: IN_STEP
+        self.tree: HostTree = gpu_node(folder / "node")
+        self.tree.write({"/proc/mdstat": "Personalities : [raid1]\nunused devices: <none>\n"})
+        self.tree.write(
+            {"/proc/sys/kernel/random/boot_id": "0b0c0ffe-0000-4000-8000-0b0c0ffee0b0\n"}
+        )
+        self.nvml, self.smi = nvml, smi
+        self._log = _KernelLog(folder / "kmsg")
+        self._state = folder / "state"
+        self._state.mkdir()
+        self._children = Children()
+        self._snapshot: Snapshot
+        self._running: tuple[CollectionLoop, RuleRunner] | None = None
+        self._before: dict[str, str | None] = {}
+        self._cards()
+
+    async def start(self, scene: Scene) -> None:
+        """Start the exporter with the default configuration and what the scene sets."""
+        self._put(DRIVER, "" if scene.gpus else None)
+        config = self._config(scene)
+        collectors = chosen(config)
+        context = source_context(
+            config,
+            hostname="gpu-node-1",
+            child_environment={
+                "PYTHONPATH": str(ROOT),
+                "PATH": "/usr/bin",
+                **self.nvml.environment,
+            },
+            children=self._children,
+            driver_children=self._children,
+            wall=self._wall,
+            boottime=lambda: self.boottime,
+            known_good=KnownGood(self._state),
+        )
+        clock = ClockReader(adjtimex=self.adjtimex)
+        instead = {"clock": FileSource("clock", clock.read, call_now, FILE_DEADLINE_SECS)}
+        sources = [
+            instead.get(row.name) or row.build(context) for row in collectors.sources_for(config)
+        ]
+        rules = RuleRunner(config, collectors, call_now, time.perf_counter)
+        clocks = Clocks(self._wall, lambda: self.boottime)
+        loop = CollectionLoop(
+            "gpu-node-1",
+            sources,
+            interval_secs=INTERVAL_SECS,
+            clocks=clocks,
+            publish=self._publish,
+        )
+        self._running = loop, rules
+
+    async def stop(self) -> None:
+        """Stop the exporter; what it keeps over a restart stays."""
+        if self._running is not None:
+            loop, rules = self._running
+            await loop.close()
+            await rules.close()
+        await self._children.end_all()
+        self._running = None
+
+    def close(self) -> None:
+        """Let go of the kernel log."""
+        self._log.close()
+
+    async def look(self) -> Snapshot:
+        """Read all seams once, an interval after the look before."""
+        assert self._running is not None
+        self.boottime += INTERVAL_SECS
+        await self._running[0].collect()
+        return await self._judge(self._snapshot)
+
+    async def wait(self, secs: float) -> Snapshot:
+        """Judge what was read last for so many seconds: nothing at the seams changes."""
+        seen, until = self._snapshot, self.boottime + secs
+        while self.boottime < until:
+            self.boottime += INTERVAL_SECS if self.boottime + LONG_SECS > until else SPARSE_SECS
+            moved = replace(
+                seen,
+                sequence=self._snapshot.sequence + 1,
+                taken_at=self._wall(),
+                taken_boottime=self.boottime,
+            )
+            self._snapshot = await self._judge(moved)
+        return self._snapshot
+
+    async def change(self, change: Change) -> None:
+        """Let this happen at the seams."""
+        for path, text in change.files.items():
+            self._before.setdefault(path, self._text(path))
+            self._put(path, text)
+        if change.nvml:
+            self._cards(*change.nvml)
+        for line in change.log:
+            self._log.print(line, self.boottime)
+        if change.log and self._running:
+            await self._log.is_read()
+            await asyncio.sleep(LOG_SECS)
+
+    def grow(self, change: Change, number: int) -> None:
+        """Write the counters that grow, as they are at the look of this number."""
+        for path, text in change.grows.items():
+            self._before.setdefault(path, self._text(path))
+            self._put(path, _grown(text, number))
+        if change.nvml_grows:
+            self._cards(*change.nvml, *(_grown(line, number) for line in change.nvml_grows))
+
+    async def repair(self, ill: Change, well: Change) -> None:
+        """Take back what was changed, except for counters, which only stop; then this happens."""
+        for path, text in self._before.items():
+            if path not in ill.grows:
+                self._put(path, text)
+        if ill.nvml or well.nvml:
+            self._cards(*well.nvml)
+        await self.change(well)
+
+    def _text(self, path: str) -> str | None:
+        place = self.tree.at(path)
+        return place.read_text() if place.is_file() else None
+
+    def _put(self, path: str, text: str | None) -> None:
+        if text is not None:
+            self.tree.write({path: text})
+        elif self.tree.at(path).exists():
+            self.tree.remove(path)
+
+    def _cards(self, *lines: str) -> None:
+        self.nvml.say("processes =", *lines, capture=CAPTURE)
+        self.smi.say("processes =", *lines, capture=CAPTURE)
+
+    async def _judge(self, snapshot: Snapshot) -> Snapshot:
+        assert self._running is not None
+        conclusions: Conclusions = await self._running[1].conclude(snapshot)
+        return replace(snapshot, conclusions=conclusions)
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def _wall(self) -> float:
+        return EPOCH + self.boottime - BOOTTIME
+
+    def _config(self, scene: Scene) -> Config:
+        own = {
+            "gpu": {
+                "smi_paths": [str(self.smi.path)],
+                "driver_markers": [str(self.tree.host / "dev/nvidiactl")],
+                "redetect_secs": 0.1,
+            },
+            "sources": {
+                "proc_root": str(self.tree.proc),
+                "sys_root": str(self.tree.sys),
+                "host_root": str(self.tree.host),
+            },
+            "kernel_log": {"path": str(self._log.path)},
+            "state": {"dir": str(self._state)},
+        }
+        return load([Layer("scene", own), Layer("settings", dict(scene.settings))])
+
+
+def _grown(text: str, number: int) -> str:
+    return GROWING.sub(lambda found: str(int(found[1]) * number), text)
+
+
+class _KernelLog:
+    """A device like /dev/kmsg, made of a pipe that keeps both ends open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        os.mkfifo(path)
+        self._ends = [os.open(path, os.O_RDONLY | os.O_NONBLOCK)]
+        self._ends.append(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        self._sequence = 0
+
+    def print(self, text: str, stamp: float) -> None:
+        self._sequence += 1
+        os.write(self._ends[1], kmsg(text, sequence=self._sequence, stamp=stamp))
+
+    async def is_read(self) -> None:
+        """Wait until the exporter has taken all lines."""
+        left = array("i", [1])
+        while left[0]:
+            ioctl(self._ends[0], FIONREAD, left)
+            await asyncio.sleep(0.01)
+
+    def close(self) -> None:
+        for end in self._ends:
+            os.close(end)

@@ -1,0 +1,140 @@
+"""Every rule the whole way: from the seams of a node to the fault, and back to well."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors.everything import rule_book
+from exporter.faults.events.query import Events
+from exporter.faults.expr.syntax import Window, walk
+from exporter.faults.rules.rule import Rule
+from exporter.model.verdict import Fault
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.scenes.scene import Change, Scene, scenes
+from tests.scenes.stage import INTERVAL_SECS, Stage
+
+SCENES = scenes()
+RULES = {rule.id: rule for rule in rule_book().rules}
+pytestmark = pytest.mark.slow
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Play all scenes if that is asked for, else those that start no process."""
+    if "scene" in metafunc.fixturenames:
+        is_all = metafunc.config.getoption("--all-scenes")
+        played = [scene for scene in SCENES if is_all or not scene.gpus]
+        metafunc.parametrize("scene", played, ids=lambda scene: scene.id)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
+    """A node that is well."""
+    found = Stage(tmp_path, nvml, nvidia_smi)
+    yield found
+    found.close()
+
+
+def _end_secs(rule: Rule) -> float:
+    """Return within how many seconds the fault has to end once the node is well."""
+    conditions = [rule.clear] if rule.clear else [rule.when]
+    windows = [
+        node.secs if isinstance(node, Window) else node.within_secs or 0.0
+        for condition in conditions
+        for node in walk(condition.tree)
+        if isinstance(node, (Window, Events))
+    ]
+    return max(windows, default=0.0) + rule.clear_for_secs + 4 * INTERVAL_SECS
+
+
+class Acts:
+    """One scene on a stage."""
+
+    def __init__(self, stage: Stage, scene: Scene) -> None:
+        self.stage, self.scene = stage, scene
+
+    async def fault(self, change: Change, secs: float) -> Fault | None:
+        """The fault of the rule once it is active, looked for so many seconds."""
+        for number in range(1, int(secs / INTERVAL_SECS) + 2):
+            self.stage.grow(change, number)
+            snapshot = await self.stage.look()
+            assert snapshot.conclusions is not None
+            for fault in snapshot.conclusions.active:
+                if fault.rule == self.scene.rule and self.scene.about in fault.subject.hw_id:
+                    return fault
+            if not (change.grows or change.nvml_grows) and number > 3:
+                await self.stage.wait(INTERVAL_SECS)
+        return None
+
+    async def begins(self) -> Fault:
+        """The fault, which has to begin now."""
+        await self.stage.change(self.scene.ill)
+        fault = await self.fault(self.scene.ill, self.scene.within)
+        assert fault is not None, f"{self.scene.rule} does not begin"
+        assert fault.severity == (self.scene.severity or RULES[fault.rule].severity)
+        assert self.scene.says in fault.summary
+        return fault
+
+
+def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> None:
+    """A node that was well becomes ill, the exporter is restarted, the node is repaired."""
+
+    async def play() -> None:
+        acts = Acts(stage, scene)
+        await stage.start(scene)
+        try:
+            await stage.look()
+            await stage.look()
+            await acts.begins()
+            if "restart" not in scene.cannot:
+                await stage.stop()
+                await stage.start(scene)
+                assert await acts.fault(scene.ill, scene.within) is not None, "after a restart"
+            if "end" not in scene.cannot:
+                await stage.repair(scene.ill, scene.well)
+                await stage.look()
+                await stage.wait(_end_secs(RULES[scene.rule]))
+                assert await acts.fault(scene.well, 0.0) is None, "it does not end"
+        finally:
+            await stage.stop()
+
+    asyncio.run(play())
+
+
+def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
+    """The exporter starts on a node that is ill."""
+    if reason := scene.cannot.get("since_start"):
+        pytest.skip(reason)
+
+    async def play() -> None:
+        acts = Acts(stage, scene)
+        await stage.change(scene.ill)
+        await stage.start(scene)
+        try:
+            assert await acts.fault(scene.ill, scene.within) is not None
+        finally:
+            await stage.stop()
+
+    asyncio.run(play())
+
+
+def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
+    """What is nearest to the fault and healthy raises none."""
+    if reason := scene.cannot.get("twin"):
+        pytest.skip(reason)
+    assert scene.twin is not None, f"{scene.rule} has no twin"
+    twin = scene.twin
+
+    async def play() -> None:
+        acts = Acts(stage, scene)
+        await stage.start(scene)
+        try:
+            await stage.look()
+            await stage.change(twin)
+            assert await acts.fault(twin, scene.within) is None
+        finally:
+            await stage.stop()
+
+    asyncio.run(play())
