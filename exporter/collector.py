@@ -14,6 +14,7 @@ from exporter.faults.replay.renamed import OF_EVERY_READING, OldNames
 from exporter.faults.replay.snapshots import RecordedEvents, RecordingFormat
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.faults.rules.schema import Mistake
+from exporter.faults.rules.site import for_site
 from exporter.faults.subject import Subject, Subjects
 from exporter.model.probe import names_taken
 from exporter.model.reading import Reading
@@ -152,11 +153,13 @@ class Collector:
 class Collectors:
     """Some collectors, and what they have together.
 
-    `nodes` is the file with the nodes that a recording may begin with.
+    `nodes` is the file with the nodes that a recording may begin with; `all_rows` imports all
+    collectors, for names that may be those of collectors that are switched off.
     """
 
     rows: tuple[Collector, ...]
     nodes: Path
+    all_rows: "Callable[[], Collectors]"
 
     def __iter__(self) -> Iterator[Collector]:
         """Yield the collectors in the order of the page."""
@@ -187,6 +190,15 @@ class Collectors:
     def subjects(self) -> Subjects:
         """What the rule engine is told."""
         return Subjects(tuple(row.subject for row in self.rows))
+
+    def rule_book_for(self, config: Config) -> RuleBook:
+        """Load the rules that this configuration wants, with the severities of the site."""
+        book = self.rule_book(config.faults.rules_dirs)
+
+        def names_of_all() -> Iterator[str]:
+            return (rule.id for rule in self.all_rows().rule_book().rules)
+
+        return for_site(book, config.faults.severity, config.faults.off, names_of_all)
 
     def rule_book(self, further: Iterable[str] = ()) -> RuleBook:
         """Load the shipped rules, then those of further files and directories over them.

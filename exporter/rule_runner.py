@@ -121,7 +121,7 @@ class RuleRunner:
 
 def loaded_rules(config: Config, collectors: Collectors) -> RuleBook:
     """Return the rules of this configuration; each mistake in them is logged."""
-    book = collectors.rule_book(config.faults.rules_dirs)
+    book = collectors.rule_book_for(config)
     for mistake in book.mistakes:
         log.warning("rules: %s", mistake)
     return book

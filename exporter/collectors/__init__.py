@@ -68,6 +68,7 @@ def chosen(config: "Config") -> "Collectors":
             if row.is_on(config) or config.faults.rules_dirs
         ),
         RECORDED_NODES,
+        every,
     )
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in {row.name for row in collectors.sources}:
@@ -80,7 +81,7 @@ def every() -> "Collectors":
     """Import all collectors: for documents, for checks of rules, and for tests."""
     from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
 
-    return Collectors(tuple(_load(row.name) for row in COLLECTORS), RECORDED_NODES)
+    return Collectors(tuple(_load(row.name) for row in COLLECTORS), RECORDED_NODES, every)
 
 
 def every_for(config: "Config") -> "Collectors":
@@ -88,7 +89,7 @@ def every_for(config: "Config") -> "Collectors":
     from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
 
     found = tuple(_configured(_load(row.name), config) for row in COLLECTORS)
-    return Collectors(found, RECORDED_NODES)
+    return Collectors(found, RECORDED_NODES, every)
 
 
 def _load(name: str) -> "Collector":

@@ -112,10 +112,11 @@ def _check_rules(config: Config) -> None:
 
 
 def _rule_mistakes(config: Config) -> list[str]:
-    has_rules = config.faults.enabled and config.faults.rules_dirs
-    if not has_rules and not config.kernel_log.patterns_dirs:
+    faults = config.faults
+    names_rules = faults.enabled and (faults.rules_dirs or faults.severity or faults.off)
+    if not names_rules and not config.kernel_log.patterns_dirs:
         return []
-    return [str(each) for each in chosen(config).rule_book(config.faults.rules_dirs).mistakes]
+    return [str(each) for each in chosen(config).rule_book_for(config).mistakes]
 
 
 def _check_sources(config: Config) -> None:

@@ -3,6 +3,7 @@
 `config/default.toml` and `docs/CONFIG.md` are generated from this package.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exporter.config.defaults import (
@@ -194,6 +195,12 @@ class Faults:
     enabled: bool = setting(True, "Evaluate the rules after every collection.")
     rules_dirs: tuple[str, ...] = setting((), "Files and directories with additional rules.")
     strict: bool = setting(False, "Do not start if a rule file has an error.")
+    severity: Mapping[str, str] = setting(
+        {},
+        "Severities of rules at this site, by name; such a rule is not escalated.",
+        one_of=("critical", "warning", "info"),
+    )
+    off: tuple[str, ...] = setting((), "Rules that are switched off.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,13 +267,20 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
     if bounds.get("each_like"):
         _check_names(bounds["each_like"], found, layer, name)
     one_of = bounds.get("one_of") or ()
-    wanted = found if isinstance(found, tuple) else (found,)
+    wanted = _each(found)
     if one_of and not all(word in one_of for word in wanted):
         raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
     if bounds.get("is_duration") and not parse_duration(found):
         raise _wrong(layer, name, found, ALLOWED_DURATION)
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         _check_number(bounds, found, layer, name)
+
+
+def _each(found: Any) -> Iterable[Any]:
+    """Return the words of a list or table of texts, or the one value."""
+    if isinstance(found, Mapping):
+        return found.values()
+    return found if isinstance(found, tuple) else (found,)
 
 
 def _check_number(bounds: Mapping[str, Any], found: float, layer: Layer, name: str) -> None:
