@@ -49,7 +49,7 @@ def _filled(value: Any, word: str) -> Any:
         elif hint == tuple[str, ...]:
             changes[each.name] = (word, word)
         elif isinstance(before, Mapping):
-            changes[each.name] = {"ada": HUSH}
+            changes[each.name] = {"ada": HUSH if each.name in SECRET_KEYS else word}
         is_plain = is_dataclass(before) or isinstance(before, bool)
         assert is_plain or not SECRET_NAME.search(each.name) or each.name in SECRET_KEYS
     return replace(value, **changes)
