@@ -5,16 +5,16 @@ This module is imported when the driver of another vendor is found: nobody else 
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from exporter.collectors.gpu.backend import Backend, BackendError
+from exporter.collectors.gpu.backend import Backend, BackendError, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.passes import DUE_SECS, Passes
-from exporter.collectors.gpu.values import GpuBackend, GpuState
+from exporter.collectors.gpu.values import GpuBackend
+from exporter.collectors.gpu.vendor_gpus import DUE_SECS, VendorGpus
 from exporter.collectors.pcie.values import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
 from exporter.collectors.vendors.vendors import PCI_IDS, Vendor
@@ -82,82 +82,59 @@ class Parts:
     indexes: Indexes
 
 
-class VendorGpus:
-    """What is known of the GPUs of one vendor; a pass runs beside the collections."""
+class OtherVendorGpus(VendorGpus):
+    """The GPUs of a vendor that one reader asks; what breaks costs this vendor only."""
 
     def __init__(
         self,
         vendor: Vendor,
-        backend: VendorBackend,
+        reader: VendorBackend,
         cache: GpuCache,
         *,
         boottime: Callable[[], float],
         publish: Callable[[], None],
         due_secs: float,
     ) -> None:
-        self.vendor = vendor
-        self._backend = backend
-        self.cache = cache
-        self._boottime = boottime
-        self.passes = Passes(self._run_pass, publish, boottime, due_secs)
-        self._reason = "pending"
-        self._driver_version: str | None = None
+        pending = GpuBackend(vendor.backend, "pending")
+        super().__init__(pending, cache, boottime=boottime, publish=publish, due_secs=due_secs)
+        self._reader = reader
 
     def is_here(self) -> bool:
         """Tell whether its driver is loaded; blocks while it looks."""
-        return self._backend.is_here()
+        return self._reader.is_here()
 
-    @property
-    def backend(self) -> GpuBackend:
-        """How its GPUs are read, and why not."""
-        return GpuBackend(self.vendor.backend, self._reason, self._driver_version)
-
-    def states(self) -> tuple[GpuState, ...]:
-        """All its GPUs as they may be shown now."""
-        return self.cache.states(self._boottime())
-
-    async def forget(self) -> None:
+    async def leave(self) -> None:
         """Forget its GPUs: the driver is gone."""
-        self._reason = "pending"
-        self.cache.forget()
-        await self.close()
-        self.passes.take_end()
+        await self.forget(replace(self.backend, reason="pending"))
 
-    async def close(self) -> None:
-        """End the pass and what it has started."""
-        self.passes.cancel()
-        await self._backend.close()
+    async def close_backends(self) -> None:
+        """End what the reader has started."""
+        await self._reader.close()
 
-    async def _run_pass(self) -> None:
-        asked_at, before = self._boottime(), self._reason
+    async def ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
+        """Read all GPUs; a bug costs this vendor only."""
         try:
-            answer = await self._backend.ask()
+            answer = await self._reader.ask()
         except BackendError as failed:
-            self._fail(failed.reason, failed)
+            return None, self._failed(failed.reason, failed)
         except Exception as error:
-            log.debug("%s failed", self.vendor.backend, exc_info=error)
-            self._fail(BROKEN, error)
-        else:
-            self._reason = "ok"
-            self._driver_version = answer.driver_version or self._driver_version
-            self.cache.take(answer, asked_at)
-            if before != self._reason:
-                log.info("%s GPUs are read with %s", self.vendor.vendor, self.vendor.backend)
-        self.passes.publish_unless_awaited()
+            log.debug("%s failed", self.backend.backend, exc_info=error)
+            return None, self._failed(BROKEN, error)
+        version = answer.driver_version or self.backend.driver_version
+        return answer, replace(self.backend, reason="ok", driver_version=version)
 
-    def _fail(self, reason: str, error: Exception) -> None:
-        if self._reason != reason:
-            log.warning("%s cannot be used (%s): %s", self.vendor.backend, reason, error)
-        self._reason = reason
-        self.cache.mark_stale()
+    def _failed(self, reason: str, error: Exception) -> GpuBackend:
+        if self.backend.reason != reason:
+            log.warning("%s cannot be used (%s): %s", self.backend.backend, reason, error)
+        return replace(self.backend, reason=reason)
 
 
-def build_gpus(parts: Parts, publish: Callable[[], None]) -> VendorGpus:
+def build_gpus(parts: Parts, publish: Callable[[], None]) -> OtherVendorGpus:
     """Build what reads the GPUs of this vendor."""
     ctx, config = parts.ctx, parts.ctx.config
     module = import_module(f"exporter.collectors.vendors.{parts.vendor.module}")
     ttl = CacheTtl(config.gpu.cache_ttl_secs, config.gpu.dynamic_ttl_secs)
-    return VendorGpus(
+    return OtherVendorGpus(
         parts.vendor,
         module.build(parts),
         GpuCache(ttl, vendor=parts.vendor.vendor, sees_host_pids=ctx.sees_host_pids),

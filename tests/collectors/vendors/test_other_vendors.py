@@ -10,7 +10,7 @@ import pytest
 from exporter.collectors.gpu.backend import BackendError, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.values import Gpu, Gpus
-from exporter.collectors.vendors.cards import Indexes, Parts, VendorGpus
+from exporter.collectors.vendors.cards import Indexes, OtherVendorGpus, Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.collectors.vendors.vendors import VENDORS
 from exporter.config import Config, Sources
@@ -100,7 +100,7 @@ def test_a_bug_about_one_vendor_costs_that_vendor() -> None:
     """The reason says so, and nothing is raised that would cost the others their reading."""
 
     async def scenario() -> tuple[str, str]:
-        gpus = VendorGpus(
+        gpus = OtherVendorGpus(
             AMD,
             Broken(),
             GpuCache(CacheTtl(300, 300), vendor="nvidia"),
@@ -109,7 +109,7 @@ def test_a_bug_about_one_vendor_costs_that_vendor() -> None:
             due_secs=1.0,
         )
         before = gpus.backend.reason
-        await gpus.passes.wait_a_moment()
+        await gpus.wait_a_moment()
         return before, gpus.backend.reason
 
     assert run_virtually(scenario()) == ("pending", "unknown_error")

@@ -15,7 +15,6 @@ from exporter.collectors.vendors.together import with_other_vendors
 from exporter.config import Config, Sources
 from exporter.config import Gpu as GpuConfig
 from exporter.probes.child import Children
-from exporter.reading.source import Follower, Source
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
 
@@ -77,9 +76,8 @@ class VendorNode:
             wake=lambda _: self._wake(),
             sees_host_pids=sees_host_pids,
         )
-        extended = with_other_vendors(source, ctx)
-        assert not isinstance(extended, Follower)
-        self.source: Source = extended
+        with_other_vendors(source, ctx)
+        self.source = source
 
     def _wake(self) -> None:
         self.wakes += 1
@@ -87,17 +85,14 @@ class VendorNode:
 
     async def settle(self, secs: float = 30.0) -> None:
         """Wait until what runs beside the collections has ended."""
-        others = getattr(self.source, "others", ())
-        while any(each.passes.is_running for each in others):
+        while any(each.is_running for each in self.source.others):
             self._woken.clear()
             await asyncio.wait_for(self._woken.wait(), secs)
 
     async def read(self, after_secs: float = 15.0) -> Gpus:
         """The next collection."""
         self._now += after_secs
-        value = (await self.source.read()).value
-        assert isinstance(value, Gpus)
-        return value
+        return (await self.source.read()).value
 
 
 async def _none() -> tuple[str, ...]:
