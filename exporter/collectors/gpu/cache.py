@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
 from exporter.collectors.gpu.validation import LastTemperatures, without_unseen_processes
-from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
+from exporter.collectors.gpu.values import DisabledCall, Gpu, Gpus, GpuState
 from exporter.model.reading import Missing
 
 NOT_LISTED = "not_listed"
@@ -24,7 +24,8 @@ class CacheTtl:
 class GpuCache:
     """What is known of all GPUs of one vendor seen since its driver appeared.
 
-    `missing` is what the last answer lacks; `rejected` counts implausible values by field.
+    `missing` is what the last answer lacks, `disabled_calls` what was not asked for; `rejected`
+    counts implausible values by field.
     """
 
     def __init__(self, lives: CacheTtl, *, vendor: str, sees_host_pids: bool = True) -> None:
@@ -34,12 +35,14 @@ class GpuCache:
         self._states: dict[str, GpuState] = {}
         self._temperatures = LastTemperatures()
         self.missing: tuple[Missing, ...] = ()
+        self.disabled_calls: tuple[DisabledCall, ...] = ()
         self.rejected: Counter[str] = Counter()
 
     def take(self, answer: GpuAnswer, boottime: float) -> None:
         """Put in what a pass read at this boot time in seconds."""
         gpus, rejected = self._temperatures.drop_implausible(answer.gpus)
         self.missing = answer.missing
+        self.disabled_calls = answer.disabled_calls
         self.rejected.update(answer.rejected)
         self.rejected.update(rejected)
         if not self._sees_host_pids:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import GpuCache
-from exporter.collectors.gpu.values import DisabledCall, GpuBackend
+from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 
 NO_DEVICES = "no_devices"
@@ -29,7 +29,6 @@ class NvidiaGpus(VendorGpus):
     ) -> None:
         super().__init__(NO_DRIVER, cache, boottime=boottime, publish=publish)
         self.backends = backends
-        self.disabled_calls: tuple[DisabledCall, ...] = ()
         self._bound_gpus = bound_gpus
 
     @property
@@ -61,12 +60,6 @@ class NvidiaGpus(VendorGpus):
 
     async def ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
         """Ask the best backend that answers, and give the backend to show for it."""
-        answer, backend = await self._ask()
-        if answer is not None:
-            self.disabled_calls = answer.disabled_calls
-        return answer, backend
-
-    async def _ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
         if self.backends.is_stuck():
             return None, self.from_cache("stuck")
         nvml_reason = "disabled"
@@ -119,10 +112,10 @@ class NvidiaGpus(VendorGpus):
 
     def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
         """Keep what was reported before of the same driver: old nvidia-smi lack it."""
-        before = self.backend.driver_version
-        if backend.cuda_version is not None or backend.driver_version != before:
+        before = self.backend
+        if backend.cuda_version is not None or backend.driver_version != before.driver_version:
             return backend
-        return replace(backend, cuda_version=self.backend.cuda_version)
+        return replace(backend, cuda_version=before.cuda_version)
 
 
 def _backend(name: str, reason: str, answer: GpuAnswer, *, nvml_up: bool | None) -> GpuBackend:

@@ -119,7 +119,7 @@ class GpuSource:
             probe_restarts=restarts,
             releases=self._releases,
             release_overdue=self._is_release_overdue(),
-            disabled_calls=nvidia.disabled_calls,
+            disabled_calls=nvidia.cache.disabled_calls,
             others=tuple(vendor.backend for vendor in self.others),
         ).at(self._boottime())
         missing = tuple(gap for vendor in vendors for gap in vendor.cache.missing)

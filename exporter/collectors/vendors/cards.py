@@ -85,60 +85,37 @@ class Parts:
 class OtherVendorGpus(VendorGpus):
     """The GPUs of a vendor that one reader asks; what breaks costs this vendor only."""
 
-    def __init__(
-        self,
-        vendor: Vendor,
-        reader: VendorBackend,
-        cache: GpuCache,
-        *,
-        boottime: Callable[[], float],
-        publish: Callable[[], None],
-        due_secs: float,
-    ) -> None:
-        pending = GpuBackend(vendor.backend, "pending")
-        super().__init__(pending, cache, boottime=boottime, publish=publish, due_secs=due_secs)
-        self._reader = reader
-
-    def is_here(self) -> bool:
-        """Tell whether its driver is loaded; blocks while it looks."""
-        return self._reader.is_here()
-
-    async def leave(self) -> None:
-        """Forget its GPUs: the driver is gone."""
-        await self.forget(replace(self.backend, reason="pending"))
+    def __init__(self, parts: Parts, reader: VendorBackend, publish: Callable[[], None]) -> None:
+        ctx, config = parts.ctx, parts.ctx.config
+        ttl = CacheTtl(config.gpu.cache_ttl_secs, config.gpu.dynamic_ttl_secs)
+        super().__init__(
+            GpuBackend(parts.vendor.backend, "pending"),
+            GpuCache(ttl, vendor=parts.vendor.vendor, sees_host_pids=ctx.sees_host_pids),
+            boottime=ctx.boottime,
+            publish=publish,
+            due_secs=max(DUE_SECS, DUE_SECS * config.metrics.collect_interval_secs),
+        )
+        self.reader = reader
 
     async def close_backends(self) -> None:
         """End what the reader has started."""
-        await self._reader.close()
+        await self.reader.close()
 
     async def ask(self) -> tuple[GpuAnswer | None, GpuBackend]:
         """Read all GPUs; a bug costs this vendor only."""
         try:
-            answer = await self._reader.ask()
-        except BackendError as failed:
-            return None, self._failed(failed.reason, failed)
+            answer = await self.reader.ask()
         except Exception as error:
+            reason = error.reason if isinstance(error, BackendError) else BROKEN
             log.debug("%s failed", self.backend.backend, exc_info=error)
-            return None, self._failed(BROKEN, error)
+            if self.backend.reason != reason:
+                log.warning("%s cannot be used (%s): %s", self.backend.backend, reason, error)
+            return None, replace(self.backend, reason=reason)
         version = answer.driver_version or self.backend.driver_version
         return answer, replace(self.backend, reason="ok", driver_version=version)
-
-    def _failed(self, reason: str, error: Exception) -> GpuBackend:
-        if self.backend.reason != reason:
-            log.warning("%s cannot be used (%s): %s", self.backend.backend, reason, error)
-        return replace(self.backend, reason=reason)
 
 
 def build_gpus(parts: Parts, publish: Callable[[], None]) -> OtherVendorGpus:
     """Build what reads the GPUs of this vendor."""
-    ctx, config = parts.ctx, parts.ctx.config
     module = import_module(f"exporter.collectors.vendors.{parts.vendor.module}")
-    ttl = CacheTtl(config.gpu.cache_ttl_secs, config.gpu.dynamic_ttl_secs)
-    return OtherVendorGpus(
-        parts.vendor,
-        module.build(parts),
-        GpuCache(ttl, vendor=parts.vendor.vendor, sees_host_pids=ctx.sees_host_pids),
-        boottime=ctx.boottime,
-        publish=publish,
-        due_secs=max(DUE_SECS, DUE_SECS * config.metrics.collect_interval_secs),
-    )
+    return OtherVendorGpus(parts, module.build(parts), publish)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from exporter.collectors.gpu.source import GpuSource
@@ -40,7 +41,9 @@ class OtherVendors:
             here = tuple(self._known[each] for each in there)
             gone = [each for each in self._here if each not in here]
             self._here = here
-            await asyncio.gather(*(each.leave() for each in gone))
+            await asyncio.gather(
+                *(each.forget(replace(each.backend, reason="pending")) for each in gone)
+            )
         return self._here
 
     def _build(self, vendors: list[Vendor]) -> None:
@@ -67,7 +70,7 @@ class OtherVendors:
 
     def _is_here(self, vendor: Vendor) -> bool:
         if (known := self._known.get(vendor)) is not None:
-            return known.is_here()
+            return known.reader.is_here()
         return any(mark.exists() for mark in vendor.marks(self._ctx))
 
 

@@ -8,7 +8,6 @@ from typing import TypeVar
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, GpuAnswer
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.values import Gpu, Gpus
 from exporter.collectors.vendors.cards import Indexes, OtherVendorGpus, Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
@@ -96,18 +95,12 @@ def test_cards_that_cannot_be_listed_are_asked_for_once(tmp_path: Path) -> None:
     assert run_virtually(scenario()) == 1
 
 
-def test_a_bug_about_one_vendor_costs_that_vendor() -> None:
+def test_a_bug_about_one_vendor_costs_that_vendor(tmp_path: Path) -> None:
     """The reason says so, and nothing is raised that would cost the others their reading."""
 
     async def scenario() -> tuple[str, str]:
-        gpus = OtherVendorGpus(
-            AMD,
-            Broken(),
-            GpuCache(CacheTtl(300, 300), vendor="nvidia"),
-            boottime=lambda: 1000.0,
-            publish=lambda: None,
-            due_secs=1.0,
-        )
+        parts = Parts(AMD, source_context(Config()), Indexes(tmp_path))
+        gpus = OtherVendorGpus(parts, Broken(), lambda: None)
         before = gpus.backend.reason
         await gpus.wait_a_moment()
         return before, gpus.backend.reason
