@@ -37,8 +37,10 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     pieces = _evidence(rule.when, judged, ctx, view)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     alert.evidence = tuple(seen.values())[:MAX_EVIDENCE]
-    alert.summary = rule.summary.fill(lambda name: _value(name, rule, ctx))
-    alert.advice = rule.advice.fill(lambda name: _value(name, rule, ctx))
+    case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
+    summary, advice = (case.summary, case.advice) if case else (None, None)
+    alert.summary = (summary or rule.summary).fill(lambda name: _value(name, rule, ctx))
+    alert.advice = (advice or rule.advice).fill(lambda name: _value(name, rule, ctx))
     doubt = DOUBT_FACTOR if _doubts(rule, judged, ctx) else 1.0
     alert.confidence = rule.confidence * doubt
     alert.last_evidence = moment

@@ -83,6 +83,17 @@ class NvmeControllers:
     controllers: tuple[NvmeController, ...]
 
 
+WARNINGS = {
+    1: "spare blocks are nearly used up",
+    2: "the temperature is beyond a limit",
+    4: "reliability is degraded",
+    8: "the media is read-only",
+    16: "the backup of volatile memory failed",
+    32: "the persistent memory region is read-only or unreliable",
+}
+"""Bits of the field Critical Warning in the SMART / Health log."""
+
+
 @dataclass(frozen=True, slots=True)
 class NvmeHealth:
     """The health log of one controller; counters run since it was made."""
@@ -95,6 +106,13 @@ class NvmeHealth:
     percentage_used_ratio: float  # may exceed 1: used beyond what was promised
     unsafe_shutdowns: int
     media_errors: int
+
+    @property
+    def critical_warnings(self) -> str:
+        """Say the bits of the critical warning in words, as the NVMe specification names them."""
+        bits = (1 << place for place in range(8))
+        held = [bit for bit in bits if self.critical_warning & bit]
+        return ", ".join(WARNINGS.get(bit, f"reserved bit {bit}") for bit in held) or "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """One GPU: each value is declared here, once."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,8 @@ from exporter.collectors.gpu.parts import (
     value,
 )
 from exporter.model.reading import Labeled, Labeled2, Labeled3
+
+_WITH_GRACE = re.compile(r"\bG[BH]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +318,11 @@ class Gpu:
             held = [name for name, holds in self.fabric_condition or () if holds]
             return ", ".join(held).replace("_", " ") or "unhealthy"
         return self.fabric_state and self.fabric_state.replace("_", " ")
+
+    @property
+    def is_in_rack_fabric(self) -> bool:
+        """Whether its NVLink switches are those of a rack: it is one module with a Grace CPU."""
+        return _WITH_GRACE.search(self.name) is not None
 
     @property
     def is_used(self) -> bool | None:

@@ -122,6 +122,15 @@ def _written(node: Node) -> str:
     return ", ".join(names) or "value"
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is said instead while this condition is true; None where the rule's own text stays."""
+
+    when: Condition
+    summary: Template | None
+    advice: Template | None
+
+
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
 class Rule:
     """One rule; times in seconds, `confidence` 0 to 1.
@@ -132,7 +141,8 @@ class Rule:
     `layer` orders causes, `status` is what it makes of the component while it holds, and a
     `symptom` is nobody's cause. A fault `unless_explained` is shown only while none of its causes
     is active.
-    `action` is a slug for programs, `advice` the sentence for people.
+    `action` is a slug for programs, `advice` the sentence for people. Of the `cases` the first
+    whose condition is true replaces summary and advice.
     """
 
     id: str
@@ -158,20 +168,28 @@ class Rule:
     symptom: bool = False
     unless_explained: bool = False
     advice: Template = field(default_factory=lambda: Template(()))
+    cases: tuple[Case, ...] = ()
     file: str = field(default="", compare=False)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """All its expressions."""
         found = (self.when, self.clear, self.only_if, self.escalate)
-        return tuple(condition for condition in found if condition is not None)
+        by_case = (case.when for case in self.cases)
+        return (*(condition for condition in found if condition is not None), *by_case)
+
+    @cached_property
+    def texts(self) -> tuple[Template, ...]:
+        """All its sentences: its own first, then those of its cases."""
+        cases = (text for case in self.cases for text in (case.summary, case.advice) if text)
+        return (self.summary, self.advice, *cases)
 
     @cached_property
     def related(self) -> frozenset[str]:
         """The words for what it speaks of beside the component itself."""
         names = [name for condition in self.conditions for name in condition.names()]
-        texts = (*self.summary.names(), *self.advice.names())
-        return frozenset(name.related for name in (*names, *texts) if name.related)
+        names += [name for text in self.texts for name in text.names()]
+        return frozenset(name.related for name in names if name.related)
 
     @cached_property
     def near_causes_first(self) -> tuple[Explanation, ...]:

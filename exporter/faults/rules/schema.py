@@ -11,7 +11,7 @@ from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import ExpressionError, counted_until
 from exporter.faults.expr.typecheck import check_condition
-from exporter.faults.rules.rule import LAYERS, Condition, Explanation, Rule
+from exporter.faults.rules.rule import LAYERS, Case, Condition, Explanation, Rule
 from exporter.faults.rules.templates import Template, parse_template
 from exporter.faults.values import Vocabulary, did_you_mean
 from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY, STATUSES
@@ -30,8 +30,10 @@ KEYS = (
         "symptom",
         "unless_explained",
         "advice",
+        "cases",
     ),
 )
+CASE_KEYS = ("when", "summary", "advice")
 EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead", "optional"}
 MAX_FOR_SECS = 86_400.0
 MAX_WORD = 80
@@ -121,6 +123,7 @@ class RuleReader:
             symptom=self._get("symptom", _truth, False),  # noqa: FBT003 - the default, as above
             unless_explained=self._get("unless_explained", _truth, False),  # noqa: FBT003 - as above
             advice=self._get("advice", self._template, self._usual_advice()),
+            cases=self._get("cases", self._cases, ()),
         )
 
     def _usual_advice(self) -> Template:
@@ -185,6 +188,23 @@ class RuleReader:
                     f"has {word[:40]!r}, no kind of event; {did_you_mean(word, words)}"
                 )
         return tuple(found)
+
+    def _cases(self, found: Any) -> tuple[Case, ...]:
+        rows = found if isinstance(found, list) else [found]
+        return tuple(self._case(row, number) for number, row in enumerate(rows, 1))
+
+    def _case(self, row: Any, number: int) -> Case:
+        """Read one case; what is wrong with its texts is said with its number."""
+        if not isinstance(row, Mapping) or not {"when"} < row.keys() <= set(CASE_KEYS):
+            raise WrongValue("must be a list of tables with when, and summary, advice or both")
+        try:
+            when = self._beginning(row["when"])
+            texts = [self._template(row[key]) if key in row else None for key in CASE_KEYS[1:]]
+        except ExpressionError as error:
+            raise ExpressionError(error.position, f"case {number}: {error.sentence}") from error
+        except WrongValue as error:
+            raise WrongValue(f"of case {number} {error}") from error
+        return Case(when, *texts)
 
     def _number(self, found: Any) -> Compiled:
         source = _text(found)

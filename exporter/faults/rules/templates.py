@@ -10,19 +10,23 @@ from exporter.faults.values import Value, Vocabulary
 
 _PLACE = re.compile(
     r"\{(?P<name>[A-Za-z_][\w.]{0,80})(?:\[(?P<label>[\w,*-]{1,80})\])?"
-    r"(?:\|(?P<other>[A-Za-z_][\w.]{0,80}))?(?::\.(?P<digits>\d)(?P<style>[f%]))?\}",
+    r"(?:\|(?P<other>[A-Za-z_][\w.]{0,80}))?(?::(?:\.(?P<digits>\d)(?P<style>[f%])|(?P<unit>bytes)))?\}",
     re.ASCII,
 )
 NAME = "name"
 EVENT = "event"
 UNKNOWN = "unknown"
 MAX_TEXT = 500
+SIZES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+FEW = 9.95
+"""Fewer than this many of a unit have a digit behind the point."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A field in braces; `digits` behind the point, None as the value comes.
 
+    A size is a number of bytes, shown in the largest unit of which there is one: 6.0 GB, 50 GB.
     `other` stands in where the field was not said.
     """
 
@@ -30,11 +34,14 @@ class _Place:
     other: Name | None
     digits: int | None
     is_percent: bool
+    is_size: bool
 
     def show(self, value: Value) -> str:
         """Return the value as text."""
         if value is None:
             return UNKNOWN
+        if self.is_size and isinstance(value, (int, float)):
+            return _size(value)
         if self.digits is None or isinstance(value, (str, bool)):
             return f"{value:g}" if isinstance(value, float) else str(value)
         return f"{value:.{self.digits}{'%' if self.is_percent else 'f'}}"
@@ -60,6 +67,14 @@ class Template:
                 for part in self.parts
             ]
         )
+
+
+def _size(number: float) -> str:
+    """Return a number of bytes in the largest unit of which there is one."""
+    unit = next((unit for unit, least in SIZES if abs(number) >= least), "")
+    scaled = number / dict(SIZES).get(unit, 1.0)
+    digits = 1 if unit and abs(scaled) < FEW else 0
+    return f"{scaled:.{digits}f} {unit or 'bytes'}"
 
 
 def _first(place: _Place, value_of: Callable[[Name], Value]) -> Value:
@@ -99,7 +114,13 @@ def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Place:
     name = _name(match["name"], match["label"] or "", position, kind, vocabulary)
     other = _name(match["other"], "", position, kind, vocabulary) if match["other"] else None
     digits = match["digits"]
-    return _Place(name, other, None if digits is None else int(digits), match["style"] == "%")
+    return _Place(
+        name,
+        other,
+        None if digits is None else int(digits),
+        match["style"] == "%",
+        bool(match["unit"]),
+    )
 
 
 def _name(text: str, label: str, position: int, kind: str, vocabulary: Vocabulary) -> Name:

@@ -74,7 +74,7 @@ ROWS = (
         unknown={},
         is_gated=True,
         severity="info",
-        summary="1073741824 bytes",
+        summary="1.1 GB",
     ),
     Row(
         "workload_over_sm_quota",

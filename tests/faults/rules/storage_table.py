@@ -112,7 +112,7 @@ ROWS = (
     Row(
         "nvme_warns",
         "disk",
-        holds={"critical_warning": 4},
+        holds={"critical_warning": 4, "critical_warnings": "reliability is degraded"},
         holds_not={"critical_warning": 0},
         clears={"critical_warning": 0},
         unknown={},

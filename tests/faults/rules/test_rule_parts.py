@@ -14,6 +14,7 @@ from exporter.faults.rules.rule import Explanation, Rule, needed_events
 from exporter.faults.rules.templates import parse_template
 from exporter.faults.values import Value
 from tests.faults.scenes import SUBJECTS, VOCABULARY, book, gpu, rule, scene
+from tests.faults.scenes import judge as judge_by
 
 SOME = "events(xid, within=5m)"
 MORE = "events(gpu_lost, within=5m)"
@@ -158,6 +159,13 @@ def test_what_a_rule_says_is_taken(tmp_path: Path) -> None:
         ({"status": "well"}, "must be one of"),
         ({"summary": "{heat:.1x}"}, "braces hold"),
         ({"advice": "{heet}"}, "did you mean heat?"),
+        ({"cases": "hot"}, "a list of tables with when"),
+        ({"cases": [{"summary": "always"}]}, "a list of tables with when"),
+        ({"cases": [{"when": "up"}]}, "a list of tables with when"),
+        ({"cases": [{"when": "up", "summary": "a", "color": 1}]}, "a list of tables with when"),
+        ({"cases": [{"when": "up", "summary": "a"}, {"when": "heat", "summary": "b"}]}, "case 2: "),
+        ({"cases": [{"when": "up", "advice": "{heet}"}]}, "did you mean heat?"),
+        ({"cases": [{"when": "up", "advice": 1}]}, "of case 1 must be a text"),
     ],
 )
 def test_a_value_that_cannot_be_is_a_mistake(
@@ -166,6 +174,47 @@ def test_a_value_that_cannot_be_is_a_mistake(
     """One sentence for each, with what would be right."""
     found = mistakes(tmp_path, **more)
     assert any(words in sentence for sentence in found), found
+
+
+@pytest.mark.parametrize(
+    ("fields", "summary", "advice"),
+    [
+        ({"heat": 95.0, "state": "on"}, "burns", "Usual."),
+        ({"heat": 95.0, "state": "off"}, "burns", "Usual."),
+        ({"heat": 88.0, "state": "off"}, "is hot", "Turn u0 on."),
+        ({"heat": 88.0}, "is hot", "Usual."),
+    ],
+)
+def test_the_first_case_that_holds_is_said(
+    tmp_path: Path, fields: dict[str, Value], summary: str, advice: str
+) -> None:
+    """It replaces what it has; a case that is not known to hold is passed over."""
+    cases = [
+        {"when": "heat > 90", "summary": "burns"},
+        {"when": "state == 'off'", "advice": "Turn {name} on."},
+    ]
+    more = {"summary": "is hot", "advice": "Usual.", "cases": cases}
+    judge = judge_by(tmp_path, rule("one", "gpu", "heat > 85", **more))
+    found = judge.evaluate(scene(1.0, gpu(0, **fields))).active
+    assert [(it.summary, it.advice.replace("GPU 0", "u0")) for it in found] == [(summary, advice)]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0 bytes"),
+        (999, "999 bytes"),
+        (6e9, "6.0 GB"),
+        (50e9, "50 GB"),
+        (268_435_456, "268 MB"),
+        (9.96e6, "10 MB"),
+        (1.5e12, "1.5 TB"),
+        (None, "unknown"),
+    ],
+)
+def test_a_number_of_bytes_is_said_for_people(number: Value, text: str) -> None:
+    """In the largest unit of which there is one, with a digit behind the point below ten."""
+    assert parse_template("{heat:bytes}", "gpu", VOCABULARY).fill(lambda _: number) == text
 
 
 def test_limits_are_where_they_are_said_to_be(tmp_path: Path) -> None:
