@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.collectors.ebpf.requirements import not_met
+from exporter.collectors.ebpf.trace_loop import not_met
 from tests.fakes.fixtures import built
 from tests.fakes.native import CUDART, build_calls, build_cudart
 from tests.program import Program, wait_for

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors.ebpf.functions import LAYOUTS
-from exporter.collectors.ebpf.requirements import not_met
+from exporter.collectors.ebpf.trace_loop import not_met
 from tests.fakes.fixtures import built
 from tests.fakes.native import TORCH, build_torch
 from tests.program import Program, wait_for

@@ -14,7 +14,7 @@ import pytest
 
 from exporter.collectors.ebpf.elf import MAX_TABLE_BYTES
 from exporter.collectors.ebpf.libraries import MAX_OF_PROCESS
-from exporter.collectors.ebpf.requirements import not_met
+from exporter.collectors.ebpf.trace_loop import not_met
 from tests.fakes.fixtures import built
 from tests.fakes.fuse import StuckFiles, released
 from tests.fakes.hostile_library import hostile_library

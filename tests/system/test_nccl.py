@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.ebpf.requirements import not_met
+from exporter.collectors.ebpf.trace_loop import not_met
 from tests.fakes.fixtures import built
 from tests.fakes.native import NCCL, build_nccl, build_ranks
 from tests.program import Program, wait_for

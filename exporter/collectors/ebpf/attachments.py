@@ -13,7 +13,7 @@ from exporter.collectors.ebpf.elf import BadLibrary, functions_of
 from exporter.collectors.ebpf.libraries import Identity, OpenLibrary
 from exporter.collectors.ebpf.program import MAX_KEYS, Target, count_calls
 from exporter.collectors.ebpf.tenant_files import Progress, TenantFiles
-from exporter.collectors.ebpf.tracer import Script, Tracer, command_of
+from exporter.collectors.ebpf.tracer import Script, Tracing, command_of
 from exporter.model.label import clean_text
 from exporter.probes.backoff import Backoff
 from exporter.probes.child import Children, Command
@@ -36,8 +36,7 @@ log = logging.getLogger("exporter.probes")
 class _Attached:
     """One bpftrace, the libraries that it is attached to, and when each was last in use."""
 
-    tracer: Tracer
-    task: asyncio.Task[str]
+    tracing: Tracing
     used: dict[Identity, float]
 
 
@@ -87,7 +86,7 @@ class Attachments:
     @property
     def count(self) -> int:
         """How many libraries are attached to."""
-        return sum(len(one.used) for one in self._attached if one.tracer.is_attached)
+        return sum(len(one.used) for one in self._attached if one.tracing.is_attached)
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -141,10 +140,10 @@ class Attachments:
         now = self._clock()
         self._forget(now)
         for one in tuple(self._attached):
-            if one.task.done():
+            if not one.tracing.is_running:
                 self._attached.remove(one)
                 for identity in one.used:
-                    self._fail(identity, one.task.result())
+                    self._fail(identity, one.tracing.failure)
             elif all(now - used > LINGER_SECS for used in one.used.values()):
                 self._end(one)
         if len(self._attached) > MAX_TRACERS:
@@ -154,13 +153,12 @@ class Attachments:
     def close(self) -> None:
         """Kill everything; the kernel detaches what is killed."""
         for one in self._attached:
-            one.task.cancel()
+            one.tracing.kill()
 
     def _end(self, one: _Attached) -> None:
         """End one, and do not wait for it."""
         self._attached.remove(one)
-        one.task.cancel()
-        ending = asyncio.ensure_future(one.tracer.end())
+        ending = asyncio.ensure_future(one.tracing.end())
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
@@ -201,20 +199,13 @@ class Attachments:
         descriptors = tuple(target.descriptor for target in targets.values())
         program = count_calls(tuple(targets.values()))
         script = Script(program, BatchReader(self._on_batch).take, descriptors, MAX_KEYS)
-        tracer = Tracer(script, self._children, self._command(script))
-        now = self._clock()
-        try:
-            tracer.start()
-        except OSError as error:
-            for identity in targets:
-                self._fail(identity, f"bpftrace cannot be started: {error.strerror}")
-            return
-        task = asyncio.ensure_future(tracer.run())
-        self._attached.append(_Attached(tracer, task, dict.fromkeys(targets, now)))
+        tracing = Tracing(self._children, self._command)
+        tracing.start(script)  # one that has not started is found ended at the next look
+        self._attached.append(_Attached(tracing, dict.fromkeys(targets, self._clock())))
 
     def _forget(self, now: float) -> None:
         """Forget what is in use no longer, and the trouble of what is attached to now."""
-        attached = {one for each in self._attached if each.tracer.is_attached for one in each.used}
+        attached = {one for each in self._attached if each.tracing.is_attached for one in each.used}
         for identity, trouble in tuple(self._troubles.items()):
             if identity in attached or now - trouble.used > LINGER_SECS:
                 del self._troubles[identity]

@@ -21,11 +21,6 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-def never(_: object) -> bool:
-    """Return False: no key is kept for its own sake."""
-    return False
-
-
 class CappedTotals(Generic[K, T]):
     """Sums by key: `most` keys are kept apart, further ones are counted under `rest_of(key)`.
 
@@ -54,7 +49,7 @@ class CappedTotals(Generic[K, T]):
         self.sums[key] = self._merged(total, amount)
         self._changed[key] = now
 
-    def forget_ended(self, now: float, is_alive: Callable[[K], bool] = never) -> None:
+    def forget_ended(self, now: float, is_alive: Callable[[K], bool] = lambda _: False) -> None:
         """Forget keys that nothing was added to for long, unless they are alive."""
         for key, changed in tuple(self._changed.items()):
             if now - changed > KEPT_SECS and not is_alive(key):

@@ -6,7 +6,7 @@ from exporter.collector import Collector, SourceRow
 from exporter.collectors.ebpf.entities import COMMUNICATOR
 from exporter.collectors.ebpf.families import FAMILIES
 from exporter.collectors.ebpf.traced_calls import TracedCallsSource
-from exporter.collectors.ebpf.traced_events import build_traced_events
+from exporter.collectors.ebpf.traced_events import TracedEventsSource, build_owners
 from exporter.collectors.ebpf.traced_functions import TracedFunctionsSource
 from exporter.collectors.ebpf.values import TracedCalls
 from exporter.config import Config
@@ -18,7 +18,8 @@ from exporter.reading.source import Source
 
 
 def _kernel_events(ctx: SourceContext) -> Source:
-    return build_traced_events(ctx, shown(ctx.devices.disk_exclude, ctx.devices.disk_include))
+    is_disk_shown = shown(ctx.devices.disk_exclude, ctx.devices.disk_include)
+    return TracedEventsSource(ctx, build_owners(ctx, is_disk_shown))
 
 
 def _traces_calls(config: Config) -> bool:

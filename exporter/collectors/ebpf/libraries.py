@@ -42,6 +42,13 @@ class Found:
     file: tuple[str, str]
 
 
+Mapped = tuple[str, tuple[str, str]]
+"""A file as the maps of processes name it: the layer, then device and inode."""
+
+Place = tuple[int, Found]
+"""A process that maps a file, and how it names it."""
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     """A process that maps libraries."""
@@ -58,6 +65,15 @@ class _Seen:
     due: float
     parent: int = 0
     libraries: tuple[Found, ...] = ()
+
+
+def mapped_files(users: Mapping[int, User]) -> dict[Mapped, Place]:
+    """Name each file that is mapped, with one process that maps it."""
+    mapped: dict[Mapped, Place] = {}
+    for pid, user in users.items():
+        for found in user.libraries:
+            mapped.setdefault((found.layer, found.file), (pid, found))
+    return mapped
 
 
 class LibraryFinder:

@@ -8,7 +8,14 @@ from exporter.collectors.ebpf.attachments import Attachments
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import LIBRARIES, numbers_of
 from exporter.collectors.ebpf.collectives.communicators import Communicators
-from exporter.collectors.ebpf.libraries import Found, Identity, LibraryFinder, OpenLibrary, User
+from exporter.collectors.ebpf.libraries import (
+    Identity,
+    LibraryFinder,
+    Mapped,
+    OpenLibrary,
+    Place,
+    mapped_files,
+)
 from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.totals import CallTotals
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
@@ -26,12 +33,6 @@ MAX_OPENED = 64
 
 MAX_KNOWN = 4096
 """Libraries that are known at one time, attached to or not."""
-
-Mapped = tuple[str, tuple[str, str]]
-"""A file as the maps of processes name it: the layer, then device and inode."""
-
-Place = tuple[int, Found]
-"""A process that maps a file, and how it names it."""
 
 
 class TracedCallsSource:
@@ -87,7 +88,7 @@ class TracedCallsSource:
 
     async def _follow(self) -> None:
         users = await self._ctx.call(partial(self._finder.look, time.monotonic()))
-        mapped = _mapped(users)
+        mapped = mapped_files(users)
         opened = await self._files.read(partial(self._open, self._new(mapped)))
         await self._attach(mapped, opened or {})
         self._attachments.prune()
@@ -152,15 +153,6 @@ class TracedCallsSource:
             await self._attachments.attach(tuple(wanted.values()))
         finally:
             _close(opened)
-
-
-def _mapped(users: Mapping[int, User]) -> dict[Mapped, Place]:
-    """Name each library that is mapped, with one process that maps it."""
-    mapped: dict[Mapped, Place] = {}
-    for pid, user in users.items():
-        for found in user.libraries:
-            mapped.setdefault((found.layer, found.file), (pid, found))
-    return mapped
 
 
 def _close(opened: Mapping[Mapped, OpenLibrary]) -> None:

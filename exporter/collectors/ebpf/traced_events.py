@@ -1,6 +1,5 @@
 """TCP retransmits by workload and latency of disks, counted in the kernel (docs/ebpf.md)."""
 
-import asyncio
 import os
 import re
 import time
@@ -20,7 +19,7 @@ from exporter.collectors.ebpf.kernel_program import (
 from exporter.collectors.ebpf.kernel_totals import UNKNOWN, KernelTotals, Opener, User
 from exporter.collectors.ebpf.program import MAX_KEYS
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
-from exporter.collectors.ebpf.tracer import Script, Tracer, command_of
+from exporter.collectors.ebpf.tracer import Script, Tracing
 from exporter.collectors.ebpf.values import TracedEvents
 from exporter.collectors.workloads.attribution import ProcessTable, workload_of
 from exporter.collectors.workloads.cgroup_ids import CgroupPaths
@@ -30,7 +29,6 @@ from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.source import NodeFiles
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
-from exporter.probes.backoff import Backoff
 from exporter.reading.cgroup import NOBODY
 from exporter.reading.context import SourceContext
 from exporter.reading.files import read_text
@@ -65,22 +63,22 @@ class TracedEventsSource:
         self._clock = time.monotonic
         self._totals = KernelTotals()
         self._disks: dict[int, str] = {}
-        self._tracer: Tracer | None = None
-        self._problem = ""
+        self._tracing = Tracing(ctx.children)
+        self._script: Script | None = None
         self._missing: tuple[Missing, ...] = ()
         self._loop = TraceLoop(self._settle, "looking for the owners of sockets")
-        self._tracing: asyncio.Task[None] | None = None
 
     async def read(self) -> Reading[TracedEvents]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
-        if self._tracing is None:
-            self._tracing = asyncio.ensure_future(self._trace(self._countable()))
+        if self._script is None:
+            reader = BatchReader(lambda batch: self._totals.take(batch.maps))
+            program = self._program(self._countable())
+            self._script = Script(program, reader.take, max_keys=MAX_KEYS)
+            self._tracing.start(self._script)
             self._loop.start()
-        if self._tracing.done():
-            self._tracing.result()
         self._loop.check()
-        if self._problem and (self._tracer is None or not self._tracer.is_attached):
-            raise SourceFailed(self._problem)  # nothing is counted: what was is old
+        if not self._tracing.is_attached and self._tracing.failure:
+            raise SourceFailed(self._tracing.failure)  # nothing is counted: what was is old
         return Reading(
             TracedEvents(self._totals.retransmits(), self._totals.latencies(self._disks)),
             self._missing,
@@ -89,9 +87,7 @@ class TracedEventsSource:
     async def close(self) -> None:
         """Detach from the kernel."""
         await self._loop.close()
-        if self._tracing is not None:
-            self._tracing.cancel()
-            await asyncio.wait({self._tracing}, timeout=0.3)
+        self._tracing.kill()
 
     def _countable(self) -> tuple[str, ...]:
         """Return the kinds of events that this node can count; note why not the others."""
@@ -114,24 +110,10 @@ class TracedEventsSource:
             fields = ""  # then the tracepoint is not counted either
         return count_events(kinds, reports_failures=" err;" in fields)
 
-    async def _trace(self, kinds: tuple[str, ...]) -> None:
-        """Keep bpftrace running until cancelled."""
-        reader = BatchReader(lambda batch: self._totals.take(batch.maps))
-        script = Script(self._program(kinds), reader.take, max_keys=MAX_KEYS)
-        backoff = Backoff()
-        while True:
-            tracer = Tracer(script, self._ctx.children, command_of(script))
-            try:
-                tracer.start()
-            except OSError as error:
-                self._problem = f"bpftrace cannot be started: {error.strerror}"
-            else:
-                self._tracer = tracer
-                self._problem = await tracer.run()
-            await asyncio.sleep(backoff.next_secs())
-
     async def _settle(self) -> None:
-        """Find out whose the new events are."""
+        """Keep bpftrace running, and find out whose the new events are."""
+        if self._script and not self._tracing.is_running and not self._tracing.is_pausing:
+            self._tracing.start(self._script)
         openers, disks = self._totals.openers, self._totals.disks
         look = await self._ctx.call(partial(self._owners.look, openers, disks))
         self._disks = look.disks
@@ -215,10 +197,3 @@ def build_owners(ctx: SourceContext, is_disk_shown: Callable[[str], bool]) -> Ev
     files = NodeFiles(processes, ctx.proc, ctx.root)
     redaction = Redaction(settings.redact, settings.redact_salt)
     return EventOwners(ctx.sys, processes, files, redaction, is_disk_shown)
-
-
-def build_traced_events(
-    ctx: SourceContext, is_disk_shown: Callable[[str], bool]
-) -> TracedEventsSource:
-    """Build the source with what the configuration wants of it."""
-    return TracedEventsSource(ctx, build_owners(ctx, is_disk_shown))

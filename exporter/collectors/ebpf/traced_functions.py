@@ -1,6 +1,5 @@
 """Calls of chosen functions of Python and operators of Torch by workload (docs/ebpf.md)."""
 
-import asyncio
 import logging
 import os
 import time
@@ -9,18 +8,29 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from exporter.collectors.ebpf.elf import BadLibrary
-from exporter.collectors.ebpf.function_totals import FunctionTotals
-from exporter.collectors.ebpf.functions import FILES, count_functions, functions, probes_of
-from exporter.collectors.ebpf.libraries import Found, Identity, LibraryFinder, User
+from exporter.collectors.ebpf.functions import (
+    FILES,
+    FunctionTotals,
+    count_functions,
+    functions,
+    probes_of,
+)
+from exporter.collectors.ebpf.libraries import (
+    Identity,
+    LibraryFinder,
+    Mapped,
+    Place,
+    User,
+    mapped_files,
+)
 from exporter.collectors.ebpf.program import MAX_KEYS
 from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.traced_processes import TracedProcesses
-from exporter.collectors.ebpf.tracer import Script, Tracer, command_of
+from exporter.collectors.ebpf.tracer import Script, Tracing
 from exporter.collectors.ebpf.values import TracedFunctions
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
-from exporter.probes.backoff import Backoff
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceFailed
 
@@ -30,12 +40,6 @@ LINGER_SECS = 60.0
 MAX_FILES = 16
 
 log = logging.getLogger("exporter.probes")
-
-Mapped = tuple[str, tuple[str, str]]
-"""A file as the maps of processes name it: the layer, then device and inode."""
-
-Place = tuple[int, Found]
-"""A process that maps a file, and how it names it."""
 
 
 @dataclass(slots=True)
@@ -74,10 +78,7 @@ class TracedFunctionsSource:
         self._attached: frozenset[Identity] = frozenset()
         self._barren: frozenset[Identity] = frozenset()
         self._all_used = 0.0
-        self._tracer: asyncio.Task[str] | None = None
-        self._running: Tracer | None = None
-        self._backoff, self._not_before = Backoff(), 0.0
-        self._failure = ""
+        self._tracing = Tracing(ctx.children)
         self._left_out: tuple[str, ...] = ()  # tenants name their files: no failure of ours
         self._loop = TraceLoop(self._follow, "looking for files to attach to")
 
@@ -87,20 +88,17 @@ class TracedFunctionsSource:
             require_tracing(self._ctx, needs_pids=True)
             self._loop.start()
         self._loop.check()
-        if self._failure and self._tracer is None:
-            raise SourceFailed(self._failure)
-        failures = (self._failure,) if self._failure else ()
-        hanging = self._files.problems
-        problems = (*failures, *self._left_out, *self._finder.problems, *hanging)
+        if not self._tracing.is_attached and self._tracing.failure:
+            raise SourceFailed(self._tracing.failure)
+        problems = (*self._left_out, *self._finder.problems, *self._files.problems)
         missing = tuple(Missing("functions", problem) for problem in problems)
-        is_attached = self._running is not None and self._running.is_attached
-        files = len(self._attached) if is_attached else 0
+        files = len(self._attached) if self._tracing.is_attached else 0
         return Reading(TracedFunctions(self._totals.functions(), files), missing)
 
     async def close(self) -> None:
         """Detach from everything."""
         await self._loop.close()
-        await self._detach(0.3)
+        self._tracing.kill()
 
     async def _follow(self) -> None:
         users = await self._ctx.call(partial(self._finder.look, self._clock()))
@@ -115,47 +113,46 @@ class TracedFunctionsSource:
         """Find the files in use and whose processes use them; blocks while it does."""
         found: dict[Identity, Place] = {}
         known, self._identities = self._identities, {}
-        for pid, user in users.items():
-            for file in user.libraries:
-                mapped = (file.layer, file.file)
-                identity = known.get(mapped) or self._identities.get(mapped)
-                if identity is None and not self._files.may_open(file.file[0]):
+        for mapped, (pid, file) in mapped_files(users).items():
+            identity = known.get(mapped)
+            if identity is None:
+                if not self._files.may_open(file.file[0]):
                     continue
-                if identity is None:
-                    progress.come_to(file.file[0])
-                    library = self._finder.open(pid, file)
-                    if library is None:
-                        continue
-                    identity = library.identity
-                    library.close()
-                self._identities[mapped] = identity
-                if len(found) < MAX_FILES:
-                    found.setdefault(identity, (pid, file))
+                progress.come_to(file.file[0])
+                library = self._finder.open(pid, file)
+                if library is None:
+                    continue
+                identity = library.identity
+                library.close()
+            self._identities[mapped] = identity
+            if len(found) < MAX_FILES:
+                found.setdefault(identity, (pid, file))
         return found
 
     async def _attach(self, places: Mapping[Identity, Place]) -> None:
         """Attach to these files where one is new, or one has not been in use for a while."""
         now = self._clock()
-        if self._tracer is not None and self._tracer.done():
-            self._failure = self._tracer.result()
-            self._tracer, self._attached = None, frozenset()
-            self._not_before = now + self._backoff.next_secs()
-            log.warning("functions are not counted at the moment: %s", clean_text(self._failure))
+        if self._attached and not self._tracing.is_running:
+            self._attached = frozenset()
+            failure = clean_text(self._tracing.failure)
+            log.warning("functions are not counted at the moment: %s", failure)
         wanted = frozenset(places) - self._barren
         if wanted >= self._attached:
             self._all_used = now
         is_over = now - self._all_used > LINGER_SECS
-        if (wanted <= self._attached and not is_over) or now < self._not_before:
+        if (wanted <= self._attached and not is_over) or self._tracing.is_pausing:
             return
         prepared = await self._files.read(partial(self._prepare, places))
         if prepared is None:
             return
         try:
             self._barren = frozenset(places) - prepared.files
-            self._left_out, self._failure = tuple(prepared.problems), ""
+            self._left_out = tuple(prepared.problems)
             if prepared.files != self._attached:
-                await self._detach(None)
-                self._start(prepared)
+                self._tracing.kill()
+                self._attached, self._all_used = prepared.files, now
+                if prepared.probes:
+                    self._tracing.start(self._script(prepared))
         finally:
             prepared.close()
 
@@ -190,25 +187,6 @@ class TracedFunctionsSource:
                 prepared.probes += probes
                 prepared.files |= {identity}
 
-    def _start(self, prepared: _Prepared) -> None:
-        self._attached, self._all_used = prepared.files, self._clock()
-        if not prepared.probes:
-            return
+    def _script(self, prepared: _Prepared) -> Script:
         text = count_functions(self._chosen, prepared.probes)
-        script = Script(text, self._totals.take, tuple(prepared.descriptors), MAX_KEYS)
-        tracer = Tracer(script, self._ctx.children, command_of(script))
-        try:
-            tracer.start()
-        except OSError as error:
-            self._failure = f"bpftrace cannot be started: {error.strerror}"
-            self._attached = frozenset()
-            self._not_before = self._clock() + self._backoff.next_secs()
-            return
-        self._tracer, self._running = asyncio.ensure_future(tracer.run()), tracer
-
-    async def _detach(self, timeout_secs: float | None) -> None:
-        tracer, self._tracer = self._tracer, None
-        self._attached = frozenset()
-        if tracer is not None:
-            tracer.cancel()
-            await asyncio.wait({tracer}, timeout=timeout_secs)
+        return Script(text, self._totals.take, tuple(prepared.descriptors), MAX_KEYS)

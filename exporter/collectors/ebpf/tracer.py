@@ -1,12 +1,14 @@
-"""One running bpftrace: started, listened to, and ended when it is silent or floods."""
+"""One running bpftrace: started, listened to, ended when it is silent or floods, and restarted."""
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from exporter.model.label import clean_text
+from exporter.probes.backoff import Backoff
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
 
@@ -81,14 +83,17 @@ class Tracer:
         self.problem = ""
 
     def start(self) -> None:
-        """Start the child; raises OSError when the program cannot be run."""
-        self._child = self._children.start(self._command, self._take, self._on_errors)
+        """Start the child; `run` tells where the program cannot be run."""
+        try:
+            self._child = self._children.start(self._command, self._take, self._on_errors)
+        except OSError as error:
+            self.problem = f"bpftrace cannot be started: {error.strerror}"
 
     async def run(self) -> str:
         """Wait until it has ended, and say why; ends it when it is silent for too long."""
         child = self._child
         if child is None:
-            return "it was not started"
+            return self.problem
         try:
             while await self._has_spoken(child):
                 pass
@@ -150,3 +155,60 @@ class Tracer:
             is_harmless = not line.strip() or "RLIMIT_MEMLOCK" in line or "uprobe_events" in line
             if not is_harmless and not self._words:
                 self._words = clean_text(line[:MAX_WORDS])
+
+
+class Tracing:
+    """Keeps one script running: started again, after a pause, where bpftrace has ended by itself.
+
+    `failure` says why it last ended or did not start; empty where it did neither, or was killed.
+    """
+
+    def __init__(
+        self,
+        children: Children,
+        command: Callable[[Script], Command] = command_of,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._children = children
+        self._command = command
+        self._clock = clock
+        self._tracer: Tracer | None = None
+        self._task: asyncio.Task[str] | None = None
+        self._backoff, self._not_before = Backoff(), 0.0
+        self.failure = ""
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether bpftrace counts."""
+        return self.is_running and self._tracer is not None and self._tracer.is_attached
+
+    @property
+    def is_running(self) -> bool:
+        """Whether bpftrace runs; where it has ended by itself the reason is kept."""
+        if self._task is not None and self._task.done():
+            self.failure, self._task = self._task.result(), None
+            self._not_before = self._clock() + self._backoff.next_secs()
+        return self._task is not None
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether the pause after its last failure is not over."""
+        return not self.is_running and self._clock() < self._not_before
+
+    def start(self, script: Script) -> None:
+        """Run this script."""
+        self._tracer = Tracer(script, self._children, self._command(script))
+        self._tracer.start()
+        self._task = asyncio.ensure_future(self._tracer.run())
+
+    def kill(self) -> None:
+        """Kill bpftrace: the kernel detaches what is killed."""
+        task, self._task, self.failure = self._task, None, ""
+        if task is not None:
+            task.cancel()
+
+    async def end(self) -> None:
+        """Kill bpftrace, and wait while the kernel detaches it."""
+        self.kill()
+        if self._tracer is not None:
+            await self._tracer.end()

@@ -8,11 +8,12 @@ import pytest
 
 from exporter.collectors.ebpf.capped import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.elf import BadLibrary
-from exporter.collectors.ebpf.function_totals import MAX_SERIES, FunctionTotals
 from exporter.collectors.ebpf.functions import (
     FILES,
     LAYOUTS,
+    MAX_SERIES,
     Function,
+    FunctionTotals,
     count_functions,
     functions,
     probes_of,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.ebpf.requirements import CAPABILITIES
+from exporter.collectors.ebpf.trace_loop import CAPABILITIES
 from tests.deploy.test_systemd import UNIT, settings
 from tests.fakes.manifests import ROOT
 

@@ -1,12 +1,13 @@
 """One bpftrace, played by the shell: good, silent, dying, flooding, refusing to die."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from exporter.collectors.ebpf.tracer import Script, Tracer, command_of, find_program
+from exporter.collectors.ebpf.tracer import Script, Tracer, Tracing, command_of, find_program
+from exporter.probes.backoff import FIRST_BACKOFF_SECS
 from exporter.probes.child import Children, Command
 
 pytestmark = pytest.mark.system
@@ -96,3 +97,41 @@ def test_it_is_tied_to_our_life() -> None:
     assert command.environment["BPFTRACE_MAP_KEYS_MAX"] == "99"
     assert command.descriptors == (7,)
     assert "LD_LIBRARY_PATH" not in command.environment
+
+
+async def test_a_script_that_ended_is_started_again_after_a_pause() -> None:
+    """Why it ended is told, and the next start waits for the end of the pause."""
+    now, children = [100.0], Children()
+    texts = iter(["echo 'ERROR: no memory' >&2; exit 1", f"{ATTACHED}; sleep 60"])
+
+    def command(_: Script) -> Command:
+        return Command(("/bin/sh", "-c", next(texts)), {"PATH": "/usr/bin:/bin"})
+
+    tracing = Tracing(children, command, lambda: now[0])
+    script = Script("", lambda _: None)
+    tracing.start(script)
+    await _until(lambda: not tracing.is_running)
+    assert (tracing.failure, tracing.is_pausing) == ("ERROR: no memory", True)
+    now[0] += FIRST_BACKOFF_SECS
+    assert not tracing.is_pausing
+    tracing.start(script)
+    await _until(lambda: tracing.is_attached)
+    await tracing.end()
+    assert not tracing.is_running
+    assert not children.pids
+
+
+async def _until(is_so: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if is_so():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+async def test_a_program_that_cannot_be_run_is_a_failure() -> None:
+    """It is not running, and the reason names the error."""
+    tracing = Tracing(Children(), lambda _: Command(("/nowhere/bpftrace",), {}))
+    tracing.start(Script("", lambda _: None))
+    await _until(lambda: not tracing.is_running)
+    assert tracing.failure == "bpftrace cannot be started: No such file or directory"
