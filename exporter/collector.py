@@ -15,7 +15,7 @@ from exporter.faults.replay.snapshots import RecordedEvents, RecordingFormat
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.faults.rules.schema import Mistake
 from exporter.faults.rules.site import for_site
-from exporter.faults.subject import Subject, Subjects
+from exporter.faults.subject import CollectorSubject, Subjects
 from exporter.model.probe import names_taken
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
@@ -139,7 +139,7 @@ class Collector:
     families: tuple[Family, ...] = ()
     families_of: Callable[[Snapshot], Iterable[Family]] = no_families
     live_families: Callable[[float], Iterable[Family]] = no_families
-    subject: Subject = field(default_factory=Subject)
+    subject: CollectorSubject = field(default_factory=CollectorSubject)
     rules: Path | None = None
     detector: MakeDetector | None = None
     recorded: RecordedEvents | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from exporter.collector import About, Collector, files
 from exporter.exposition.rows import Row, families, reading
 from exporter.faults.entities.node import NodeFields
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Reading
 from exporter.reading.known_good import KnownGood
 from exporter.reading.source import SourceFailed
@@ -112,7 +112,7 @@ COLLECTOR = Collector(
     ),
     values=(Clock,),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         node=NodeFields(readings=(("clock_", Clock),)),
     ),
 )

@@ -7,7 +7,7 @@ from exporter.collector import About, Collector, files
 from exporter.exposition.rows import Items, Row, each, families
 from exporter.faults.entities.kind import Getter
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 from exporter.faults.values import FieldType, Type
 from exporter.model.reading import Reading
 from exporter.reading.files import read_text
@@ -162,7 +162,7 @@ COLLECTOR = Collector(
     ),
     values=(Pressures,),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         node=NodeFields(computed=_NODE_FIELDS),
     ),
 )

@@ -11,7 +11,7 @@ from exporter.collectors.cpu.values import Cpu
 from exporter.exposition.family import Sample, family, one
 from exporter.exposition.rows import Row, families, reading
 from exporter.faults.entities.node import NodeFields
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Labeled, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.files import read_text
@@ -181,7 +181,7 @@ COLLECTOR = Collector(
     ),
     values=(ProcessCounts, ProcessStates),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         node=NodeFields(readings=(("", ProcessCounts),)),
     ),
 )

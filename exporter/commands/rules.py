@@ -13,7 +13,7 @@ from exporter.collectors import every_for
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.kernel_log.pattern_checks import is_pattern_file
 from exporter.commands.invocation import Invocation
-from exporter.config import Config, KernelLog
+from exporter.config import Config, KernelLogConfig
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine
 from exporter.faults.replay.snapshots import START_WALL, BadRecording, SnapshotReader
@@ -38,7 +38,7 @@ def _collectors(invocation: Invocation) -> Collectors:
     patterns = tuple(str(path) for path in _files(invocation) if is_pattern_file(path))
     if not patterns:
         return EVERYTHING
-    config = Config(kernel_log=KernelLog(patterns_dirs=patterns))
+    config = Config(kernel_log=KernelLogConfig(patterns_dirs=patterns))
     return every_for(config)
 
 

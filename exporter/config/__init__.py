@@ -32,7 +32,7 @@ class Metrics:
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class GpuConfig:
     """How GPUs are read."""
 
     backend: str = setting(
@@ -175,7 +175,7 @@ class Processes:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelLog:
+class KernelLogConfig:
     """The kernel log."""
 
     enabled: bool = setting(True, "Follow the kernel log.")
@@ -204,7 +204,7 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
-class Detectors:
+class DetectorsConfig:
     """Detectors of unusual GPUs: docs/detectors.md."""
 
     siblings: bool = setting(False, "Compare GPUs of one model that run the same workload.")
@@ -282,13 +282,13 @@ class Config:
 
     server: ServerConfig = section(ServerConfig)
     metrics: Metrics = section(Metrics)
-    gpu: Gpu = section(Gpu)
+    gpu: GpuConfig = section(GpuConfig)
     sources: Sources = section(Sources)
     devices: Devices = section(Devices)
     processes: Processes = section(Processes)
-    kernel_log: KernelLog = section(KernelLog)
+    kernel_log: KernelLogConfig = section(KernelLogConfig)
     faults: Faults = section(Faults)
-    detectors: Detectors = section(Detectors)
+    detectors: DetectorsConfig = section(DetectorsConfig)
     state: State = section(State)
     demo: Demo = section(Demo)
     ebpf: Ebpf = section(Ebpf)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from exporter.faults.alert_state import AlertKey
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.event_kinds import LOOKS
-from exporter.faults.persistence import Kept, to_text
+from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.subject import Repair, Subjects
 from exporter.model.event import Event, EventType
@@ -33,7 +33,7 @@ class RuleEngine:
         stopwatch: Callable[[], float],
         boot_id: str,
         *,
-        kept: Kept | None = None,
+        kept: SavedFaults | None = None,
         detect: Detect | None = None,
     ) -> None:
         self._detect = detect
@@ -94,7 +94,7 @@ class RuleEngine:
         if mark == self._last_mark:
             return None
         self._last_mark = mark
-        return to_text(Kept(self._boot_id, kept, events, self._evaluator.ended))
+        return to_text(SavedFaults(self._boot_id, kept, events, self._evaluator.ended))
 
 
 def repaired(repair: Repair, snapshot: Snapshot) -> Event:

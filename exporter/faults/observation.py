@@ -12,7 +12,7 @@ from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventStore
 from exporter.faults.expr.syntax import Name
 from exporter.faults.rules.rule import Rule
-from exporter.faults.subject import Known, Subjects
+from exporter.faults.subject import KnownEntities, Subjects
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, Scene
 from exporter.model.event import Event
@@ -148,7 +148,7 @@ class Observer:
             by_kind[entity.kind].append(entity)
         self._keep_histories(present, entities.keys())
         self._look_at_fields(by_kind)
-        known = Known(entities, by_kind, self.history, self.events, self.aliases, self.now)
+        known = KnownEntities(entities, by_kind, self.history, self.events, self.aliases, self.now)
         scene = replace(scene, edges=_with_more(scene.edges, tuple(self.subjects.links(known))))
         graph = Graph(entities, scene.edges, self.subjects.traits)
         gone = self._edges_of_gone(scene.edges, present)

@@ -19,7 +19,7 @@ MAX_RAW_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedFaults:
     """Faults and events to take over, of the boot with this id, and when faults had ended."""
 
     boot_id: str
@@ -28,7 +28,7 @@ class Kept:
     ended: Mapping[AlertKey, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def to_text(kept: Kept) -> str:
+def to_text(kept: SavedFaults) -> str:
     """Write the latest events and the faults as the text of the file."""
     events = sorted(kept.events, key=lambda event: event.boottime)[-MAX_EVENTS:]
     ended = list(kept.ended.items())[-MAX_FAULTS:]
@@ -40,13 +40,15 @@ def to_text(kept: Kept) -> str:
     return dump(content, kept.boot_id, VERSION)
 
 
-def decode(document: Mapping[str, Any]) -> Kept:
+def decode(document: Mapping[str, Any]) -> SavedFaults:
     """Take apart what the file holds; raises one of MISFITS."""
     faults = dict(map(_fault, document["faults"]))
     ended = {
         AlertKey(str(rule), _key(key)): float(at) for rule, key, at in document.get("ended", ())
     }
-    return Kept(str(document["boot_id"]), faults, tuple(map(_event, document["events"])), ended)
+    return SavedFaults(
+        str(document["boot_id"]), faults, tuple(map(_event, document["events"])), ended
+    )
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:

@@ -96,7 +96,7 @@ class Repairs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEntities:
     """What edges can be derived from: the components of now, and what is remembered."""
 
     entities: Mapping[Key, Entity]
@@ -120,7 +120,7 @@ class Extension:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CollectorSubject:
     """One collector's part of the rule engine.
 
     `event_kinds` are the words for its events, each with the feeds that report it; `names` yields
@@ -142,7 +142,7 @@ class Subject:
     interpreter: Callable[[], Interpreter] | None = None
     repairs: Callable[[], Repairs] | None = None
     names: Callable[[Snapshot], Iterable[tuple[Address, Key]]] | None = None
-    links: tuple[Callable[[Known], Iterable[Edge]], ...] = ()
+    links: tuple[Callable[[KnownEntities], Iterable[Edge]], ...] = ()
     tracked: tuple[tuple[str, str, float], ...] = ()
     named_in_events: Callable[[EventStore, float], Iterable[Entity]] | None = None
     extension: Extension | None = None
@@ -163,7 +163,7 @@ class Subjects:
     Where several kinds have one type in labels, events of that type are about the first.
     """
 
-    rows: tuple[Subject, ...]
+    rows: tuple[CollectorSubject, ...]
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -256,7 +256,7 @@ class Subjects:
             if row.names:
                 yield from row.names(snapshot)
 
-    def links(self, known: Known) -> Iterator[Edge]:
+    def links(self, known: KnownEntities) -> Iterator[Edge]:
         """Yield the edges that need more than one snapshot."""
         for row in self.rows:
             for link in row.links:

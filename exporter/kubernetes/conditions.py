@@ -31,7 +31,7 @@ STALE_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class NodeCondition:
     """One condition: whether it holds (True, False, Unknown), a word and a sentence why."""
 
     kind: str
@@ -40,7 +40,7 @@ class Condition:
     message: str
 
 
-def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
+def conditions_of(snapshot: Snapshot | None) -> tuple[NodeCondition, ...]:
     """Return what this snapshot says; critical faults make unhealthy, whatever explains them.
 
     A node on which no GPU is known has no condition about GPUs.
@@ -62,8 +62,8 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[Condition, ...]:
 
 
 def no_longer_reported(
-    reported: Iterable[Condition], current: Mapping[str, Mapping[str, Any]]
-) -> tuple[Condition, ...]:
+    reported: Iterable[NodeCondition], current: Mapping[str, Mapping[str, Any]]
+) -> tuple[NodeCondition, ...]:
     """Return the conditions the node still has and about which nothing is known now."""
     kinds = {condition.kind for condition in reported}
     return tuple(
@@ -81,13 +81,13 @@ def _is_hardware(fault: Fault) -> bool:
     return fault.subject.hw_type not in NOT_HARDWARE and fault.rule not in NOT_HARDWARE_RULES
 
 
-def _unknown(kind: str, message: str) -> Condition:
-    return Condition(kind, "Unknown", "NotJudged", message)
+def _unknown(kind: str, message: str) -> NodeCondition:
+    return NodeCondition(kind, "Unknown", "NotJudged", message)
 
 
 def _condition(
     kind: str, incident: Iterable[Incident], is_meant: Callable[[Fault], bool]
-) -> Condition:
+) -> NodeCondition:
     """Return whether no incident has a critical fault that is meant; the message tells them."""
     broken = [
         each
@@ -95,9 +95,9 @@ def _condition(
         if any(fault.severity == "critical" and is_meant(fault) for fault in each.faults)
     ]
     if not broken:
-        return Condition(kind, "True", "NoCriticalFault", "no critical fault is active")
+        return NodeCondition(kind, "True", "NoCriticalFault", "no critical fault is active")
     reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", broken[0].rule))
-    return Condition(kind, "False", reason, _message(broken))
+    return NodeCondition(kind, "False", reason, _message(broken))
 
 
 def _message(broken: Sequence[Incident]) -> str:
@@ -112,7 +112,7 @@ def _message(broken: Sequence[Incident]) -> str:
 
 
 def patch(
-    conditions: Iterable[Condition], current: Mapping[str, Mapping[str, Any]], now: str
+    conditions: Iterable[NodeCondition], current: Mapping[str, Mapping[str, Any]], now: str
 ) -> dict[str, Any]:
     """Return the patch of a node's status; a status that stays keeps the time of its last change.
 
@@ -122,7 +122,7 @@ def patch(
 
 
 def _entry(
-    condition: Condition, current: Mapping[str, Mapping[str, Any]], now: str
+    condition: NodeCondition, current: Mapping[str, Mapping[str, Any]], now: str
 ) -> dict[str, Any]:
     before = current.get(condition.kind, {})
     has_stayed = before.get("status") == condition.status
@@ -142,10 +142,10 @@ def ours(node: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {item["type"]: item for item in listed if item.get("type") in OURS}
 
 
-def unhealthy(current: Mapping[str, Mapping[str, Any]]) -> dict[str, Condition]:
+def unhealthy(current: Mapping[str, Mapping[str, Any]]) -> dict[str, NodeCondition]:
     """Return the conditions that are False on the node now, by type."""
     return {
-        kind: Condition(kind, "False", item.get("reason", ""), item.get("message", ""))
+        kind: NodeCondition(kind, "False", item.get("reason", ""), item.get("message", ""))
         for kind, item in current.items()
         if item.get("status") == "False"
     }

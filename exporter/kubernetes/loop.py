@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from exporter.config import NodeConditions
 from exporter.kubernetes.api import PatchRefused
 from exporter.kubernetes.conditions import (
-    Condition,
+    NodeCondition,
     conditions_of,
     no_longer_reported,
     ours,
@@ -22,7 +22,7 @@ LONGEST_PAUSE_SECS = 300.0
 log = logging.getLogger("exporter.conditions")
 
 
-class Status(Protocol):
+class NodePatcher(Protocol):
     """The status of a node that can be patched."""
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class ConditionsLoop:
         self,
         settings: NodeConditions,
         node: str,
-        status: Status,
+        status: NodePatcher,
         *,
         latest: Callable[[], Snapshot | None],
         now: Callable[[], str],
@@ -53,11 +53,11 @@ class ConditionsLoop:
         self._latest = latest
         self._now = now
         self._elapsed = elapsed
-        self._reported: tuple[Condition, ...] | None = None
+        self._reported: tuple[NodeCondition, ...] | None = None
         self._reported_at = 0.0
         self._started = elapsed()
         self._current: Mapping[str, Mapping[str, Any]] | None = None
-        self._found: Mapping[str, Condition] | None = None  # False when we first looked
+        self._found: Mapping[str, NodeCondition] | None = None  # False when we first looked
         self._failures = 0
         self._complaint = ""
 
@@ -82,7 +82,7 @@ class ConditionsLoop:
         except PatchRefused as error:
             self._complain(str(error))
 
-    def _rehearse(self, wanted: tuple[Condition, ...]) -> None:
+    def _rehearse(self, wanted: tuple[NodeCondition, ...]) -> None:
         if wanted != self._reported:
             self._record(wanted, "dry run")
         self._remember(wanted)
@@ -111,7 +111,7 @@ class ConditionsLoop:
             self._found = unhealthy(self._current)
         return self._current
 
-    def _settled(self, wanted: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    def _settled(self, wanted: tuple[NodeCondition, ...]) -> tuple[NodeCondition, ...]:
         """Keep a False from before our start until its fault had time to be seen again."""
         if self._elapsed() - self._started >= self._settings.settle_secs:
             return wanted
@@ -120,10 +120,10 @@ class ConditionsLoop:
         self._found = found
         return tuple(found.get(condition.kind, condition) for condition in wanted)
 
-    def _remember(self, wanted: tuple[Condition, ...]) -> None:
+    def _remember(self, wanted: tuple[NodeCondition, ...]) -> None:
         self._reported, self._reported_at = wanted, self._elapsed()
 
-    def _record(self, wanted: tuple[Condition, ...], result: str) -> None:
+    def _record(self, wanted: tuple[NodeCondition, ...], result: str) -> None:
         for condition in wanted:
             log.info(
                 "node %s: condition %s=%s (%s: %s): %s",

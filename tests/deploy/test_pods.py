@@ -8,7 +8,7 @@ import pytest
 
 from exporter.collectors.node import host
 from exporter.collectors.workloads import kubelet, pod_logs
-from exporter.config import Gpu
+from exporter.config import GpuConfig
 from exporter.reading import roots
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image
@@ -51,7 +51,7 @@ def test_every_path_mounted_is_used(folder: str, used: set[str]) -> None:
     manifests = rendered(KUBERNETES / folder)
     mounted = {mount["mountPath"] for mount in container_of(manifests)["volumeMounts"]}
     assert mounted == used
-    assert any(marker.startswith("/host/proc/driver/") for marker in Gpu().driver_markers)
+    assert any(marker.startswith("/host/proc/driver/") for marker in GpuConfig().driver_markers)
     assert {volume["name"] for volume in pod_of(manifests)["volumes"]} == {
         mount["name"] for mount in container_of(manifests)["volumeMounts"]
     }

@@ -27,7 +27,7 @@ from exporter.collectors.demo.script import (
     LINK_ERRORS,
     OVERHEATING,
     SLOW_DISK,
-    Incident,
+    DemoIncident,
 )
 from exporter.commands.rules import replayed
 from exporter.config import Metrics
@@ -159,7 +159,7 @@ def replay_of(case: Case, book: RuleBook) -> Replay:
     return _replay(case.name, case.root, START_WALL, replayed(case.recording(), book))
 
 
-def demo_replay(book: RuleBook, *incidents: Incident) -> Replay:
+def demo_replay(book: RuleBook, *incidents: DemoIncident) -> Replay:
     """The pages of the demo's node around one of its incidents, or several of them."""
     start = incidents[0].starts - BEFORE_SECS
     name = f"demo_{incidents[0].name}" if len(incidents) == 1 else "demo_whole_script"

@@ -16,7 +16,7 @@ from exporter.collectors import chosen
 from exporter.collectors.clock import Adjtimex, ClockReader
 from exporter.collectors.demo.files import NodeFolder
 from exporter.collectors.demo.node import DemoNode, event
-from exporter.collectors.demo.script import Incident
+from exporter.collectors.demo.script import DemoIncident
 from exporter.collectors.everything import KINDS, NAMES, families_of, live_families
 from exporter.collectors.gpu.backend import Backend, BackendError, Backends, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
@@ -144,7 +144,7 @@ class _DemoBackend:
 @contextmanager
 def demo_node(
     start: int,
-    *incidents: Incident,
+    *incidents: DemoIncident,
     interval_secs: float = INTERVAL_SECS,
     hangs_at: float = math.inf,
 ) -> Iterator[VirtualNode]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.persistence import Kept, decode, state_file, to_text
+from exporter.faults.persistence import SavedFaults, decode, state_file, to_text
 from tests.faults.scenes import active, fault, gpu, judge, rule, scene, xid
 
 LOST = rule("lost", "gpu", "events(xid, code=79, within=60s) > 0", clear="up") + rule(
@@ -31,7 +31,7 @@ KEPT_FAULT = {
 
 def kept_by(judging: Evaluator) -> str:
     """What a process leaves behind."""
-    return to_text(Kept("boot", judging.kept(), tuple(judging.observer.events.all())))
+    return to_text(SavedFaults("boot", judging.kept(), tuple(judging.observer.events.all())))
 
 
 def restarted(folder: Path, text: str, boot_id: str = "boot") -> Evaluator | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.persistence import Kept, decode, to_text
+from exporter.faults.persistence import SavedFaults, decode, to_text
 from exporter.faults.values import Entity
 from exporter.model.event import Event
 from exporter.model.verdict import Conclusions, Edge
@@ -222,7 +222,7 @@ def test_a_fault_whose_cause_has_ended_does_not_become_a_root(tmp_path: Path) ->
     first = judge(tmp_path, text)
     assert look(first, 10, 1.0, up=False, lost=1) == ["link"]
     assert look(first, 25, 0.0, up=True) == []
-    kept = decode(json.loads(to_text(Kept("boot", first.kept()))))
+    kept = decode(json.loads(to_text(SavedFaults("boot", first.kept()))))
     second = judge(tmp_path, text)
     second.recall(kept.alerts)
     assert look(second, 40, 0.0, up=True) == []

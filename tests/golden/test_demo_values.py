@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from exporter.collectors.demo.script import INCIDENTS, Incident
+from exporter.collectors.demo.script import INCIDENTS, DemoIncident
 from exporter.collectors.everything import rule_book
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.incident import incidents_of
@@ -22,7 +22,7 @@ def _book() -> RuleBook:
 
 
 @pytest.mark.parametrize("incident", INCIDENTS, ids=lambda it: it.name)
-def test_no_gauge_of_the_demo_is_bad_in_silence(incident: Incident) -> None:
+def test_no_gauge_of_the_demo_is_bad_in_silence(incident: DemoIncident) -> None:
     """A bad value belongs to a fault; the incident has one root, and ends without any action."""
     secs = BEFORE_SECS + incident.ends - incident.starts + AFTER_SECS
     with demo_node(incident.starts - BEFORE_SECS, incident, interval_secs=15) as node:

@@ -11,7 +11,7 @@ from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.kubernetes.conditions import (
     GPU_DRIVER_RULES,
     NOT_HARDWARE_RULES,
-    Condition,
+    NodeCondition,
     conditions_of,
     no_longer_reported,
     ours,
@@ -25,7 +25,7 @@ DIMM = Subject("dimm", "memory", "A1", "DIMM A1")
 POD = Subject("workload", "workload", "ml/train", "ml/train")
 
 
-def _statuses(*conditions: Condition) -> dict[str, str]:
+def _statuses(*conditions: NodeCondition) -> dict[str, str]:
     return {condition.kind: condition.status for condition in conditions}
 
 

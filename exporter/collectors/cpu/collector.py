@@ -9,7 +9,7 @@ from exporter.collectors.cpu.health import CpuHealthReader
 from exporter.collectors.cpu.usage import CpuReader
 from exporter.collectors.cpu.values import Cpu, CpuHealth
 from exporter.faults.entities.node import NodeFields
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "cpu",
@@ -38,7 +38,7 @@ COLLECTOR = Collector(
     ),
     values=(Cpu, CpuHealth),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(CPU,),
         node=NodeFields(readings=(("cpu_", Cpu), ("cpu_", CpuHealth))),
     ),

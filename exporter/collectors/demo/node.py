@@ -7,7 +7,7 @@ from typing import Any
 from exporter.collectors.demo.card import Card
 from exporter.collectors.demo.card_reading import identity, reading
 from exporter.collectors.demo.jobs import running_on
-from exporter.collectors.demo.script import INCIDENTS, Incident, Now, at
+from exporter.collectors.demo.script import INCIDENTS, DemoIncident, Now, at
 
 DRIVER_VERSION, CUDA_VERSION = "570.124.06", "12.8"
 MAX_GPUS = 16
@@ -33,7 +33,7 @@ class DemoNode:
         gpus: int,
         seed: int,
         speed: float,
-        incidents: tuple[Incident, ...] = INCIDENTS,
+        incidents: tuple[DemoIncident, ...] = INCIDENTS,
     ) -> None:
         self._incidents = incidents
         self.cards = tuple(Card(index, gpus, seed) for index in range(gpus))

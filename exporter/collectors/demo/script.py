@@ -19,7 +19,7 @@ BURST_SECS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
+class DemoIncident:
     """One thing that goes wrong, in seconds of the cycle; `gpu` counts round the GPUs there are."""
 
     name: str
@@ -34,13 +34,13 @@ class Incident:
 
 
 INCIDENTS = (
-    Incident(OVERHEATING, 60, 330, "GPU {gpu} overheats and is throttled", gpu=2),
-    Incident(
+    DemoIncident(OVERHEATING, 60, 330, "GPU {gpu} overheats and is throttled", gpu=2),
+    DemoIncident(
         ECC_BURST, 420, 750, "GPU {gpu} has an uncorrectable memory error and needs a reset", gpu=1
     ),
-    Incident(FELL_OFF, 840, 1020, "GPU {gpu} falls off the bus", gpu=5),
-    Incident(LINK_ERRORS, 1110, 1320, "NVLink errors on GPU {gpu}, a link goes down", gpu=3),
-    Incident(SLOW_DISK, 1410, 1620, "a training job waits for a disk that does not answer"),
+    DemoIncident(FELL_OFF, 840, 1020, "GPU {gpu} falls off the bus", gpu=5),
+    DemoIncident(LINK_ERRORS, 1110, 1320, "NVLink errors on GPU {gpu}, a link goes down", gpu=3),
+    DemoIncident(SLOW_DISK, 1410, 1620, "a training job waits for a disk that does not answer"),
 )
 
 
@@ -49,7 +49,7 @@ class Now:
     """One second of the simulation: how long each active incident has lasted, in seconds."""
 
     secs: int
-    lasting: tuple[tuple[Incident, int], ...]
+    lasting: tuple[tuple[DemoIncident, int], ...]
 
     def of_gpu(self, name: str, index: int, count: int) -> int | None:
         """Seconds since this incident began on this GPU; None while it has not."""
@@ -67,14 +67,14 @@ FIRST_SECS = 834
 """Where a demo begins unless told otherwise: six seconds later a GPU falls off the bus."""
 
 
-def at(secs: int, incidents: tuple[Incident, ...] = INCIDENTS) -> Now:
+def at(secs: int, incidents: tuple[DemoIncident, ...] = INCIDENTS) -> Now:
     """Return what is wrong at this second since the start."""
     moment = secs % CYCLE_SECS
     lasting = ((it, moment - it.starts) for it in incidents if it.starts <= moment < it.ends)
     return Now(secs, tuple(lasting))
 
 
-def coming(start: int) -> list[tuple[int, Incident]]:
+def coming(start: int) -> list[tuple[int, DemoIncident]]:
     """List the incidents of one cycle in their order, each with the seconds until it begins."""
     waits = (((it.starts - start) % CYCLE_SECS, it) for it in INCIDENTS)
     return sorted(waits, key=lambda pair: pair[0])

@@ -4,7 +4,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from exporter.collectors.detectors.latency import LatencyDetector
-from exporter.collectors.detectors.learned import VERSION, Kept, decode, to_text
+from exporter.collectors.detectors.learned import VERSION, SavedDetectors, decode, to_text
 from exporter.collectors.detectors.past import AnomalyDetector
 from exporter.collectors.detectors.siblings import SiblingDetector
 from exporter.collectors.detectors.signals import NewReadings
@@ -77,7 +77,7 @@ class Detectors:
         self._kept_at = now
         usual = self._siblings.usual if self._siblings else {}
         learned = self._anomaly.learned if self._anomaly else {}
-        return to_text(Kept(usual, learned), self._boot_id)
+        return to_text(SavedDetectors(usual, learned), self._boot_id)
 
 
 def _traced_calls(snapshot: Snapshot) -> tuple[TracedCall, ...] | None:
@@ -113,7 +113,7 @@ def detectors_of(
     if not (settings.siblings or settings.anomaly):
         return None, None
     file = state_file(folder, boot_id) if folder else None
-    kept = (file.load(decode) if file else None) or Kept({}, {})
+    kept = (file.load(decode) if file else None) or SavedDetectors({}, {})
     found = Detectors(
         SiblingDetector(kept.usual) if settings.siblings else None,
         AnomalyDetector(kept.learned) if settings.anomaly else None,

@@ -29,7 +29,7 @@ MAX_CALLS = 256
 
 
 @dataclass(slots=True)
-class _Course:
+class _CallCourse:
     """One call of one workload: what it took before, by bucket, the oldest fading."""
 
     bounds: tuple[float, ...]
@@ -58,7 +58,7 @@ class LatencyDetector:
     """Learns how long each traced call of each workload takes, and finds the slow ones."""
 
     def __init__(self) -> None:
-        self._courses: dict[Place, _Course] = {}
+        self._courses: dict[Place, _CallCourse] = {}
         self.fitting: Fitting[Fit] = Fitting()
 
     def see(self, calls: Sequence[TracedCall] | None, at: float) -> tuple[SlowCalls, ...]:
@@ -82,9 +82,9 @@ class LatencyDetector:
         return tuple(found)
 
 
-def _begun(call: TracedCall, at: float) -> _Course:
+def _begun(call: TracedCall, at: float) -> _CallCourse:
     bounds = tuple(bound for bound, _ in call.durations.buckets)
-    return _Course(bounds, at, _counts(call), at, [0.0] * len(bounds))
+    return _CallCourse(bounds, at, _counts(call), at, [0.0] * len(bounds))
 
 
 def _counts(call: TracedCall) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ def _counts(call: TracedCall) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _slow_share(course: _Course, call: TracedCall, at: float) -> float | None:
+def _slow_share(course: _CallCourse, call: TracedCall, at: float) -> float | None:
     """Take in what is new of one call; return the slow share, None of few calls."""
     counts, passed = _counts(call), at - course.at
     if passed <= 0:

@@ -14,14 +14,14 @@ DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedDetectors:
     """The usual places of GPUs among their siblings, and what was learned of each model."""
 
     usual: Mapping[tuple[str, str], Usual]
     learned: Mapping[str, Learned]
 
 
-def to_text(kept: Kept, boot_id: str) -> str:
+def to_text(kept: SavedDetectors, boot_id: str) -> str:
     """Write all of it as the text of the file."""
     content = {
         "usual": [
@@ -33,14 +33,14 @@ def to_text(kept: Kept, boot_id: str) -> str:
     return dump(content, boot_id, VERSION)
 
 
-def decode(document: Mapping[str, Any]) -> Kept:
+def decode(document: Mapping[str, Any]) -> SavedDetectors:
     """Take apart what the file holds; raises one of MISFITS."""
     usual = {
         (str(uuid), str(signal)): Usual(float(place), float(secs))
         for uuid, signal, place, secs in document["usual"][:MAX_USUAL]
     }
     models = [*document["models"].items()][:MAX_MODELS]
-    return Kept(usual, {str(name): _learned(row) for name, row in models})
+    return SavedDetectors(usual, {str(name): _learned(row) for name, row in models})
 
 
 def _row(learned: Learned) -> dict[str, Any]:

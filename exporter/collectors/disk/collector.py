@@ -18,7 +18,7 @@ from exporter.collectors.disk.values import (
     NvmeControllers,
     NvmeHealths,
 )
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 from exporter.reading.context import SourceContext
 from exporter.reading.source import AnySource
 
@@ -75,7 +75,7 @@ COLLECTOR = Collector(
     ),
     values=(Disks, Filesystems, MdArrays, NvmeControllers, NvmeHealths),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(DISK, FILESYSTEM, MD_ARRAY, NFS_MOUNT),
         node=FIELDS,
         interpreter=Partitions,

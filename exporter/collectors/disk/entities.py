@@ -19,7 +19,7 @@ from exporter.collectors.sensors.values import Sensors
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
@@ -228,7 +228,7 @@ LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
 _NAMESPACE = re.compile(r"(nvme\d+)n\d+")
 
 
-def links(known: Known) -> Iterator[Edge]:
+def links(known: KnownEntities) -> Iterator[Edge]:
     """Join a filesystem to its disk, a namespace to its controller, a lost disk to its array."""
     for filesystem in known.by_kind.get("filesystem", ()):
         for _, name in filesystem.addresses:

@@ -11,7 +11,7 @@ from exporter.collectors.ebpf.traced_functions import TracedFunctionsSource
 from exporter.collectors.ebpf.values import TracedCalls
 from exporter.config import Config
 from exporter.exposition.family import experimental
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 from exporter.reading.context import SourceContext
 from exporter.reading.device_filter import shown
 from exporter.reading.source import Source
@@ -50,6 +50,6 @@ COLLECTOR = Collector(
     ),
     values=(TracedCalls,),
     families=experimental(FAMILIES),
-    subject=Subject(kinds=(COMMUNICATOR,)),
+    subject=CollectorSubject(kinds=(COMMUNICATOR,)),
     rules=Path(__file__).parent / "rules",
 )

@@ -41,7 +41,7 @@ _NVME_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Owners:
     """The owners of sockets, and the names of the disks, by their numbers."""
 
     users: dict[Opener, User] = field(default_factory=dict)
@@ -139,9 +139,9 @@ class EventOwners:
         self._is_disk_shown = is_disk_shown
         self._named: dict[Opener, User] = {}
 
-    def look(self, openers: Collection[Opener], disks: Collection[int]) -> _Look:
+    def look(self, openers: Collection[Opener], disks: Collection[int]) -> _Owners:
         """Look at the files of the node."""
-        return _Look(
+        return _Owners(
             self._users(openers) if openers else {},
             {number: name for number in disks if (name := self._disk(number)) is not None},
         )

@@ -9,7 +9,7 @@ from exporter.collectors.exporter.usage import OurProcessesReader
 from exporter.collectors.exporter.values import OurProcesses
 from exporter.exposition import faults, health, truncated
 from exporter.faults.entities.node import NodeFields
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "exporter",
@@ -21,6 +21,8 @@ COLLECTOR = Collector(
         ),
     ),
     families=(*truncated.FAMILIES, *faults.FAMILIES, *health.FAMILIES, *FAMILIES),
-    subject=Subject(kinds=(SOURCE,), node=NodeFields(readings=(("exporter_", OurProcesses),))),
+    subject=CollectorSubject(
+        kinds=(SOURCE,), node=NodeFields(readings=(("exporter_", OurProcesses),))
+    ),
     rules=Path(__file__).parent / "rules",
 )

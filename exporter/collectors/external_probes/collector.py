@@ -11,7 +11,7 @@ from exporter.collectors.external_probes.entities import (
 from exporter.collectors.external_probes.families import FAMILIES, named_by_probes
 from exporter.collectors.external_probes.source import ExternalProbesSource
 from exporter.faults.events.event_kinds import PROBE
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "external_probes",
@@ -25,7 +25,7 @@ COLLECTOR = Collector(
     ),
     families=FAMILIES,
     families_of=named_by_probes,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(EXTERNAL,),
         feeds=(lambda _: ProbeEvents(),),
         event_kinds={PROBE: frozenset()},

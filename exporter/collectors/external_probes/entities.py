@@ -7,7 +7,7 @@ from types import MappingProxyType
 from exporter.faults.entities.kind import Kind
 from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import Events
-from exporter.faults.subject import ANY_KIND, Extension, Known
+from exporter.faults.subject import ANY_KIND, Extension, KnownEntities
 from exporter.faults.values import Entity, Fields, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes, ProbeMetric
@@ -126,7 +126,7 @@ class ProbeEvents:
         return False
 
 
-def edges_of_probes(known: Known) -> Iterator[Edge]:
+def edges_of_probes(known: KnownEntities) -> Iterator[Edge]:
     """Link the process and the job that an event of a probe names with its component."""
     for event in known.events.matching(None, Events(PROBE, (), LINKED_SECS), known.now):
         component = known.aliases.key_of((event.entity_type, event.entity_id))

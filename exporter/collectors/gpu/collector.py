@@ -28,7 +28,7 @@ from exporter.collectors.gpu.xids.interpretation import (
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.gpu.xids.store import XidStore
 from exporter.faults.replay.snapshots import RecordedEvents
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 from exporter.reading.context import SourceContext
 from exporter.reading.source import Source
 
@@ -85,7 +85,7 @@ COLLECTOR = Collector(
         *identity_families.MIG_FAMILIES,
     ),
     live_families=families.live_families,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(GPU, NVLINK, NVSWITCH),
         node=FIELDS,
         feeds=(feed,),

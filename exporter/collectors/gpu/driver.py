@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.collectors.pcie.values import pci_address
-from exporter.config import Gpu
+from exporter.config import GpuConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Driver:
         return any(marker.exists() for marker in self.markers)
 
 
-def driver_of(config: Gpu) -> Driver:
+def driver_of(config: GpuConfig) -> Driver:
     """Tell how the driver is noticed; a simulated node has none to wait for."""
     markers = ("/",) if config.backend == "demo" else config.driver_markers
     paths = tuple(Path(marker) for marker in markers)

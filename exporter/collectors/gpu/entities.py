@@ -17,7 +17,7 @@ from exporter.faults.entities.kind import (
     names_of,
 )
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Key, Naming
@@ -195,7 +195,7 @@ FIELDS = NodeFields(
 )
 
 
-def gpus_of_links(known: Known) -> Iterator[Edge]:
+def gpus_of_links(known: KnownEntities) -> Iterator[Edge]:
     """Join a link to the GPU whose address is in the name of the link."""
     for link in known.by_kind.get("nvlink", ()):
         gpu = known.aliases.known_key(("gpu", link.key[1].partition("/")[0]))

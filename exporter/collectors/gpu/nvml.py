@@ -17,8 +17,7 @@ from exporter.collectors.gpu.backend import (
 )
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.values import DisabledCall, Gpu
-from exporter.config import Demo
-from exporter.config import Gpu as GpuConfig
+from exporter.config import Demo, GpuConfig
 from exporter.decode import decode
 from exporter.model.label import clean_text
 from exporter.probes.breadcrumb import Breadcrumb

@@ -18,8 +18,7 @@ from exporter.collectors.gpu.smi.program import NvidiaSmiBackend, program_paths
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.config import Demo
-from exporter.config import Gpu as GpuConfig
+from exporter.config import Demo, GpuConfig
 from exporter.model.reading import Reading
 from exporter.probes.child import Children
 

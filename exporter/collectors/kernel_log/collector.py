@@ -13,7 +13,7 @@ from exporter.config import Config
 from exporter.faults.entities.node import NodeFields
 from exporter.faults.replay.snapshots import RecordedEvents
 from exporter.faults.rules.schema import Mistake
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 
 def collector_of(lines: Lines, mistakes: tuple[Mistake, ...] = ()) -> Collector:
@@ -33,7 +33,7 @@ def collector_of(lines: Lines, mistakes: tuple[Mistake, ...] = ()) -> Collector:
         mistakes=mistakes,
         configured=configured,
         families=FAMILIES,
-        subject=Subject(
+        subject=CollectorSubject(
             node=NodeFields(readings=(("kernel_log_", KernelLog),)),
             feeds=(feed,),
             event_kinds=event_kinds(lines),

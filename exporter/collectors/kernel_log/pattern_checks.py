@@ -103,7 +103,7 @@ def lines_with(places: Iterable[str]) -> tuple[Lines, tuple[Mistake, ...]]:
     lines = shipped_lines()
     rows, kinds, mistakes = list(lines.rows), dict(lines.kinds), []
     for path in (path for place in places for path in toml_files(Path(place))):
-        file = _File(str(path), kinds)
+        file = _PatternFile(str(path), kinds)
         rows += file.read()
         mistakes += file.mistakes
     more = len(rows) - len(lines.rows) - MAX_LINES
@@ -114,7 +114,7 @@ def lines_with(places: Iterable[str]) -> tuple[Lines, tuple[Mistake, ...]]:
     return Lines(tuple(rows), MappingProxyType(kinds)), tuple(mistakes)
 
 
-class _File:
+class _PatternFile:
     """One file while it is read; its kinds are added to those that are known."""
 
     def __init__(self, name: str, kinds: dict[str, EventKind]) -> None:

@@ -11,7 +11,7 @@ from exporter.collectors.memory.meminfo import MemoryReader
 from exporter.collectors.memory.numa import NumaReader
 from exporter.collectors.memory.values import Memory, MemoryErrors, Paging
 from exporter.collectors.memory.vmstat import PagingReader
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "memory",
@@ -50,7 +50,7 @@ COLLECTOR = Collector(
     ),
     values=(Memory, Paging, MemoryErrors),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(DIMM,),
         node=FIELDS,
         interpreter=MachineChecks,

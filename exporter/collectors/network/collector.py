@@ -10,7 +10,7 @@ from exporter.collectors.network.interfaces import NetworkReader
 from exporter.collectors.network.netstat import NetworkStackReader
 from exporter.collectors.network.repairs import PortRepairs
 from exporter.collectors.network.values import Infiniband, Network, NetworkStack
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "network",
@@ -46,7 +46,7 @@ COLLECTOR = Collector(
     ),
     values=(Infiniband, Network, NetworkStack),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(NIC, IB_PORT),
         node=FIELDS,
         repairs=PortRepairs,

@@ -12,7 +12,7 @@ from exporter.collectors.network.values import (
 from exporter.collectors.pcie.values import pci_address
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
@@ -127,7 +127,7 @@ FIELDS = NodeFields(
 )
 
 
-def adapters_of_ports(known: Known) -> Iterator[Edge]:
+def adapters_of_ports(known: KnownEntities) -> Iterator[Edge]:
     """Join an InfiniBand port to the adapter at its address."""
     nics = known.by_kind.get("nic", ())
     adapters = {name: nic.key for nic in nics for name in nic.addresses}

@@ -8,7 +8,7 @@ from exporter.collectors.node.entities import FIELDS
 from exporter.collectors.node.families import FAMILIES
 from exporter.collectors.node.host import HostReader
 from exporter.collectors.node.values import Host
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "node",
@@ -36,7 +36,7 @@ COLLECTOR = Collector(
     ),
     values=(Host,),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         node=FIELDS,
     ),
     rules=Path(__file__).parent / "rules",

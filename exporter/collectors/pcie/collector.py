@@ -7,7 +7,7 @@ from exporter.collectors.pcie.devices import PcieReader
 from exporter.collectors.pcie.entities import FIELDS, PCIE, on_the_bus
 from exporter.collectors.pcie.families import FAMILIES
 from exporter.collectors.pcie.values import Pcie
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "pcie",
@@ -26,7 +26,7 @@ COLLECTOR = Collector(
     ),
     values=(Pcie,),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(PCIE,),
         node=FIELDS,
         links=(on_the_bus,),

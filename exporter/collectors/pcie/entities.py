@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from exporter.collectors.pcie.values import VIRTUAL_ADAPTER_DRIVERS, Pcie, PcieDevice
 from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge
@@ -74,7 +74,7 @@ FIELDS = NodeFields(
 ON_THE_BUS = ("gpu", "nic", "ib_port", "disk")
 
 
-def on_the_bus(known: Known) -> Iterator[Edge]:
+def on_the_bus(known: KnownEntities) -> Iterator[Edge]:
     """Join a component to the PCIe device whose address it has."""
     for kind in ON_THE_BUS:
         for entity in known.by_kind.get(kind, ()):

@@ -6,7 +6,7 @@ from exporter.collectors.sensors.families import FAMILIES
 from exporter.collectors.sensors.hwmon import HwmonReader
 from exporter.collectors.sensors.rapl import RaplReader
 from exporter.collectors.sensors.values import Sensors
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "sensors",
@@ -34,5 +34,5 @@ COLLECTOR = Collector(
     ),
     values=(Sensors,),
     families=FAMILIES,
-    subject=Subject(kinds=(TEMPERATURE, FAN, POWER)),
+    subject=CollectorSubject(kinds=(TEMPERATURE, FAN, POWER)),
 )

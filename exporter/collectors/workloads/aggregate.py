@@ -10,7 +10,12 @@ from exporter.collectors.workloads.clients import clients_of, series_per_pid
 from exporter.collectors.workloads.kubelet import Allocation, DeviceId
 from exporter.collectors.workloads.processes import WAITING
 from exporter.collectors.workloads.redaction import Redaction
-from exporter.collectors.workloads.usage import EnergyMeter, EnergyShares, IdleTime, OrphanMemory
+from exporter.collectors.workloads.usage import (
+    EnergyAttribution,
+    EnergyShares,
+    IdleTime,
+    OrphanMemory,
+)
 from exporter.collectors.workloads.values import (
     Allocated,
     GpuClient,
@@ -71,7 +76,7 @@ class WorkloadAggregator:
     def __init__(self, top_n: int | None, redaction: Redaction | None = None) -> None:
         self._top_n = top_n
         self.redaction = redaction or Redaction()
-        self._energy = EnergyMeter()
+        self._energy = EnergyAttribution()
         self._idle = IdleTime()
         self._waits_since: dict[int, float] = {}
         self._orphans = OrphanMemory()

@@ -10,14 +10,14 @@ from exporter.collectors.workloads.source import build_workloads
 from exporter.collectors.workloads.values import Workloads
 from exporter.collectors.workloads.wait_edges import TRACKED, owners_of_locks, waiting
 from exporter.faults.entities.node import NodeFields
-from exporter.faults.subject import Subject
+from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "workloads",
     sources=(SourceRow("workloads", "workloads", build_workloads),),
     values=(Workloads,),
     families=FAMILIES,
-    subject=Subject(
+    subject=CollectorSubject(
         kinds=(PROCESS, WORKLOAD),
         node=NodeFields(readings=(("workload_", Workloads),)),
         interpreter=GpuJobs,

@@ -30,7 +30,7 @@ class EnergyShares:
     ended: float
 
 
-class EnergyMeter:
+class EnergyAttribution:
     """Splits each increase of a GPU's energy counter by the utilization during it.
 
     A workload that ran kernels 30 % of the time gets 30 % of the energy, the rest is idle; where

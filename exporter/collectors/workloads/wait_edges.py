@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventStore
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.timeseries import History
 from exporter.faults.values import Entity
 from exporter.model.verdict import Edge, Key
@@ -128,7 +128,7 @@ TRACKED = tuple(("disk", name, WINDOW_SECS) for name in DISK_FIELDS)
 """The fields of disks whose past tells how long requests wait."""
 
 
-def waiting(known: Known) -> Iterator[Edge]:
+def waiting(known: KnownEntities) -> Iterator[Edge]:
     """Yield what processes in D state wait for now."""
     return wait_edges(known.by_kind, known.history, known.events, known.now)
 

@@ -23,7 +23,7 @@ FEW = 9.95
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Placeholder:
     """A field in braces; `digits` behind the point, None as the value comes.
 
     A size is a number of bytes, shown in the largest unit of which there is one: 6.0 GB, 50 GB.
@@ -51,11 +51,11 @@ class _Place:
 class Template:
     """A sentence with places to fill in; no more than names of fields can stand there."""
 
-    parts: tuple[str | _Place, ...]
+    parts: tuple[str | _Placeholder, ...]
 
     def names(self) -> tuple[Name, ...]:
         """Return the fields that stand in it, those of events left out."""
-        places = (part for part in self.parts if isinstance(part, _Place))
+        places = (part for part in self.parts if isinstance(part, _Placeholder))
         names = (name for place in places for name in (place.name, place.other) if name)
         return tuple(name for name in names if name.related != EVENT)
 
@@ -77,7 +77,7 @@ def _size(number: float) -> str:
     return f"{scaled:.{digits}f} {unit or 'bytes'}"
 
 
-def _first(place: _Place, value_of: Callable[[Name], Value]) -> Value:
+def _first(place: _Placeholder, value_of: Callable[[Name], Value]) -> Value:
     found = value_of(place.name)
     return value_of(place.other) if found is None and place.other is not None else found
 
@@ -90,7 +90,7 @@ def parse_template(source: str, kind: str, vocabulary: Vocabulary) -> Template:
     """
     if len(source) > MAX_TEXT:
         raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
-    parts: list[str | _Place] = []
+    parts: list[str | _Placeholder] = []
     done = 0
     for match in _PLACE.finditer(source):
         parts.append(_plain(source[done : match.start()], done))
@@ -109,12 +109,12 @@ def _plain(text: str, offset: int) -> str:
     return text
 
 
-def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Place:
+def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Placeholder:
     position = match.start() + 1
     name = _name(match["name"], match["label"] or "", position, kind, vocabulary)
     other = _name(match["other"], "", position, kind, vocabulary) if match["other"] else None
     digits = match["digits"]
-    return _Place(
+    return _Placeholder(
         name,
         other,
         None if digits is None else int(digits),

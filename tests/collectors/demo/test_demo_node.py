@@ -17,7 +17,7 @@ from exporter.collectors.demo.script import (
     LINK_ERRORS,
     OVERHEATING,
     SLOW_DISK,
-    Incident,
+    DemoIncident,
     at,
 )
 from exporter.collectors.gpu.nvml import parse_answer
@@ -105,7 +105,7 @@ def test_every_incident_begins_shows_and_ends(
     name: str, shows_after_secs: int, shows: Callable[[DemoNode], bool]
 ) -> None:
     """Before it there is nothing of it, then it can be seen, and it clears by itself."""
-    incident: Incident = BY_NAME[name]
+    incident: DemoIncident = BY_NAME[name]
     assert not shows(_after(incident.starts - 20))
     assert shows(_after(incident.starts + shows_after_secs))
     assert not shows(_after(incident.ends + 60))

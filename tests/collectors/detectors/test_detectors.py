@@ -9,13 +9,13 @@ import pytest
 
 from exporter.blocking import CallBlocking
 from exporter.collectors.detectors.detectors import Detectors
-from exporter.collectors.detectors.learned import VERSION, Kept, decode, to_text
+from exporter.collectors.detectors.learned import VERSION, SavedDetectors, decode, to_text
 from exporter.collectors.detectors.past import REFIT_SECS, AnomalyDetector
 from exporter.collectors.detectors.siblings import SiblingDetector
 from exporter.collectors.detectors.values import GpuAnomaly, SiblingDeviation, Unusual, unusual_of
 from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
 from exporter.config import Config, Sources, State
-from exporter.config import Detectors as Settings
+from exporter.config import DetectorsConfig as Settings
 from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, FaultState, Subject
@@ -282,7 +282,7 @@ def kept_text() -> str:
         detectors.see(gpus.snapshot(60.0), None)
     while anomaly.fitting.advance(1000):
         pass
-    return to_text(Kept(siblings.usual, anomaly.learned), "boot-1")
+    return to_text(SavedDetectors(siblings.usual, anomaly.learned), "boot-1")
 
 
 def test_the_state_is_taken_over_whole_and_small() -> None:

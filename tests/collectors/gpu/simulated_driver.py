@@ -16,7 +16,7 @@ from exporter.collectors.everything import KINDS, rule_book
 from exporter.collectors.gpu.source import GpuSource, build_gpu
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.config import Gpu as GpuConfig
+from exporter.config import GpuConfig
 from exporter.faults.engine import RuleEngine
 from exporter.faults.siblings import SIBLINGS
 from exporter.model.snapshot import Snapshot

@@ -12,7 +12,7 @@ import pytest
 from exporter.collectors.gpu.source import GpuSource, build_gpu
 from exporter.collectors.gpu.values import GpuProcess, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.config import Gpu as GpuConfig
+from exporter.config import GpuConfig
 from exporter.probes.child import Children
 from tests.collectors.gpu.nvml_probe.probe_process import probe_environment
 from tests.fakes.nvml_library import NvmlLibrary

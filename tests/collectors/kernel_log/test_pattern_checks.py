@@ -11,7 +11,7 @@ from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.table import Table
 from exporter.commands.rules import changes
-from exporter.config import Config, Faults, KernelLog
+from exporter.config import Config, Faults, KernelLogConfig
 from tests.collectors.kernel_log.feeding import record
 from tests.fakes.manifests import ROOT
 
@@ -24,7 +24,7 @@ GOOD = '[[line]]\nkind = "xid"\ncontains = "acme"\npattern = "acme (?P<pci>@PCI@
 def test_the_example_makes_its_event_and_its_fault() -> None:
     """A line, its kind and a rule on it, from two files and without a line of code."""
     config = Config(
-        kernel_log=KernelLog(patterns_dirs=(EXAMPLE,)), faults=Faults(rules_dirs=(RULES,))
+        kernel_log=KernelLogConfig(patterns_dirs=(EXAMPLE,)), faults=Faults(rules_dirs=(RULES,))
     )
     collectors = every_for(config)
     book = collectors.rule_book(config.faults.rules_dirs)

@@ -12,8 +12,7 @@ from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.vendors.together import with_other_vendors
-from exporter.config import Config, Sources
-from exporter.config import Gpu as GpuConfig
+from exporter.config import Config, GpuConfig, Sources
 from exporter.probes.child import Children
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from exporter.collectors.workloads.usage import EnergyMeter, IdleTime
+from exporter.collectors.workloads.usage import EnergyAttribution, IdleTime
 from exporter.collectors.workloads.values import Workload
 
 A, B, C = (Workload("ml", name, "c") for name in "abc")
@@ -12,7 +12,7 @@ A, B, C = (Workload("ml", name, "c") for name in "abc")
 
 def test_shares_follow_the_utilization() -> None:
     """Each gets its share of the time, the rest is idle, and what was before is nobody's."""
-    meter = EnergyMeter()
+    meter = EnergyAttribution()
     meter.update("GPU-0", 1000.0, {A: 50.0, B: 10.0})
     shares = meter.update("GPU-0", 1100.0, {A: 50.0, B: 10.0})
     assert shares.workloads == {A: 50.0, B: 10.0}
@@ -21,14 +21,14 @@ def test_shares_follow_the_utilization() -> None:
 
 def test_more_than_all_is_scaled() -> None:
     """Shares that add up to more than the whole give the whole and no more."""
-    meter = EnergyMeter()
+    meter = EnergyAttribution()
     meter.update("GPU-0", 0.0, {})
     assert meter.update("GPU-0", 100.0, {A: 100.0, B: 300.0}).workloads == {A: 25.0, B: 75.0}
 
 
 def test_an_unknown_share_makes_no_series() -> None:
     """Without utilization a workload has no energy, and its part is nobody's."""
-    meter = EnergyMeter()
+    meter = EnergyAttribution()
     meter.update("GPU-0", 0.0, {A: None})
     shares = meter.update("GPU-0", 100.0, {A: None})
     assert (shares.workloads, shares.idle) == ({}, 100.0)
@@ -38,7 +38,7 @@ def test_an_unknown_share_makes_no_series() -> None:
 def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
     """Workloads, idle and ended ones together are the counter, whatever comes, goes or resets."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
-    meter = EnergyMeter()
+    meter = EnergyAttribution()
     counters = {"GPU-0": 5e6, "GPU-1": 0.0}
     before: dict[tuple[str, Workload], float] = {}
     for _ in range(300):
@@ -59,7 +59,7 @@ def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
 
 def test_a_reading_that_is_seen_twice_changes_nothing() -> None:
     """An early publication and the cache show the same counter again: shares stay."""
-    meter = EnergyMeter()
+    meter = EnergyAttribution()
     meter.update("GPU-0", 100.0, {A: 100.0})
     first = meter.update("GPU-0", 200.0, {A: 100.0})
     assert meter.update("GPU-0", 200.0, {A: 100.0}) == first
@@ -68,7 +68,7 @@ def test_a_reading_that_is_seen_twice_changes_nothing() -> None:
 
 def test_what_is_forgotten_begins_anew() -> None:
     """A GPU that left and came back is a new account; so is a holding that ended."""
-    meter = EnergyMeter()
+    meter = EnergyAttribution()
     meter.update("GPU-0", 0.0, {A: 100.0})
     meter.update("GPU-0", 50.0, {A: 100.0})
     meter.forget_all_but(frozenset())

@@ -6,7 +6,7 @@ from exporter.collectors.everything import KINDS
 from exporter.collectors.workloads.wait_edges import DISK_FIELDS, wait_edges
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.store import EventStore
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, Value
 from exporter.model.event import Event
@@ -161,7 +161,7 @@ def joined(*entities: Entity) -> set[tuple[Key, Key]]:
     for each in entities:
         by_kind.setdefault(each.kind, []).append(each)
     now = {each.key: each for each in entities}
-    known = Known(now, by_kind, History(), EventStore(), AliasIndex({}), NOW)
+    known = KnownEntities(now, by_kind, History(), EventStore(), AliasIndex({}), NOW)
     return {(edge.source, edge.target) for edge in KINDS.links(known)}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from exporter.collectors.everything import KINDS, scene_of
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.store import EventStore
-from exporter.faults.subject import Known
+from exporter.faults.subject import KnownEntities
 from exporter.faults.timeseries import History
 from exporter.faults.values import Entity, Scene, Value
 from exporter.model.snapshot import Snapshot, SourceReport
@@ -41,5 +41,5 @@ def on_the_bus(scene: Scene) -> set[tuple[Key, Key]]:
     for each in scene.entities:
         by_kind.setdefault(each.kind, []).append(each)
     now = {each.key: each for each in scene.entities}
-    known = Known(now, by_kind, History(), EventStore(), AliasIndex({}), scene.now)
+    known = KnownEntities(now, by_kind, History(), EventStore(), AliasIndex({}), scene.now)
     return {(e.source, e.target) for e in KINDS.links(known) if e.target[0] == "pcie"}

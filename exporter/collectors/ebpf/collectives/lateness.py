@@ -33,7 +33,7 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _Milestone:
     """What all ranks had done when the last of them had entered so many collectives."""
 
     at_ns: int
@@ -47,7 +47,7 @@ class Lateness:
     """Looks at the ranks of one communicator, always in the same order."""
 
     def __init__(self) -> None:
-        self._mark: _Mark | None = None
+        self._mark: _Milestone | None = None
         self._windows: deque[Late] = deque(maxlen=WINDOWS)
 
     def look(self, ranks: Sequence[Rank], now_ns: int) -> Late | None:
@@ -62,7 +62,7 @@ class Lateness:
             return None
         return min(self._windows, key=lambda late: late.ratio)
 
-    def _close_window(self, mark: _Mark) -> None:
+    def _close_window(self, mark: _Milestone) -> None:
         before = self._mark
         length = 0 if before is None else mark.at_ns - before.at_ns
         if before is None or before.ranks != mark.ranks or length > LONGEST_WINDOW_NS:
@@ -73,8 +73,8 @@ class Lateness:
             self._windows.append(_late(before, mark))
 
 
-def _mark(ranks: Sequence[Rank], entered: int, now_ns: int) -> _Mark:
-    return _Mark(
+def _mark(ranks: Sequence[Rank], entered: int, now_ns: int) -> _Milestone:
+    return _Milestone(
         now_ns,
         entered,
         tuple(rank.moments - (rank.newest_ns if rank.entered > entered else 0) for rank in ranks),
@@ -83,7 +83,7 @@ def _mark(ranks: Sequence[Rank], entered: int, now_ns: int) -> _Mark:
     )
 
 
-def _late(before: _Mark, after: _Mark) -> Late:
+def _late(before: _Milestone, after: _Milestone) -> Late:
     """Compare the latest rank of a window with the median of the others.
 
     The time between two collectives is weighted by itself: of a step that ends in a burst of them

@@ -33,7 +33,7 @@ _VALUE_OF_TYPE = {
 }
 
 
-class Card:
+class NvmlDevice:
     """One GPU, or one MIG device, of the library; `place` is the index of the GPU."""
 
     def __init__(self, library: Library, handle: Handle, place: int | None = None) -> None:
@@ -54,7 +54,7 @@ class Card:
         """Get the text of a function for this GPU; None where it gives none."""
         return self.library.text(name, self.handle, place=self.place)
 
-    def once(self, fact: str, read: Callable[["Card"], T]) -> T:
+    def once(self, fact: str, read: Callable[["NvmlDevice"], T]) -> T:
         """Read a fact that does not change until it was answered once; raises READ_ERRORS."""
         if fact not in self._kept:
             self._kept[fact] = read(self)
@@ -104,7 +104,9 @@ def available_values(values: Mapping[Any, Any]) -> Any:
     return next(iter(values.values()), pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED))
 
 
-def call_each(card: Card, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]) -> dict[Any, Any]:
+def call_each(
+    card: NvmlDevice, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]
+) -> dict[Any, Any]:
     """Make each call, by label; an error stands for one that gave nothing.
 
     Raises an error after which nothing more can be expected of the GPU.

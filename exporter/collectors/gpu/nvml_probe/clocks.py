@@ -4,7 +4,12 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card, available_values, call_each, converted
+from exporter.collectors.gpu.nvml_probe.card import (
+    NvmlDevice,
+    available_values,
+    call_each,
+    converted,
+)
 from exporter.collectors.gpu.words import active_reasons
 
 MEGAHERTZ = 1_000_000
@@ -29,27 +34,27 @@ THROTTLE_TIMES = {
 """Nanoseconds by reason; the last three came with driver 570."""
 
 
-def clocks(card: Card) -> Any:
+def clocks(card: NvmlDevice) -> Any:
     """Read hertz by clock."""
     return _by_clock(card, "nvmlDeviceGetClockInfo")
 
 
-def clock_limits(card: Card) -> Any:
+def clock_limits(card: NvmlDevice) -> Any:
     """Read the highest hertz by clock; asked once."""
     return card.once("clock_limits", lambda c: _by_clock(c, "nvmlDeviceGetMaxClockInfo"))
 
 
-def _by_clock(card: Card, name: str) -> Any:
+def _by_clock(card: NvmlDevice, name: str) -> Any:
     found = call_each(card, [(word, name, (kind,)) for word, kind in CLOCKS.items()])
     return available_values({word: converted(value, MEGAHERTZ) for word, value in found.items()})
 
 
-def throttle_reasons(card: Card) -> tuple[tuple[str, int], ...]:
+def throttle_reasons(card: NvmlDevice) -> tuple[tuple[str, int], ...]:
     """Return 0 or 1 by clocks event (throttle) reason."""
     return active_reasons(int(card.ask_newest(REASON_CALLS)))
 
 
-def throttle_times(card: Card) -> Any:
+def throttle_times(card: NvmlDevice) -> Any:
     """Read the seconds throttled by reason since the driver was loaded, where it counts them."""
     found = card.field_values("throttle_times", THROTTLE_TIMES)
     return available_values({word: converted(value, per=NANO) for word, value in found.items()})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card, available_values, call_each
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, call_each
 from exporter.collectors.gpu.words import RECOVERY_ACTIONS
 
 ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
@@ -37,19 +37,19 @@ RECOVERY_ACTION = 230
 """The field value; nvidia-ml-py 12 has no name for it."""
 
 
-def ecc_modes(card: Card) -> dict[str, bool]:
+def ecc_modes(card: NvmlDevice) -> dict[str, bool]:
     """Read whether errors are corrected now, and whether they will be after the next reset."""
     current, pending = card.ask("nvmlDeviceGetEccMode")
     return {"ecc_enabled": bool(current), "ecc_mode_pending": bool(pending)}
 
 
-def ecc_errors(card: Card) -> Any:
+def ecc_errors(card: NvmlDevice) -> Any:
     """Read errors by type, since the driver was loaded and since the board was made."""
     found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
     return available_values({key: found["/".join(key)] for key in TOTALS})
 
 
-def ecc_location_errors(card: Card) -> Any:
+def ecc_location_errors(card: NvmlDevice) -> Any:
     """Read the same by the part of the chip."""
     name = "nvmlDeviceGetMemoryErrorCounter"
     wanted = product(ERROR_TYPES, COUNTERS, LOCATIONS)
@@ -60,7 +60,7 @@ def ecc_location_errors(card: Card) -> Any:
     return available_values(call_each(card, calls))
 
 
-def sram_errors(card: Card) -> dict[str, Any]:
+def sram_errors(card: NvmlDevice) -> dict[str, Any]:
     """Read uncorrected errors of SRAM by kind and by unit, and whether they are too many."""
     status = pynvml.c_nvmlEccSramErrorStatus_v1_t()
     card.ask("nvmlDeviceGetSramEccErrorStatus", ctypes.byref(status))
@@ -78,18 +78,18 @@ def sram_errors(card: Card) -> dict[str, Any]:
     }
 
 
-def repairs_pending(card: Card) -> dict[str, bool]:
+def repairs_pending(card: NvmlDevice) -> dict[str, bool]:
     """Read which repairs wait for the next reset: of a memory channel, of a TPC."""
     channel, tpc = card.ask("nvmlDeviceGetRepairStatus")
     return {"channel_repair_pending": bool(channel), "tpc_repair_pending": bool(tpc)}
 
 
-def unrepairable_memory(card: Card) -> bool:
+def unrepairable_memory(card: NvmlDevice) -> bool:
     """Read whether memory has errors that no repair is left for."""
     return bool(card.ask("nvmlDeviceGetUnrepairableMemoryFlag_v1"))
 
 
-def remapped_rows(card: Card) -> dict[str, Any]:
+def remapped_rows(card: NvmlDevice) -> dict[str, Any]:
     """Read remapped rows of memory, on Ampere and newer."""
     corrected, uncorrected, pending, failed = card.ask("nvmlDeviceGetRemappedRows")
     return {
@@ -99,23 +99,23 @@ def remapped_rows(card: Card) -> dict[str, Any]:
     }
 
 
-def remap_banks(card: Card) -> list[tuple[str, int]]:
+def remap_banks(card: NvmlDevice) -> list[tuple[str, int]]:
     """Read banks of memory by how many spare rows they have left."""
     banks = card.ask("nvmlDeviceGetRowRemapperHistogram")
     return [(word, getattr(banks, word)) for word in AVAILABILITIES]
 
 
-def retired_pages(card: Card) -> Any:
+def retired_pages(card: NvmlDevice) -> Any:
     """Read retired pages of memory, on boards before Ampere."""
     return available_values(card.field_values("retired_pages", RETIRED_PAGES))
 
 
-def retired_pages_pending(card: Card) -> bool:
+def retired_pages_pending(card: NvmlDevice) -> bool:
     """Read whether a page waits for the next reset to be retired."""
     return bool(card.ask("nvmlDeviceGetRetiredPagesPendingStatus"))
 
 
-def inforom_valid(card: Card) -> bool:
+def inforom_valid(card: NvmlDevice) -> bool:
     """Verify the checksums of the infoROM, which holds what the board remembers of its errors."""
     try:
         card.ask("nvmlDeviceValidateInforom")
@@ -126,7 +126,7 @@ def inforom_valid(card: Card) -> bool:
     return True
 
 
-def recovery_action(card: Card) -> str:
+def recovery_action(card: NvmlDevice) -> str:
     """Read what the driver wants done to the GPU; raises ValueError for a word not known here."""
     action = card.field_values("recovery_action", {"action": RECOVERY_ACTION})["action"]
     if isinstance(action, Exception):

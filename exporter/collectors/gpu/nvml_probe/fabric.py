@@ -7,7 +7,7 @@ from typing import Any
 import pynvml
 
 from exporter.collectors.gpu.fabric import is_fabric_healthy
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 
 STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
@@ -36,7 +36,7 @@ FORMS = tuple(
 """Newest first, as far as the binding knows them: the second names symptoms, the third sums up."""
 
 
-def fabric(card: Card) -> dict[str, Any]:
+def fabric(card: NvmlDevice) -> dict[str, Any]:
     """State and health, by the newest form of the answer that the driver knows."""
     for place in range(card.kept("fabric_form", 0), len(FORMS)):
         name, form = FORMS[place]

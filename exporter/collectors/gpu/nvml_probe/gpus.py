@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.identity import cuda_version, is_same
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, Library, reason_of
@@ -108,7 +108,7 @@ class GpuInventory:
             known = None
         if known is None:
             handle = self._library.ask("nvmlDeviceGetHandleByIndex", index, place=index)
-            known = KnownGpu(Card(self._library, handle, index), self._switches)
+            known = KnownGpu(NvmlDevice(self._library, handle, index), self._switches)
             self._gpus[index] = known
         return known
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.pcie.values import pci_address
 
 ARCHITECTURES = {
@@ -21,7 +21,7 @@ ARCHITECTURES = {
 }
 
 
-def identity(card: Card) -> dict[str, Any]:
+def identity(card: NvmlDevice) -> dict[str, Any]:
     """Read index, UUID and name; raises NVMLError when the GPU does not answer."""
     return {
         "index": card.ask("nvmlDeviceGetIndex"),
@@ -30,7 +30,7 @@ def identity(card: Card) -> dict[str, Any]:
     }
 
 
-def is_same(card: Card, known: dict[str, Any]) -> bool:
+def is_same(card: NvmlDevice, known: dict[str, Any]) -> bool:
     """Check that the handle still means the GPU it meant; the library answers both calls."""
     try:
         return bool(
@@ -41,7 +41,7 @@ def is_same(card: Card, known: dict[str, Any]) -> bool:
         return False
 
 
-def texts(card: Card) -> dict[str, Any]:
+def texts(card: NvmlDevice) -> dict[str, Any]:
     """Read serial number, firmware and part number, where the board has them."""
     return {
         "serial": card.text("nvmlDeviceGetSerial"),
@@ -50,7 +50,7 @@ def texts(card: Card) -> dict[str, Any]:
     }
 
 
-def pci_bus_id(card: Card) -> str:
+def pci_bus_id(card: NvmlDevice) -> str:
     """Read the PCI address as the kernel writes it: `0000:18:00.0`."""
     reported = card.ask("nvmlDeviceGetPciInfo").busId
     address = pci_address(
@@ -61,7 +61,7 @@ def pci_bus_id(card: Card) -> str:
     return address
 
 
-def architecture(card: Card) -> str:
+def architecture(card: NvmlDevice) -> str:
     """Name the chip's generation; raises ValueError for one that is not known here."""
     number = card.ask("nvmlDeviceGetArchitecture")
     if number not in ARCHITECTURES:
@@ -69,13 +69,13 @@ def architecture(card: Card) -> str:
     return ARCHITECTURES[number]
 
 
-def compute_capability(card: Card) -> str:
+def compute_capability(card: NvmlDevice) -> str:
     """Read the compute capability, `9.0` and the like."""
     major, minor = card.ask("nvmlDeviceGetCudaComputeCapability")
     return f"{major}.{minor}"
 
 
-def numa_node(card: Card) -> int:
+def numa_node(card: NvmlDevice) -> int:
     """Read the NUMA node the GPU is near to; raises ValueError where it has none."""
     node = int(card.ask("nvmlDeviceGetNumaNodeId"))
     if node < 0:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.identity import identity
 from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, READ_ERRORS, reason_of
 from exporter.collectors.gpu.nvml_probe.mig import MigReader
@@ -26,7 +26,7 @@ class KnownGpu:
     """
 
     def __init__(
-        self, card: Card, switches: frozenset[str], now: Callable[[], float] = time.monotonic
+        self, card: NvmlDevice, switches: frozenset[str], now: Callable[[], float] = time.monotonic
     ) -> None:
         self._now = now
         self.has_core = self.has_any = False

@@ -6,8 +6,8 @@ import pynvml
 
 from exporter.collectors.gpu.nvml_probe.card import (
     ALL_LINKS,
-    Card,
     FieldId,
+    NvmlDevice,
     available_values,
     call_each,
     converted,
@@ -38,7 +38,7 @@ FIFTH_GENERATION = {
 FIFTH_GENERATION_BYTES = {"transmit": 202, "receive": 204}
 
 
-def pcie_throughput(card: Card) -> dict[str, float]:
+def pcie_throughput(card: NvmlDevice) -> dict[str, float]:
     """Read bytes per second over 20 ms, for which each of the two calls blocks."""
     return {
         "pcie_transmit_bytes_per_second": card.ask("nvmlDeviceGetPcieThroughput", 0) * KIB,
@@ -46,17 +46,17 @@ def pcie_throughput(card: Card) -> dict[str, float]:
     }
 
 
-def nvlink_up(card: Card) -> Any:
+def nvlink_up(card: NvmlDevice) -> Any:
     """Read 0 or 1 by link, for each link that the driver counts, wired or not."""
     links = _link_count(card)
     found = call_each(card, [(str(n), "nvmlDeviceGetNvLinkState", (n,)) for n in range(links)])
     return available_values(found)
 
 
-def _link_count(card: Card) -> int:
+def _link_count(card: NvmlDevice) -> int:
     """Read how many links the board has; raises NVMLError where it has none."""
 
-    def count(card: Card) -> int:
+    def count(card: NvmlDevice) -> int:
         wanted: dict[str, FieldId] = {"links": pynvml.NVML_FI_DEV_NVLINK_LINK_COUNT}
         links = card.field_values("nvlink_count", wanted)["links"]
         return MAX_LINKS if isinstance(links, Exception) else min(int(links), MAX_LINKS)
@@ -67,7 +67,7 @@ def _link_count(card: Card) -> int:
     return links
 
 
-def nvlink_traffic(card: Card) -> dict[str, Any]:
+def nvlink_traffic(card: NvmlDevice) -> dict[str, Any]:
     """Read bytes over all links since the driver was loaded, without headers."""
     found = card.field_values(
         "nvlink_traffic",
@@ -82,7 +82,7 @@ def nvlink_traffic(card: Card) -> dict[str, Any]:
     return {field: converted(value, KIB) for field, value in found.items()}
 
 
-def nvlink_errors(card: Card) -> Any:
+def nvlink_errors(card: NvmlDevice) -> Any:
     """Read errors summed over links, by kind."""
     found = available_values(card.field_values("nvlink_errors", ERROR_SUMS))
     if isinstance(found, Exception) and reason_of(found) in ("not_supported", "invalid_argument"):
@@ -90,7 +90,7 @@ def nvlink_errors(card: Card) -> Any:
     return found
 
 
-def _sums_over_links(card: Card, topic: str, kinds: dict[str, int]) -> dict[str, Any]:
+def _sums_over_links(card: NvmlDevice, topic: str, kinds: dict[str, int]) -> dict[str, Any]:
     """Sum each field over the links that report it; an error where none does."""
     links = range(_link_count(card))
     wanted: dict[str, FieldId] = {
@@ -105,7 +105,7 @@ def _sums_over_links(card: Card, topic: str, kinds: dict[str, int]) -> dict[str,
     return sums
 
 
-def nvlink_link_errors(card: Card) -> Any:
+def nvlink_link_errors(card: NvmlDevice) -> Any:
     """Read errors by link and kind."""
     name = "nvmlDeviceGetNvLinkErrorCounter"
     calls = [

@@ -4,11 +4,11 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, reason_of
 
 
-def memory(card: Card) -> dict[str, int]:
+def memory(card: NvmlDevice) -> dict[str, int]:
     """Read bytes by nvmlDeviceGetMemoryInfo_v2, whose `used` leaves the reserved part out.
 
     Older drivers know the first version only, which counts the reserved part as used.
@@ -30,7 +30,7 @@ def _reported(info: Any) -> dict[str, int]:
     }
 
 
-def bar1_memory(card: Card) -> dict[str, int]:
+def bar1_memory(card: NvmlDevice) -> dict[str, int]:
     """Read BAR1: the window through which the bus sees the memory."""
     info = card.ask("nvmlDeviceGetBAR1MemoryInfo")
     return {
@@ -39,7 +39,7 @@ def bar1_memory(card: Card) -> dict[str, int]:
     }
 
 
-def utilization(card: Card) -> dict[str, int]:
+def utilization(card: NvmlDevice) -> dict[str, int]:
     """Read percent of the driver's last sample period; not said for a GPU in MIG mode."""
     rates = card.ask("nvmlDeviceGetUtilizationRates")
     return {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, reason_of
 from exporter.collectors.gpu.nvml_probe.profiling import Profiler
 
@@ -21,7 +21,7 @@ class MigReader:
         self._with_profiling = with_profiling
         self._profilers: dict[int, Profiler] = {}
 
-    def read(self, card: Card) -> list[dict[str, Any]]:
+    def read(self, card: NvmlDevice) -> list[dict[str, Any]]:
         """Read all instances; one that goes away while it is read is left out."""
         if not card.ask("nvmlDeviceGetMigMode")[0]:
             return []
@@ -30,12 +30,12 @@ class MigReader:
         self._add_activity(card, instances)
         return instances
 
-    def forget(self, card: Card) -> None:
+    def forget(self, card: NvmlDevice) -> None:
         """Free the samples of all instances."""
         while self._profilers:
             self._profilers.popitem()[1].forget(card)
 
-    def _read(self, card: Card, place: int) -> dict[str, Any] | None:
+    def _read(self, card: NvmlDevice, place: int) -> dict[str, Any] | None:
         try:
             handle = card.ask("nvmlDeviceGetMigDeviceHandleByIndex", place)
         except pynvml.NVMLError as error:
@@ -43,12 +43,12 @@ class MigReader:
                 return None
             raise  # not permitted, or the GPU is lost: not the same as having no instances
         try:
-            instance = dict(_instance(Card(card.library, handle, card.place)))
+            instance = dict(_instance(NvmlDevice(card.library, handle, card.place)))
         except READ_ERRORS:
             return None  # it was just taken apart
         return instance if instance["mig_uuid"] else None
 
-    def _add_activity(self, card: Card, instances: list[dict[str, Any]]) -> None:
+    def _add_activity(self, card: NvmlDevice, instances: list[dict[str, Any]]) -> None:
         if not self._with_profiling:
             return
         there = {instance["gpu_instance"] for instance in instances}
@@ -60,7 +60,7 @@ class MigReader:
                 if instance["gpu_instance"] == number and activity:
                     instance["activity_ratio"] = activity
 
-    def _activity(self, card: Card, gpu_instance: int) -> Any:
+    def _activity(self, card: NvmlDevice, gpu_instance: int) -> Any:
         profiler = self._profilers.setdefault(gpu_instance, Profiler(gpu_instance))
         try:
             activity = profiler.read(card).get("activity_ratio")
@@ -69,7 +69,7 @@ class MigReader:
         return activity if isinstance(activity, list) else None
 
 
-def _instance(mig: Card) -> Iterator[tuple[str, Any]]:
+def _instance(mig: NvmlDevice) -> Iterator[tuple[str, Any]]:
     yield "gpu_instance", mig.ask("nvmlDeviceGetGpuInstanceId")
     yield "compute_instance", mig.ask("nvmlDeviceGetComputeInstanceId")
     yield "mig_uuid", mig.text("nvmlDeviceGetUUID")

@@ -4,13 +4,18 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card, available_values, call_each, converted
+from exporter.collectors.gpu.nvml_probe.card import (
+    NvmlDevice,
+    available_values,
+    call_each,
+    converted,
+)
 
 MILLI = 1000
 """NVML counts milliwatts and millijoules."""
 
 
-def power_limits(card: Card) -> Any:
+def power_limits(card: NvmlDevice) -> Any:
     """Read the watts between which the limit may be set, and what was asked for."""
     lasting = card.once("power_limits", _lasting_limits)
     found = call_each(card, [("requested", "nvmlDeviceGetPowerManagementLimit", ())])
@@ -19,14 +24,14 @@ def power_limits(card: Card) -> Any:
     )
 
 
-def _lasting_limits(card: Card) -> dict[str, Any]:
+def _lasting_limits(card: NvmlDevice) -> dict[str, Any]:
     lowest, highest = card.ask("nvmlDeviceGetPowerManagementLimitConstraints")
     found = call_each(card, [("default", "nvmlDeviceGetPowerManagementDefaultLimit", ())])
     limits = {"min": lowest, "max": highest, **found}
     return {word: converted(value, per=MILLI) for word, value in limits.items()}
 
 
-def power_fields(card: Card) -> dict[str, Any]:
+def power_fields(card: NvmlDevice) -> dict[str, Any]:
     """Read the average over the last second, and the energy since the driver was loaded."""
     found = card.field_values(
         "power",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 
 LISTS = (
@@ -33,7 +33,7 @@ class GpuProcessReader:
     def __init__(self) -> None:
         self._last_seen = 0
 
-    def read(self, card: Card) -> list[Process]:
+    def read(self, card: NvmlDevice) -> list[Process]:
         """Read all processes on the GPU; raises READ_ERRORS when the compute list cannot be had."""
         found: dict[_Key, Process] = {}
         for kind, function in LISTS:
@@ -45,7 +45,7 @@ class GpuProcessReader:
         self._add_utilization(card, list(found.values()))
         return list(found.values())
 
-    def _add_utilization(self, card: Card, processes: list[Process]) -> None:
+    def _add_utilization(self, card: NvmlDevice, processes: list[Process]) -> None:
         """Add shares; the driver names active processes only (…GetProcessUtilization)."""
         if not processes:
             return
@@ -65,7 +65,7 @@ class GpuProcessReader:
                 process.update(_shares(sample))
 
 
-def _listed(card: Card, kind: str, function: str) -> Iterator[Process]:
+def _listed(card: NvmlDevice, kind: str, function: str) -> Iterator[Process]:
     """Read one of the three lists; only the compute list must be there, without MPS."""
     names = tuple(f"nvmlDeviceGet{function}RunningProcesses{version}" for version in ("_v3", "_v2"))
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card, available_values, converted
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, converted
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS
 
 PERCENT = 100
@@ -39,7 +39,7 @@ class Profiler:
         self._samples: list[Any] = []
         self._has_taken_one = False
 
-    def read(self, card: Card) -> dict[str, Any]:
+    def read(self, card: NvmlDevice) -> dict[str, Any]:
         """Read activity and traffic since the pass before; nothing after the first sample."""
         if self._gpu_instance is None and not card.once("profiling", _is_supported):
             raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
@@ -52,24 +52,24 @@ class Profiler:
             return {}
         return _reported_between(card, *self._samples)
 
-    def forget(self, card: Card) -> None:
+    def forget(self, card: NvmlDevice) -> None:
         """Free the samples."""
         while self._samples:
             with suppress(*READ_ERRORS):
                 card.library.ask("nvmlGpmSampleFree", self._samples.pop(), place=card.place)
 
-    def _take(self, card: Card, sample: Any) -> None:
+    def _take(self, card: NvmlDevice, sample: Any) -> None:
         if self._gpu_instance is None:
             card.ask("nvmlGpmSampleGet", sample)
         else:
             card.ask("nvmlGpmMigSampleGet", self._gpu_instance, sample)
 
 
-def _is_supported(card: Card) -> bool:
+def _is_supported(card: NvmlDevice) -> bool:
     return bool(card.ask("nvmlGpmQueryDeviceSupport").isSupportedDevice)
 
 
-def _reported_between(card: Card, before: Any, now: Any) -> dict[str, Any]:
+def _reported_between(card: NvmlDevice, before: Any, now: Any) -> dict[str, Any]:
     numbers = [*UNITS.values(), *(n for kinds in TRAFFIC.values() for n in kinds.values())]
     wanted = pynvml.c_nvmlGpmMetricsGet_t()
     wanted.version = pynvml.NVML_GPM_METRICS_GET_VERSION

@@ -15,7 +15,7 @@ from exporter.collectors.gpu.nvml_probe import (
     power,
     thermal,
 )
-from exporter.collectors.gpu.nvml_probe.card import Card, converted
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Read:
     """
 
     fields: tuple[str, ...]
-    read: Callable[[Card], Any]
+    read: Callable[[NvmlDevice], Any]
     switch: str | None = None
 
-    def of(self, card: Card) -> Iterator[tuple[str, Any]]:
+    def of(self, card: NvmlDevice) -> Iterator[tuple[str, Any]]:
         """Yield the fields with their values, or the errors in their places."""
         answer = self.read(card)
         if isinstance(answer, dict):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pynvml
 
-from exporter.collectors.gpu.nvml_probe.card import Card, FieldId, available_values, call_each
+from exporter.collectors.gpu.nvml_probe.card import FieldId, NvmlDevice, available_values, call_each
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 
 THRESHOLDS = {
@@ -25,24 +25,24 @@ MARGIN_THRESHOLDS: dict[str, FieldId] = {
 MAX_FANS = 16
 
 
-def temperature(card: Card) -> int:
+def temperature(card: NvmlDevice) -> int:
     """Read celsius of the GPU sensor, by the newer call where the driver knows it."""
     names = ("nvmlDeviceGetTemperatureV1", "nvmlDeviceGetTemperature")
     return int(card.ask_newest(names, pynvml.NVML_TEMPERATURE_GPU))
 
 
-def memory_temperature(card: Card) -> Any:
+def memory_temperature(card: NvmlDevice) -> Any:
     """Read celsius of the memory, on boards with a sensor there."""
     wanted = {"memory": pynvml.NVML_FI_DEV_MEMORY_TEMP}
     return card.field_values("memory_temperature", wanted)["memory"]
 
 
-def thresholds(card: Card) -> Any:
+def thresholds(card: NvmlDevice) -> Any:
     """Read the celsius at which the board slows down or shuts down; asked once."""
     return card.once("thresholds", _thresholds)
 
 
-def margin_thresholds(card: Card) -> Any:
+def margin_thresholds(card: NvmlDevice) -> Any:
     """Read the T.Limit margins at which the board slows down or shuts down; asked once."""
     return card.once(
         "margin_thresholds",
@@ -50,14 +50,14 @@ def margin_thresholds(card: Card) -> Any:
     )
 
 
-def _thresholds(card: Card) -> Any:
+def _thresholds(card: NvmlDevice) -> Any:
     name = "nvmlDeviceGetTemperatureThreshold"
     return available_values(
         call_each(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()])
     )
 
 
-def fan_speeds(card: Card) -> Any:
+def fan_speeds(card: NvmlDevice) -> Any:
     """Read percent of the full speed by fan; a passively cooled board has none."""
     try:
         fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
