@@ -117,6 +117,15 @@ def test_docstrings_are_no_riddles() -> None:
     assert riddles == []
 
 
+def test_a_class_name_means_one_thing() -> None:
+    """No two classes of the program have the same name."""
+    tree = (ast.parse(path.read_text("utf-8")) for path in MODULES)
+    names = Counter(
+        node.name for module in tree for node in ast.walk(module) if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in names.items() if count > 1} == set()
+
+
 def test_patching_is_rare() -> None:
     """At most five patches in a hundred tests: tests arrange by building values."""
     texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]

@@ -40,22 +40,22 @@ HELP = "q quit  arrows scroll  1-9 one fault  0 all"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TopView:
     """What is looked at: lines scrolled away, and the number of one fault or 0 for all."""
 
     offset: int = 0
     fault: int = 0
 
-    def after(self, key: str, page: int) -> "View | None":
+    def after(self, key: str, page: int) -> "TopView | None":
         """Return the view after a key; None to quit."""
         if key.isdigit() and key != "0":
-            return View(0, int(key))
+            return TopView(0, int(key))
         move = {"up": -1, "down": 1, "back": -page, "on": page}
         name = KEYS.get(key, "")
         if name == "quit":
             return None
         if name == "all":
-            return View()
+            return TopView()
         return replace(self, offset=max(0, self.offset + move.get(name, 0)))
 
 
@@ -91,7 +91,7 @@ def _terminal() -> Iterator[None]:
 
 
 def _loop(invocation: Invocation, readings: Readings) -> None:
-    view: View | None = View()
+    view: TopView | None = TopView()
     while view is not None:
         status, problem = _read(readings)
         size = shutil.get_terminal_size()
@@ -111,7 +111,7 @@ def _read(readings: Readings) -> tuple[dict[str, Any] | None, str]:
 
 
 def draw(
-    status: dict[str, Any] | None, problem: str, view: View, screen: Screen, rows: int
+    status: dict[str, Any] | None, problem: str, view: TopView, screen: Screen, rows: int
 ) -> list[str]:
     """Return one screen: the status, or the sentence why there is none, and the keys."""
     foot = screen.paint(HELP, "muted")
@@ -125,7 +125,7 @@ def draw(
     return [*shown, *[""] * (room - len(shown)), foot]
 
 
-def _lines(status: dict[str, Any], view: View, screen: Screen) -> list[str]:
+def _lines(status: dict[str, Any], view: TopView, screen: Screen) -> list[str]:
     """Give all lines of what is looked at: the whole status, or one incident with its evidence."""
     if not view.fault:
         return status_lines(status, screen)

@@ -53,7 +53,7 @@ class _Ring:
         return [None if math.isnan(value) else round(value, 2) for value in values]
 
 
-class History:
+class NodeHistory:
     """Keeps the series of one node, and the rates between its two last snapshots."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from exporter.reports.checks import OK, checks
 from exporter.reports.faults import fault_document, incident_documents, stale_gpus
 from exporter.reports.fields import fields_of
 from exporter.reports.hardware import filesystems
-from exporter.reports.history import History
+from exporter.reports.history import NodeHistory
 from exporter.reports.incidents import incidents, verdict
 from exporter.reports.installation import Installation
 from exporter.reports.units import counted, duration, size
@@ -32,7 +32,7 @@ GPU_SERIES = ("utilization", "memory", "temperature", "power")
 
 
 def status_document(
-    snapshot: Snapshot, history: History, here: Installation, version: str
+    snapshot: Snapshot, history: NodeHistory, here: Installation, version: str
 ) -> dict[str, Any]:
     """Return what is worth a look; ages are added by whoever answers."""
     reported = snapshot.conclusions
@@ -100,7 +100,7 @@ def _about(snapshot: Snapshot) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _host(snapshot: Snapshot, history: History) -> dict[str, Any]:
+def _host(snapshot: Snapshot, history: NodeHistory) -> dict[str, Any]:
     host, cpu = snapshot.reading(Host), snapshot.reading(Cpu)
     memory, gpus = snapshot.reading(Memory), snapshot.reading(Gpus)
     return {
@@ -120,7 +120,7 @@ def _host(snapshot: Snapshot, history: History) -> dict[str, Any]:
     }
 
 
-def _gpus(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
+def _gpus(snapshot: Snapshot, history: NodeHistory) -> Iterator[dict[str, Any]]:
     gpus, workloads = snapshot.reading(Gpus), snapshot.reading(Workloads)
     shares = workloads.shares if workloads else ()
     owners: dict[str, list[Workload]] = {}
@@ -202,7 +202,7 @@ def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         yield {**row, "gpus": sorted(set(row["gpus"]))}
 
 
-def _network(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
+def _network(snapshot: Snapshot, history: NodeHistory) -> Iterator[dict[str, Any]]:
     network = snapshot.reading(Network)
     for nic in network.interfaces if network else ():
         subject = f"network {nic.device}"
@@ -214,7 +214,7 @@ def _network(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
         }
 
 
-def _disks(snapshot: Snapshot, history: History) -> Iterator[dict[str, Any]]:
+def _disks(snapshot: Snapshot, history: NodeHistory) -> Iterator[dict[str, Any]]:
     disks = snapshot.reading(Disks)
     for disk in disks.disks if disks else ():
         subject = f"disk {disk.device}"

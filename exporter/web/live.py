@@ -5,7 +5,7 @@ from typing import Any
 
 from exporter.model.snapshot import Snapshot
 from exporter.reports.checks import doctor_document
-from exporter.reports.history import History
+from exporter.reports.history import NodeHistory
 from exporter.reports.installation import Installation
 from exporter.reports.status import status_document
 from exporter.web.answer import (
@@ -42,7 +42,7 @@ class LivePages:
 
     version: str
     here: Installation = field(default_factory=Installation)
-    history: History = field(default_factory=History)
+    history: NodeHistory = field(default_factory=NodeHistory)
     _drawn: _Drawn | None = None
 
     def publish(self, snapshot: Snapshot) -> None:

@@ -41,7 +41,7 @@ PARTS_OF_A_PAGE = frozenset({"collect[]", "exclude[]", "name[]"})
 ALLOWED_METHODS = "GET, HEAD"
 
 
-class Status(Protocol):
+class ProgramStatus(Protocol):
     """How the program is doing, asked for at each request."""
 
     def snapshot(self) -> Snapshot | None:
@@ -70,7 +70,7 @@ class Routes:
     def __init__(
         self,
         version: str,
-        status: Status,
+        status: ProgramStatus,
         pages: Pages,
         authenticator: Authenticator | None = None,
         *,

@@ -16,7 +16,7 @@ import pytest
 
 from exporter.commands.arguments import build_parser
 from exporter.commands.ask import build_prompt
-from exporter.commands.top import KEY, View, draw
+from exporter.commands.top import KEY, TopView, draw
 from exporter.reports.text.status import Screen, wrap
 from tests.commands.running import NO_EXPORTER, QUIET, ROOT, answering, on_terminal, run
 from tests.fakes.nvml_library import NvmlLibrary
@@ -381,7 +381,7 @@ def _until(terminal: int, text: bytes, secs: float = 30.0) -> bytes:
 
 def test_top_shows_no_old_numbers() -> None:
     """Where nobody answers there is a sentence and the keys, and nothing else."""
-    lines = draw(None, "http://n does not answer", View(), Screen(), 24)
+    lines = draw(None, "http://n does not answer", TopView(), Screen(), 24)
     assert (len(lines), lines[0], lines[-1][:6]) == (24, "http://n does not answer", "q quit")
     assert not any(lines[1:-1])
 
@@ -391,7 +391,7 @@ def test_top_fits_its_terminal(demo: Program, size: tuple[int, int]) -> None:
     """As many lines as there are, none longer than the terminal where it is wide enough."""
     columns, rows = size
     status = demo.get("/status").document
-    for view in (View(), View(offset=1000), View(fault=1), View(fault=9)):
+    for view in (TopView(), TopView(offset=1000), TopView(fault=1), TopView(fault=9)):
         lines = draw(status, "", view, Screen(columns, unicode=False), rows)
         assert len(lines) == max(2, rows)
         assert columns < 80 or max(len(line) for line in lines) <= columns
@@ -400,12 +400,12 @@ def test_top_fits_its_terminal(demo: Program, size: tuple[int, int]) -> None:
 def test_keys_do_what_they_say() -> None:
     """Also those that arrive in one read, and those that nobody knows."""
     assert KEY.findall("\x1b[B\x1bOBq\x1b[5~1") == ["\x1b[B", "\x1bOB", "q", "\x1b[5~", "1"]
-    assert View().after("\x1b[B", 20) == View(1)
-    assert View(5).after("\x1b[5~", 20) == View(0)
-    assert View().after("3", 20) == View(0, 3)
-    assert View(7, 3).after("0", 20) == View()
-    assert View(2, 1).after("x", 20) == View(2, 1)
-    assert View().after("q", 20) is None
+    assert TopView().after("\x1b[B", 20) == TopView(1)
+    assert TopView(5).after("\x1b[5~", 20) == TopView(0)
+    assert TopView().after("3", 20) == TopView(0, 3)
+    assert TopView(7, 3).after("0", 20) == TopView()
+    assert TopView(2, 1).after("x", 20) == TopView(2, 1)
+    assert TopView().after("q", 20) is None
 
 
 def test_a_command_in_an_advice_is_broken_at_spaces_alone() -> None:

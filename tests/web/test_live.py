@@ -10,7 +10,7 @@ import pytest
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
-from exporter.reports.history import MAX_SERIES, SLOT_SECS, SLOTS, History
+from exporter.reports.history import MAX_SERIES, SLOT_SECS, SLOTS, NodeHistory
 from exporter.reports.installation import Installation
 from exporter.web.answer import PageRequest
 from exporter.web.html.builder import asset
@@ -167,7 +167,7 @@ def _at(boottime: float, use: float | None, gpus: int = 1) -> Snapshot:
 
 def test_a_sparkline_keeps_fifteen_minutes_with_their_gaps() -> None:
     """What was not said is a gap, and what is older is gone."""
-    history = History()
+    history = NodeHistory()
     for slot in range(100):
         history.add(_at(slot * SLOT_SECS, None if slot == 95 else float(slot)))
     points = history.points("GPU-0", "utilization")
@@ -178,7 +178,7 @@ def test_a_sparkline_keeps_fifteen_minutes_with_their_gaps() -> None:
 
 def test_a_stale_value_is_no_point_of_a_sparkline() -> None:
     """A GPU that is served from the cache draws a gap."""
-    history = History()
+    history = NodeHistory()
     history.add(_at(0.0, 50.0))
     stale = _at(SLOT_SECS, 50.0)
     gpus = stale.reading(Gpus)
@@ -190,7 +190,7 @@ def test_a_stale_value_is_no_point_of_a_sparkline() -> None:
 
 def test_the_memory_of_sparklines_is_bounded() -> None:
     """However many things there are, and however long it runs."""
-    history = History()
+    history = NodeHistory()
     for turn in range(3):
         history.add(_at(turn * SLOT_SECS, 1.0, gpus=2000))
     assert len(history._rings) == MAX_SERIES
@@ -200,7 +200,7 @@ def test_the_memory_of_sparklines_is_bounded() -> None:
 @pytest.mark.parametrize("boottime", [0.0, 5.0, 1e9])
 def test_time_may_jump(boottime: float) -> None:
     """A clock that stands still or leaps breaks nothing."""
-    history = History()
+    history = NodeHistory()
     for moment in (boottime, boottime, boottime + 1e7, boottime):
         history.add(_at(moment, 3.0))
     assert len(history.points("GPU-0", "utilization")) == SLOTS
