@@ -20,9 +20,8 @@ from exporter.collectors.demo.script import DemoIncident
 from exporter.collectors.everything import KINDS, NAMES, families_of, live_families
 from exporter.collectors.gpu.backend import Backend, BackendError, Backends, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.driver import bound_gpus, driver_of
 from exporter.collectors.gpu.nvml import parse_answer
-from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.gpu.source import GpuSource, bound_gpus, driver_of
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.commands.demo import INTERVAL_SECS, simulated
 from exporter.config import Config

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors.everything import TRAITS, VOCABULARY, rule_book
-from exporter.collectors.kernel_log.recorded import KernelLines
+from exporter.collectors.kernel_log.events import KernelLines
 from exporter.collectors.workloads.jobs import GpuJobs
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL

@@ -3,13 +3,16 @@
 from pathlib import Path
 
 from exporter.collector import About, Collector, files
-from exporter.collectors.cpu.entities import CPU
 from exporter.collectors.cpu.families import FAMILIES
 from exporter.collectors.cpu.health import CpuHealthReader
 from exporter.collectors.cpu.usage import CpuReader
 from exporter.collectors.cpu.values import Cpu, CpuHealth
+from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields
 from exporter.faults.subject import CollectorSubject
+
+CPU = Kind("cpu", "cpu", {}, known_by_events, Cpu)
+
 
 COLLECTOR = Collector(
     "cpu",

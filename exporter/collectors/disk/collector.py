@@ -4,13 +4,20 @@ from pathlib import Path
 
 from exporter.collector import About, Collector, SourceRow, files
 from exporter.collectors.disk.diskstats import DiskReader
-from exporter.collectors.disk.entities import DISK, FIELDS, FILESYSTEM, MD_ARRAY, NFS_MOUNT, links
-from exporter.collectors.disk.events import Partitions
+from exporter.collectors.disk.entities import (
+    DISK,
+    FIELDS,
+    FILESYSTEM,
+    MD_ARRAY,
+    NFS_MOUNT,
+    MountRepairs,
+    Partitions,
+    links,
+)
 from exporter.collectors.disk.families import FAMILIES
 from exporter.collectors.disk.filesystem import FilesystemSource
 from exporter.collectors.disk.md import MdReader
 from exporter.collectors.disk.nvme import NvmeHealthReader, NvmeReader
-from exporter.collectors.disk.repairs import MountRepairs
 from exporter.collectors.disk.values import (
     Disks,
     Filesystems,

@@ -1,7 +1,8 @@
-"""Disks, filesystems, RAID arrays and NFS servers as components of rules."""
+"""Disks, filesystems, RAID arrays and NFS servers as components of rules, and their repairs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from exporter.collectors.disk.values import (
     Disk,
@@ -18,9 +19,11 @@ from exporter.collectors.disk.values import (
 from exporter.collectors.sensors.values import Sensors
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.events.changes import turned_good
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
-from exporter.faults.subject import KnownEntities
+from exporter.faults.subject import KnownEntities, Repair
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
+from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
 
@@ -243,3 +246,42 @@ def links(known: KnownEntities) -> Iterator[Edge]:
         for event in known.events.matching(array.addresses, LOST_MEMBERS, known.now):
             lost = whole_disk(event.fields.get("member", ""))
             yield Edge("part_of", ("disk", lost), array.key)
+
+
+class Partitions:
+    """Turns events about a partition into events about its disk."""
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Remember nothing."""
+
+    def interpret(self, event: Event) -> Event:
+        """Return an event about a disk with the name of the whole disk."""
+        if event.entity_type != "physical_disk":
+            return event
+        return replace(event, entity_id=whole_disk(event.entity_id))
+
+
+@dataclass(slots=True)
+class MountRepairs:
+    """Remembers which filesystems could be written."""
+
+    _writable: dict[str, bool] = field(default_factory=dict)
+
+    def between(self, snapshot: Snapshot, _: Iterable[Event]) -> Iterable[Repair]:
+        """Yield the mount points that can be written again."""
+        for place in self._mounts(snapshot):
+            yield "mounted", "logical_disk", place
+
+    def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
+        """Find filesystems that were gone or read-only and are mounted to be written."""
+        reading = snapshot.reading(Filesystems)
+        if reading is None:
+            return
+        mounts = {each.mountpoint: _is_writable(each) for each in reading.filesystems}
+        yield from turned_good(self._writable, mounts)
+
+
+def _is_writable(filesystem: Filesystem) -> bool:
+    """Whether it can be written; a suspended pool of ZFS stays mounted and does not answer."""
+    is_suspended = filesystem.fstype == "zfs" and filesystem.unreachable
+    return not filesystem.readonly and not is_suspended

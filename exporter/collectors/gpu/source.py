@@ -5,22 +5,52 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.backend import Backends, Deadline
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.driver import Driver, bound_gpus, driver_of
 from exporter.collectors.gpu.nvidia import NO_DRIVER, NvidiaGpus
 from exporter.collectors.gpu.nvml import NvmlProbes, build_nvml
 from exporter.collectors.gpu.smi.program import NvidiaSmiBackend, program_paths
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
+from exporter.collectors.pcie.values import pci_address
 from exporter.config import Demo, GpuConfig
 from exporter.model.reading import Reading
 from exporter.probes.child import Children
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """How the driver is noticed: one of the marker paths exists; how long it may be let go of."""
+
+    markers: tuple[Path, ...]
+    redetect_secs: float
+    release_secs: float = 300.0
+
+    def is_there(self) -> bool:
+        """Look for the markers."""
+        return any(marker.exists() for marker in self.markers)
+
+
+def driver_of(config: GpuConfig) -> Driver:
+    """Tell how the driver is noticed; a simulated node has none to wait for."""
+    markers = ("/",) if config.backend == "demo" else config.driver_markers
+    paths = tuple(Path(marker) for marker in markers)
+    return Driver(paths, config.redetect_secs, config.release_secs)
+
+
+def bound_gpus(sys_root: Path) -> tuple[str, ...]:
+    """List the PCI addresses under `/sys/bus/pci/drivers/nvidia`, in the order of the driver."""
+    try:
+        names = [entry.name for entry in (sys_root / "bus/pci/drivers/nvidia").iterdir()]
+    except OSError:
+        return ()  # no such driver, or its list may not be read: nothing is known of the bus
+    return tuple(sorted(address for name in names if (address := pci_address(name)) is not None))
+
 
 LOOK_FOR_UNLOAD_SECS = 1.0
 """A driver that is unloaded is let go of within two seconds."""

@@ -3,10 +3,9 @@
 from functools import partial
 
 from exporter.collector import Collector, SourceRow
-from exporter.collectors.kernel_log.events import event_kinds, feed, gpus_at_addresses
+from exporter.collectors.kernel_log.events import KernelLines, event_kinds, feed, gpus_at_addresses
 from exporter.collectors.kernel_log.families import FAMILIES
 from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
-from exporter.collectors.kernel_log.recorded import KernelLines
 from exporter.collectors.kernel_log.source import build_kernel_log
 from exporter.collectors.kernel_log.values import KERNEL_LOG, KernelLog
 from exporter.config import Config

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from exporter.collector import About, Collector, files
 from exporter.collectors.memory.edac import EdacReader
-from exporter.collectors.memory.entities import DIMM, FIELDS
-from exporter.collectors.memory.events import MachineChecks
+from exporter.collectors.memory.entities import DIMM, FIELDS, MachineChecks
 from exporter.collectors.memory.families import FAMILIES
 from exporter.collectors.memory.meminfo import MemoryReader
 from exporter.collectors.memory.numa import NumaReader

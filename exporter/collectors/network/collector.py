@@ -3,12 +3,17 @@
 from pathlib import Path
 
 from exporter.collector import About, Collector, files
-from exporter.collectors.network.entities import FIELDS, IB_PORT, NIC, adapters_of_ports
+from exporter.collectors.network.entities import (
+    FIELDS,
+    IB_PORT,
+    NIC,
+    PortRepairs,
+    adapters_of_ports,
+)
 from exporter.collectors.network.families import FAMILIES
 from exporter.collectors.network.infiniband import InfinibandReader
 from exporter.collectors.network.interfaces import NetworkReader
 from exporter.collectors.network.netstat import NetworkStackReader
-from exporter.collectors.network.repairs import PortRepairs
 from exporter.collectors.network.values import Infiniband, Network, NetworkStack
 from exporter.faults.subject import CollectorSubject
 

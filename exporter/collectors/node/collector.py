@@ -4,11 +4,14 @@ from pathlib import Path
 
 from exporter.collector import About, Collector, files
 from exporter.collectors.node.dmi import DmiReader
-from exporter.collectors.node.entities import FIELDS
 from exporter.collectors.node.families import FAMILIES
 from exporter.collectors.node.host import HostReader
 from exporter.collectors.node.values import Host
+from exporter.faults.entities.node import NodeFields
 from exporter.faults.subject import CollectorSubject
+
+FIELDS = NodeFields(readings=(("", Host),))
+
 
 COLLECTOR = Collector(
     "node",

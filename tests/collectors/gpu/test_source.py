@@ -9,8 +9,7 @@ import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.driver import Driver
-from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.gpu.source import Driver, GpuSource
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from tests.fakes.virtual_time import run_virtually

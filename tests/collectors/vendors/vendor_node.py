@@ -7,11 +7,10 @@ from pathlib import Path
 from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collectors.gpu.backend import Backends, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.driver import Driver
-from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.gpu.source import Driver, GpuSource
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.collectors.vendors.together import with_other_vendors
+from exporter.collectors.vendors.collector import with_other_vendors
 from exporter.config import Config, GpuConfig, Sources
 from exporter.probes.child import Children
 from tests.fakes.source_context import call_now, source_context

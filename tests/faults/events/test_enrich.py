@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.collectors.kernel_log.recorded import KernelLines
+from exporter.collectors.kernel_log.events import KernelLines
 from exporter.model.event import Event
 from tests.faults.events.feeding import interpreted
 from tests.faults.scenes import event

@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.collectors.everything import TRAITS, VOCABULARY
-from exporter.collectors.kernel_log.recorded import KernelLines
+from exporter.collectors.kernel_log.events import KernelLines
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions, Edge

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from exporter.collectors.everything import SHIPPED, TRAITS, VOCABULARY
-from exporter.collectors.kernel_log.recorded import KernelLines
+from exporter.collectors.kernel_log.events import KernelLines
 from exporter.collectors.workloads.jobs import GpuJobs
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.query import Events
