@@ -133,6 +133,12 @@ GPU_CASES = {
     "gpu_power_smoothing_worn": xid(164, "worn"),
     "gpu_xid_critical": xid(62, "halted"),
     "gpu_xid_warning": xid(61, "breakpoint"),
+    "gpu_app_fault_unnamed": xid(31, "Ch 0000007e, engmask 00000101, intr 10000000"),
+    "gpu_processes_ended": Case(
+        {"up": True},
+        {"up": True},
+        tuple(f"{XID}45, pid={pid}, name=rank{pid}, Ch 00000008" for pid in (7, 8, 9)),
+    ),
     "gpu_gsp_failure": xid(119, "Timeout after 6s of waiting for RPC response from GPU0 GSP!"),
     "gpu_channel_timeout": xid(109, "CTX SWITCH TIMEOUT"),
     "gpu_pcie_timeout": xid(167, "PCIE_FATAL_TIMEOUT"),
@@ -194,6 +200,7 @@ NODE_CASES = {
         {"gpu_up_count": 7, "gpu_pci_count": 8, "gpu_backend": "nvml"},
         {"gpu_up_count": 8, "gpu_pci_count": 8, "gpu_backend": "nvml"},
     ),
+    "gpu_gsp_silent": line(f"NVRM: GPU0 _kgspLogXid119: {'*' * 33} GSP Timeout {'*' * 34}"),
     "gpu_locked": line(
         "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7"
     ),

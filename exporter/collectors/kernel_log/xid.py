@@ -16,7 +16,7 @@ _PROCESS = re.compile(
 _PARTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (hint, re.compile(pattern, re.ASCII))
     for hint, pattern in (
-        ("caused by", r"caused by previous Xid (?P<cause>\d{1,6})\s*$"),
+        ("previous Xid", r"\bprevious Xid (?P<cause>\d{1,6})\s*$"),
         ("Ch ", r"\bCh (?P<channel>[0-9a-f]{8})\b"),
         ("ChID", r"\bChID (?P<channel>[0-9a-f]{1,8})\b"),
         ("ENGINE", r"\bENGINE (?P<engine>\w{1,32})\b"),
@@ -72,6 +72,8 @@ def convert_xid(fields: dict[str, str]) -> dict[str, str]:
             fields |= {name: value.strip() for name, value in match.groupdict().items() if value}
     if text:
         fields["text"] = text
+    if "pid" not in fields:
+        fields["anonymous"] = "yes"
     if "link" in fields and int(fields["link"]) < 0:
         del fields["link"]
     return fields

@@ -48,6 +48,14 @@ ROWS = (
         summary="in trainer",
     ),
     Row(
+        "kernel_bug",
+        "node",
+        holds={"kernel": "BUG: scheduling while atomic: kworker/3:1/77/0x00000002"},
+        holds_not={"kernel": "BUG: workqueue lockup - pool cpus=3 node=0"},
+        severity="warning",
+        summary="scheduling while atomic",
+    ),
+    Row(
         "clocksource_unstable",
         "node",
         holds={

@@ -13,7 +13,36 @@ ENA = "ena 0000:00:05.0 ens5"
 HANGS = "NETDEV WATCHDOG: CPU: 3: transmit queue 1 timed out 5128 ms"
 RESET = "Device reset completed successfully"
 
+AGAIN = "ixgbe 0000:3b:00.0 eth0: Reset adapter unexpectedly"
+BOND = "bond0: (slave eth0): link status definitely down, disabling slave"
+LAST = "bond0: now running without any active interface!"
+
 ROWS = (
+    Row(
+        "nic_resets",
+        "nic",
+        about="eth0",
+        holds={"kernel": "\n".join([AGAIN] * 3)},
+        holds_not={"kernel": AGAIN},
+        severity="warning",
+        summary="Reset adapter unexpectedly",
+    ),
+    Row(
+        "rdma_commands_fail",
+        "node",
+        holds={"kernel": "infiniband efa_0: Failed to process command CREATE_QP (opcode 1)"},
+        holds_not={"kernel": AGAIN},
+        severity="warning",
+        summary="efa_0",
+    ),
+    Row(
+        "bond_without_link",
+        "node",
+        holds={"kernel": f"{BOND}\n{LAST}"},
+        holds_not={"kernel": AGAIN},
+        severity="warning",
+        summary="no interface with a link",
+    ),
     Row(
         "net_link_down",
         "nic",

@@ -31,6 +31,8 @@ RESTORED = (
 MEGARAID = "megaraid_sas 0000:18:00.0: "
 ATA = "ata{}.00: exception Emask 0x0 SAct 0x7f SErr 0x0 action 0x6 frozen"
 
+ABORT = "sd 0:0:5:0: attempting task abort!scmd(0x00000000c0ffee00), outstanding for 31056 ms"
+
 ROWS = (
     Row(
         "network_filesystem_stalled",
@@ -108,6 +110,33 @@ ROWS = (
         about="nvme3",
         holds={"kernel": "nvme nvme3: I/O 312 QID 7 timeout, aborting"},
         holds_not={"nvme_state": "live"},
+    ),
+    Row(
+        "disk_commands_abort",
+        "disk",
+        about="0:0:5:0",
+        holds={"kernel": "\n".join([ABORT] * 3)},
+        holds_not={"kernel": ABORT},
+        severity="warning",
+        summary="task abort",
+    ),
+    Row(
+        "disk_left_array",
+        "disk",
+        about="sdb",
+        holds={"kernel": "md: kicking non-fresh sdb1 from array!"},
+        holds_not={"kernel": "md: kicking non-fresh sdc1 from array!"},
+        severity="warning",
+        summary="sdb1",
+    ),
+    Row(
+        "storage_path_lost",
+        "node",
+        holds={"kernel": "device-mapper: multipath: 253:4: Failing path 8:32."},
+        holds_not={"kernel": " connection1:0: detected conn error (1020)"},
+        clears={"kernel": "device-mapper: multipath: 253:4: Reinstating path 8:32."},
+        severity="warning",
+        summary="multipath",
     ),
     Row(
         "nvme_warns",
