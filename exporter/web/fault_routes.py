@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from exporter.durations import ALLOWED, parse_duration
+from exporter.faults.explain import Wanted
 from exporter.model.snapshot import Snapshot
 from exporter.reports.faults import faults_document
 from exporter.reports.text.faults import faults_text
 from exporter.reports.text.why import why_text
-from exporter.reports.why import Wanted, why_document
+from exporter.reports.why import why_document
 from exporter.web.answer import Answer, PageRequest, json_answer, text_answer
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters

@@ -11,10 +11,10 @@ from aiohttp.web_response import Response, StreamResponse
 
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
+from exporter.faults.explain import NoSuchSubject
 from exporter.model.snapshot import Snapshot
 from exporter.reports import node
 from exporter.reports.processes import processes
-from exporter.reports.why import NoSuchSubject
 from exporter.web.answer import Answer, NothingRead, PageRequest, error_answer, json_answer
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.live import LivePages

@@ -12,8 +12,9 @@ import pytest
 from exporter.collectors.everything import KINDS, rule_book
 from exporter.exposition.render import Format
 from exporter.faults.engine import RuleEngine
+from exporter.faults.explain import Wanted
 from exporter.model.snapshot import Snapshot
-from exporter.reports.why import Wanted, why_document
+from exporter.reports.why import why_document
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest

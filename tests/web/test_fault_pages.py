@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from exporter.faults.explain import LED_BACK, NO_WAY, Wanted
 from exporter.model.verdict import Conclusions, Edge, Subject
 from exporter.reports.text.why import why_text
-from exporter.reports.why import LED_BACK, NO_WAY, WORDS, Wanted, why_document
+from exporter.reports.why import WORDS, WORDS_BACK, why_document
 from tests.faults.conclusions import CONCLUSIONS, DISK, GPU, NODE, PROCESS, fault
 from tests.web.serving import serving, snapshot
 
@@ -302,4 +303,5 @@ def test_every_relation_is_said_in_words() -> None:
         for found in re.findall(r'Edge\("(\w+)"', file.read_text("utf-8"))
     }
     assert drawn - {*WORDS, *NO_WAY} == set()
-    assert not [word for word in (*WORDS.values(), *LED_BACK.values()) if "_" in word]
+    assert {*LED_BACK} == WORDS_BACK.keys()
+    assert not [word for word in (*WORDS.values(), *WORDS_BACK.values()) if "_" in word]

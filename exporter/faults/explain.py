@@ -1,0 +1,229 @@
+"""Finds why a process or component is slow or broken: ranked causes, with the way to each."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from exporter.model.verdict import SEVERITIES, Conclusions, Edge, Fault, Key, Subject
+
+MAX_STEPS = 4
+"""How far from the subject faults are looked for: a workload, its process, its device, its slot."""
+
+NO_WAY = ("peer",)
+"""Relations that do not lead to causes: a neighbour by a link is no part of what is asked about."""
+
+LED_BACK = ("consumes", "runs_in", "part_of")
+"""Relations that are also followed against their direction, from the subject only.
+
+Anywhere else that would lead to neighbours: who shares a device with a process is no cause for it.
+"""
+
+
+class NoSuchSubject(Exception):
+    """There is no process or component of that name; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked about: a process by its pid, a component by its id, or with neither all.
+
+    With `everything` also what is well is named, not only counted.
+    """
+
+    pid: str = ""
+    hw_id: str = ""
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStep:
+    """An edge that is followed from one component to another, `is_back` against its direction."""
+
+    near: Subject
+    edge: Edge
+    far: Subject
+    is_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A component near the subject, and the steps that lead to it.
+
+    `is_shared` is true of the node, which everything on it has in common; `is_affecting` of a
+    component with a fault that names the subject as affected.
+    """
+
+    subject: Subject
+    steps: tuple[GraphStep, ...] = ()
+    is_shared: bool = False
+    is_affecting: bool = False
+
+    @property
+    def distance(self) -> int:
+        """The number of steps to the component."""
+        return len(self.steps) + self.is_shared + self.is_affecting
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What explains a subject: what it waits for, causes from the likeliest on, and the rest.
+
+    `healthy` are places whose rules, named here, were all judged and hold for none; `unknown` are
+    places with the rules that could not be judged.
+    """
+
+    subject: Subject
+    waits: tuple[tuple[Subject, str], ...]
+    causes: tuple[tuple[Fault, Place], ...]
+    healthy: tuple[tuple[Subject, tuple[str, ...]], ...]
+    unknown: tuple[tuple[Subject, tuple[str, ...]], ...]
+
+    @property
+    def healthy_counts(self) -> dict[str, int]:
+        """The number of healthy components by type."""
+        return dict(Counter(subject.hw_type for subject, _ in self.healthy))
+
+
+def explain(conclusions: Conclusions, node: str, wanted: Wanted) -> Findings:
+    """Find why what is asked about is slow or broken; raises NoSuchSubject."""
+    subject = _subject(conclusions, node, wanted)
+    places = tuple(_around(conclusions, subject))
+    own = {
+        (fault.root.rule, fault.root.subject)
+        for fault in conclusions.active
+        if fault.subject == subject
+    }
+    causes = sorted(_causes(conclusions, places, subject), key=lambda row: _rank(row, own))
+    return Findings(
+        subject,
+        waits=tuple(_waits(conclusions, subject)),
+        causes=tuple(causes),
+        healthy=tuple(_healthy(conclusions, places)),
+        unknown=tuple(
+            (place.subject, rules)
+            for place in places
+            if (rules := conclusions.unknown.get(place.subject))
+        ),
+    )
+
+
+def _subject(conclusions: Conclusions, node: str, wanted: Wanted) -> Subject:
+    """Find the component or process that is asked about."""
+    named = [each for fault in conclusions.faults for each in (fault.subject, *fault.affected)]
+    for subject in (*conclusions.subjects, *named):
+        if wanted.pid and subject.kind == "process" and subject.hw_id == wanted.pid:
+            return subject
+        if wanted.hw_id and wanted.hw_id in (subject.hw_id, subject.hw_name):
+            return subject
+        if not wanted.pid and not wanted.hw_id and subject.kind == "node":
+            return subject
+    if wanted.pid:
+        raise NoSuchSubject(
+            f"no process {wanted.pid} is known here: only processes that use a device are"
+        )
+    if wanted.hw_id:
+        return _workload_of(conclusions, wanted.hw_id)
+    return Subject("node", "node", node, node)
+
+
+def _workload_of(conclusions: Conclusions, pod: str) -> Subject:
+    """Find the only workload of a pod; raise NoSuchSubject where there is none or a choice."""
+    found = {each.hw_id: each for each in conclusions.subjects if pod in _pod_names(each)}
+    if len(found) > 1:
+        raise NoSuchSubject(f"{pod!r} is one of: {', '.join(sorted(found))}")
+    if not found:
+        raise NoSuchSubject(f"no component {pod!r} is known here")
+    return next(iter(found.values()))
+
+
+def _pod_names(subject: Subject) -> tuple[str, ...]:
+    """Return the names of a workload's pod, with and without its namespace."""
+    whole, _, _ = subject.hw_id.rpartition("/")
+    return (whole, whole.partition("/")[2]) if subject.kind == "workload" and "/" in whole else ()
+
+
+def _waits(conclusions: Conclusions, subject: Subject) -> Iterator[tuple[Subject, str]]:
+    """Yield what the subject waits for, broken or not: also who holds its lock; with evidence."""
+    known = {each.key: each for each in conclusions.subjects}
+    for edge in conclusions.graph:
+        if edge.relation == "waits_on" and edge.source == subject.key and edge.target in known:
+            yield known[edge.target], edge.evidence
+
+
+def _around(conclusions: Conclusions, subject: Subject) -> Iterator[Place]:
+    """Yield the subject and what it depends on, nearest first, each with the way there."""
+    if subject.kind == "node":
+        yield from map(Place, conclusions.subjects)
+        return
+    known = {each.key: each for each in conclusions.subjects}
+    edges: dict[Key, list[Edge]] = {}
+    for edge in conclusions.graph:
+        if edge.relation in NO_WAY:
+            continue
+        edges.setdefault(edge.source, []).append(edge)
+        if edge.target == subject.key and edge.relation in LED_BACK:
+            edges.setdefault(edge.target, []).append(edge)
+    level = [Place(known.pop(subject.key, subject))]
+    for _ in range(MAX_STEPS):
+        yield from level
+        level = [place for near in level for place in _beyond(near, edges, known)]
+    yield from level
+    yield from (Place(s, is_shared=True) for s in conclusions.subjects if s.kind == "node")
+
+
+def _beyond(
+    place: Place, edges: Mapping[Key, Iterable[Edge]], unseen: dict[Key, Subject]
+) -> Iterator[Place]:
+    """Yield what one place depends on, and take it out of what is unseen."""
+    for edge in edges.get(place.subject.key, ()):
+        is_back = edge.source != place.subject.key
+        far = unseen.pop(edge.source if is_back else edge.target, None)
+        if far is not None:
+            yield Place(far, (*place.steps, GraphStep(place.subject, edge, far, is_back)))
+
+
+def _causes(
+    conclusions: Conclusions, places: Iterable[Place], subject: Subject
+) -> Iterator[tuple[Fault, Place]]:
+    """Yield the active faults of all places, and those that affect the subject, each once."""
+    by_subject: dict[Subject, list[Fault]] = {}
+    for fault in conclusions.active:
+        by_subject.setdefault(fault.subject, []).append(fault)
+    for place in places:
+        for fault in by_subject.pop(place.subject, ()):
+            yield fault, place
+    for faults in by_subject.values():
+        for fault in faults:
+            if subject in fault.affected:
+                yield fault, Place(fault.subject, is_affecting=True)
+
+
+def _rank(
+    found: tuple[Fault, Place], own: Collection[tuple[str, Subject]]
+) -> tuple[bool, bool, bool, int, int, float]:
+    """Order by what the subject's own faults follow from; then roots, the severe, the near.
+
+    What only has the node in common with the subject comes after what it depends on.
+    """
+    fault, place = found
+    is_own = (fault.root.rule, fault.root.subject) in own
+    severity = SEVERITIES.index(fault.severity)
+    near = (severity, place.distance, fault.since)
+    return (not is_own, place.is_shared, not fault.is_root, *near)
+
+
+def _healthy(
+    conclusions: Conclusions, places: Iterable[Place]
+) -> Iterator[tuple[Subject, tuple[str, ...]]]:
+    """Yield the places that have no fault and no rule that could not be judged, with the rules.
+
+    A rule that is off where nothing is said of its matter does not speak for health.
+    """
+    broken = {fault.subject for fault in conclusions.active}
+    for place in places:
+        if place.subject in broken or conclusions.unknown.get(place.subject):
+            continue
+        silent = conclusions.silent.get(place.subject, ())
+        rules = conclusions.rules.get(place.subject.kind, ())
+        if judged := tuple(rule for rule in rules if rule not in silent):
+            yield place.subject, judged
