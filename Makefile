@@ -80,6 +80,7 @@ bench: $(VENV)/installed-dev ## measure against node_exporter; writes bench/resu
 
 bench-faults: $(VENV)/installed-dev ## judge the recorded incidents: precision, recall, roots, time
 	$(BIN)/python -m bench.faults
+	$(BIN)/python -m bench.unusual
 
 bench-pager: $(VENV)/installed-dev ## replay recorded incidents through Prometheus and Alertmanager; count notifications
 	$(BIN)/python -m bench.pager

@@ -1,8 +1,7 @@
 """`python -m bench.faults [BATCH ...]`: how well the rules judge recorded incidents, and how fast.
 
 Prints, by batch, every recording that was not judged as labelled, and the processor time of one
-judgement by all rules on a node with 16 GPUs and 1,000 processes. The batch `unusual` is simulated:
-it says what the detectors find on nodes with labelled incidents, and what they cost.
+judgement by all rules on a node with 16 GPUs and 1,000 processes.
 """
 
 import argparse
@@ -12,7 +11,6 @@ import statistics
 import time
 
 from bench.figures import Figure, table
-from bench.unusual import cost, scoring
 from exporter.collectors.everything import KINDS, rule_book
 from exporter.faults.engine import RuleEngine
 from tests.corpus.cases import BATCHES
@@ -23,24 +21,19 @@ GPUS = 16
 PROCESSES = 1000
 ROUNDS = 30
 WARM_UP = 5
-UNUSUAL = "unusual"
 
 
 def main() -> None:
     """Print misses and figures of the batches that are named, or of all."""
     parser = argparse.ArgumentParser(prog="python -m bench.faults", description=__doc__)
-    allowed = (*BATCHES, UNUSUAL)
-    parser.add_argument("batch", nargs="*", help=f"all without one: {', '.join(allowed)}")
-    batches = parser.parse_args().batch or allowed
-    if wrong := [batch for batch in batches if batch not in allowed]:
+    parser.add_argument("batch", nargs="*", help=f"all without one: {', '.join(BATCHES)}")
+    batches = parser.parse_args().batch or tuple(BATCHES)
+    if wrong := [batch for batch in batches if batch not in BATCHES]:
         parser.error(f"there is no batch {wrong[0]}")
     logging.disable(logging.WARNING)  # each fault of each recording would be logged
     book = rule_book()
     figures = [Figure("rules", len(book.rules))]
     for batch in batches:
-        if batch == UNUSUAL:
-            figures += [*cost.figures(), *scoring.all_figures()]
-            continue
         scored = score(BATCHES[batch], book)
         for miss in scored.misses():
             print(f"{batch}: {miss}")
