@@ -127,6 +127,6 @@ def test_running_loads_nothing_that_only_others_need() -> None:
     )
     spare = {"aiohttp.web", "prometheus_client", "pynvml", "cpuinfo", "difflib", "statistics"}
     spare |= {"exporter.kubernetes.api", "exporter.commands.demo", "exporter.commands.rules"}
-    optional = ("demo", "detectors", "ebpf", "external_probes")
+    optional = ("demo", "detectors", "ebpf", "external_probes", "gpu.smi", "sharing.schedulers")
     spare |= {f"exporter.collectors.{name}" for name in optional}
     assert not spare & set(ended.stdout.split())

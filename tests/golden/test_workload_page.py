@@ -84,7 +84,7 @@ async def _page(folder: Path) -> str:
         NodeFiles(ProcessReader(tree.proc, TICKS), tree.proc, tree.root),
         WorkloadAggregator(2),
         PodResources(tree.root, _at_once),
-        sharing=Schedulers(tree.root, mps, _at_once),
+        build_sharing=lambda: Schedulers(tree.root, mps, _at_once),
         call=_at_once,
         boottime=lambda: now,
     )

@@ -139,6 +139,24 @@ class Backend(Protocol):
         ...
 
 
+class SpareBackend:
+    """A backend that is built, and its module imported, when the GPUs are first asked with it."""
+
+    def __init__(self, build: Callable[[], Backend]) -> None:
+        self._build = build
+        self._built: Backend | None = None
+
+    async def ask(self) -> GpuAnswer:
+        """One pass over all GPUs; raises BackendError."""
+        self._built = self._built or self._build()
+        return await self._built.ask()
+
+    async def close(self) -> None:
+        """End the children of this backend."""
+        if self._built is not None:
+            await self._built.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Backends:
     """The backends, best first; `is_stuck` tells that a killed child of one still lives.

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.gpu.backend import Backends, Deadline
+from exporter.collectors.gpu.backend import Backend, Backends, Deadline, SpareBackend
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.nvidia import NO_DRIVER, NvidiaGpus
 from exporter.collectors.gpu.nvml import NvmlProbes, build_nvml
-from exporter.collectors.gpu.smi.program import NvidiaSmiBackend, program_paths
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
@@ -218,6 +217,19 @@ class GpuSource:
         self._wake()
 
 
+def _smi(
+    config: GpuConfig,
+    children: Children,
+    environment: Mapping[str, str],
+    deadline: Deadline,
+    on_bus: Callable[[], Awaitable[tuple[str, ...]]],
+) -> Backend:
+    from exporter.collectors.gpu.smi import program  # noqa: PLC0415 - not where NVML answers
+
+    paths = program.program_paths(config, environment)
+    return program.NvidiaSmiBackend(children, paths, environment, deadline, on_bus)
+
+
 def build_gpu(
     config: GpuConfig,
     *,
@@ -241,8 +253,7 @@ def build_gpu(
         return await call(lambda: bound_gpus(sys_root))
 
     if config.backend in ("auto", "nvidia-smi"):
-        paths = program_paths(config, environment)
-        smi = NvidiaSmiBackend(children, paths, environment, Deadline(*limits), on_bus)
+        smi = SpareBackend(lambda: _smi(config, children, environment, Deadline(*limits), on_bus))
     ttl = CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs)
     return GpuSource(
         Backends(

@@ -3,25 +3,22 @@
 from pathlib import Path
 
 from exporter.collector import Collector
-from exporter.collectors.sharing.mps import MpsControl
-from exporter.collectors.sharing.schedulers import Schedulers
-from exporter.collectors.workloads.source import WorkloadSource
+from exporter.collectors.workloads.source import Sharing, WorkloadSource
 from exporter.reading.context import SourceContext
 from exporter.reading.source import AnySource
 
 
 def with_sharing(workloads: AnySource, ctx: SourceContext) -> AnySource:
-    """Let the source of workloads read how GPUs are shared."""
-    mps = MpsControl(
-        ctx.children,
-        ctx.child_environment,
-        tuple(map(Path, ctx.config.gpu.mps_control_paths)),
-        call=ctx.call,
-        boottime=ctx.boottime,
-    )
+    """Let the source of workloads read how GPUs are shared, from the first GPU on."""
     if isinstance(workloads, WorkloadSource):
-        workloads.sharing = Schedulers(workloads.root, mps, ctx.call)
+        workloads.build_sharing = lambda: _build(ctx, workloads.root)
     return workloads
+
+
+def _build(ctx: SourceContext, root: Path) -> Sharing:
+    from exporter.collectors.sharing import schedulers  # noqa: PLC0415 - not without a GPU
+
+    return schedulers.build_schedulers(ctx, root)
 
 
 COLLECTOR = Collector("sharing", extends={"workloads": with_sharing})

@@ -14,6 +14,7 @@ from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workload
 from exporter.model.reading import Missing
+from exporter.reading.context import SourceContext
 
 PATIENCE_SECS = 0.5
 
@@ -100,3 +101,15 @@ class Schedulers:
     async def close(self) -> None:
         """End what is asked beside collections; a look that hangs is left behind."""
         await self._mps.close()
+
+
+def build_schedulers(ctx: SourceContext, host_root: Path) -> Schedulers:
+    """Build what looks for schedulers on the node with this root."""
+    mps = MpsControl(
+        ctx.children,
+        ctx.child_environment,
+        tuple(map(Path, ctx.config.gpu.mps_control_paths)),
+        call=ctx.call,
+        boottime=ctx.boottime,
+    )
+    return Schedulers(host_root, mps, ctx.call)

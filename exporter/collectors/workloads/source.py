@@ -171,8 +171,8 @@ class WorkloadSource:
     """Follows the GPU source: only processes that are on a GPU are looked at.
 
     They are looked at after the driver has named them, so that a process which began before the
-    driver's answer and is still there is the one that the driver meant. `sharing` is read first,
-    if it is given; `root` is the root of the node's filesystem.
+    driver's answer and is still there is the one that the driver meant. What `build_sharing` makes
+    where a GPU is known is read first; `root` is the root of the node's filesystem.
     """
 
     name = "workloads"
@@ -186,12 +186,13 @@ class WorkloadSource:
         resources: PodResources,
         root: Path = Path("/"),
         *,
-        sharing: Sharing | None = None,
+        build_sharing: Callable[[], Sharing] | None = None,
         call: CallBlocking,
         boottime: Callable[[], float],
     ) -> None:
         self.root = root
-        self.sharing = sharing
+        self.build_sharing = build_sharing
+        self._sharing: Sharing | None = None
         self._files = files
         self._accounts = accounts
         self._resources = resources
@@ -209,8 +210,9 @@ class WorkloadSource:
         except SourceFailed as failed:
             given, missing = None, (Missing("pod_resources", str(failed)),)
         sharing = None
-        if self.sharing is not None:
-            sharing = await self.sharing.read(tuple(state.gpu.uuid for state in gpus.states))
+        if self.build_sharing is not None:
+            self._sharing = self._sharing or self.build_sharing()
+            sharing = await self._sharing.read(tuple(state.gpu.uuid for state in gpus.states))
         reading = await self._call(lambda: self._look(gpus, given, sharing))
         more = () if sharing is None else sharing.missing
         return replace(reading, missing=(*missing, *reading.missing, *more))
@@ -229,8 +231,8 @@ class WorkloadSource:
 
     async def close(self) -> None:
         """End what is asked beside collections; nothing else is held between two looks."""
-        if self.sharing is not None:
-            await self.sharing.close()
+        if self._sharing is not None:
+            await self._sharing.close()
 
 
 def build_workloads(ctx: SourceContext) -> WorkloadSource:

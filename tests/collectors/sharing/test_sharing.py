@@ -64,7 +64,7 @@ class Node:
             WorkloadAggregator(None, redaction),
             PodResources(root, call_now),
             root,
-            sharing=Schedulers(root, mps, call, ME, patience_secs=0.05),
+            build_sharing=lambda: Schedulers(root, mps, call, ME, patience_secs=0.05),
             call=call_now,
             boottime=lambda: 1000.0,
         )
