@@ -10,7 +10,8 @@ from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent
 
-# drivers/md/md.c, md_seq_show: (F) failed, (S) spare, (W) write-mostly, (J) journal.
+# drivers/md/md.c, md_seq_show: (F) faulty, (S) spare, (R) replacement,
+# (W) write-mostly, (J) journal; a member may have several.
 MEMBER = re.compile(r"(\S+)\[(\d{1,6})\]((?:\([A-Z]\))*)")
 WANTED_AND_ACTIVE = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
 PROGRESS = re.compile(r"(?:resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")

@@ -1,6 +1,6 @@
 """NVMe controllers, from /sys/class/nvme, and their health, by an admin command to each.
 
-https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-nvme
+https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-nvme
 Health is log page 2: NVM Express base specification, section «SMART / Health Information»; the
 command goes through NVME_IOCTL_ADMIN_CMD (include/uapi/linux/nvme_ioctl.h), needs CAP_SYS_ADMIN.
 """

@@ -74,7 +74,7 @@ class EdacReader:
 
 def _unlocated(controller: str, folder: Path, fields: FieldReader) -> Dimm | None:
     """Read what the controller counted without knowing the module; None where it does not say."""
-    # drivers/edac/edac_mc.c counts an error here if its driver reports no layer of the controller.
+    # drivers/edac/edac_mc.c (edac_inc_ce_error) counts here what it can place on no one DIMM.
     corrected = fields.count(f"{controller} ce_noinfo", folder / "ce_noinfo_count")
     uncorrected = fields.count(f"{controller} ue_noinfo", folder / "ue_noinfo_count")
     if corrected is None and uncorrected is None:

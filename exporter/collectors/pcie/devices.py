@@ -1,7 +1,7 @@
 """GPUs, network cards, NVMe disks and the ports above them, from /sys/bus/pci.
 
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
-https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer
 """
 
 import os
