@@ -34,10 +34,12 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     if rule.needed is not None and mark == alert.described:
         return  # nothing has happened since
     alert.described = mark
-    pieces = _evidence(rule.when, judged, ctx, view)
+    pieces = [*_evidence(rule.when, judged, ctx, view)]
+    case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
+    for counted in case.when.looks_at_events() if case else ():
+        pieces += _event_evidence(counted, ctx)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     alert.evidence = tuple(seen.values())[:MAX_EVIDENCE]
-    case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
     summary, advice = (case.summary, case.advice) if case else (None, None)
     alert.summary = (summary or rule.summary).fill(lambda name: _value(name, rule, ctx))
     alert.advice = (advice or rule.advice).fill(lambda name: _value(name, rule, ctx))

@@ -183,12 +183,16 @@ def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total:
     return f"{len(alike)} of {number} {plural}: {text}"
 
 
+_RELATING = re.compile(r"\b(?:of|on|in|for|below|between|with|at|to)\b|[^\w -]")
+"""What stands between a fact and the component: not only the kind of the component."""
+
+
 def _without_name(subject: Subject, summary: str) -> str:
     """Return the summary without the component's name."""
     name = subject.hw_name
-    for begin in (name, f"{subject.hw_type.capitalize()} {name}"):
-        if summary.startswith(f"{begin} "):
-            return f"each {summary.removeprefix(begin).lstrip()}"
+    kind, found, rest = summary.partition(f"{name} ")
+    if found and not _RELATING.search(kind) and len(kind.split()) <= FEW:
+        return f"each {rest}"
     for word in (f" of {name}", f" on {name}"):
         summary = summary.replace(word, "")
     shown = summary.replace(name, "them")

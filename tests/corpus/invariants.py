@@ -1,14 +1,16 @@
 """What holds at every moment of every recording, whatever it tells."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from exporter.collectors.everything import FAMILIES
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.network.values import Network
+from exporter.faults.siblings import SIBLINGS
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Conclusions
+from exporter.model.verdict import Conclusions, Fault
 from tools.bad_values import TABLE
 
 REPEATED = frozenset({"hw_node_healthy", "hw_fault_active", "hw_fault_root_cause"}) | {
@@ -28,20 +30,23 @@ Place: TypeAlias = "tuple[str, tuple[str, ...], str]"
 
 
 class Watch:
-    """Follows one recording; `holes` are bad samples of which nothing was said, as text.
+    """Follows one recording: `holes` are bad samples of which nothing was said, as text.
 
-    A fault may take `patience_secs` until it says of a value that it is bad.
+    `untrue` are sentences that their evidence does not bear. A fault may take `patience_secs`
+    until it says of a value that it is bad.
     """
 
     def __init__(self, patience_secs: float = PATIENCE_SECS) -> None:
         self._patience_secs = patience_secs
         self.holes: dict[str, None] = {}
+        self.untrue: dict[str, None] = {}
         self.got_well: dict[str, None] = {}
         self._good: set[Place] = set()
         self._since: dict[Place, float] = {}
 
     def look(self, snapshot: Snapshot, conclusions: Conclusions) -> None:
         """Take in one moment."""
+        self.untrue.update(dict.fromkeys(untrue(snapshot, conclusions)))
         now = snapshot.taken_boottime
         bad = set(self.bad(snapshot))
         ended = self._since.keys() - bad
@@ -145,3 +150,50 @@ MEANT: Mapping[str, Callable[[Snapshot, str], bool]] = {
     "hw_network_up": _is_unwanted,
 }
 """Where a bad value is meant, beside what its row in tools/bad_values.py says of the past."""
+
+
+def untrue(snapshot: Snapshot, conclusions: Conclusions) -> Iterator[str]:
+    """Yield the sentences of faults that say more than their evidence, or the opposite."""
+    near = (fault.causes[0] for fault in conclusions.active if fault.causes)
+    groups = {(it.rule, it.subject) for it in near if it.via == SIBLINGS}
+    for fault in conclusions.active:
+        is_grouped = (fault.rule, fault.subject) in groups  # with the evidence of its first part
+        for words, bears in CLAIMS.items():
+            if words in fault.summary and not is_grouped and not bears(snapshot, fault):
+                yield f"{fault.rule}: {fault.summary}"
+        if "No action is needed" in fault.advice and fault.severity != "info":
+            yield f"{fault.rule}: {fault.advice}"
+
+
+def _seen(pattern: str) -> Callable[[Snapshot, Fault], bool]:
+    """Make a check that a piece of the evidence, its name or its line, has this pattern."""
+    wanted = re.compile(pattern)
+
+    def check(_: Snapshot, fault: Fault) -> bool:
+        return any(wanted.search(f"{it.name} {it.raw}") for it in fault.evidence)
+
+    return check
+
+
+def _has_bank_without_row(snapshot: Snapshot, fault: Fault) -> bool:
+    state = _state_of(snapshot, fault.subject.hw_id)
+    return state is not None and dict(state.gpu.row_remap_banks or ()).get("none", 0) > 0
+
+
+def _never(_: Snapshot, fault: Fault) -> bool:
+    """Tell whether the word is meant: `unknown` is where a value should stand."""
+    return fault.rule in ("gpu_unknown_xid", "gpu_unreadable", "source_failed")
+
+
+CLAIMS: Mapping[str, Callable[[Snapshot, Fault], bool]] = {
+    "no spare row": _has_bank_without_row,
+    "killed": _seen(r"Killed process|oom-kill:|going to be killed|oom_kills"),
+    "was chosen to free": _seen(r"Kill process"),
+    "(DPC)": _seen(r"containment event"),
+    "could not be recovered": _seen(r"recovery failed|session recovery timed out"),
+    "which is not its memory": _seen(r" in (?!umc)\w+ block|ERREVENT|poison"),
+    "no space left": _seen(r"errno=-28|with error 28"),
+    "a fatal error": _seen(r"[Ff]atal|fatal|Uncorrect"),
+    "unknown": _never,
+}
+"""Words of a summary, and what the evidence must have for them to be true."""

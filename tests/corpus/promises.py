@@ -38,8 +38,10 @@ def test_verdict_severity_and_status_agree(case: Case) -> None:
     """At each moment the node is unhealthy exactly while a critical fault is active.
 
     A root is at least as severe as what follows from it, and what has a critical fault has failed.
+    No sentence says more than its evidence: no death, no lack, no cause that was not seen.
     """
     assert not result_of(case).contradictions
+    assert not result_of(case).untrue
 
 
 def test_no_gauge_is_bad_in_silence(case: Case) -> None:

@@ -42,6 +42,7 @@ class Result:
     left: tuple[str, ...] = ()  # still active at the end
     contradictions: tuple[str, ...] = ()  # moments at which verdict, severity, status disagree
     holes: tuple[str, ...] = ()  # bad samples of which no fault says anything
+    untrue: tuple[str, ...] = ()  # sentences that their evidence does not bear
     got_well: tuple[str, ...] = ()  # faults that began because something got well
 
     @property
@@ -187,6 +188,7 @@ def judged(case: Case, book: RuleBook) -> Result:
         said,
         contradictions=tuple(contradictions),
         holes=tuple(watch.holes),
+        untrue=tuple(watch.untrue),
         got_well=tuple(watch.got_well),
     )
 

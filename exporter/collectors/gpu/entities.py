@@ -171,8 +171,15 @@ def _up_gpus(gpus: Gpus) -> Value:
     return sum(state.up or state.reason in SILENT for state in gpus.states)
 
 
+def _missing_gpus(gpus: Gpus) -> Value:
+    """Name the GPUs that do not answer and did before; None when there is none."""
+    gone = (s for s in gpus.states if not s.up and s.reason not in SILENT)
+    return ", ".join(f"GPU {state.gpu.index}" for state in gone) or None
+
+
 FIELDS = NodeFields(
     computed={
+        "gpus_missing": NodeField(FieldType(Type.TEXT), of_reading(Gpus, _missing_gpus)),
         "gpu_backend": NodeField(
             FieldType(Type.TEXT), of_reading(Gpus, attrgetter("backend.backend"))
         ),

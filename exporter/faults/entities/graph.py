@@ -173,6 +173,7 @@ RELATIONS: Mapping[str, Related] = {
     "waits_on": Graph.waited_for,
     "runs_in": Graph.working_with,
     "depends_on": Graph.depended_on,
+    "lies_on": Graph.wholes,
 }
 """What `via` may say: the name of a relation, and who may be the cause by it."""
 

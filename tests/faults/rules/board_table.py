@@ -106,7 +106,7 @@ ROWS = (
             "kernel": f"{{1}}{HE} Hardware error from APEI Generic Hardware Error Source: 4\n"
             f"{{1}}{HE} event severity: corrected"
         },
-        summary="recoverable, memory error",
+        summary="memory error",
     ),
     Row(
         "memory_pressure",

@@ -57,7 +57,7 @@ ROWS = (
         holds={"kernel": FATAL},
         holds_not={**QUIET, "kernel": CORRECTED},
         severity="critical",
-        summary="fatal CmpltTO",
+        summary="fatal error (CmpltTO)",
     ),
     Row(
         "pcie_aer_corrected_rate",
