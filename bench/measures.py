@@ -12,10 +12,11 @@ from bench import pages
 from bench.figures import Figure
 from bench.load import Load, load
 from bench.nodes import CAPTURED_GPUS, SERIES, BareNode, GpuNode
-from bench.processes import MIB, cpu_secs, use
+from bench.processes import MIB, Use, cpu_secs, use
 from tests.program import Program, wait_for
 
 NODE_EXPORTER = "prometheus-node-exporter"
+NODE_EXPORTER_PORT = 19100
 SETTLE_SECS = 3.0
 QUICK_INTERVAL_SECS = 0.1
 PASS_INTERVAL_SECS = 1.0  # GPUs are not asked more often: at this interval, once a collection
@@ -58,27 +59,37 @@ def start_and_stop(folder: Path, effort: Effort) -> Iterator[Figure]:
 
 
 def memory(folder: Path, _: Effort) -> Iterator[Figure]:
-    """Proportional set size of all our processes, after some collections and scrapes."""
-    with BareNode(folder / "bare").start(QUICK_INTERVAL_SECS) as program:
-        yield Figure("PSS, CPU node", _settled_pss(program, 0), "MiB", 48)
+    """Memory of all our processes after some collections and scrapes, beside node_exporter's.
+
+    PSS counts a share of what other programs map too, the rest as if no other program ran.
+    """
+    with _node_exporter() as other, BareNode(folder / "bare").start(QUICK_INTERVAL_SECS) as program:
+        yield from _memory("CPU node", _settled(program, 0), 48)
+        if other is not None:
+            for gzip in (True, False):
+                load(NODE_EXPORTER_PORT, 1, gzip=gzip, clients=1)
+            yield from _memory("node_exporter", use(other))
     with GpuNode(folder / "gpus").start(QUICK_INTERVAL_SECS) as program:
-        yield Figure(
-            "PSS, 8 GPUs, 100 GPU processes", _settled_pss(program, CAPTURED_GPUS), "MiB", 80
-        )
-        ours = use(program.process.pid)
+        ours = _settled(program, CAPTURED_GPUS)
+        yield from _memory("8 GPUs, 100 GPU processes", ours, 80)
         yield Figure("processes, 8 GPUs", ours.processes)
         yield Figure("threads, 8 GPUs", ours.threads)
         yield Figure("descriptors, 8 GPUs", ours.descriptors)
 
 
-def _settled_pss(program: Program, gpus: int) -> float:
+def _memory(what: str, used: Use, budget: float | None = None) -> Iterator[Figure]:
+    yield Figure(f"PSS, {what}", used.pss_bytes / MIB, "MiB", budget)
+    yield Figure(f"alone, {what}", used.alone_bytes / MIB, "MiB")
+
+
+def _settled(program: Program, gpus: int) -> Use:
     pages.complete_page(program, gpus)
     time.sleep(SETTLE_SECS)
     lasting = 2 if gpus else 1  # the program and its NVML probe; py-cpuinfo's process ends
     wait_for(lambda: use(program.process.pid).processes <= lasting or None, "py-cpuinfo to end", 60)
     for encoding in ("identity", "gzip"):
         program.get("/metrics", Accept_Encoding=encoding)
-    return use(program.process.pid).pss_bytes / MIB
+    return use(program.process.pid)
 
 
 def throughput(folder: Path, effort: Effort) -> Iterator[Figure]:
@@ -93,7 +104,7 @@ def throughput(folder: Path, effort: Effort) -> Iterator[Figure]:
         packed = program.get("/metrics", Accept_Encoding="gzip").body
         yield Figure("page, gzip", len(packed) / 1024, "KiB")
         for gzip in (True, False):
-            yield from _side_by_side(program.port, other, effort, gzip=gzip)
+            yield from _side_by_side(program.port, effort, gzip=gzip, beside=other is not None)
         node.wedge()
         _wait_until_wedged(program)
         for gzip in (True, False):
@@ -101,12 +112,12 @@ def throughput(folder: Path, effort: Effort) -> Iterator[Figure]:
             yield Figure(f"p99, driver wedged, {_named(gzip=gzip)}", wedged.p99_ms, "ms", 20)
 
 
-def _side_by_side(port: int, other: int | None, effort: Effort, *, gzip: bool) -> Iterator[Figure]:
+def _side_by_side(port: int, effort: Effort, *, gzip: bool, beside: bool) -> Iterator[Figure]:
     ours, theirs = [], []
     for _ in range(effort.repeats):
         ours.append(load(port, effort.load_secs, gzip=gzip))
-        if other is not None:
-            theirs.append(load(other, effort.load_secs, gzip=gzip))
+        if beside:
+            theirs.append(load(NODE_EXPORTER_PORT, effort.load_secs, gzip=gzip))
     how = _named(gzip=gzip)
     yield Figure(f"requests/s, {how}", _rate(ours))
     yield Figure(f"p50, {how}", statistics.median(run.p50_ms for run in ours), "ms")
@@ -130,9 +141,8 @@ def _named(*, gzip: bool) -> str:
 
 @contextmanager
 def _node_exporter() -> Iterator[int | None]:
-    """Provide the port of Debian's node_exporter, running; None where it is not installed."""
-    port = 19100
-    command = [NODE_EXPORTER, f"--web.listen-address=127.0.0.1:{port}"]
+    """Run Debian's node_exporter and provide its process id; None where it is not installed."""
+    command = [NODE_EXPORTER, f"--web.listen-address=127.0.0.1:{NODE_EXPORTER_PORT}"]
     try:
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     except FileNotFoundError:
@@ -140,7 +150,7 @@ def _node_exporter() -> Iterator[int | None]:
         return
     try:
         time.sleep(1)
-        yield port
+        yield process.pid
     finally:
         process.terminate()
         process.wait()

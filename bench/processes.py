@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 MIB = 1024 * 1024
+_MAPPING = re.compile(r"[0-9a-f]+-[0-9a-f]+ \S+ (?P<offset>[0-9a-f]+) (?P<file>\S+ \d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class Use:
     """A program and all its descendants together."""
 
     pss_bytes: int
+    alone_bytes: int  # as if no other program ran: each page of a file that is mapped counts once
     own_bytes: int  # what nobody else maps: does not move with other programs on the machine
     threads: int
     descriptors: int
@@ -34,11 +36,34 @@ def pss_bytes(pid: int) -> int:
     return _rolled_up(pid, "Pss")
 
 
+def alone_bytes(pids: Iterable[int]) -> int:
+    """Return what these processes hold together, whatever other programs share their files.
+
+    Of a part of a file that several of them map, the largest counts (proc_pid_smaps(5)).
+    """
+    anonymous = 0
+    shared: dict[tuple[str, str], int] = {}
+    for pid in pids:
+        place = ("", "")
+        resident = 0
+        for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+            if mapped := _MAPPING.match(line):
+                place = (mapped["file"], mapped["offset"])
+            elif line.startswith("Rss:"):
+                resident = int(line.split()[1])
+            elif line.startswith("Anonymous:"):
+                own = int(line.split()[1])
+                anonymous += own
+                shared[place] = max(shared.get(place, 0), resident - own)
+    return (anonymous + sum(shared.values())) * 1024
+
+
 def use(pid: int) -> Use:
     """Return what the program uses now."""
     pids = list(family(pid))
     return Use(
         pss_bytes=sum(_rolled_up(p, "Pss") for p in pids),
+        alone_bytes=alone_bytes(pids),
         own_bytes=sum(_rolled_up(p, "Pss_Anon") for p in pids),
         threads=sum(_entries(f"/proc/{p}/task") for p in pids),
         descriptors=sum(_entries(f"/proc/{p}/fd") for p in pids),
