@@ -1,7 +1,7 @@
 """What a collector is: one subject with its sources, metric families, components and rules."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from exporter.model.verdict import Conclusions
 from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS, FileSource
 from exporter.reading.source import AnySource, Source
+from exporter.record import dataclass
 from exporter.state import StateFile
 
 

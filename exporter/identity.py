@@ -2,10 +2,10 @@
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.model.label import clean_text
+from exporter.record import dataclass
 
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from exporter.model.verdict import Conclusions
 from exporter.reading.source import AnySource, Follower, Source, SourceAbsent, SourceFailed
+from exporter.record import dataclass
 
 EARLY_PUBLISH_SECS = 0.2
 """Events that come in a burst are published together: at most five snapshots a second."""

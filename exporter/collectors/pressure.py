@@ -1,6 +1,5 @@
 """Pressure stall information (PSI): time that tasks wait for CPU, memory and I/O."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.collector import About, Collector, files
@@ -13,6 +12,7 @@ from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter, parse_decimal
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.collector import About, Collector, files
@@ -17,6 +16,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

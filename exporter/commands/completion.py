@@ -2,10 +2,10 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from exporter.commands.invocation import Invocation
 from exporter.exit_codes import EXIT_OK
+from exporter.record import dataclass
 
 _BASH = """\
 _hw_exporter() {{

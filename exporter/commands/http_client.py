@@ -11,10 +11,11 @@ import urllib.parse
 import zlib
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
+from exporter.record import dataclass
 from exporter.reports.units import one_line
 
 TIMEOUT_SECS = 5.0

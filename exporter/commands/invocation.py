@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from exporter.config import Config
 from exporter.config.file import ConfigError, Layer, environment_layer, every, file_layers, load
 from exporter.exit_codes import EXIT_FAILED
 from exporter.identity import Identity, identify
+from exporter.record import dataclass
 from exporter.reports.units import one_line
 from exporter.state_folder import look_at
 from exporter.web.server.credentials import SecurityError

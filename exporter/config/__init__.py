@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.config.defaults import (
     CONTAINER_MOUNTPOINTS,
@@ -19,6 +19,7 @@ from exporter.config.ebpf import Ebpf
 from exporter.config.enabled import Enabled
 from exporter.config.server import ServerConfig
 from exporter.config.setting import section, setting
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

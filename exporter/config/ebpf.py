@@ -1,8 +1,7 @@
 """Settings of the eBPF counters."""
 
-from dataclasses import dataclass
-
 from exporter.config.setting import setting
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

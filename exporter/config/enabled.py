@@ -1,9 +1,10 @@
 """Which groups of metric families are read, and which single families are exported."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from exporter.config.setting import setting
+from exporter.record import dataclass
 
 
 def _family(name: str) -> Any:

@@ -1,9 +1,9 @@
 """Settings of the HTTP server, of TLS and of authentication."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from exporter.config.setting import section, setting
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """A metric family: name, HELP, type, labels, and a pure function of the snapshot."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
 
 Sample: TypeAlias = "tuple[tuple[str, ...], float | Histogram]"
 """The values of the labels after `node`, in the family's order, and the number."""

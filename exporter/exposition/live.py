@@ -1,10 +1,11 @@
 """Families computed at the time of the scrape: ages and counters of the HTTP server."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from exporter.exposition.family import Family, family, one
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from exporter.exposition.family import Family, MetricType, unit_of
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
 
 MAX_FAMILY_SERIES = 2000
 SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}

@@ -1,10 +1,11 @@
 """The state of one rule for one component between evaluations."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import NamedTuple
 
 from exporter.model.verdict import Cause, Evidence, Key
+from exporter.record import dataclass
 
 UNKNOWN_ENDS_SECS = 300.0
 """A fault that could not be judged for so long is no longer shown as one: the cache's life."""

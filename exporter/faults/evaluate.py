@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
 from exporter.faults.entities.graph import AliasIndex
@@ -17,6 +17,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.subject import Subjects
 from exporter.faults.values import Entity, Scene, Value
 from exporter.model.verdict import Conclusions, Key
+from exporter.record import dataclass
 
 MAX_ALERTS = 5_000
 MAX_OF_ONE_RULE = 200

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from exporter.model.verdict import SEVERITIES, Conclusions, Edge, Fault, Key, Subject
+from exporter.record import dataclass
 
 MAX_STEPS = 4
 """How far from the subject faults are looked for: a workload, its process, its device, its slot."""

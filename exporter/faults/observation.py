@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
@@ -17,6 +17,7 @@ from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, Scene
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
+from exporter.record import dataclass
 
 KEPT_USES_SECS = 3600.0
 """Uses of a process are remembered after its end: that a device idles is reported much later."""

@@ -1,7 +1,7 @@
 """Saves faults from events, and these events, over a restart within the same boot."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Cause, Evidence, Key, Subject
+from exporter.record import dataclass
 from exporter.state import StateFile, dump
 
 NAME = "faults.json"

@@ -1,13 +1,13 @@
 """Finds the root cause of each fault, also if rules explain each other in cycles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, Graph
 from exporter.faults.rules.rule import LAYERS, Explanation, Rule
 from exporter.model.verdict import SEVERITIES, Cause, Fault, Key
+from exporter.record import dataclass
 
 Place: TypeAlias = "tuple[str, Key]"
 """A fault: its rule and its component."""

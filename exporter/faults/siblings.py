@@ -1,13 +1,13 @@
 """Puts the same fault of most siblings together: it becomes one fault of their parent."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from exporter.faults.alert_state import Alert, AlertState
 from exporter.faults.entities.graph import NODE_KIND, Graph
 from exporter.faults.root_cause import Place
 from exporter.faults.values import Entity, KindTraits
 from exporter.model.verdict import Key
+from exporter.record import dataclass
 
 SIBLINGS = "siblings"
 """The relation of a fault to the fault of the parent that stands for it and its equals."""

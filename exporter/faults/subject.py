@@ -5,7 +5,7 @@ collectors know.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Vo
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Key, Naming
+from exporter.record import dataclass
 
 ANY_KIND = ""
 Repair = tuple[str, str, str]

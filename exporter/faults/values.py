@@ -2,7 +2,7 @@
 
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key, Naming
+from exporter.record import dataclass
 
 Value: TypeAlias = float | bool | str | None
 """What a part of an expression says; None is unknown."""

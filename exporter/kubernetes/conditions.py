@@ -5,13 +5,13 @@ https://kubernetes.io/docs/reference/node/node-status/#condition
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.gpu.values import Gpus
 from exporter.model.incident import Incident, incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
+from exporter.record import dataclass
 
 GPU_HEALTHY = "GPUHealthy"
 HARDWARE_HEALTHY = "HardwareHealthy"

@@ -1,10 +1,12 @@
 """Events: lines of the kernel log, reports of drivers, lines of external probes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
+
+from exporter.record import dataclass
 
 
 class EventType(Enum):

@@ -4,7 +4,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from exporter.model.label import clean_text
 from exporter.model.verdict import (
@@ -16,6 +15,7 @@ from exporter.model.verdict import (
     Naming,
     Subject,
 )
+from exporter.record import dataclass
 
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600

@@ -1,9 +1,10 @@
 """What external probes said: numbers with names of their own, and whether each still speaks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from exporter.model.event import Event
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -1,8 +1,9 @@
 """What one source saw, and what it could not see and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+from exporter.record import dataclass
 
 T_co = TypeVar("T_co", covariant=True)
 

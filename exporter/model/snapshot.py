@@ -1,13 +1,14 @@
 """The one value that flows: everything known about the node at one moment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Protocol, TypeGuard, TypeVar, cast
 
 from exporter.model.reading import Labeled, Missing
 from exporter.model.verdict import Conclusions
+from exporter.record import dataclass
 
 T = TypeVar("T")
 

@@ -1,10 +1,12 @@
 """What was concluded: faults with their causes, and what could not be judged."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
+
+from exporter.record import dataclass
 
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
 """What a component can be, in the words of OpenTelemetry, from good to bad."""

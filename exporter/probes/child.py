@@ -11,10 +11,10 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.blocking import wait_for_any
+from exporter.record import dataclass
 
 READ_CHUNK_BYTES = 65536
 KILL_GRACE_SECS = 0.5

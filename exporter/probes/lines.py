@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +10,7 @@ from exporter.model.event import Event, EventType
 from exporter.model.label import clean_text
 from exporter.model.probe import Histogram, Labels, ProbeMetric, ProbeValue, names_taken
 from exporter.probes.protocol import BadLine
+from exporter.record import dataclass
 
 MAX_LABELS = 10
 MAX_BUCKETS = 64

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from exporter.model.event import Event
@@ -16,6 +15,7 @@ from exporter.probes.kept_series import KeptSeries
 from exporter.probes.lines import Gone, LineReader, ProbeRecord
 from exporter.probes.pace import Pace
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
+from exporter.record import dataclass
 
 MAX_LINE_BYTES = 64 * 1024
 

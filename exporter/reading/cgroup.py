@@ -9,10 +9,10 @@ above it is the kubelet's or the system's: elsewhere anybody may have made it.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from exporter.model.label import clean_text
+from exporter.record import dataclass
 
 MAX_PATH_SEGMENTS = 64
 REMEMBERED = 1024

@@ -1,13 +1,14 @@
 """Everything that sources are built from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
 from exporter.config import Config, Devices
 from exporter.probes.child import Children
 from exporter.reading.known_good import KnownGood
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

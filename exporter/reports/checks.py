@@ -1,7 +1,7 @@
 """What can be read here and what not, why, and the fix: the checks of `/doctor` and of the page."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from exporter.collectors.gpu.values import GpuBackend, Gpus
@@ -10,6 +10,7 @@ from exporter.collectors.network.values import Network
 from exporter.collectors.pcie.values import Pcie
 from exporter.collectors.workloads.values import Workloads
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.record import dataclass
 from exporter.reports.installation import Installation
 from exporter.reports.remedies import (
     ATTRIBUTION_REASONS,

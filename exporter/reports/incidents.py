@@ -6,10 +6,11 @@ same as the exporter itself.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from exporter.model.verdict import SEVERITIES
+from exporter.record import dataclass
 from exporter.reports.units import kind_name
 
 Document: TypeAlias = "dict[str, Any]"

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from exporter.config import Config
+from exporter.record import dataclass
 
 CONTAINER_SIGNS = ("/.dockerenv", "/run/.containerenv")
 MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys", "/": "/host"}

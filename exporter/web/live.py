@@ -1,9 +1,10 @@
 """Serves `/`, `/status` and `/doctor`: rendered once per snapshot, ages added at each request."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
 from exporter.reports.checks import doctor_document
 from exporter.reports.history import NodeHistory
 from exporter.reports.installation import Installation

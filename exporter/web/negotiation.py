@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from exporter.exposition.render import Format
+from exporter.record import dataclass
 from exporter.web.parameters import MalformedQuery
 
 _WEIGHT = re.compile(r"(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")

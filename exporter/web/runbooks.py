@@ -1,10 +1,11 @@
 """`/runbooks/RULE`: what to do about a fault, from the pages of docs/runbooks/ in the package."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
+from exporter.record import dataclass
 from exporter.web.answer import Answer, PageRequest, error_answer, json_answer, text_answer
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import parameters

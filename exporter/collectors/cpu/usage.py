@@ -5,7 +5,7 @@ https://docs.kernel.org/admin-guide/cputopology.html
 """
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from exporter.collectors.cpu.values import Cpu
@@ -13,6 +13,7 @@ from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, MonotonicCounters, parse_counter, parse_decimal
+from exporter.record import dataclass
 
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")

@@ -1,8 +1,7 @@
 """What is read about CPUs."""
 
-from dataclasses import dataclass
-
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from exporter.collectors.demo.script import ECC_BURST, FELL_OFF, RESET_SECS, SLOW_DISK, Now
+from exporter.record import dataclass
 
 GIB = 2**30
 ROLES = 8

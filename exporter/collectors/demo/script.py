@@ -1,6 +1,6 @@
 """What goes wrong on the simulated node, and when; it all clears, and begins again."""
 
-from dataclasses import dataclass
+from exporter.record import dataclass
 
 CYCLE_SECS = 1800
 

@@ -1,12 +1,13 @@
 """What the detectors find, as fields of GPUs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from exporter.collectors.detectors.values import Unusual
 from exporter.faults.subject import Extension
 from exporter.faults.values import Entity, Fields, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
 
 UNUSUAL = {
     "sibling_deviation": FieldType(Type.NUMBER, is_labeled=True),

@@ -7,11 +7,12 @@ that takes longer than all but one in a hundred of those that were learned.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.detectors.mixture import Fit, Fitting, Mixture, best_fit
 from exporter.collectors.detectors.values import SlowCalls
 from exporter.collectors.workloads.values import TracedCall, Workload
+from exporter.record import dataclass
 
 Place = tuple[str, str, Workload]
 """Layer, call and workload."""

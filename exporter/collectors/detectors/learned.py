@@ -1,12 +1,12 @@
 """The file with the learned state of the detectors, valid for one boot."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.detectors.mixture import Component, Mixture
 from exporter.collectors.detectors.past import MAX_MODELS, WINDOW, Learned
 from exporter.collectors.detectors.siblings import MAX_USUAL, Usual
+from exporter.record import dataclass
 from exporter.state import dump
 
 VERSION = 1

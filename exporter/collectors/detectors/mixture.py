@@ -7,11 +7,12 @@ Points may have weights, as the buckets of a histogram have.
 
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import mul
 from random import Random
 from typing import Generic, TypeAlias, TypeVar
+
+from exporter.record import dataclass
 
 Columns: TypeAlias = Sequence[Sequence[float]]
 """All points by dimension."""

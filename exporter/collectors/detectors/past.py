@@ -6,13 +6,14 @@ log-likelihood is below a low quantile of those in the window.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 from exporter.collectors.detectors.mixture import Fit, Fitting, Mixture, Steps, best_fit
 from exporter.collectors.detectors.signals import GpuNow, load_of, median
 from exporter.collectors.detectors.values import AnomalyModel, GpuAnomaly
 from exporter.collectors.workloads.values import Workload
+from exporter.record import dataclass
 
 Point = tuple[float, float, float]
 

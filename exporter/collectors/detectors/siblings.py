@@ -8,12 +8,13 @@ siblings is learned over days and taken off. It is never learned from a GPU that
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.detectors.signals import NODE_SIGNALS, SIGNALS, GpuNow, Signal, median
 from exporter.collectors.detectors.values import SiblingDeviation
 from exporter.collectors.workloads.values import Workload
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 MIN_SIBLINGS = 4
 BUSY_PERCENT = 20.0

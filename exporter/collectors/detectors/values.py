@@ -1,10 +1,9 @@
 """What is unusual about GPUs: beside their siblings, and beside what they did before."""
 
-from dataclasses import dataclass
-
 from exporter.collectors.workloads.values import Workload
 from exporter.model.reading import Labeled
 from exporter.model.verdict import Conclusions
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from exporter.collectors.disk.values import (
     Disk,
@@ -26,6 +26,7 @@ from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, 
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
+from exporter.record import dataclass
 
 COMPOSITE = ("Composite", "temp1")
 """What the driver calls the temperature that the limits are about."""

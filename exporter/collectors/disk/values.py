@@ -1,7 +1,8 @@
 """What is read about disks, NVMe controllers, RAID arrays and filesystems."""
 
 import re
-from dataclasses import dataclass
+
+from exporter.record import dataclass
 
 _PARTITION = re.compile(
     r"(?P<disk>(?:nvme\d+n\d+|mmcblk\d+|md\d+)(?=p\d)|(?:[shv]d|xvd)[a-z]+)p?\d*"

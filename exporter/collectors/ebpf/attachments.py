@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from exporter.collectors.ebpf.batch import Batch, BatchReader
@@ -17,6 +17,7 @@ from exporter.collectors.ebpf.tracer import Script, Tracing, command_of
 from exporter.model.label import clean_text
 from exporter.probes.backoff import Backoff
 from exporter.probes.child import Children, Command
+from exporter.record import dataclass
 
 LINGER_SECS = 10.0
 """What the last process of a library did is still printed after its end."""

@@ -1,8 +1,10 @@
 """What one emptied set of maps holds: given on when all of it has been printed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from exporter.record import dataclass
 
 END = "end"
 """What a program prints behind the last of its maps; the only sign of life of an idle one."""

@@ -1,7 +1,8 @@
 """Which functions are counted: their layer, their library, and where their arguments lie."""
 
 import re
-from dataclasses import dataclass
+
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

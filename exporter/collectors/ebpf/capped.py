@@ -6,12 +6,13 @@ The kernel counts durations by powers of two in nanoseconds.
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import Generic, TypeVar
 
 from exporter.collectors.workloads.values import Workload
 from exporter.model.probe import Histogram
+from exporter.record import dataclass
 
 OTHERS = Workload("", "", "other")
 KEPT_SECS = 900.0

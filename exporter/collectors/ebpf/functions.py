@@ -7,7 +7,6 @@ exception of C++ that passes it, or a thread of Python that is ended, then kills
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import add
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +16,7 @@ from exporter.collectors.ebpf.elf import BadLibrary, functions_of, functions_sta
 from exporter.collectors.ebpf.program import turns
 from exporter.collectors.ebpf.values import TracedFunction
 from exporter.collectors.workloads.values import Workload
+from exporter.record import dataclass
 
 TORCH, PYTHON = "torch", "python"
 

@@ -9,10 +9,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from re import Pattern
+
+from exporter.record import dataclass
 
 MAX_MAPS_BYTES = 8 * 1024 * 1024
 MAX_LOOKS = 1000

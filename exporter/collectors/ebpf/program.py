@@ -7,12 +7,12 @@ Language: https://github.com/bpftrace/bpftrace/blob/master/man/adoc/bpftrace.ado
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from exporter.collectors.ebpf.batch import END
 from exporter.collectors.ebpf.calls import CALLS
 from exporter.collectors.ebpf.collectives import program as collectives
 from exporter.collectors.ebpf.collectives.program import in_both
+from exporter.record import dataclass
 
 TICK_SECS = 1
 

@@ -1,7 +1,7 @@
 """What was counted since the start, by call and workload: sums up what bpftrace prints."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import CALLS
@@ -9,6 +9,7 @@ from exporter.collectors.ebpf.capped import OTHERS, CappedTotals, Durations
 from exporter.collectors.ebpf.collectives.program import BYTES
 from exporter.collectors.ebpf.program import DURATION, ERRORS
 from exporter.collectors.workloads.values import TracedCall, Workload
+from exporter.record import dataclass
 
 MAX_COMBINATIONS = 64
 """Calls of workloads that are kept apart; what comes later is counted as that of others."""

@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from exporter.reading.cgroup import NOBODY
 from exporter.reading.context import SourceContext
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import dataclass
 
 MAX_NAMED = 1024
 TRACEPOINTS = Path("/sys/kernel/tracing/events")

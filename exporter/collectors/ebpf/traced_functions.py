@@ -4,7 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from exporter.collectors.ebpf.elf import BadLibrary
@@ -33,6 +33,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceFailed
+from exporter.record import dataclass
 
 LINGER_SECS = 60.0
 """For so long a file that nobody maps any more stays attached to."""

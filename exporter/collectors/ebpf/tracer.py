@@ -4,13 +4,13 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.model.label import clean_text
 from exporter.probes.backoff import Backoff
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
+from exporter.record import dataclass
 
 SILENCE_SECS = 15.0
 """A program prints every few seconds, also where there is nothing to say."""

@@ -1,9 +1,8 @@
 """What is read by eBPF: calls, collectives, kernel events."""
 
-from dataclasses import dataclass
-
 from exporter.collectors.workloads.values import TracedCall, Workload
 from exporter.model.probe import Histogram
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

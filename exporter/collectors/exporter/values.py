@@ -1,6 +1,6 @@
 """Resource usage of all processes of the exporter."""
 
-from dataclasses import dataclass
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

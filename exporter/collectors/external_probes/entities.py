@@ -1,7 +1,7 @@
 """Values of external probes, assigned to the components that they name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.faults.entities.kind import Kind
@@ -13,6 +13,7 @@ from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes, ProbeMetric
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
+from exporter.record import dataclass
 
 LINKED_SECS = 600.0
 """For so long a process or job is linked with the component that an event names beside it."""

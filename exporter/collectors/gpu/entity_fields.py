@@ -1,12 +1,12 @@
 """Derived fields of a GPU: its links, fans, siblings and users."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from exporter.collectors.gpu.values import Gpu, GpuState
 from exporter.collectors.pcie.values import pci_address
 from exporter.collectors.workloads.values import Workloads
 from exporter.faults.values import Value
+from exporter.record import dataclass
 
 BUSY_PERCENT = 20.0
 MIN_SIBLINGS = 2

@@ -1,7 +1,7 @@
 """One GPU: each value is declared here, once."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from exporter.collectors.gpu.parts import (
@@ -22,6 +22,7 @@ from exporter.collectors.gpu.parts import (
     value,
 )
 from exporter.model.reading import Labeled, Labeled2, Labeled3
+from exporter.record import dataclass
 
 _WITH_GRACE = re.compile(r"\bG[BH]\d{3}")
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.call_failures import call_and_place
 from exporter.probes.child import Children, Command
 from exporter.probes.supervisor import ProbeFailed, RequestProbe
+from exporter.record import dataclass
 
 log = logging.getLogger("exporter.collectors.gpu.source")
 

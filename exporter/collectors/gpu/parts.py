@@ -1,10 +1,11 @@
 """How a value of a GPU is declared; the processes and MIG instances of a GPU."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 Bounds = tuple[float, float]
 """Lowest and highest plausible value; all-ones of any width are beyond them."""

@@ -1,7 +1,7 @@
 """Repairs of GPUs and NVLinks, derived by comparing two readings, or told by the driver's log."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.gpu.values import Gpu, Gpus
 from exporter.collectors.pcie.values import pci_address
@@ -10,6 +10,7 @@ from exporter.faults.events.store import ENDED
 from exporter.faults.subject import Repair
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
 
 NO_DRIVER = frozenset({"no_driver", "driver_not_loaded"})
 

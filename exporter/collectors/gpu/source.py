@@ -5,7 +5,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
@@ -20,6 +20,7 @@ from exporter.collectors.pcie.values import pci_address
 from exporter.config import Demo, GpuConfig
 from exporter.model.reading import Reading
 from exporter.probes.child import Children
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

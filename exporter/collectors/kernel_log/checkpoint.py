@@ -3,12 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from exporter.collectors.kernel_log.counters import Counters
 from exporter.collectors.kernel_log.values import XidCount
+from exporter.record import dataclass
 from exporter.state import StateFile, dump
 
 FILE_NAME = "kernel_log.json"

@@ -2,10 +2,11 @@
 
 from collections import Counter, deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.kernel_log.values import Counts, KernelLog, XidCount
 from exporter.model.event import Event
+from exporter.record import dataclass
 
 MAX_EVENTS = 1024
 MAX_OF_ONE = 64

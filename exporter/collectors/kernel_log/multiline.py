@@ -1,10 +1,11 @@
 """Assembles multi-line messages to events, and drops repeated messages."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.kernel_log.pattern import LinePattern, Role
 from exporter.collectors.kernel_log.table import Match
+from exporter.record import dataclass
 
 JOIN_SECS = 1.0
 """Lines further apart do not belong to one message."""

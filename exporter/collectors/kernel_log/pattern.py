@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
+
+from exporter.record import dataclass
 
 Fields: TypeAlias = "Mapping[str, str]"
 """What a line said, by name; names are those of the groups of the pattern."""

@@ -1,7 +1,6 @@
 """Reads `kernel_log.toml`: kinds of events and the lines that make them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from exporter.collectors.kernel_log.pattern import (
     same_fields,
 )
 from exporter.model.event import EventType
+from exporter.record import dataclass
 from exporter.toml import read_shipped
 
 COLLECTORS = Path(__file__).parent.parent

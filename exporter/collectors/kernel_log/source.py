@@ -4,7 +4,6 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +18,7 @@ from exporter.collectors.kernel_log.table import Table
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import dataclass
 from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 NAME = "kernel_log"

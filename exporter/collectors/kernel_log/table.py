@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from exporter.collectors.kernel_log.pattern import LINE_FEED, LinePattern, Role
 from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
 from exporter.collectors.pcie.values import pci_address
 from exporter.model.label import clean_text
+from exporter.record import dataclass
 
 MAX_LINE_CHARS = 2048
 """More of a line is not looked at; the kernel's own limit is about 1,000."""

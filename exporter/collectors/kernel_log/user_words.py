@@ -7,10 +7,10 @@ between the words tells it, and then the message is an event of its own kinds or
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from exporter.record import dataclass
 from exporter.toml import read_shipped
 
 WORD_BYTES = {

@@ -1,8 +1,7 @@
 """The kernel log: records read and lost, and the events in it."""
 
-from dataclasses import dataclass
-
 from exporter.model.event import Event
+from exporter.record import dataclass
 
 KERNEL_LOG = "kernel_log"
 """The `source` of events of the kernel log."""

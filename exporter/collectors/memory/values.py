@@ -1,8 +1,7 @@
 """What is read about memory: use, paging, NUMA nodes, errors of DIMMs."""
 
-from dataclasses import dataclass
-
 from exporter.exposition.rows import metric
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Network interfaces and InfiniBand ports as components of rules, and their repairs."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.network.values import (
     Infiniband,
@@ -19,6 +19,7 @@ from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, 
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
+from exporter.record import dataclass
 
 _GETTERS = getters_of(Interface)
 

@@ -12,7 +12,7 @@ https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.network.values import Interface, Network
@@ -31,6 +31,7 @@ from exporter.reading.sysfs import (
     names_or_none,
     parse_counter,
 )
+from exporter.record import dataclass
 
 ALL_COLUMNS = 16
 COUNTERS = tuple(

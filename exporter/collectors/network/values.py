@@ -1,9 +1,8 @@
 """What is read about network interfaces, the TCP/IP stack and InfiniBand ports."""
 
-from dataclasses import dataclass
-
 from exporter.exposition.rows import metric
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

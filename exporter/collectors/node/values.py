@@ -1,6 +1,6 @@
 """What is read about the node itself: its names and its board."""
 
-from dataclasses import dataclass
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +22,7 @@ from exporter.collectors.pcie.values import (
 from exporter.model.reading import Missing, Reading
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter
+from exporter.record import dataclass
 
 N = TypeVar("N", int, float)
 

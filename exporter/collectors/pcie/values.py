@@ -2,9 +2,10 @@
 
 import os
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from exporter.record import dataclass
 
 PASSTHROUGH_DRIVERS = frozenset(
     {"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic"}

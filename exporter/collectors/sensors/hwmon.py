@@ -6,13 +6,13 @@ Chips answer in thousandths of a degree and volt, millionths of a watt, and turn
 
 import re
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.collectors.sensors.values import Sensor, Sensors
 from exporter.model.reading import Reading
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none
+from exporter.record import dataclass
 
 INPUT = re.compile(r"(temp|fan|in|power)([0-9]{1,3})_(input|average)")
 

@@ -1,6 +1,6 @@
 """Sensors of the board: temperatures, fans, voltages, power and energy."""
 
-from dataclasses import dataclass
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

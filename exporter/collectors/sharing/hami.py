@@ -12,11 +12,11 @@ import stat
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
+from exporter.record import dataclass
 
 CONTAINERS = "usr/local/vgpu/containers"
 MAX_CONTAINERS = 256

@@ -10,13 +10,13 @@ import asyncio
 import re
 import stat
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, run_once
 from exporter.probes.trusted_program import is_trustworthy
+from exporter.record import dataclass
 
 PIPES = "tmp/nvidia-mps"
 PLUGIN_PIPES = "run/nvidia/mps"

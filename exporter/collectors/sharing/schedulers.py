@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
@@ -15,6 +15,7 @@ from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workload
 from exporter.model.reading import Missing
 from exporter.reading.context import SourceContext
+from exporter.record import dataclass
 
 PATIENCE_SECS = 0.5
 

@@ -7,7 +7,6 @@ import errno
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Labeled, Missing
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import dataclass
 
 GONE = {errno.ENODEV, errno.ENXIO}
 MAX_VALUE_BYTES = 4096

@@ -5,7 +5,6 @@ https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-driver-intel-xe-hwmon
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.gpu.backend import place_name
@@ -21,6 +20,7 @@ from exporter.collectors.vendors.card_files import (
 from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 XE = "xe"
 BUILT_IN = frozenset({"0000:00:02.0"})

@@ -5,11 +5,12 @@ and differs between chips: numbers, parts of a whole (`3397 / 65536`), or `-` an
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.gpu.values import Gpu, GpuProcess
 from exporter.collectors.pcie.values import pci_address
 from exporter.model.label import clean_text
+from exporter.record import dataclass
 
 MIB = 1024 * 1024
 MAX_CHIPS = 128

@@ -6,7 +6,6 @@ its call has ended.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer, GpuProblem
@@ -17,6 +16,7 @@ from exporter.collectors.pcie.values import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
 from exporter.collectors.vendors.cards import Parts
 from exporter.model.reading import Missing
+from exporter.record import dataclass
 
 LOST = "gpu_lost"
 MAX_CARDS = 64

@@ -4,10 +4,10 @@ The next vendor is a row here and a module with `build`, which is imported when 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.reading.context import SourceContext
+from exporter.record import dataclass
 
 Marks = Callable[[SourceContext], tuple[Path, ...]]
 """Returns the paths of which one exists while the driver may be here."""

@@ -1,12 +1,12 @@
 """Whether processes are active: compute, wait for a CPU to do so, read or write."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.collectors.workloads.processes import ProcessFacts
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import dataclass
 
 WINDOW_SECS = 6.0
 CPU_SHARE = 0.2

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from exporter.collectors.workloads.kubelet import Allocation
@@ -10,6 +10,7 @@ from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.processes import PidScope, ProcessFacts
 from exporter.collectors.workloads.values import Workload
 from exporter.reading.cgroup import SHORT_ID_CHARS
+from exporter.record import dataclass
 
 _LOOKS_OWNED = re.compile(r"/|\.(?:service|scope|slice)$|^[0-9a-f]{12}|^lxc\.|^other$")
 """Like a job, a unit, a user, a container, or the sum of all others."""

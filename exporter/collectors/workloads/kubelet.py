@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from exporter.collectors.workloads.kubelet_grpc import CallFailed, call, parts, 
 from exporter.model.label import clean_text
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceFailed
+from exporter.record import dataclass
 
 SOCKET = "var/lib/kubelet/pod-resources/kubelet.sock"
 LIST = "/v1.PodResourcesLister/List"

@@ -8,11 +8,12 @@ file is opened and no link followed, whatever a tenant may have put there.
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
 from exporter.collectors.workloads.values import Workload
+from exporter.record import dataclass
 
 PODS = "var/log/pods"
 CONTAINERS = "var/log/containers"

@@ -4,7 +4,6 @@
 all but wchan are readable by everybody. Command lines and environments are never read.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.model.label import clean_text
@@ -12,6 +11,7 @@ from exporter.reading.cgroup import CgroupOwner, parse_cgroup, parse_path, roots
 from exporter.reading.files import read_text
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import dataclass
 
 MAX_STAT_BYTES = 4096
 MAX_CGROUP_BYTES = 65536

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -28,6 +28,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import dataclass
 
 UID_FIELD = 2
 NO_PROCESSES: Mapping[int, ProcessFacts] = MappingProxyType({})

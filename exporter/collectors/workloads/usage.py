@@ -1,12 +1,13 @@
 """Usage of workloads over time: energy, idle allocation and orphan memory."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.gpu.values import GpuProcess, GpuState
 from exporter.collectors.workloads.attribution import ProcessTable, is_of_gone_pod
 from exporter.collectors.workloads.clients import is_meant
 from exporter.collectors.workloads.values import Workload, sum_of_all
+from exporter.record import dataclass
 
 WHOLE = 100.0
 

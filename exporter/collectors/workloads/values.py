@@ -1,10 +1,10 @@
 """The users of GPUs: processes, and the containers, units or users they work for."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from exporter.model.probe import Histogram
+from exporter.record import dataclass
 
 
 def sum_of_known(values: Iterable[float | None]) -> float | None:

@@ -5,7 +5,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from exporter.faults.values import Entity, FieldType, Names, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import PLAIN_NAMING, Edge, Naming
+from exporter.record import dataclass
 
 Getter: TypeAlias = Callable[[object], Value]
 

@@ -1,7 +1,7 @@
 """The node as a component: its fields are those that collectors give it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ from exporter.faults.entities.kind import (
 from exporter.faults.values import Entity, FieldType, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Naming
+from exporter.record import dataclass
 
 NODE = "node"
 

@@ -6,7 +6,6 @@ A tree is compiled once, when the rules are loaded; a judgement only calls the f
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from exporter.faults.events.query import Events
@@ -25,6 +24,7 @@ from exporter.faults.expr.syntax import (
 from exporter.faults.timeseries import History, Series
 from exporter.faults.values import Entity, Value
 from exporter.model.event import Event
+from exporter.record import dataclass
 
 COUNTING = ("increase", "changes")
 """Functions that say how much was added: they can leave out what came before a moment."""

@@ -1,10 +1,11 @@
 """The syntax tree of expressions, and its limits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from exporter.faults.events.query import Events
+from exporter.record import dataclass
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24

@@ -15,7 +15,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from exporter.faults.replay.steps import Steps, listed, merge
 from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot, SourceReport
+from exporter.record import dataclass
 
 START_BOOTTIME = 10_000.0
 START_WALL = 1_700_000_000.0

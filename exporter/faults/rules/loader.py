@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +13,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
 from exporter.faults.values import Vocabulary
 from exporter.model.incident import MAX_ACTION_CHARS
+from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.toml import parsed, tomllib
 

@@ -1,7 +1,7 @@
 """A rule: when a component is broken, when it has recovered, and what may explain the fault."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from exporter.faults.events.query import Events
@@ -18,6 +18,7 @@ from exporter.faults.expr.syntax import (
     walk,
 )
 from exporter.faults.rules.templates import Template
+from exporter.record import dataclass
 
 LAYERS = (
     "power",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from exporter.durations import ALLOWED, parse_duration
@@ -15,6 +14,7 @@ from exporter.faults.rules.rule import LAYERS, Case, Condition, Explanation, Rul
 from exporter.faults.rules.templates import Template, parse_template
 from exporter.faults.values import Vocabulary, did_you_mean
 from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY, STATUSES
+from exporter.record import dataclass
 
 REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
 KEYS = (

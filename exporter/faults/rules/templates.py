@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from exporter.faults.expr.syntax import ExpressionError, Name
 from exporter.faults.expr.typecheck import field_of
 from exporter.faults.values import Value, Vocabulary
+from exporter.record import dataclass
 
 _PLACE = re.compile(
     r"\{(?P<name>[A-Za-z_][\w.]{0,80})(?:\[(?P<label>[\w,*-]{1,80})\])?"

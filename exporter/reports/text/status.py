@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from exporter.record import dataclass
 from exporter.reports.incidents import Node, action_sentence, incidents
 from exporter.reports.remedies import gpu_meaning
 from exporter.reports.units import duration, number, printable, ranges, size, used_of

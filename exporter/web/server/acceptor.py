@@ -8,9 +8,10 @@ import asyncio
 import errno
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Protocol
+
+from exporter.record import dataclass
 
 ACCEPTED_AT_ONCE = 256
 """So many clients are accepted before everybody else gets a turn."""

@@ -15,10 +15,10 @@ import importlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
 from exporter.blocking import CallBlocking
+from exporter.record import dataclass
 from exporter.web.server.credentials import SecurityError, Tokens
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/ready"})

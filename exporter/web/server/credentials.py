@@ -4,7 +4,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from exporter.record import dataclass
 
 LEAST_TOKEN_CHARS = 16
 COSTS = range(4, 16)

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
+
+from exporter.record import dataclass
 
 MAX_REGULARS = 8
 

@@ -6,7 +6,7 @@ inside a call tells anything: counts from somewhere in between cannot be compare
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import CALLS
@@ -14,6 +14,7 @@ from exporter.collectors.ebpf.collectives.lateness import Lateness
 from exporter.collectors.ebpf.collectives.rank import USUAL_STATES, Rank
 from exporter.collectors.ebpf.values import Communicator
 from exporter.collectors.workloads.values import Workload
+from exporter.record import dataclass
 
 MAX_RANKS = 1024
 FRESH_NS = 8_000_000_000

@@ -7,10 +7,10 @@ ahead the last time is taken off; nothing else is kept.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from exporter.collectors.ebpf.collectives.rank import Order, Rank
+from exporter.record import dataclass
 
 WINDOW_NS = 4_000_000_000
 LONGEST_WINDOW_NS = 60_000_000_000

@@ -1,8 +1,7 @@
 """One process as a rank of a communicator: how often, when and in what it was last seen."""
 
-from dataclasses import dataclass
-
 from exporter.collectors.ebpf.collectives.program import DISTANCES, ENTERED, MOMENTS
+from exporter.record import dataclass
 
 Order = tuple[int, int]
 """Rank and pid: sorts ranks, and tells two of one process apart."""

@@ -1,7 +1,6 @@
 """Everything that is read of a GPU in each pass: the one list of all readings."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe import (
@@ -16,6 +15,7 @@ from exporter.collectors.gpu.nvml_probe import (
     thermal,
 )
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, converted
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ Elements as drivers 390 to 615 write them; where one was renamed, the newer name
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.gpu.words import REASON_BITS
 from exporter.collectors.pcie.values import pci_address
 from exporter.model.label import clean_text
+from exporter.record import dataclass
 
 MIB = 1024 * 1024
 MEGAHERTZ = 1_000_000

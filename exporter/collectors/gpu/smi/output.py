@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.gpu.backend import AnswerBuilder, GpuAnswer, GpuProblem
@@ -12,6 +11,7 @@ from exporter.collectors.gpu.smi.xml import Cells, GpuElement, SmiDocument
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
 from exporter.collectors.pcie.values import pci_address
 from exporter.model.label import clean_text
+from exporter.record import dataclass
 
 SENTENCES = (
     (r"driver/library version mismatch", "version_mismatch"),

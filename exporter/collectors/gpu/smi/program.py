@@ -6,7 +6,7 @@ Texts: https://docs.nvidia.com/deploy/nvidia-smi/
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
@@ -28,6 +28,7 @@ from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
 from exporter.probes.orphans import Orphans
 from exporter.probes.trusted_program import is_trustworthy
+from exporter.record import dataclass
 
 PROGRAM = "nvidia-smi"
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024

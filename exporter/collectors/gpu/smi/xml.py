@@ -5,9 +5,11 @@ Documents: https://docs.nvidia.com/deploy/nvidia-smi/ and the DTDs it names (nvs
 
 import codecs
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import dropwhile
 from xml.parsers import expat
+
+from exporter.record import dataclass
 
 ROOT = "nvidia_smi_log"
 MAX_DEPTH = 16

@@ -1,13 +1,13 @@
 """Catalogue entries of NVIDIA's error codes: Xid, SXid and NVLink5 rules."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from exporter.collectors.gpu.words import UNKNOWN
+from exporter.record import dataclass
 from exporter.toml import read_shipped
 
 """Origin, scope and name of a code that is in no table."""

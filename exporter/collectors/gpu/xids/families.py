@@ -1,7 +1,6 @@
 """Xid families: an Xid that both the kernel log and NVML report is counted once."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values, states
 from exporter.collectors.gpu.values import Gpus, GpuState
@@ -9,6 +8,7 @@ from exporter.collectors.kernel_log.values import KernelLog
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Decodes the numbers in Xid 74 (Hopper and older) and 144 to 150 (Blackwell)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from exporter.collectors.gpu.words import UNKNOWN
 from exporter.collectors.gpu.xids.catalogue import Bits, Nvlink5Rule
+from exporter.record import dataclass
 
 FOLLOW_DRIVER = "follow_driver"
 HARMLESS_KINDS = frozenset({"ignore", "sympathetic", "corrected"})

@@ -5,9 +5,9 @@ revision, then fields whose places depend on both revisions.
 """
 
 import struct
-from dataclasses import dataclass
 
 from exporter.model.reading import Labeled
+from exporter.record import dataclass
 
 MAX_METRICS_BYTES = 16 * 1024
 HEADER = struct.Struct("<HBB")

@@ -1,0 +1,59 @@
+"""The decorator of values: what it makes is a dataclass, with less generated for it."""
+
+import dataclasses
+from dataclasses import field, replace
+
+import pytest
+
+from exporter.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """A value of this program."""
+
+    name: str
+    secret: str = field(default="", repr=False)
+    sizes: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Theirs:
+    """The same value, as the standard library makes it."""
+
+    name: str
+    secret: str = field(default="", repr=False)
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Changing:
+    """A value that may change."""
+
+    inside: "list[Changing]"
+
+
+def test_a_value_is_shown_as_the_standard_library_shows_it() -> None:
+    """A value is shown by its fields, without those that are left out."""
+    ours, theirs = Ours("a", "hidden", (1, 2)), Theirs("a", "hidden", (1, 2))
+    assert repr(ours) == repr(theirs).replace("Theirs", "Ours")
+
+
+def test_a_value_that_holds_itself_is_shown() -> None:
+    """A value that holds itself is shown with an ellipsis in its own place."""
+    outer = Changing([])
+    outer.inside.append(outer)
+    assert repr(outer) == "Changing(inside=[...])"
+
+
+def test_equal_values_are_one_key() -> None:
+    """Frozen values with equal fields are equal and have one hash; others have none."""
+    assert {Ours("a"), Ours("a"), replace(Ours("b"), name="a")} == {Ours("a")}
+    with pytest.raises(TypeError):
+        hash(Changing([]))
+
+
+def test_only_what_differs_is_generated() -> None:
+    """No method that refuses or shows is compiled for a class of its own."""
+    assert not {"__setattr__", "__delattr__"} & vars(Ours).keys()
+    assert vars(Ours)["__repr__"] is vars(Changing)["__repr__"]
