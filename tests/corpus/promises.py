@@ -26,32 +26,22 @@ def shipped() -> RuleBook:
     return rule_book()
 
 
-def test_nothing_grave_is_said(case: Case) -> None:
-    """No fault that a label forbids, a node that is well stays healthy, what is over has ended."""
+def test_what_is_said_holds(case: Case) -> None:
+    """No fault that a label forbids, a node that is well stays healthy, what is over has ended.
+
+    At each moment the node is unhealthy exactly while a critical fault is active, a root is at
+    least as severe as what follows from it, and what has a critical fault has failed. A sample
+    that stays bad for a quarter of an hour belongs to an active fault, or is meant. No fault
+    begins at the moment at which its component got well and nothing got worse.
+    """
     said = result_of(case)
     assert not said.forbidden
     assert case.is_incident or not said.was_unhealthy
     assert not case.is_over or not said.left
-
-
-def test_verdict_severity_and_status_agree(case: Case) -> None:
-    """At each moment the node is unhealthy exactly while a critical fault is active.
-
-    A root is at least as severe as what follows from it, and what has a critical fault has failed.
-    No sentence says more than its evidence: no death, no lack, no cause that was not seen.
-    """
-    assert not result_of(case).contradictions
-    assert not result_of(case).untrue
-
-
-def test_no_gauge_is_bad_in_silence(case: Case) -> None:
-    """A sample that stays bad for ten minutes belongs to an active fault, or is meant."""
-    assert not result_of(case).holes
-
-
-def test_nothing_begins_because_something_got_well(case: Case) -> None:
-    """No fault begins at the moment at which its component got well and nothing got worse."""
-    assert not result_of(case).got_well
+    assert not said.contradictions
+    assert not said.untrue
+    assert not said.holes
+    assert not said.got_well
 
 
 def test_the_figures_hold(batch: str) -> None:

@@ -85,7 +85,7 @@ class RecordingFormat:
         return Steps(frozenset(row.key for row in self.events), self.nodes, self.old_names)
 
 
-@dataclass
+@dataclass()
 class SnapshotReader:
     """Reads one recording."""
 
