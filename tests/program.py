@@ -191,11 +191,15 @@ class Program:
 
 
 def wait_for(look: Callable[[], T | None], what: str, secs: float = PATIENCE_SECS) -> T:
-    """What `look` gives once that is not None; fails after so many seconds."""
-    deadline = time.monotonic() + secs
+    """What `look` gives once that is not None; fails after so many seconds.
+
+    It looks often at first, and after a second ten times a second: a look may cost a whole page.
+    """
+    began = time.monotonic()
     while (found := look()) is None:
-        assert time.monotonic() < deadline, f"waited {secs:g} s for {what}"
-        time.sleep(0.01)
+        waited = time.monotonic() - began
+        assert waited < secs, f"waited {secs:g} s for {what}"
+        time.sleep(min(0.1, 0.01 + waited / 10))
     return found
 
 
