@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8080
-# a file's tests stay together, for what they share; files start in the order of the folders
+# a file's tests stay together, for what they share; tests/conftest.py orders the files
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 # tests of whole programs wait most of their time: two workers a core keep all cores busy
 WORKERS := $(shell expr $$(nproc) \* 2)
