@@ -22,17 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Spare the garbage collector ten thousand tests, which all stay: a fifth of the time.
-
-    A judgement makes thousands of values that live for a moment: looking through them after each
-    seven hundred, as Python does, takes a fifth of the time of a replay.
-    """
+    """Spare the garbage collector ten thousand tests, which all stay: a fifth of the time."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 
