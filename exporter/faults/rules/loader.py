@@ -15,7 +15,7 @@ from exporter.faults.values import Vocabulary
 from exporter.model.incident import MAX_ACTION_CHARS
 from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_regular
-from exporter.toml import parsed, tomllib
+from exporter.toml import PACKAGE, parsed, tomllib
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_RULES = 1000
@@ -150,9 +150,10 @@ def _read_rule(row: Mapping[str, Any], file: _File, vocabulary: Vocabulary) -> N
 
 def _text(path: Path, file: _File) -> str:
     try:
-        raw = read_regular(path, MAX_FILE_BYTES)
-        return raw.decode("utf-8")
-    except FileUnusable as error:
+        if PACKAGE in path.parents:  # on the file system of this program: no thread to read it
+            return path.read_text("utf-8")
+        return read_regular(path, MAX_FILE_BYTES).decode("utf-8")
+    except (FileUnusable, OSError) as error:
         file.mistakes.append(Mistake(file.name, str(error)))
         file.skipped["unreadable"] += 1
     except UnicodeDecodeError as error:
