@@ -17,7 +17,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Change:
     """What changes at the seams.
 
-    `log` are lines that the kernel prints, `files` texts by path (None removes the file), `grows`
+    `log` are lines that the kernel prints, `files` texts by path (None removes the
+    file, `-> target` makes a link), `grows`
     texts in which `{7}` is replaced by 7 times the number of the look, `nvml` lines of the scenario
     of both fakes of the driver, `nvml_grows` such lines with numbers that grow.
     """
@@ -34,7 +35,8 @@ class Scene:
     """One rule the whole way.
 
     `cannot` names what cannot be shown (`since_start`, `restart`, `end`, `twin`, `smi`) with the
-    reason; `within` is in seconds; `end` are kernel lines of the repair.
+    reason; `within` is in seconds; `late` is how many seconds the end may come after the
+    window of the rule, whose oldest samples lie far apart.
     """
 
     rule: str
@@ -44,6 +46,7 @@ class Scene:
     severity: str = ""
     says: str = ""
     within: float = 60.0
+    late: float = 0.0
     well: Change = Change()
     twin: Change | None = None
     gpus: bool = False

@@ -39,6 +39,9 @@ LONG_SECS, SPARSE_SECS = 600.0, 300.0
 
 LOG_SECS = 0.25
 """Real seconds until the lines of a block that may still grow are taken as complete."""
+LINK = "-> "
+"""What the text of a symbolic link begins with; its target follows."""
+
 CAPTURE = "h100x8.scenario"
 DRIVER = "/dev/nvidiactl"
 IN_STEP = (0, bytes(512))
@@ -167,10 +170,15 @@ class Stage:
 
     def _text(self, path: str) -> str | None:
         place = self.tree.at(path)
+        if place.is_symlink():
+            return f"{LINK}{place.readlink()}"
         return place.read_text() if place.is_file() else None
 
     def _put(self, path: str, text: str | None) -> None:
-        if text is not None:
+        if text is not None and text.startswith(LINK):
+            self.tree.at(path).unlink(missing_ok=True)
+            self.tree.link({path: text.removeprefix(LINK)})
+        elif text is not None:
             self.tree.write({path: text})
         elif self.tree.at(path).exists():
             self.tree.remove(path)

@@ -95,7 +95,7 @@ def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> 
             if "end" not in scene.cannot:
                 await stage.repair(scene.ill, scene.well)
                 await stage.look()
-                await stage.wait(_end_secs(RULES[scene.rule]))
+                await stage.wait(_end_secs(RULES[scene.rule]) + scene.late)
                 assert await acts.fault(scene.well, 0.0) is None, "it does not end"
         finally:
             await stage.stop()
