@@ -65,7 +65,7 @@ class ClientTaker(Protocol):
 
 
 class Acceptor:
-    """Accept from listening sockets, and hand over who has sent enough.
+    """Accept clients, and hand over each with its first request or TLS record.
 
     When too many wait, the oldest of the address that has most of them is closed.
     """
@@ -94,7 +94,7 @@ class Acceptor:
             self._loop.add_reader(sock, self._accept, sock)
 
     def close(self) -> None:
-        """Accept nobody any more, and close who waits."""
+        """Stop accepting, and close every waiting client."""
         for sock in self._sockets:
             self._loop.remove_reader(sock)
             sock.close()
@@ -149,7 +149,7 @@ class Acceptor:
         return True
 
     def _end_late(self) -> None:
-        """Close those whose time is over."""
+        """Close the waiting clients whose time is over."""
         now = self._loop.time()
         for waiting in tuple(self._waiting):
             if waiting.expires_at > now:
@@ -159,7 +159,7 @@ class Acceptor:
         self._sweep = self._loop.call_later(secs, self._end_late) if self._waiting else None
 
     def _receive(self, waiting: _Waiting) -> bool:
-        """Take what has come; return whether there is more to wait for."""
+        """Read the bytes that have arrived; return whether the client still has to wait."""
         try:
             count = waiting.sock.recv_into(self._buffer)
         except (BlockingIOError, InterruptedError):
@@ -202,7 +202,7 @@ class Acceptor:
 
 
 def network_of(address: str) -> str:
-    """Return what a client cannot change: of an IPv6 address it is the first 64 bits."""
+    """Return the network of an address: of IPv6 the first 64 bits, else the whole address."""
     if ":" not in address:
         return address
     parsed = ip_address(address.partition("%")[0])

@@ -49,7 +49,7 @@ class Security:
         self._context, self._tokens = self._load(contents)
 
     def context(self) -> ssl.SSLContext | None:
-        """Return what new connections are encrypted with; None for plain HTTP."""
+        """Return the TLS context of new connections; None for plain HTTP."""
         return self._context
 
     def tokens(self) -> Tokens:
@@ -61,7 +61,7 @@ class Security:
         return not self._error if self._names else None
 
     def authenticator(self) -> Authenticator:
-        """Return what decides about each request."""
+        """Return the authenticator of all requests."""
         return Authenticator(
             self._passwords,
             self.tokens,
@@ -91,7 +91,7 @@ class Security:
         self._digest, self._error = digest, ""
 
     def _read(self) -> dict[str, bytes]:
-        """Return what is in the files, by key; raise SecurityError."""
+        """Return the contents of the files, by key; raise SecurityError."""
         contents = {}
         for key, name in self._names.items():
             section = "auth" if key == TOKENS_KEY else "tls"

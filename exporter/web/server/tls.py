@@ -122,7 +122,7 @@ class TlsHandshake(sslproto.SSLProtocol):
             first = first[self._feed(first) :]
 
     def _get_write_buffer_size(self) -> int:
-        """Return what the kernel has not taken yet, encrypted or not.
+        """Return how many bytes the kernel has not taken yet, encrypted or not.
 
         Since Python 3.11 the buffer of the connection below is left out, so that whoever does
         not read is neither waited for nor ended.
