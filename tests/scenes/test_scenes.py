@@ -26,7 +26,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "scene" in metafunc.fixturenames:
         is_all = metafunc.config.getoption("--all-scenes")
         played = [scene for scene in SCENES if is_all or not scene.gpus]
-        metafunc.parametrize("scene", played, ids=lambda scene: scene.id)
+        system = pytest.mark.system
+        rows = [
+            pytest.param(each, id=each.id, marks=system if each.gpus else ()) for each in played
+        ]
+        metafunc.parametrize("scene", rows)
 
 
 @pytest.fixture
