@@ -34,7 +34,6 @@ INCIDENTS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
         NVME_DIES,
         "nvme_controller_failed nvme9",
         {
-            "nvme_timeout": "nvme9",
             "disk_io_errors": "nvme9n1",
             "filesystem_error": "nvme9n1p1",
             "filesystem_readonly": "nvme9n1p1",
