@@ -19,7 +19,7 @@ OURS = (GPU_HEALTHY, HARDWARE_HEALTHY)
 GPU_TYPES = frozenset({"gpu", "nvlink", "nvswitch"})
 GPU_DRIVER_RULES = frozenset(
     {"backend_stuck", "driver_version_mismatch", "gpu_count_low", "gpu_locked", "gpu_probe_failed"}
-    | {"gpu_uvm_failed", "npu_abnormal"}
+    | {"gpu_gsp_silent", "gpu_uvm_failed", "npu_abnormal"}
 )
 """Faults of the node that are about all its GPUs."""
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
