@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8080
-# a file's tests stay together, for what they share; tests/conftest.py orders the files
+# a file's tests stay together, for what they share; files start in the order of the folders
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 # tests of whole programs wait half of their time: three of them keep two cores busy
 WORKERS := $(shell expr $$(nproc) \* 3 / 2)

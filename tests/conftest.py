@@ -3,8 +3,6 @@
 import gc
 import logging
 from collections.abc import Iterator
-from itertools import chain, zip_longest
-from pathlib import Path
 
 import pytest
 
@@ -32,19 +30,8 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Take turns: a file of whole programs, which wait, then a file that only computes.
-
-    Workers that all wait at a time leave the cores idle.
-    """
-    whole: dict[Path, list[pytest.Item]] = {}
-    others: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        is_whole = item.get_closest_marker("system") is not None
-        (whole if is_whole else others).setdefault(item.path, []).append(item)
-    waiting = sorted(whole.values(), key=lambda some: "/system/" not in some[0].nodeid)
-    computing = sorted(others.values(), key=lambda some: "/corpus/" not in some[0].nodeid)
-    turns = chain.from_iterable(zip_longest(waiting, computing, fillvalue=()))
-    items[:] = chain.from_iterable(turns)
+    """Begin with the tests of whole programs: they wait long, while others have work to do."""
+    items.sort(key=lambda item: "/system/" not in item.nodeid)
 
 
 @pytest.fixture(autouse=True)
