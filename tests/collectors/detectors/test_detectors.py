@@ -143,7 +143,7 @@ def test_gpus_with_a_fault_are_not_learned_from() -> None:
     hot = sum(point[2] == 0.63 for point in anomaly.learned["H100"].window)
     secs = siblings.usual[uuid(3), "temperature"].secs
     after(engine, gpus, 30 * MINUTE)
-    assert hot <= 4
+    assert hot <= 5  # collections of the minute after which the rule holds
     assert sum(point[2] == 0.63 for point in anomaly.learned["H100"].window) == hot
     assert siblings.usual[uuid(3), "temperature"].secs == secs
     assert siblings.usual[uuid(4), "temperature"].secs > secs
