@@ -49,12 +49,12 @@ BY_NAME = {case.name: case for case in CASES}
 
 
 def test_there_is_a_folder_for_each_batch() -> None:
-    """About four hundred recordings can be read, of all batches; none lacks its labels."""
+    """Some hundred recordings can be read, of all batches; none lacks its labels."""
     assert {folder.name for folder in folders()} == BATCHES.keys()
     names = [case.name for folder in folders() for case in readable(folder)]
     files = [path.stem for path in BENCHMARK.parent.glob("2*/*.jsonl") if path.stem != "labels"]
     assert sorted(names) == sorted(files)
-    assert 350 <= len(names) <= 450
+    assert 350 <= len(names) <= 650
 
 
 @pytest.mark.slow
