@@ -152,7 +152,7 @@ class Attachments:
                 self._end(one)
 
     def close(self) -> None:
-        """Kill everything; the kernel detaches what is killed."""
+        """Kill each bpftrace; the kernel detaches the probes of a killed bpftrace."""
         for one in self._attached:
             one.tracing.kill()
 

@@ -136,7 +136,7 @@ class FunctionTotals:
         )
 
     def take(self, data: Mapping[str, Any]) -> None:
-        """Add the maps of one record; raise ValueError or TypeError for what is none of ours."""
+        """Add the maps of one record; raise ValueError or TypeError for a foreign map."""
         for name, entries in data.items():
             if name.startswith("@calls") and isinstance(entries, dict):
                 for key, calls in entries.items():
@@ -150,7 +150,7 @@ class FunctionTotals:
         return frozenset(pid for pid, _ in self._waiting)
 
     def settle(self, workloads: Mapping[int, Workload], now: float) -> None:
-        """Add what waits to the totals of the workloads; forget those that ended long ago."""
+        """Add waiting calls to the totals of workloads; forget workloads that ended long ago."""
         for (pid, number), calls in self._waiting.items():
             self._totals.add((number, workloads.get(pid, OTHERS)), calls, now)
         self._waiting.clear()

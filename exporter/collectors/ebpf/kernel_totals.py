@@ -38,7 +38,7 @@ class KernelTotals:
         self._latencies: dict[tuple[int, str], Durations] = {}
 
     def take(self, data: Mapping[str, Any]) -> None:
-        """Add the maps of one record; raise ValueError or TypeError for what is none of ours."""
+        """Add the maps of one record; raise ValueError or TypeError for a foreign map."""
         for name, entries in data.items():
             if not isinstance(entries, dict):
                 continue  # a plain number, printed when bpftrace ends
@@ -60,7 +60,7 @@ class KernelTotals:
         return frozenset(number for number, _ in self._latencies)
 
     def settle(self, users: Mapping[Opener, User], now: float) -> None:
-        """Add what waits to the totals of its users; forget those that ended long ago."""
+        """Add waiting events to the totals of users; forget users that ended long ago."""
         for opener, segments in self._waiting.items():
             self._retransmits.add(users.get(opener, UNKNOWN), segments, now)
         self._waiting.clear()

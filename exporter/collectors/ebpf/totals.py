@@ -40,7 +40,7 @@ class CallTotals:
         )
 
     def take(self, batch: Batch) -> None:
-        """Add one batch; raise ValueError, TypeError or KeyError for what is none of ours."""
+        """Add one batch; raise ValueError, TypeError or KeyError for foreign rows."""
         for (pid, _, number), buckets in batch.entries("@time"):
             counts = self._counted.setdefault((pid, number), _Counts())
             counts.durations.add_buckets(buckets)

@@ -17,7 +17,7 @@ SYS_ADMIN = 21
 
 
 def not_met(proc_root: Path, sys_root: Path) -> str | None:
-    """Say in one sentence what is missing; None when calls can be counted."""
+    """Name the first unmet need of bpftrace in one sentence; None when calls can be counted."""
     if find_program("bpftrace") is None:
         return "bpftrace is not installed"
     if os.geteuid() != 0:

@@ -202,7 +202,7 @@ class Tracing:
         self._task = asyncio.ensure_future(self._tracer.run())
 
     def kill(self) -> None:
-        """Kill bpftrace: the kernel detaches what is killed."""
+        """Kill bpftrace; the kernel detaches the probes of a killed bpftrace."""
         task, self._task, self.failure = self._task, None, ""
         if task is not None:
             task.cancel()

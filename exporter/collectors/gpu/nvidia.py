@@ -42,7 +42,7 @@ class NvidiaGpus(VendorGpus):
         return is_first and self.cache.note(self.backends.problems())
 
     def starting(self) -> GpuBackend:
-        """Return what is shown until the first pass with this driver has ended."""
+        """Return the answer shown until the first pass with this driver has ended."""
         return GpuBackend("none", "pending", nvml_up=self._nvml_down)
 
     def from_cache(self, reason: str) -> GpuBackend:
@@ -111,7 +111,7 @@ class NvidiaGpus(VendorGpus):
         self.publish_unless_awaited()
 
     def _with_known_cuda_version(self, backend: GpuBackend) -> GpuBackend:
-        """Keep what was reported before of the same driver: old nvidia-smi lack it."""
+        """Keep values of the same driver from before: an old nvidia-smi lacks them."""
         before = self.backend
         if backend.cuda_version is not None or backend.driver_version != before.driver_version:
             return backend
