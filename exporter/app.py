@@ -36,6 +36,7 @@ from exporter.web.live import LivePages
 from exporter.web.renderer import Renderer
 from exporter.web.routes import Routes
 from exporter.web.server.acceptor import Acceptor, Bounds
+from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
 from exporter.web.server.listening import (
     MAX_WAITING,
@@ -43,7 +44,6 @@ from exporter.web.server.listening import (
     is_taken,
     listening_sockets,
 )
-from exporter.web.server.places import Limits
 from exporter.web.server.security import Security
 
 STOP_SECS = 1.2
@@ -246,7 +246,7 @@ class App:
             version=self._identity.version,
             python=platform.python_version(),
             requests=self._routes.requests,
-            refused_connections=self._server.places.refused,
+            refused_connections=self._server.admission.refused,
             failed_handshakes=self._server.failed_handshakes if self._security.context() else None,
             last_reload_successful=self._security.last_reload_successful(),
             dropped_log_lines=self._dropped_log_lines(),

@@ -11,9 +11,9 @@ from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot, SourceReport
 from exporter.web.routes import Routes
 from exporter.web.server.acceptor import Acceptor, Bounds
+from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
 from exporter.web.server.listening import listening_sockets
-from exporter.web.server.places import Limits
 
 PATIENCE_SECS = 10.0
 LIMITS = Limits(max_connections=100, request_timeout_secs=5, keepalive_timeout_secs=5)

@@ -1,7 +1,7 @@
 """Accept clients, and hold each of them cheaply until its first request has arrived.
 
-A client that has not said all yet costs a socket and its few bytes: no parser, no TLS, none of
-the server's places. So half requests and half handshakes, however many, keep nobody away.
+A client whose request is not complete costs a socket and its few bytes: no parser, no TLS, none
+of the server's places. So half requests and half handshakes, however many, keep nobody away.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
 from exporter.record import dataclass
+from exporter.web.server.admission import Clients
 
 ACCEPTED_AT_ONCE = 256
 """So many clients are accepted before everybody else gets a turn."""
@@ -27,9 +28,9 @@ NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of what waits: clients, seconds for each, and bytes of all together.
+    """Bounds of waiting clients: their number, seconds for each, and bytes of all together.
 
-    Nobody who has sent no more than `fair_bytes` suffers from others that sent more.
+    A client that has sent no more than `fair_bytes` is not closed for others that sent more.
     """
 
     clients: int
@@ -77,9 +78,7 @@ class Acceptor:
         self._sockets = tuple(sockets)
         self._bounds = bounds
         self._server = server
-        self._waiting: dict[_Waiting, None] = {}  # in the order in which they came
-        self._of_peer: dict[str, dict[_Waiting, None]] = {}
-        self._greediest = ""
+        self._waiting: Clients[_Waiting] = Clients()
         self._bytes = 0
         self._buffer = memoryview(bytearray(MAX_FIRST_BYTES))
         self._sweep: asyncio.TimerHandle | None = None
@@ -117,7 +116,7 @@ class Acceptor:
             self._hold(sock, network_of(address[0]))
 
     def _pause(self, listening: socket.socket) -> None:
-        """Accept nobody for a moment: there is no descriptor, and none to be had."""
+        """Stop accepting for a moment: no descriptor is free, and no client waits to be closed."""
         self._loop.remove_reader(listening)
 
         def resume() -> None:
@@ -130,22 +129,18 @@ class Acceptor:
         if len(self._waiting) >= self._bounds.clients:
             self._evict()
         waiting = _Waiting(sock, peer, self._loop.time() + self._bounds.secs)
-        self._waiting[waiting] = None
-        of_peer = self._of_peer.setdefault(peer, {})
-        of_peer[waiting] = None
-        if len(of_peer) > len(self._of_peer.get(self._greediest, ())):
-            self._greediest = peer
+        self._waiting.add(waiting)
         if self._receive(waiting):  # mostly it is all here already
             self._loop.add_reader(sock, self._receive, waiting)
         if self._sweep is None:
             self._sweep = self._loop.call_later(self._bounds.secs / 4, self._end_late)
 
     def _evict(self) -> bool:
-        """Close the oldest of the address that has most; False where nobody waits."""
-        crowd = self._of_peer.get(self._greediest) or self._waiting
-        if not crowd:
+        """Close the oldest client of the address that has the most; False where nobody waits."""
+        oldest = self._waiting.oldest_of_greediest()
+        if oldest is None:
             return False
-        self._drop(next(iter(crowd)), because_full=True)
+        self._drop(oldest, because_full=True)
         return True
 
     def _end_late(self) -> None:
@@ -192,13 +187,7 @@ class Acceptor:
     def _release(self, waiting: _Waiting) -> None:
         self._loop.remove_reader(waiting.sock)
         self._bytes -= len(waiting.data)
-        del self._waiting[waiting]
-        of_peer = self._of_peer[waiting.peer]
-        del of_peer[waiting]
-        if not of_peer:
-            del self._of_peer[waiting.peer]
-            if self._greediest == waiting.peer:
-                self._greediest = ""  # whoever comes next is it, until a greedier one comes
+        self._waiting.discard(waiting)
 
 
 def network_of(address: str) -> str:
@@ -212,14 +201,14 @@ def network_of(address: str) -> str:
 
 
 def _is_http_head(data: bytes, before: int) -> bool:
-    """Whether the head of the request is here, or what has come cannot be one."""
+    """Return whether the head of the request is complete, or the bytes cannot be a head."""
     is_request = data[:1].isupper()  # as each method is
     end = data.find(b"\r\n\r\n", max(0, before - 3))
     return not is_request or end >= 0 or len(data) >= MAX_FIRST_BYTES
 
 
 def _is_tls_record(data: bytes, _: int) -> bool:
-    """Whether the first record is here, or what has come is no handshake."""
+    """Return whether the first record is complete, or the bytes are no handshake."""
     if data[0] != TLS_HANDSHAKE:
         return True
     wanted = TLS_RECORD_HEADER + int.from_bytes(data[3:TLS_RECORD_HEADER], "big")

@@ -7,7 +7,6 @@ one; both would let anybody who reaches the port fill our memory or the node's d
 import asyncio
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -21,7 +20,7 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse, json_response
 from aiohttp.web_server import Server
 
-from exporter.web.server.places import Limits, Places
+from exporter.web.server.admission import Admission, Clients, Limits
 from exporter.web.server.tls import TlsHandshake
 
 LINGERING_SECS = 1.0
@@ -35,7 +34,7 @@ What is not sent stays the page that all share; what is encrypted is a copy for 
 """
 
 REGULAR_PATHS = ("/metrics", "/health", "/healthz", "/ready")
-"""What scrapers and kubelets ask for."""
+"""Paths that scrapers and kubelets ask for."""
 
 Handler = Callable[[BaseRequest], Awaitable[StreamResponse]]
 SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
@@ -58,9 +57,9 @@ class GuardedServer(Server):
         self.limits = limits
         self.failed_handshakes = 0
         self._context = context
-        self._handshakes: dict[TlsHandshake, _GuardedConnection] = {}
+        self._handshakes: Clients[TlsHandshake] = Clients()
         self._beginning: set[asyncio.Task[Any]] = set()
-        self.places: Places[_GuardedConnection] = Places(
+        self.admission: Admission[_GuardedConnection] = Admission(
             limits.max_connections, limits.max_unsent_bytes
         )
         self.arriving_bytes = 0
@@ -68,7 +67,7 @@ class GuardedServer(Server):
 
     def open_connections(self) -> int:
         """Return how many connections there are, TLS handshakes included."""
-        return len(self.places) + len(self._handshakes)
+        return len(self.admission) + len(self._handshakes)
 
     def is_tls(self) -> bool:
         """Return whether new connections have to begin with a TLS handshake."""
@@ -102,7 +101,7 @@ class GuardedServer(Server):
         finally:
             connection.answered()
         if request.path in REGULAR_PATHS and response.status < HTTPStatus.BAD_REQUEST:
-            self.places.is_regular(connection.peer)
+            self.admission.is_regular(connection.peer)
         return response
 
     async def _turn_of(self, connection: "_GuardedConnection") -> None:
@@ -115,7 +114,7 @@ class GuardedServer(Server):
 
     def turned_away(self, *, because_full: bool) -> None:
         """Count a client that was closed before it was taken."""
-        self.places.refused += because_full
+        self.admission.refused += because_full
         self.failed_handshakes += self.is_tls()
 
     def _protocol(self, peer: str, first: bytes) -> asyncio.BaseProtocol:
@@ -127,29 +126,25 @@ class GuardedServer(Server):
         connection = self._connection(peer, b"")
         timeout = self.limits.request_timeout_secs
         handshake = TlsHandshake(context, connection, first, self._handshake_ended, timeout)
-        connection.handshake = handshake
-        self._handshakes[handshake] = connection
+        connection.handshake, handshake.peer = handshake, peer
+        self._handshakes.add(handshake)
         return handshake
 
     def _end_a_handshake(self) -> None:
-        """End the oldest handshake of the address that is at most of them."""
-        peers = Counter(connection.peer for connection in self._handshakes.values())
-        (greediest, _), *_ = peers.most_common(1)
-        for handshake, connection in self._handshakes.items():
-            if connection.peer == greediest:
-                self.places.refused += 1
-                self._handshake_ended(handshake)
-                handshake.abort()
-                return
+        """End the oldest handshake of the address that makes the most of them."""
+        handshake = self._handshakes.oldest_of_greediest()
+        if handshake is not None:
+            self.admission.refused += 1
+            self._handshake_ended(handshake)
+            handshake.abort()
 
     def handshake_done(self, handshake: TlsHandshake) -> None:
-        """Take the connection for one like any other from now on."""
-        self._handshakes.pop(handshake, None)
+        """Treat the connection as any other from now on."""
+        self._handshakes.discard(handshake)
 
     def _handshake_ended(self, handshake: TlsHandshake) -> None:
         """Count the handshake as failed, unless it was done before."""
-        if self._handshakes.pop(handshake, None) is not None:
-            self.failed_handshakes += 1
+        self.failed_handshakes += self._handshakes.discard(handshake)
 
     def _connection(self, peer: str, first: bytes) -> "_GuardedConnection":
         return _GuardedConnection(
@@ -208,7 +203,7 @@ class _GuardedConnection(RequestHandler):
             self._wire = transport
         if self.handshake is not None:
             self._guard.handshake_done(self.handshake)
-        if not self._guard.places.admit(self):
+        if not self._guard.admission.admit(self):
             self._abort()
             return
         self._has_place = True
@@ -230,19 +225,19 @@ class _GuardedConnection(RequestHandler):
             super().data_received(data)
 
     def request_arrived(self) -> None:
-        """Note that a whole request is here: its time to arrive is over."""
+        """Note that a whole request is here, and end its time to arrive."""
         if self._arriving is not None:
             self._arriving.cancel()
             self._arriving = None
         self._forget_arrived()
-        self._guard.places.became_busy(self)
+        self._guard.admission.became_busy(self)
 
     def answered(self) -> None:
-        """Note that the answer is made: now the connection waits for the next request."""
+        """Note that the answer is made and the connection waits for the next request."""
         if not self.writing_paused:
             self._taken()
         if self._has_place and self._arriving is None:
-            self._guard.places.became_idle(self)
+            self._guard.admission.became_idle(self)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -250,15 +245,15 @@ class _GuardedConnection(RequestHandler):
             self._answering = asyncio.get_running_loop().call_later(
                 self._guard.limits.response_timeout_secs, self.end
             )
-        self._guard.places.became_slow(self)
+        self._guard.admission.became_slow(self)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._guard.places.caught_up(self)
+        self._guard.admission.caught_up(self)
         if self._current_request is None:
             self._taken()
         else:  # the next piece of the same answer follows, in the time of the answer
-            self._guard.places.became_busy(self)
+            self._guard.admission.became_busy(self)
 
     def end(self) -> None:
         """Close at once, without waiting for what has not been sent."""
@@ -273,7 +268,7 @@ class _GuardedConnection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002 - aiohttp's signature
     ) -> StreamResponse:
-        """One short answer that repeats nothing of what was sent."""
+        """Return one short answer that repeats nothing of the request."""
         is_our_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
         sentence = "internal error" if is_our_fault else "malformed request"
         response = json_response({"error": sentence}, status=status, headers=SERVER_HEADERS)
@@ -287,7 +282,7 @@ class _GuardedConnection(RequestHandler):
         self.logger.debug(*args, **kw)
 
     def _taken(self) -> None:
-        """End the time that the client has for taking its answer."""
+        """End the time that the client has to read the answer."""
         if self._answering is not None:
             self._answering.cancel()
             self._answering = None
@@ -296,10 +291,10 @@ class _GuardedConnection(RequestHandler):
         if self._arriving is None and self._has_place:
             secs = self._guard.limits.request_timeout_secs
             self._arriving = asyncio.get_running_loop().call_later(secs, self.end)
-            self._guard.places.became_arriving(self)
+            self._guard.admission.became_arriving(self)
 
     def _is_greedy(self, more_bytes: int) -> bool:
-        """Count what arrives; end the connection when it is one of those that send too much."""
+        """Count bytes that arrive; end the connection if it sends too many, and return whether."""
         self._arrived_bytes += more_bytes
         self._guard.arriving_bytes += more_bytes
         limits = self._guard.limits
@@ -323,7 +318,7 @@ class _GuardedConnection(RequestHandler):
                 timer.cancel()
         if self._has_place:
             self._has_place = False
-            self._guard.places.ended(self)
+            self._guard.admission.ended(self)
 
     def _abort(self) -> None:
         if self._wire is not None:
@@ -333,7 +328,7 @@ class _GuardedConnection(RequestHandler):
 async def _send_in_pieces(
     request: BaseRequest, response: StreamResponse, writer: AbstractStreamWriter
 ) -> None:
-    """Send the body of a large answer, as fast as its client takes it; raise ConnectionError."""
+    """Send the body of a large answer, as fast as the client reads; raise ConnectionError."""
     if not isinstance(response, Response) or not isinstance(response.body, bytes):
         return
     whole, response.body = memoryview(response.body), b""  # nothing is left for aiohttp to send

@@ -14,7 +14,7 @@ from exporter.web.server.credentials import SecurityError
 
 SHUTDOWN_SECS = 1.0
 HIGH_WATER, LOW_WATER = 64 * 1024, 16 * 1024
-"""Encrypted bytes that a client has not taken: above the one it is waited for, until the other."""
+"""Encrypted bytes not read by a client: sending stops above the first, goes on at the second."""
 
 
 def require_certificate(tls: TlsConfig) -> None:
@@ -91,6 +91,7 @@ class TlsHandshake(sslproto.SSLProtocol):
     """
 
     max_size = 16 * 1024  # that of one TLS record
+    peer = ""  # the address of the client, set by the server
 
     def __init__(
         self,

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from exporter.web.server.acceptor import Bounds, network_of
+from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
 from exporter.web.server.listening import is_taken, listening_sockets
-from exporter.web.server.places import Limits
 from tests.web.serving import (
     LIMITS,
     PATIENCE_SECS,
@@ -114,7 +114,7 @@ async def test_too_many_clients_are_refused_and_counted() -> None:
         await _until(lambda: server.open_connections() == 3)
         served[3][1].write(REQUEST)
         assert await served[3][0].read() == b""
-        assert server.places.refused == 1
+        assert server.admission.refused == 1
         release.set()
         for _, writer in served:
             writer.close()
@@ -215,7 +215,7 @@ async def test_an_idle_client_makes_room() -> None:
         assert await _answered(third) == 200
         assert await _is_closed(second)
         assert await _answered(first) == 200
-        assert server.server.places.refused == 0
+        assert server.server.admission.refused == 0
         for _, writer in (first, third):
             writer.close()
 

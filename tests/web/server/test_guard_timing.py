@@ -11,8 +11,8 @@ import pytest
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 
+from exporter.web.server.admission import Limits
 from exporter.web.server.guard import REGULAR_PATHS, GuardedServer
-from exporter.web.server.places import Limits
 from tests.fakes.virtual_time import run_virtually
 
 LIMITS = Limits(max_connections=3, request_timeout_secs=5.0, keepalive_timeout_secs=7.0)
@@ -221,7 +221,7 @@ def test_who_has_taken_his_answer_is_idle() -> None:
         assert (await scene.asking()).status == 200
         slow.take()
         assert slow.is_closed
-        assert scene.server.places.refused == 0
+        assert scene.server.admission.refused == 0
 
     play(story, replace(LIMITS, max_connections=1))
 
@@ -240,7 +240,7 @@ def test_who_left_before_his_answer_takes_no_place() -> None:
         scene.is_open.clear()
         for _ in range(4):
             await scene.asking()
-        assert (scene.server.open_connections(), scene.server.places.refused) == (3, 1)
+        assert (scene.server.open_connections(), scene.server.admission.refused) == (3, 1)
         scene.is_open.set()
 
     play(story)
@@ -264,12 +264,12 @@ def test_who_finds_all_places_served_is_turned_away() -> None:
         served = [await scene.asking() for _ in range(3)]
         late = await scene.asking()
         assert (late.take(), late.is_closed) == (b"", True)
-        assert (scene.server.places.refused, scene.server.open_connections()) == (1, 3)
+        assert (scene.server.admission.refused, scene.server.open_connections()) == (1, 3)
         scene.is_open.set()
         await rest()
         assert [client.status for client in served] == [200] * 3
         assert (await scene.asking()).status == 200
-        assert scene.server.places.refused == 1
+        assert scene.server.admission.refused == 1
 
     play(story)
 
@@ -285,7 +285,7 @@ def test_who_comes_in_one_crowd_is_turned_away_before_he_costs_anything() -> Non
             scene.server.take(theirs, "10.0.0.1", REQUEST % b"/")
             scene.clients.append(Client(ours))
         assert [theirs.fileno() < 0 for _, theirs in pairs] == [False] * 3 + [True] * 2
-        assert (scene.server.places.refused, scene.server.failed_handshakes) == (2, 0)
+        assert (scene.server.admission.refused, scene.server.failed_handshakes) == (2, 0)
         await rest()
         assert [client.status for client in scene.clients] == [200] * 3 + [0] * 2
         assert (await scene.asking()).status == 200
@@ -418,13 +418,13 @@ def test_handshakes_have_places_of_their_own() -> None:
         other = await scene.client(HELLO, "10.0.0.9")
         greedy = [await scene.client(HELLO) for _ in range(2)]
         assert scene.server.open_connections() == 3
-        assert (scene.server.places.refused, scene.server.failed_handshakes) == (0, 0)
+        assert (scene.server.admission.refused, scene.server.failed_handshakes) == (0, 0)
         await scene.client(HELLO)
         for client in (other, *greedy):
             client.take()
         assert [each.is_closed for each in (other, *greedy)] == [False, True, False]
         assert scene.server.open_connections() == 3
-        assert (scene.server.places.refused, scene.server.failed_handshakes) == (1, 1)
+        assert (scene.server.admission.refused, scene.server.failed_handshakes) == (1, 1)
         await asyncio.sleep(5.1)
         assert scene.server.open_connections() == 0
         assert scene.server.failed_handshakes == 4
@@ -440,6 +440,6 @@ def test_who_is_closed_before_a_handshake_has_failed_it(tls: bool, failed: int) 
         scene.server.turned_away(because_full=False)
         scene.server.turned_away(because_full=True)
         assert scene.server.failed_handshakes == failed
-        assert scene.server.places.refused == 1
+        assert scene.server.admission.refused == 1
 
     play(story, context=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None)

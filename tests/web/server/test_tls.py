@@ -19,8 +19,8 @@ from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot
 from exporter.web.routes import Routes
+from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
-from exporter.web.server.places import Limits
 from exporter.web.server.security import Security
 from exporter.web.server.tls import TlsHandshake
 from tests.fakes.certificates import Authority, KeyPair
@@ -206,7 +206,7 @@ async def test_handshakes_have_a_bound_of_their_own(tmp_path: Path) -> None:
             writer.write(b"\x16\x03\x01")  # no handshake yet: it costs none
         for _, writer in held[2:]:
             writer.write(_hello(context))
-        await _until(lambda: running.server.places.refused == 2)
+        await _until(lambda: running.server.admission.refused == 2)
         assert running.server.open_connections() == 5
         assert await running.get("/", context) == 200
         for _, writer in held:
