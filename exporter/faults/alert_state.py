@@ -54,6 +54,7 @@ class Alert:
     entered: float = 0.0  # when it came into this state
     held_secs: float = 0.0
     unknown_since: float | None = None  # while it is pending
+    is_confirmed: bool = False  # it need not wait: its consequence has begun
     is_escalated: bool = False
     confidence: float = 1.0
     summary: str = ""
@@ -67,6 +68,11 @@ class Alert:
     def is_active(self) -> bool:
         """Whether it is shown as a fault."""
         return self.state not in NOT_SHOWN
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its condition was seen to hold, but not yet for as long as `for` says."""
+        return self.state is AlertState.PENDING and self.unknown_since is None
 
     @property
     def end_seen(self) -> float:
@@ -113,7 +119,7 @@ class Alert:
         if self.unknown_since is None:
             self.held_secs += passed
         self.unknown_since = None
-        if self.held_secs < for_secs:
+        if self.held_secs < for_secs and not self.is_confirmed:
             return Change.NONE
         self._enter(AlertState.ACTIVE, now)
         return Change.ACTIVE

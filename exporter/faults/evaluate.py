@@ -12,6 +12,7 @@ from exporter.faults.evidence import describe, first_moment, related_of
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.observation import Observer, View
 from exporter.faults.report import ReportBuilder
+from exporter.faults.root_cause import confirmed, standing_of
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.subject import Subjects
@@ -81,10 +82,10 @@ class Evaluator:
             if rule.id not in self._broken:
                 self._evaluate_rule(rule, round_)
         self._end_untouched(round_)
+        self._confirm(round_)
         self._rule_seconds += self._stopwatch() - started
         self._report.rule_seconds = self._rule_seconds
-        active = [(key, alert) for key, alert in self.alerts.items() if alert.is_active]
-        return self._report.conclude(view, active, round_.unknown, round_.silent)
+        return self._report.conclude(view, self.alerts, round_.unknown, round_.silent)
 
     def recall(
         self, alerts: Mapping[AlertKey, Alert], ended: Mapping[AlertKey, float] | None = None
@@ -107,12 +108,26 @@ class Evaluator:
             known.setdefault(key.rule, set()).add(key.key)
         return known
 
-    def _evaluate_rule(self, rule: Rule, round_: _Round) -> None:
+    def _confirm(self, round_: _Round) -> None:
+        """Begin the faults that wait while what follows from them has begun."""
+        waiting, active = [], []
+        for (rule, key), alert in self.alerts.items():
+            if alert.is_waiting:
+                waiting.append(standing_of(self._rules[rule], key, alert))
+            elif alert.is_active:
+                active.append(standing_of(self._rules[rule], key, alert))
+        for cause in confirmed(waiting, active, round_.view.graph):
+            self.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
+            self._evaluate_rule(cause.rule, round_, cause.key)
+
+    def _evaluate_rule(self, rule: Rule, round_: _Round, only: Key | None = None) -> None:
         """Judge one rule; one that breaks costs itself and is not asked again."""
         try:
             view = round_.view
             known = round_.known.get(rule.id, NONE_KNOWN)
             candidates = self._candidates(rule, view, known)
+            if only is not None:
+                candidates = [entity for entity in candidates if entity.key == only]
             if not candidates:
                 return  # as of most rules about events
             ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})

@@ -93,15 +93,16 @@ class ReportBuilder:
     def conclude(
         self,
         view: View,
-        active: Sequence[tuple[AlertKey, Alert]],
+        alerts: Mapping[AlertKey, Alert],
         unknown: Mapping[Key, list[str]],
         silent: Mapping[Key, list[str]],
     ) -> Conclusions:
         """Everything that is to be said after one judgement."""
         self._name_all(view)
         self._affected_by.clear()  # of one judgement: a component may have many faults
-        chosen: dict[Place, Alert] = dict(active)
-        faults = self._faults(chosen, view)
+        chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
+        waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
+        faults = self._faults(chosen, waiting, view)
         self._tell_changes(faults, view)
         shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
         blocked = sum(1 + len(fault.affected) for fault in faults.values())
@@ -156,11 +157,15 @@ class ReportBuilder:
         found = self._subjects.get(key)
         return found or Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], key[1])
 
-    def _faults(self, active: Mapping[Place, Alert], view: View) -> dict[Place, Fault]:
+    def _faults(
+        self, active: Mapping[Place, Alert], waiting: Mapping[Place, Alert], view: View
+    ) -> dict[Place, Fault]:
         """Make the active faults, with their causes, the most severe first."""
-        steps = find_steps(active, self._rules, view.past_graph)
+        steps = find_steps(active, self._rules, view.past_graph, waiting)
+        later = [steps.pop() for _ in waiting][::-1]
         chosen = self._put_together(active, steps, view)
-        for alert, causes in [*zip(chosen.values(), self._all_causes(chosen, steps, view))]:  # noqa: B905 - as many
+        both = {**chosen, **waiting}
+        for alert, causes in [*zip(both.values(), self._all_causes(both, [*steps, *later], view))]:  # noqa: B905 - as many
             alert.causes = causes
         faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
         for place in chosen.keys() - active.keys():  # of siblings: they are what it affects
@@ -194,11 +199,12 @@ class ReportBuilder:
     ) -> list[tuple[Cause, ...]]:
         """Name the faults on the way from each fault to its root; those that ended come last."""
         places = list(chosen.items())
+        active = {place for place, alert in places if alert.is_active}
         causes = []
         for index, (_, alert) in enumerate(places):
             path = path_to_root(index, steps)
             last = places[path[-1].cause][1] if path else alert
-            ended = takewhile(lambda cause: place_of(cause) not in chosen, last.causes)
+            ended = takewhile(lambda cause: place_of(cause) not in active, last.causes)
             named = (self._cause(*places[step.cause], step.via, view) for step in path)
             causes.append((*named, *ended))
         return causes

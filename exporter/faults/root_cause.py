@@ -1,6 +1,7 @@
 """Finds the root cause of each fault, also if rules explain each other in cycles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
@@ -15,6 +16,7 @@ Place: TypeAlias = "tuple[str, Key]"
 PRINT_ORDER_SECS = 2.0
 """Lines of one incident are printed in any order within this time."""
 
+NO_ALERTS: Mapping[Place, Alert] = MappingProxyType({})
 SAMPLING_SECS = 120.0
 """Thresholds are noticed late: a cause may be seen so long after its effect."""
 
@@ -45,18 +47,53 @@ class Step:
 
 
 def find_steps(
-    alerts: Mapping[Place, Alert], rules: Mapping[str, Rule], graph: Graph
+    alerts: Mapping[Place, Alert],
+    rules: Mapping[str, Rule],
+    graph: Graph,
+    waiting: Mapping[Place, Alert] = NO_ALERTS,
 ) -> list[Step | None]:
-    """Find the cause of each of these faults, None for a root.
+    """Find the cause of each of these faults, then of those that wait; None for a root.
 
-    A cause that was known once is not forgotten while it is active.
+    A cause that was known once is not forgotten while it is active. A fault that waits explains
+    none; what it follows from may have ended when its own time is over.
     """
-    standings = [_standing(rules[rule], key, alert) for (rule, key), alert in alerts.items()]
+    both = {**alerts, **waiting}
+    standings = [standing_of(rules[rule], key, alert) for (rule, key), alert in both.items()]
     index_of = {place: index for index, place in enumerate(alerts)}
-    known = [_known_cause(alert, index_of) for alert in alerts.values()]
-    steps = list(find_causes(standings, graph, known))
+    known = [_known_cause(alert, index_of) for alert in both.values()]
+    steps = list(find_causes(standings, graph, known, causes=len(alerts)))
     keep_steps(steps, known)
     return steps
+
+
+def confirmed(
+    waiting: Sequence[Standing], active: Sequence[Standing], graph: Graph
+) -> Iterator[Standing]:
+    """Yield the faults that wait for their time, while a fault that nothing else explains follows.
+
+    An alarm may be a flicker, but not when its consequence has been seen.
+    """
+    for cause in waiting:
+        effects = [effect for effect in active if _explains(cause, effect, graph)]
+        if not all(_is_explained(effect, active, graph) for effect in effects) and not (
+            cause.rule.symptom or _is_explained(cause, active, graph)
+        ):
+            yield cause
+
+
+def _is_explained(effect: Standing, active: Sequence[Standing], graph: Graph) -> bool:
+    return any(_explains(cause, effect, graph) for cause in active)
+
+
+def _explains(cause: Standing, effect: Standing, graph: Graph) -> bool:
+    """Return whether the cause explains the effect, by more than that it is plausible."""
+    return any(
+        explanation.rule == cause.rule.id
+        and not explanation.is_weak
+        and _in_place(effect, explanation, (0,), (cause,), graph)
+        and _in_time(cause, effect, explanation)
+        for explanation in effect.rule.explained_by
+    )
 
 
 def place_of(row: Cause | Fault) -> Place:
@@ -64,9 +101,11 @@ def place_of(row: Cause | Fault) -> Place:
     return row.rule, row.subject.key
 
 
-def _standing(rule: Rule, key: Key, alert: Alert) -> Standing:
+def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
+    """Return the fault as causes see it."""
     is_event = alert.has_events or rule.needed is not None
-    return Standing(rule, key, alert.active_since, alert.last_evidence, is_event)
+    seen = alert.seen if alert.is_waiting else alert.last_evidence
+    return Standing(rule, key, alert.active_since, seen, is_event)
 
 
 def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
@@ -79,16 +118,22 @@ def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
 
 
 def find_causes(
-    standings: Sequence[Standing], graph: Graph, known: Sequence[Step | None] = ()
+    standings: Sequence[Standing],
+    graph: Graph,
+    known: Sequence[Step | None] = (),
+    *,
+    causes: int | None = None,
 ) -> tuple[Step | None, ...]:
     """For each fault the strongest of those that explain it; None for a root.
+
+    Only the first so many faults may be `causes`, or all.
 
     Following the steps ends at a root always: where faults explain each other in a circle, the
     strongest of them is not explained from within it. What followed from a fault by the `known`
     steps does not explain that it comes back.
     """
     by_rule: dict[str, list[int]] = {}
-    for index, standing in enumerate(standings):
+    for index, standing in enumerate(standings[:causes]):
         by_rule.setdefault(standing.rule.id, []).append(index)
     choices = [
         [step for step in found if not _has_followed(step.cause, index, known)]

@@ -11,7 +11,7 @@ from exporter.faults.persistence import SavedFaults, decode, to_text
 from exporter.faults.values import Entity
 from exporter.model.event import Event
 from exporter.model.verdict import Conclusions, Edge
-from tests.faults.scenes import edge, event, fault, gpu, judge, rule, scene, thing, xid
+from tests.faults.scenes import active, edge, event, fault, gpu, judge, rule, scene, thing, xid
 
 
 def explained(name: str, entity: str, when: str, *causes: dict[str, str], **more: object) -> str:
@@ -444,3 +444,49 @@ def test_what_is_missing_explains_what_happens_on_its_node(tmp_path: Path) -> No
     judging.evaluate(scene(0, gpu(heat=90.0)))
     said = judging.evaluate(scene(15, thing("process", "7", share=1.0)))
     assert path(said, "slow") == [("hot", "u0", "node")]
+
+
+ALARM = {"for": "60s"}
+
+
+def test_an_alarm_begins_with_what_follows_from_it(tmp_path: Path) -> None:
+    """It need not wait for its time: one incident has one root from its first moment on."""
+    text = rule("alarm", "gpu", "heat > 85", **ALARM) + explained(
+        "slow", "gpu", "clock[sm] < 5", {"rule": "alarm", "via": "same"}
+    )
+    judging = judge(tmp_path, text)
+    assert active(judging.evaluate(scene(0, gpu(heat=90.0, **{"clock[sm]": 9.0})))) == []
+    said = judging.evaluate(scene(10, gpu(heat=90.0, **{"clock[sm]": 1.0})))
+    assert path(said, "slow") == [("alarm", "u0", "same")]
+    assert fault(said, "alarm").is_root
+    assert fault(said, "alarm").summary
+
+
+@pytest.mark.parametrize("more", ["weak", "explained", "follows"])
+def test_an_alarm_goes_on_waiting(tmp_path: Path, more: str) -> None:
+    """Where its consequence is only plausible, has a cause that is known, or is its own cause."""
+    edge_to_alarm = {"rule": "alarm", "via": "same"} | ({"weak": True} if more == "weak" else {})
+    known = [{"rule": "lost", "via": "same"}] if more == "explained" else []
+    before = [{"rule": "slow", "via": "same"}] if more == "follows" else []
+    text = (
+        explained("alarm", "gpu", "heat > 85", *before, **ALARM)
+        + rule("lost", "gpu", "not up")
+        + rule("slow", "gpu", "clock[sm] < 5", explained_by=[*known, edge_to_alarm])
+    )
+    said = judge(tmp_path, text).evaluate(
+        scene(0, gpu(heat=90.0, up=more != "explained", **{"clock[sm]": 1.0}))
+    )
+    assert "slow" in active(said)
+    assert "alarm" not in active(said)
+
+
+def test_a_fault_that_waits_knows_what_it_follows_from(tmp_path: Path) -> None:
+    """A cause that ended before the time of the fault was over is its root all the same."""
+    text = rule("lost", "gpu", "not up") + explained(
+        "slow", "gpu", "clock[sm] < 5", {"rule": "lost", "via": "same"}, **ALARM
+    )
+    judging = judge(tmp_path, text)
+    for now, up in ((0, False), (30, True), (60, True)):
+        said = judging.evaluate(scene(now, gpu(up=up, **{"clock[sm]": 1.0})))
+    assert active(said) == ["slow"]
+    assert path(said, "slow") == [("lost", "u0", "same")]

@@ -95,6 +95,12 @@ CASES: tuple[Case, ...] = (
     (
         "pcie_dpc",
         PORT,
+        {"ended": "yes"},
+        ("pcieport 0000:3a:00.0: AER: device recovery successful",),
+    ),
+    (
+        "pcie_dpc",
+        PORT,
         {"status": "0x1f05"},
         ("dpc 0000:3a:00.0:pcie010: DPC containment event, status:0x1f05 source:0x3b00",),
     ),
@@ -248,7 +254,6 @@ def test_a_message_of_the_pcie_core_is_one_event(case: Case) -> None:
         "AMD-Vi: Event logged [COMMAND_HARDWARE_ERROR address=0x0000000000000000 flags=0x0000]",
         "pcieport 0000:3a:00.0: pciehp: Slot(3): Attention button pressed",
         "pcieport 0000:3a:00.0: AER: enabled with IRQ 124",
-        "pcieport 0000:3a:00.0: AER: device recovery successful",
         "pcieport 0000:3a:00.0: AER: can't find device of ID00e0",
         "nvidia 0000:3b:00.0:    [14] CmpltTO                (First)",
         "nvidia 0000:3b:00.0:   device [10de:2330] error status/mask=00004000/00400000",
