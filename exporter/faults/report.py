@@ -167,6 +167,7 @@ class ReportBuilder:
         both = {**chosen, **waiting}
         for alert, causes in [*zip(both.values(), self._all_causes(both, [*steps, *later], view))]:  # noqa: B905 - as many
             alert.causes = causes
+            alert.is_told = alert.is_active
         faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
         for place in chosen.keys() - active.keys():  # of siblings: they are what it affects
             parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
-from exporter.faults.entities.graph import NODE_WIDE, Graph
+from exporter.faults.entities.graph import NODE_WIDE, SAME, Graph
 from exporter.faults.rules.rule import LAYERS, Explanation, Rule
 from exporter.model.verdict import SEVERITIES, Cause, Fault, Key
 from exporter.record import dataclass
@@ -15,6 +15,11 @@ Place: TypeAlias = "tuple[str, Key]"
 
 PRINT_ORDER_SECS = 2.0
 """Lines of one incident are printed in any order within this time."""
+
+ON_COMPONENT = (SAME, "upstream_of")
+NOT_HARDWARE = ("node", "process", "workload")
+BESIDE_SECS = 600.0
+"""Faults of one component that begin within this time are one incident."""
 
 NO_ALERTS: Mapping[Place, Alert] = MappingProxyType({})
 SAMPLING_SECS = 120.0
@@ -30,6 +35,8 @@ class Standing:
     onset: float
     last_evidence: float
     is_event: bool
+    is_told: bool = False
+    is_told_root: bool = False
 
     @property
     def rank(self) -> tuple[bool, bool, float, int, str, Key]:
@@ -105,7 +112,8 @@ def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
     """Return the fault as causes see it."""
     is_event = alert.has_events or rule.needed is not None
     seen = alert.seen if alert.is_waiting else alert.last_evidence
-    return Standing(rule, key, alert.active_since, seen, is_event)
+    is_root = alert.is_told and not alert.causes
+    return Standing(rule, key, alert.active_since, seen, is_event, alert.is_told, is_root)
 
 
 def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
@@ -133,13 +141,15 @@ def find_causes(
     steps does not explain that it comes back.
     """
     by_rule: dict[str, list[int]] = {}
+    by_key: dict[Key, list[int]] = {}
     for index, standing in enumerate(standings[:causes]):
         by_rule.setdefault(standing.rule.id, []).append(index)
-    choices = [
-        [step for step in found if not _has_followed(step.cause, index, known)]
-        for index in range(len(standings))
-        for found in [_choices(index, standings, by_rule, graph)]
-    ]
+        by_key.setdefault(standing.key, []).append(index)
+    choices = [_choices(index, standings, by_rule, graph) for index in range(len(standings))]
+    _keep_roots(choices, standings)
+    for index, row in enumerate(choices):
+        found = row or _beside(index, standings, by_key, graph)
+        choices[index] = [s for s in found if not _has_followed(s.cause, index, known)]
     steps: list[Step | None] = [row[0] if row else None for row in choices]
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
         circle = _circle(index, steps)
@@ -207,6 +217,56 @@ def _choices(
         return (cause.rule.symptom, found[place].distance, cause.rank)
 
     return [Step(place, found[place].via) for place in sorted(found, key=weight)]
+
+
+def _keep_roots(choices: Sequence[list[Step]], standings: Sequence[Standing]) -> None:
+    """Let a root that was shown be the root of what begins on its component later.
+
+    An incident that was told as one thing is not told again as another, which is found later.
+    """
+    for index, row in enumerate(choices):
+        if not standings[index].is_told_root:
+            continue
+        for step in [step for step in row if step.via in ON_COMPONENT]:
+            cause, effect = standings[step.cause], standings[index]
+            if not cause.is_told and cause.onset - effect.onset > SAMPLING_SECS:
+                row.remove(step)
+                choices[step.cause].append(Step(index, step.via))
+
+
+def _beside(
+    index: int, standings: Sequence[Standing], by_key: Mapping[Key, list[int]], graph: Graph
+) -> list[Step]:
+    """Return what else has begun on the component just before, the strongest first.
+
+    No rule says that the one explains the other, but one component rarely breaks in two ways
+    within minutes: it is one incident.
+    """
+    effect = standings[index]
+    if effect.key[0] in NOT_HARDWARE or effect.rule.severity == "info":
+        return []
+    found = [
+        place
+        for key in graph.related(effect.key, SAME)
+        for place in by_key.get(key, ())
+        if place != index and _is_beside(standings[place], effect)
+    ]
+    return [Step(place, SAME) for place in sorted(found, key=lambda it: standings[it].rank)]
+
+
+def _is_beside(cause: Standing, effect: Standing) -> bool:
+    """Return whether the cause is a fault that began within minutes before the effect."""
+    if cause.rule.symptom or cause.rule.severity == "info":
+        return False
+    if effect.is_event > cause.is_event or _is_edge(cause, effect) or _is_edge(effect, cause):
+        return False  # where a rule speaks of the other, it says all
+    is_one_layer = cause.rule.layer == effect.rule.layer
+    began = cause.last_evidence if is_one_layer else cause.onset
+    return cause.onset <= effect.onset + PRINT_ORDER_SECS and effect.onset - began <= BESIDE_SECS
+
+
+def _is_edge(cause: Standing, effect: Standing) -> bool:
+    return any(explanation.rule == cause.rule.id for explanation in effect.rule.explained_by)
 
 
 def _in_place(

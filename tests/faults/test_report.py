@@ -91,13 +91,13 @@ def test_who_uses_what_is_broken_is_affected(tmp_path: Path) -> None:
 
 def test_faults_are_shown_up_to_a_bound_the_most_severe_first(tmp_path: Path) -> None:
     """Five hundred; of equal ones the oldest first."""
-    text = "".join(rule(f"r{n}", "gpu", "heat > 85") for n in range(3)) + rule(
-        "worst", "gpu", "errors > 1", severity="critical"
+    text = "".join(rule(f"r{n}", "process", "share > 85") for n in range(3)) + rule(
+        "worst", "process", "share > 86", severity="critical"
     )
     judging = judge(tmp_path, text)
-    judging.evaluate(scene(0, gpu(5, heat=90.0)))
-    cards = [gpu(number, heat=90.0, errors=float(number)) for number in range(170)]
-    said = judging.evaluate(scene(15, *cards))
+    judging.evaluate(scene(0, thing("process", "u5", share=86.0)))
+    users = [thing("process", f"u{n}", share=90.0 if n > 1 else 86.0) for n in range(170)]
+    said = judging.evaluate(scene(15, *users))
     assert (len(said.faults), len(active(said))) == (500, 500)
     assert [each.severity for each in said.faults[:168]] == ["critical"] * 168
     assert [each.subject.hw_id for each in said.faults[168:171]] == ["u5"] * 3

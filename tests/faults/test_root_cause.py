@@ -490,3 +490,31 @@ def test_a_fault_that_waits_knows_what_it_follows_from(tmp_path: Path) -> None:
         said = judging.evaluate(scene(now, gpu(up=up, **{"clock[sm]": 1.0})))
     assert active(said) == ["slow"]
     assert path(said, "slow") == [("lost", "u0", "same")]
+
+
+@pytest.mark.parametrize(
+    ("secs", "layer", "root"),
+    [(60, "link", "worn"), (60, "memory", "worn"), (900, "link", "odd"), (900, "memory", "worn")],
+)
+def test_what_begins_on_an_ill_component_is_its_incident(
+    tmp_path: Path, secs: float, layer: str, root: str
+) -> None:
+    """Within minutes, or of the same kind while the first goes on, though no rule names it."""
+    text = rule("worn", "gpu", "heat > 85", layer="memory") + rule(
+        "odd", "gpu", "not up", layer=layer
+    )
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(heat=90.0)))
+    said = judging.evaluate(scene(secs, gpu(heat=90.0, up=False)))
+    assert fault(said, "odd").root.rule == root
+
+
+def test_an_incident_that_was_told_keeps_its_root(tmp_path: Path) -> None:
+    """A cause on the component that shows after minutes follows from what was told first."""
+    early = {"rule": "dead", "via": "same", "ahead": "30m"}
+    text = explained("slow", "gpu", "heat > 85", early) + rule("dead", "gpu", "not up")
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(heat=90.0)))
+    said = judging.evaluate(scene(300, gpu(heat=90.0, up=False)))
+    assert path(said, "dead") == [("slow", "u0", "same")]
+    assert fault(said, "slow").is_root

@@ -119,6 +119,14 @@ class Graph:
                 for sibling in self._in("below", port):
                     yield from self.same(sibling)
 
+    def under(self, key: Key) -> Iterator[Key]:
+        """Yield the devices below a port, however deep."""
+        level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
+        for _ in range(MAX_DEPTH):
+            level = [device for port in level for device in self._in("below", port)]
+            for device in level:
+                yield from self.same(device)
+
     def around(self, relation: str, key: Key) -> Iterator[Key]:
         """Neighbours by an edge that has no direction, with all they are part of."""
         for part in self.same(key):
@@ -167,6 +175,7 @@ RELATIONS: Mapping[str, Related] = {
     "node": lambda graph, _: graph.related(("", ""), "node"),
     "hosts": lambda graph, _: graph.related(("", ""), "hosts"),
     "upstream_of": Graph.above,
+    "downstream_of": Graph.under,
     "port_shared": Graph.beside,
     "link_peer": lambda graph, key: graph.around("peer", key),
     "consumes": Graph.used,

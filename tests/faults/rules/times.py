@@ -194,7 +194,8 @@ def _explains(rule: Rule, cause: Explanation, began: float, seen: float) -> bool
     """Whether the one cause explains the rule, by times from the onset of the effect."""
     found = next((r for r in shipped().rules if r.id == cause.rule), rule)
     bare = replace(found, id=cause.rule, explained_by=())
-    effect = Standing(rule, ("effect", ""), BEGAN, BEGAN, is_event=True)
+    # a process: what begins beside a fault of hardware belongs to it without an edge
+    effect = Standing(rule, ("process", ""), BEGAN, BEGAN, is_event=True)
     other = Standing(bare, ("cause", ""), BEGAN + began, BEGAN + seen, is_event=True)
     step, _ = find_causes((effect, other), _Related(cause.via))
     return step is not None

@@ -55,6 +55,17 @@ CASES: tuple[Case, ...] = (
     (
         "uvm_fatal_error",
         NODE,
+        {"status": "NV_ERR_RC_ERROR"},
+        (
+            (
+                "nvidia-uvm: uvm_global.c:388 uvm_global_set_fatal_error_impl[pid:4711] "
+                "Encountered a global fatal error: Generic RC error [NV_ERR_RC_ERROR]"
+            ),
+        ),
+    ),
+    (
+        "uvm_fatal_error",
+        NODE,
         {"status": "0x60"},
         (
             (

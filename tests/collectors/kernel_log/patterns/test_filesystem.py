@@ -59,6 +59,12 @@ CASES: tuple[Case, ...] = (
     (
         "fs_shutdown",
         ("logical_disk", "nvme2n1"),
+        {"ended": "yes"},
+        "XFS (nvme2n1): Ending clean mount",
+    ),
+    (
+        "fs_shutdown",
+        ("logical_disk", "nvme2n1"),
         {},
         "XFS (nvme2n1): Filesystem has been shut down due to log error (0x2).",
     ),
@@ -129,7 +135,6 @@ def test_an_error_of_a_filesystem_is_one_event(case: Case) -> None:
         "EXT4-fs (sda1): re-mounted 6f0a ro. Quota mode: none.",
         "EXT4-fs warning (device sda1): ext4_dirblock_csum_verify:405: No space for checksum",
         "XFS (nvme2n1): Mounting V5 Filesystem",
-        "XFS (nvme2n1): Ending clean mount",
         "XFS (nvme2n1): Unmounting Filesystem",
         "BTRFS info (device dm-0): using crc32c (crc32c-intel) checksum algorithm",
     ],
