@@ -20,7 +20,8 @@ class Change:
     `log` are lines that the kernel prints, `files` texts by path (None removes the
     file, `-> target` makes a link), `grows`
     texts in which `{7}` is replaced by 7 times the number of the look, `nvml` lines of the scenario
-    of both fakes of the driver, `nvml_grows` such lines with numbers that grow.
+    of both fakes of the driver, `nvml_grows` such lines with numbers that grow, `calls` answers of
+    system calls (`system_calls.py`).
     """
 
     log: tuple[str, ...] = ()
@@ -28,12 +29,14 @@ class Change:
     grows: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     nvml: tuple[str, ...] = ()
     nvml_grows: tuple[str, ...] = ()
+    calls: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One rule the whole way.
 
+    The twin is there before the exporter starts if it `twin_was_before`.
     `cannot` names what cannot be shown (`since_start`, `restart`, `end`, `twin`, `smi`) with the
     reason; `within` is in seconds; `late` is how many seconds the end may come after the
     window of the rule, whose oldest samples lie far apart.
@@ -49,6 +52,7 @@ class Scene:
     late: float = 0.0
     well: Change = Change()
     twin: Change | None = None
+    twin_was_before: bool = False
     gpus: bool = False
     settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     cannot: Mapping[str, str] = field(default_factory=lambda: NOTHING)
@@ -78,10 +82,13 @@ def _scene(table: dict[str, Any]) -> Scene:
 
 
 def _change(table: dict[str, Any]) -> Change:
+    known = {each.name for each in fields(Change)}
+    assert table.keys() <= known, sorted(table.keys() - known)
     return Change(
         tuple(table.get("log", ())),
         {path: text or None for path, text in table.get("files", {}).items()},
         table.get("grows", {}),
         tuple(table.get("nvml", ())),
         tuple(table.get("nvml_grows", ())),
+        table.get("calls", {}),
     )

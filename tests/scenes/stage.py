@@ -5,28 +5,38 @@ import os
 import re
 import time
 from array import array
+from collections.abc import Mapping
 from dataclasses import replace
 from fcntl import ioctl
 from pathlib import Path
+from shutil import rmtree
 from termios import FIONREAD
+from typing import Any
 
+from exporter.collector import Collectors
 from exporter.collectors import chosen
-from exporter.collectors.clock import Adjtimex, ClockReader
+from exporter.collectors.clock import ClockReader
+from exporter.collectors.disk.filesystem import FilesystemSource
+from exporter.collectors.disk.nvme import NvmeHealthReader
 from exporter.config import Config
 from exporter.config.file import Layer, load
+from exporter.faults.rules.loader import RuleBook
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.probes.child import Children
+from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS, FileSource
 from exporter.reading.known_good import KnownGood
+from exporter.reading.source import AnySource
 from exporter.rule_runner import RuleRunner
 from tests.collectors.kernel_log.feeding import kmsg
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import call_now, source_context
-from tests.scenes.scene import Change, Scene
+from tests.scenes.scene import NOTHING, Change, Scene
+from tests.scenes.system_calls import SystemCalls
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BOOTTIME, EPOCH = 500_000.0, 1_760_000_000.0
@@ -34,7 +44,7 @@ INTERVAL_SECS = 15.0
 GROWING = re.compile(r"\{(\d+)\}")
 """How much a counter grows from look to look."""
 
-LONG_SECS, SPARSE_SECS = 600.0, 300.0
+LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 600.0, 300.0, 16
 """Of a longer wait only the last part is judged at each interval."""
 
 LOG_SECS = 0.25
@@ -44,8 +54,20 @@ LINK = "-> "
 
 CAPTURE = "h100x8.scenario"
 DRIVER = "/dev/nvidiactl"
-IN_STEP = (0, bytes(512))
-"""What adjtimex answers of a clock that is synchronized."""
+PASS_SECS = 20.0
+"""Real seconds that a pass over the GPUs may take on a busy machine."""
+BOOKS: dict[str, RuleBook] = {}
+
+
+class LoadedOnce(Collectors):
+    """Collectors whose rules are read once, not at each start of a scene."""
+
+    def rule_book_for(self, config: Config) -> RuleBook:
+        """Load the rules that this configuration wants."""
+        key = f"{sorted(map(str, self.rules))} {config.faults}"
+        if key not in BOOKS:
+            BOOKS[key] = super().rule_book_for(config)
+        return BOOKS[key]
 
 
 class Stage:
@@ -53,8 +75,10 @@ class Stage:
 
     def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
         self.boottime = BOOTTIME
-        self.adjtimex: Adjtimex = lambda: IN_STEP
+        self.calls = SystemCalls()
         self.tree: HostTree = gpu_node(folder / "node")
+        rmtree(self.tree.proc / "net")
+        self.tree.link({"/proc/net": "1/net"})
         self.tree.write({"/proc/mdstat": "Personalities : [raid1]\nunused devices: <none>\n"})
         self.tree.write(
             {"/proc/sys/kernel/random/boot_id": "0b0c0ffe-0000-4000-8000-0b0c0ffee0b0\n"}
@@ -69,11 +93,12 @@ class Stage:
         self._before: dict[str, str | None] = {}
         self._cards()
 
-    async def start(self, scene: Scene) -> None:
-        """Start the exporter with the default configuration and what the scene sets."""
+    async def start(self, scene: Scene, settings: Mapping[str, Any] = NOTHING) -> None:
+        """Start the exporter with the default configuration, what the scene sets, and these."""
         self._put(DRIVER, "" if scene.gpus else None)
-        config = self._config(scene)
-        collectors = chosen(config)
+        config = self._config(scene, settings)
+        known = chosen(config)
+        collectors = LoadedOnce(known.rows, known.nodes, known.all_rows)
         context = source_context(
             config,
             hostname="gpu-node-1",
@@ -88,8 +113,7 @@ class Stage:
             boottime=lambda: self.boottime,
             known_good=KnownGood(self._state),
         )
-        clock = ClockReader(adjtimex=self.adjtimex)
-        instead = {"clock": FileSource("clock", clock.read, call_now, FILE_DEADLINE_SECS)}
+        instead = self._asking_the_stage(context)
         sources = [
             instead.get(row.name) or row.build(context) for row in collectors.sources_for(config)
         ]
@@ -103,6 +127,19 @@ class Stage:
             publish=self._publish,
         )
         self._running = loop, rules
+
+    def _asking_the_stage(self, ctx: SourceContext) -> dict[str, AnySource]:
+        """Make the sources whose system calls the stage answers."""
+        calls = self.calls
+        clock = ClockReader(ctx.known_good, calls.adjtimex)
+        health = NvmeHealthReader(ctx.sys, ctx.root, calls.health_log)
+        return {
+            "clock": FileSource("clock", clock.read, calls.call, FILE_DEADLINE_SECS),
+            "nvme_health": FileSource("nvme_health", health.read, calls.call, FILE_DEADLINE_SECS),
+            "filesystem": FilesystemSource(
+                ctx.proc, ctx.sys, ctx.root, calls.call, ctx.devices, statvfs=calls.statvfs
+            ),
+        }
 
     async def stop(self) -> None:
         """Stop the exporter; what it keeps over a restart stays."""
@@ -122,13 +159,21 @@ class Stage:
         assert self._running is not None
         self.boottime += INTERVAL_SECS
         await self._running[0].collect()
+        if passes := {task for task in asyncio.all_tasks() if "_run_pass" in repr(task)}:
+            await asyncio.wait(passes, timeout=PASS_SECS)
+            await self._running[0].collect()
         return await self._judge(self._snapshot)
 
-    async def wait(self, secs: float) -> Snapshot:
-        """Judge what was read last for so many seconds: nothing at the seams changes."""
+    async def wait(self, secs: float, dense_secs: float = LONG_SECS) -> Snapshot:
+        """Judge what was read last for so many seconds: nothing at the seams changes.
+
+        Only the last `dense_secs` are judged at each interval.
+        """
         seen, until = self._snapshot, self.boottime + secs
+        sparse_secs = max(SPARSE_SECS, secs / SPARSE_STEPS)
         while self.boottime < until:
-            self.boottime += INTERVAL_SECS if self.boottime + LONG_SECS > until else SPARSE_SECS
+            is_dense = self.boottime + dense_secs > until
+            self.boottime += INTERVAL_SECS if is_dense else min(sparse_secs, until - self.boottime)
             moved = replace(
                 seen,
                 sequence=self._snapshot.sequence + 1,
@@ -145,6 +190,8 @@ class Stage:
             self._put(path, text)
         if change.nvml:
             self._cards(*change.nvml)
+        if change.calls:
+            self.calls.say(change.calls)
         for line in change.log:
             self._log.print(line, self.boottime)
         if change.log and self._running:
@@ -166,6 +213,8 @@ class Stage:
                 self._put(path, text)
         if ill.nvml or well.nvml:
             self._cards(*well.nvml)
+        if ill.calls:
+            self.calls.say(None)
         await self.change(well)
 
     def _text(self, path: str) -> str | None:
@@ -198,7 +247,7 @@ class Stage:
     def _wall(self) -> float:
         return EPOCH + self.boottime - BOOTTIME
 
-    def _config(self, scene: Scene) -> Config:
+    def _config(self, scene: Scene, settings: Mapping[str, Any]) -> Config:
         own = {
             "gpu": {
                 "smi_paths": [str(self.smi.path)],
@@ -213,7 +262,8 @@ class Stage:
             "kernel_log": {"path": str(self._log.path)},
             "state": {"dir": str(self._state)},
         }
-        return load([Layer("scene", own), Layer("settings", dict(scene.settings))])
+        layers = (own, scene.settings, settings)
+        return load([Layer("scene", dict(layer)) for layer in layers])
 
 
 def _grown(text: str, number: int) -> str:

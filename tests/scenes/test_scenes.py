@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,6 +12,7 @@ from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import Window, walk
 from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import Fault
+from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene, scenes
@@ -34,11 +36,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
+def stage(nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
     """A node that is well."""
-    found = Stage(tmp_path, nvml, nvidia_smi)
-    yield found
-    found.close()
+    with TemporaryDirectory(dir=quick_folder()) as folder:
+        found = Stage(Path(folder), nvml, nvidia_smi)
+        yield found
+        found.close()
 
 
 def _end_secs(rule: Rule) -> float:
@@ -133,10 +136,13 @@ def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
 
     async def play() -> None:
         acts = Acts(stage, scene)
+        if scene.twin_was_before:
+            await stage.change(twin)
         await stage.start(scene)
         try:
             await stage.look()
-            await stage.change(twin)
+            if not scene.twin_was_before:
+                await stage.change(twin)
             assert await acts.fault(twin, scene.within) is None
         finally:
             await stage.stop()
