@@ -1,6 +1,6 @@
 """Scenes as data: what happens at the seams of a node, and what an operator must be told."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -10,6 +10,8 @@ from exporter.toml import tomllib
 
 COLLECTORS = Path(__file__).resolve().parent.parent / "collectors"
 FILE = "scenes.toml"
+ACTS = ("begins", "restart", "end", "since_start", "twin", "smi")
+"""What a scene shows: over a restart, with nvidia-smi alone …; the columns of the table."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -21,7 +23,9 @@ class Change:
     file, `-> target` makes a link), `grows`
     texts in which `{7}` is replaced by 7 times the number of the look, `nvml` lines of the scenario
     of both fakes of the driver, `nvml_grows` such lines with numbers that grow, `calls` answers of
-    system calls (`system_calls.py`).
+    system calls (`system_calls.py`), `processes` processes as `PID NAME STATE CGROUP`, `releases`
+    how often an operator asks the exporter to let go of the GPUs, `lost` how many records of the
+    kernel log were overwritten before its lines.
     """
 
     log: tuple[str, ...] = ()
@@ -30,26 +34,33 @@ class Change:
     nvml: tuple[str, ...] = ()
     nvml_grows: tuple[str, ...] = ()
     calls: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    processes: tuple[str, ...] = ()
+    releases: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One rule the whole way.
 
+    `node` is how the node is before it is ill, with its twin and after its repair; at each look
+    a scene with a `pause` waits so many real seconds, as a program does that tries again.
     The twin is there before the exporter starts if it `twin_was_before`.
-    `cannot` names what cannot be shown (`since_start`, `restart`, `end`, `twin`, `smi`) with the
+    `cannot` names what cannot be shown (the words of `ACTS`) with the
     reason; `within` is in seconds; `late` is how many seconds the end may come after the
     window of the rule, whose oldest samples lie far apart.
     """
 
     rule: str
-    ill: Change
+    ill: Change = Change()
     name: str = ""
     about: str = ""
     severity: str = ""
     says: str = ""
     within: float = 60.0
     late: float = 0.0
+    pause: float = 0.0
+    node: Change = Change()
     well: Change = Change()
     twin: Change | None = None
     twin_was_before: bool = False
@@ -65,18 +76,24 @@ class Scene:
 
 def scenes() -> list[Scene]:
     """Read the scenes of all subjects."""
-    return [
-        _scene(table)
-        for path in sorted(COLLECTORS.glob(f"*/{FILE}"))
-        for table in tomllib.loads(path.read_text())["scene"]
-    ]
+    return [_scene(table) for table in _tables("scene")]
+
+
+def unstaged() -> dict[str, str]:
+    """Read which rules no scene can show, with the reason and the test that does."""
+    return {rule: table["reason"] for table in _tables("unstaged") for rule in table["rules"]}
+
+
+def _tables(name: str) -> Iterator[dict[str, Any]]:
+    for path in sorted(COLLECTORS.glob(f"*/{FILE}")):
+        yield from tomllib.loads(path.read_text()).get(name, ())
 
 
 def _scene(table: dict[str, Any]) -> Scene:
     known = {each.name for each in fields(Scene)}
     assert table.keys() <= known, f"{table.get('rule')}: {sorted(table.keys() - known)}"
     changes: dict[str, Any] = {
-        key: _change(table[key]) for key in ("ill", "well", "twin") if key in table
+        key: _change(table[key]) for key in ("node", "ill", "well", "twin") if key in table
     }
     return Scene(**{**table, **changes})
 
@@ -91,4 +108,7 @@ def _change(table: dict[str, Any]) -> Change:
         tuple(table.get("nvml", ())),
         tuple(table.get("nvml_grows", ())),
         table.get("calls", {}),
+        tuple(table.get("processes", ())),
+        table.get("releases", 0),
+        table.get("lost", 0),
     )

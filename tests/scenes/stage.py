@@ -5,7 +5,7 @@ import os
 import re
 import time
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fcntl import ioctl
 from pathlib import Path
@@ -18,6 +18,7 @@ from exporter.collectors import chosen
 from exporter.collectors.clock import ClockReader
 from exporter.collectors.disk.filesystem import FilesystemSource
 from exporter.collectors.disk.nvme import NvmeHealthReader
+from exporter.collectors.gpu.source import GpuSource
 from exporter.config import Config
 from exporter.config.file import Layer, load
 from exporter.faults.rules.loader import RuleBook
@@ -31,6 +32,7 @@ from exporter.reading.known_good import KnownGood
 from exporter.reading.source import AnySource
 from exporter.rule_runner import RuleRunner
 from tests.collectors.kernel_log.feeding import kmsg
+from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -53,7 +55,15 @@ LINK = "-> "
 """What the text of a symbolic link begins with; its target follows."""
 
 CAPTURE = "h100x8.scenario"
+POD = "0f0e0d0c-1111-4222-8333-444455556666"
+SLICE = (
+    "/kubepods.slice/kubepods-burstable.slice/"
+    f"kubepods-burstable-pod{POD.replace('-', '_')}.slice/cri-containerd-{'a' * 64}.scope"
+)
+"""The control group of the pod that trains."""
 DRIVER = "/dev/nvidiactl"
+PROGRAMS = "/opt/bin"
+"""Where the programs of other vendors are."""
 PASS_SECS = 20.0
 """Real seconds that a pass over the GPUs may take on a busy machine."""
 BOOKS: dict[str, RuleBook] = {}
@@ -91,6 +101,9 @@ class Stage:
         self._snapshot: Snapshot
         self._running: tuple[CollectionLoop, RuleRunner] | None = None
         self._before: dict[str, str | None] = {}
+        self._sources: list[AnySource] = []
+        self._own_cards: tuple[str, ...] = ()
+        self._run_training()
         self._cards()
 
     async def start(self, scene: Scene, settings: Mapping[str, Any] = NOTHING) -> None:
@@ -104,7 +117,7 @@ class Stage:
             hostname="gpu-node-1",
             child_environment={
                 "PYTHONPATH": str(ROOT),
-                "PATH": "/usr/bin",
+                "PATH": f"{self.tree.at(PROGRAMS)}:/usr/bin",
                 **self.nvml.environment,
             },
             children=self._children,
@@ -114,7 +127,7 @@ class Stage:
             known_good=KnownGood(self._state),
         )
         instead = self._asking_the_stage(context)
-        sources = [
+        self._sources = sources = [
             instead.get(row.name) or row.build(context) for row in collectors.sources_for(config)
         ]
         rules = RuleRunner(config, collectors, call_now, time.perf_counter)
@@ -183,15 +196,25 @@ class Stage:
             self._snapshot = await self._judge(moved)
         return self._snapshot
 
+    def stand(self, node: Change) -> None:
+        """Let the node be so before and after all that happens: its files and its GPUs."""
+        for path, text in (*node.files.items(), *_files_of(node.processes)):
+            self._put(path, text)
+        self._own_cards = node.nvml
+        self._cards()
+
     async def change(self, change: Change) -> None:
         """Let this happen at the seams."""
-        for path, text in change.files.items():
+        for path, text in (*change.files.items(), *_files_of(change.processes)):
             self._before.setdefault(path, self._text(path))
             self._put(path, text)
+        for _ in range(change.releases):
+            self._gpus().release()
         if change.nvml:
             self._cards(*change.nvml)
         if change.calls:
             self.calls.say(change.calls)
+        self._log.lose(change.lost)
         for line in change.log:
             self._log.print(line, self.boottime)
         if change.log and self._running:
@@ -217,6 +240,15 @@ class Stage:
             self.calls.say(None)
         await self.change(well)
 
+    def _run_training(self) -> None:
+        """Start the two processes of the capture, in a pod."""
+        names = f"var/log/pods/ml_train-0_{POD}/main/0.log"
+        files = _files_of(f"{pid} python3 S {SLICE}" for pid in (41001, 41002))
+        self.tree.write({f"/{names}": "", **{path: text for path, text in files if text}})
+
+    def _gpus(self) -> GpuSource:
+        return next(source for source in self._sources if isinstance(source, GpuSource))
+
     def _text(self, path: str) -> str | None:
         place = self.tree.at(path)
         if place.is_symlink():
@@ -229,12 +261,14 @@ class Stage:
             self.tree.link({path: text.removeprefix(LINK)})
         elif text is not None:
             self.tree.write({path: text})
+            if path.startswith(PROGRAMS):
+                self.tree.at(path).chmod(0o755)
         elif self.tree.at(path).exists():
             self.tree.remove(path)
 
     def _cards(self, *lines: str) -> None:
-        self.nvml.say("processes =", *lines, capture=CAPTURE)
-        self.smi.say("processes =", *lines, capture=CAPTURE)
+        for fake in (self.nvml, self.smi):
+            fake.say(*self._own_cards, *lines, capture=CAPTURE)
 
     async def _judge(self, snapshot: Snapshot) -> Snapshot:
         assert self._running is not None
@@ -266,6 +300,13 @@ class Stage:
         return load([Layer("scene", dict(layer)) for layer in layers])
 
 
+def _files_of(processes: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield the files under /proc of processes, each said as `PID NAME STATE CGROUP`."""
+    for said in processes:
+        pid, name, state, cgroup = said.split(maxsplit=3)
+        yield from host_proc.process(int(pid), name, cgroup, state).items()
+
+
 def _grown(text: str, number: int) -> str:
     return GROWING.sub(lambda found: str(int(found[1]) * number), text)
 
@@ -283,6 +324,10 @@ class _KernelLog:
     def print(self, text: str, stamp: float) -> None:
         self._sequence += 1
         os.write(self._ends[1], kmsg(text, sequence=self._sequence, stamp=stamp))
+
+    def lose(self, records: int) -> None:
+        """Let so many records be overwritten before the next one."""
+        self._sequence += records
 
     async def is_read(self) -> None:
         """Wait until the exporter has taken all lines."""

@@ -1,6 +1,7 @@
 """What system calls answer on the stage: the clock, room on filesystems, the health of disks."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -49,8 +50,10 @@ class SystemCalls:
                 await self._returned.wait()
 
     def adjtimex(self) -> tuple[int, bytes]:
-        """Answer of the clock: `unsynchronized`, and `offset` in microseconds."""
+        """Answer of the clock: `refused`, `unsynchronized`, `offset` in microseconds."""
         said = self._said("clock")
+        if said.get("refused"):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         state, status = (TIME_ERROR, STA_UNSYNC) if said.get("unsynchronized") else (0, 1)
         words = TIMEX.pack(0, said.get("offset", 0), 0, 1000, 0, status)
         return state, words.ljust(TIMEX_BYTES, b"\0")

@@ -191,8 +191,9 @@ def _of_workloads(uuid: str, workloads: Workloads | None) -> Mapping[str, Value]
     total = next((row for row in workloads.totals if row.gpu_uuid == uuid), None)
     uses = [use for use in workloads.uses if use.gpu_uuid == uuid]
     idle = [use.idle_allocated_secs for use in uses if use.idle_allocated_secs is not None]
+    is_free = total is not None and not uses  # its last workload has ended: known, not unknown
     return {
         "orphan_memory_bytes": total.orphan_memory_bytes if total else None,
-        "idle_allocated_secs": max(idle, default=None),
+        "idle_allocated_secs": max(idle, default=0.0 if is_free else None),
         "allocated_without_process": sum(use.is_allocated and not use.processes for use in uses),
     }
