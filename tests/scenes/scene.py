@@ -25,7 +25,7 @@ class Change:
     of both fakes of the driver, `nvml_grows` such lines with numbers that grow, `calls` answers of
     system calls (`system_calls.py`), `processes` processes as `PID NAME STATE CGROUP`, `releases`
     how often an operator asks the exporter to let go of the GPUs, `lost` how many records of the
-    kernel log were overwritten before its lines.
+    kernel log were overwritten after its first line.
     """
 
     log: tuple[str, ...] = ()
@@ -44,7 +44,8 @@ class Scene:
     """One rule the whole way.
 
     `node` is how the node is before it is ill, with its twin and after its repair; at each look
-    a scene with a `pause` waits so many real seconds, as a program does that tries again.
+    a scene with a `pause` waits so many real seconds, as a program does that tries again. The
+    end of a `watched` one is read at each interval: a detector takes each reading once.
     The twin is there before the exporter starts if it `twin_was_before`.
     `cannot` names what cannot be shown (the words of `ACTS`) with the
     reason; `within` is in seconds; `late` is how many seconds the end may come after the
@@ -60,6 +61,7 @@ class Scene:
     within: float = 60.0
     late: float = 0.0
     pause: float = 0.0
+    watched: bool = False
     node: Change = Change()
     well: Change = Change()
     twin: Change | None = None

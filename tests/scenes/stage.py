@@ -214,9 +214,8 @@ class Stage:
             self._cards(*change.nvml)
         if change.calls:
             self.calls.say(change.calls)
-        self._log.lose(change.lost)
-        for line in change.log:
-            self._log.print(line, self.boottime)
+        for number, line in enumerate(change.log):
+            self._log.print(line, self.boottime, lost=change.lost if number == 1 else 0)
         if change.log and self._running:
             await self._log.is_read()
             await asyncio.sleep(LOG_SECS)
@@ -321,13 +320,9 @@ class _KernelLog:
         self._ends.append(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
         self._sequence = 0
 
-    def print(self, text: str, stamp: float) -> None:
-        self._sequence += 1
+    def print(self, text: str, stamp: float, *, lost: int = 0) -> None:
+        self._sequence += 1 + lost
         os.write(self._ends[1], kmsg(text, sequence=self._sequence, stamp=stamp))
-
-    def lose(self, records: int) -> None:
-        """Let so many records be overwritten before the next one."""
-        self._sequence += records
 
     async def is_read(self) -> None:
         """Wait until the exporter has taken all lines."""

@@ -89,7 +89,12 @@ class Acts:
         await self.stage.repair(self.scene.ill, self.scene.well)
         for _ in range(RETRIES if self.scene.pause else 1):
             await self.now()
-        await self.stage.wait(_end_secs(RULES[self.scene.rule]) + self.scene.late)
+        secs = _end_secs(RULES[self.scene.rule]) + self.scene.late
+        if self.scene.watched:
+            for _ in range(int(secs / INTERVAL_SECS)):
+                await self.stage.look()
+        else:
+            await self.stage.wait(secs)
         assert await self.now() is None, f"{self.scene.rule} does not end"
 
     async def begins(self) -> Fault:
