@@ -95,11 +95,12 @@ class Evaluator:
         self.ended |= {key: at for key, at in (ended or {}).items() if key.rule in self._rules}
 
     def kept(self) -> dict[AlertKey, Alert]:
-        """Return the active faults whose evidence are events: nothing reports them again."""
+        """Return the active faults that nothing shows again: events, what was better before."""
         return {
             key: alert
             for key, alert in self.alerts.items()
-            if alert.is_active and self._rules[key.rule].is_from_events
+            if alert.is_active
+            and (self._rules[key.rule].is_from_events or self._rules[key.rule].compares_with_past)
         }
 
     def _known(self) -> dict[str, set[Key]]:

@@ -93,6 +93,18 @@ def test_what_is_pending_is_not_kept(tmp_path: Path) -> None:
     assert [key.rule for key in before.kept()] == ["lost"]
 
 
+def test_what_was_better_before_the_restart_is_kept(tmp_path: Path) -> None:
+    """A fault found by comparing with the past lasts until its `clear`: the past is gone."""
+    text = rule("slow", "gpu", "up < max_over(up, 24h)", clear="up")
+    before = judge(tmp_path, text)
+    before.evaluate(scene(100, gpu(up=True)))
+    before.evaluate(scene(115, gpu(up=False)))
+    after = judge(tmp_path, text)
+    after.recall(before.kept())
+    assert active(after.evaluate(scene(200, gpu(up=False)))) == ["slow"]
+    assert active(after.evaluate(scene(215, gpu(up=True)))) == []
+
+
 def test_another_boot_begins_anew(tmp_path: Path) -> None:
     """A reboot ends what a reboot repairs."""
     before = judge(tmp_path, LOST)

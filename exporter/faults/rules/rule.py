@@ -235,6 +235,15 @@ class Rule:
         """Whether events are its evidence: such a fault is kept over a restart."""
         return bool(self.when.looks_at_events())
 
+    @cached_property
+    def compares_with_past(self) -> bool:
+        """Whether it compares with the best so far, and says what ends it: kept as well."""
+        is_compared = any(
+            isinstance(node, Window) and node.function == "max_over"
+            for node in walk(self.when.tree)
+        )
+        return is_compared and self.clear is not None
+
 
 def needed_events(node: Node) -> tuple[Events, ...] | None:
     """Return the events of which the condition needs at least one to hold.
