@@ -88,6 +88,8 @@ COUNTS_RETURNS = frozenset({"net_link_flap", "ib_link_flap"})
 def _is_told(place: Place, told: set[str], rules: set[str]) -> bool:
     """Whether a fault says it: of the component, of a part of it, or of what it depends on."""
     component = place[2] or NODE
+    if not place[2] and f"GPU {place[1][0]}" in told:  # one that never said its UUID
+        return True
     if place[0].startswith("hw_gpu_") and rules & OF_ALL_GPUS:
         return True
     return any(each == component or _is_part(each, component) for each in told)
@@ -100,7 +102,7 @@ def _is_part(part: str, whole: str) -> bool:
 
 def _told(conclusions: Conclusions) -> set[str]:
     """Return the ids of all components with an active fault, and of what depends on them."""
-    told = {fault.subject.hw_id for fault in conclusions.active}
+    told = {word for it in conclusions.active for word in (it.subject.hw_id, it.subject.hw_name)}
     told |= {cause.subject.hw_id for fault in conclusions.active for cause in fault.causes}
     for _ in range(8):
         edges = (edge for edge in conclusions.graph if edge.relation in ("part_of", "below"))

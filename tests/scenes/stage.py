@@ -32,6 +32,7 @@ from exporter.reading.known_good import KnownGood
 from exporter.reading.source import AnySource
 from exporter.rule_runner import RuleRunner
 from tests.collectors.kernel_log.feeding import kmsg
+from tests.corpus.invariants import Watch
 from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import NvmlLibrary
@@ -86,6 +87,7 @@ class Stage:
     def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
         self.boottime = BOOTTIME
         self.calls = SystemCalls()
+        self.watch = Watch()
         self.tree: HostTree = gpu_node(folder / "node")
         rmtree(self.tree.proc / "net")
         self.tree.link({"/proc/net": "1/net"})
@@ -272,6 +274,7 @@ class Stage:
     async def _judge(self, snapshot: Snapshot) -> Snapshot:
         assert self._running is not None
         conclusions: Conclusions = await self._running[1].conclude(snapshot)
+        self.watch.look(snapshot, conclusions)
         return replace(snapshot, conclusions=conclusions)
 
     def _publish(self, snapshot: Snapshot) -> None:

@@ -12,11 +12,12 @@ from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import Window, walk
 from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import Fault
+from tests.corpus.invariants import PATIENCE_SECS, Watch
 from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene, scenes
-from tests.scenes.stage import INTERVAL_SECS, Stage
+from tests.scenes.stage import INTERVAL_SECS, SPARSE_SECS, Stage
 
 SCENES = scenes()
 RULES = {rule.id: rule for rule in rule_book().rules}
@@ -60,6 +61,13 @@ def _end_secs(rule: Rule) -> float:
     return max(windows, default=0.0) + rule.clear_for_secs + 4 * INTERVAL_SECS
 
 
+def assert_true(watch: Watch) -> None:
+    """Check what holds on every page: no bad value without a word, no word without its evidence."""
+    assert not watch.holes
+    assert not watch.untrue
+    assert not watch.got_well
+
+
 class Acts:
     """One scene on a stage."""
 
@@ -70,18 +78,19 @@ class Acts:
         """The fault of the rule once it is active, looked for so many seconds."""
         scene, is_still = self.scene, not (change.grows or change.nvml_grows)
         looks = int(secs / INTERVAL_SECS) + 2
+        pause = scene.pause if change is scene.ill else 0.0
         for number in range(1, looks):
+            await asyncio.sleep(pause)
             self.stage.grow(change, number)
             if fault := await self.now():
                 return fault
-            if is_still and number == FEW_LOOKS and not (scene.pause or scene.watched):
+            if is_still and number == FEW_LOOKS and not (pause or scene.watched):
                 await self.stage.wait((looks - number) * INTERVAL_SECS)
                 return await self.now()
         return None
 
     async def now(self) -> Fault | None:
         """The fault of the rule if it is active at the next look."""
-        await asyncio.sleep(self.scene.pause)
         snapshot = await self.stage.look()
         assert snapshot.conclusions is not None
         for fault in snapshot.conclusions.active:
@@ -94,6 +103,7 @@ class Acts:
         await self.stage.repair(self.scene.ill, self.scene.well)
         secs = _end_secs(RULES[self.scene.rule]) + self.scene.late
         for _ in range(RETRIES if self.scene.pause else 1):
+            await asyncio.sleep(self.scene.pause)
             await self.now()
             if self.scene.watched:
                 for _ in range(int(secs / INTERVAL_SECS)):
@@ -137,6 +147,7 @@ def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> 
             await stage.stop()
 
     asyncio.run(play())
+    assert_true(stage.watch)
 
 
 def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
@@ -151,10 +162,12 @@ def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
         await stage.start(scene)
         try:
             assert await acts.fault(scene.ill, scene.within) is not None
+            await stage.wait(PATIENCE_SECS + SPARSE_SECS, dense_secs=0.0)
         finally:
             await stage.stop()
 
     asyncio.run(play())
+    assert_true(stage.watch)
 
 
 def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
