@@ -10,6 +10,12 @@ from exporter.record import dataclass
 UNKNOWN_ENDS_SECS = 300.0
 """A fault that could not be judged for so long is no longer shown as one: the cache's life."""
 
+BRIDGED_SECS = 60.0
+"""A pause in which nothing could be judged counts as held between two judgements that held.
+
+A driver that hangs is tried again every half minute: what is said in between is no news.
+"""
+
 
 class AlertState(Enum):
     """Where an alert stands: all but the first two are shown as an active fault."""
@@ -44,8 +50,8 @@ class AlertKey(NamedTuple):
 class Alert:
     """One rule about one component; times are boot times in seconds.
 
-    `held_secs` counts only time between two judgements that both held: what nobody saw does not
-    count. `causes` are those that were known last: they outlive the cause itself.
+    `held_secs` counts only time between two judgements that both held, and a short pause between
+    them: what nobody saw for longer does not count. `causes` are those that were known last: they outlive the cause itself.
     """
 
     active_since: float
@@ -119,6 +125,8 @@ class Alert:
             return Change.NONE
         if self.unknown_since is None:
             self.held_secs += passed
+        elif now - self.unknown_since <= BRIDGED_SECS:
+            self.held_secs += now - self.unknown_since
         self.unknown_since = None
         if self.held_secs < for_secs and not self.is_confirmed:
             return Change.NONE

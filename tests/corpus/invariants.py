@@ -88,7 +88,7 @@ COUNTS_RETURNS = frozenset({"net_link_flap", "ib_link_flap"})
 def _is_told(place: Place, told: set[str], rules: set[str]) -> bool:
     """Whether a fault says it: of the component, of a part of it, or of what it depends on."""
     component = place[2] or NODE
-    if not place[2] and f"GPU {place[1][0]}" in told:  # one that never said its UUID
+    if not place[2] and place[1] and f"GPU {place[1][0]}" in told:  # one that never said its UUID
         return True
     if place[0].startswith("hw_gpu_") and rules & OF_ALL_GPUS:
         return True

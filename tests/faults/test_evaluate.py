@@ -84,14 +84,19 @@ def test_unknown_neither_begins_nor_ends_a_fault(tmp_path: Path) -> None:
 
 
 def test_time_that_nobody_saw_does_not_count(tmp_path: Path) -> None:
-    """A gap is not counted towards `for`, but does not begin it anew either."""
-    said = run_heat(judge(tmp_path, HOT), (0, 90.0), (30, 90.0), (45, None), (60, 90.0), (75, 90.0))
+    """A long gap is not counted towards `for`, but does not begin it anew either."""
+    before = (0, 90.0), (30, 90.0), (45, None), (100, 90.0), (115, 90.0)
+    assert active(run_heat(judge(tmp_path, HOT), *before)[-1]) == []
+    assert active(run_heat(judge(tmp_path, HOT), *before, (130, 90.0))[-1]) == ["hot"]
+
+
+def test_a_short_pause_between_two_tries_counts(tmp_path: Path) -> None:
+    """What hangs is tried every half minute: it begins at the try that confirms it, not between."""
+    tries = (0, 90.0), (15, None), (30, 90.0), (45, None), (60, 90.0)
+    said = run_heat(judge(tmp_path, HOT), *tries)
+    assert [active(each) for each in said] == [[], [], [], [], ["hot"]]
+    said = run_heat(judge(tmp_path, HOT), *tries[:4], (60, 20.0))
     assert active(said[-1]) == []
-    said = run_heat(
-        judge(tmp_path, HOT),
-        *((0, 90.0), (30, 90.0), (45, None), (60, 90.0), (75, 90.0), (90, 90.0)),
-    )
-    assert active(said[-1]) == ["hot"]
 
 
 def test_a_fault_that_cannot_be_judged_for_long_ends_as_unjudged(tmp_path: Path) -> None:
