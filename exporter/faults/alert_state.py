@@ -51,7 +51,8 @@ class Alert:
     """One rule about one component; times are boot times in seconds.
 
     `held_secs` counts only time between two judgements that both held, and a short pause between
-    them: what nobody saw for longer does not count. `causes` are those that were known last: they outlive the cause itself.
+    them: what nobody saw for longer does not count. `causes` are those that were known last: they
+    outlive the cause itself.
     """
 
     active_since: float
