@@ -131,7 +131,8 @@ class Collector:
     told; `rules` is a directory of rule files; `configured` returns the collector for a
     configuration, with `mistakes` in files that the configuration names; `extends` adds hardware
     to sources of other collectors, by their name; `families_of` returns the families that a
-    snapshot names itself, `live_families` those computed at a scrape, at this boot time in seconds.
+    snapshot names itself, `live_families` those computed at a scrape, at this boot time in seconds;
+    `event_names` returns the codes of events that a site may give a severity: kind, `_` and code.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Collector:
     live_families: Callable[[float], Iterable[Family]] = no_families
     subject: CollectorSubject = field(default_factory=CollectorSubject)
     rules: Path | None = None
+    event_names: Callable[[], Iterable[str]] = tuple
     detector: MakeDetector | None = None
     recorded: RecordedEvents | None = None
     old_names: OldNames = field(default_factory=lambda: MappingProxyType({}))
@@ -197,7 +199,10 @@ class Collectors:
         book = self.rule_book(config.faults.rules_dirs)
 
         def names_of_all() -> Iterator[str]:
-            return (rule.id for rule in self.all_rows().rule_book().rules)
+            everything = self.all_rows()
+            yield from (rule.id for rule in everything.rule_book().rules)
+            for row in everything:
+                yield from row.event_names()
 
         return for_site(book, config.faults.severity, config.faults.off, names_of_all)
 

@@ -198,10 +198,10 @@ class Faults:
     strict: bool = setting(False, "Do not start if a rule file has an error.")
     severity: Mapping[str, str] = setting(
         {},
-        "Severities of rules at this site, by name; such a rule is not escalated.",
+        "Severities of rules (not escalated) and Xids (xid_63) at this site, by name.",
         one_of=("critical", "warning", "info"),
     )
-    off: tuple[str, ...] = setting((), "Rules that are switched off.")
+    off: tuple[str, ...] = setting((), "Rules and Xids (xid_63) that are switched off.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,9 @@ class Alert:
     """One rule about one component; times are boot times in seconds.
 
     `held_secs` counts only time between two judgements that both held, and a short pause between
-    them: what nobody saw for longer does not count. `causes` are those that were known last: they
-    outlive the cause itself.
+    them: what nobody saw for longer does not count. `severity` is that of the site for its events,
+    empty for that of the rule. `causes` are those that were known last: they outlive the cause
+    itself.
     """
 
     active_since: float
@@ -64,6 +65,7 @@ class Alert:
     is_told: bool = False  # it was shown as a fault
     is_confirmed: bool = False  # it need not wait: its consequence has begun
     is_escalated: bool = False
+    severity: str = ""
     confidence: float = 1.0
     summary: str = ""
     advice: str = ""

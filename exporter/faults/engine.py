@@ -1,16 +1,17 @@
 """The rule engine: evaluates each snapshot and returns conclusions."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from exporter.faults.alert_state import AlertKey
+from exporter.faults.alert_state import Alert, AlertKey
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.rules.site import event_for_site
 from exporter.faults.subject import Repair, Subjects
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
@@ -44,11 +45,21 @@ class RuleEngine:
         self._interpreters = subjects.interpreters()
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
+        self._of_events = book.of_events
         self._last_mark: tuple[int, float, frozenset[AlertKey]] = (0, 0.0, frozenset())
         if kept is not None:
-            self._evaluator.recall(kept.alerts, kept.ended)
-            for event in kept.events:
-                self._evaluator.observer.events.take(event)
+            self._evaluator.recall(self._take_over(kept), kept.ended)
+
+    def _take_over(self, kept: SavedFaults) -> Mapping[AlertKey, Alert]:
+        """Take over events, as the site wants them now; return the faults that rest on them."""
+        off = set()
+        for event in kept.events:
+            wanted = event_for_site(event, self._of_events)
+            if wanted is None:
+                off.add(event.boottime)
+            else:
+                self._evaluator.observer.events.take(wanted)
+        return {key: it for key, it in kept.alerts.items() if it.last_evidence not in off}
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
@@ -81,7 +92,9 @@ class RuleEngine:
                 known = event
                 for interpreter in self._interpreters:
                     known = interpreter.interpret(known)
-                yield known
+                wanted = event_for_site(known, self._of_events)
+                if wanted is not None:
+                    yield wanted
 
     def pending_state(self) -> str | None:
         """Return what a restart should take over, as text; None when that has not changed."""

@@ -10,6 +10,7 @@ from exporter.faults.expr.compile import EvalContext
 from exporter.faults.expr.syntax import Compare, Literal, Name
 from exporter.faults.observation import View
 from exporter.faults.rules.rule import Condition, Leaf, Rule
+from exporter.faults.rules.site import severity_of
 from exporter.faults.rules.templates import EVENT, NAME
 from exporter.faults.values import Entity, Value
 from exporter.model.event import Event
@@ -46,6 +47,8 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     doubt = DOUBT_FACTOR if _doubts(rule, judged, ctx) else 1.0
     alert.confidence = rule.confidence * doubt
     alert.last_evidence = moment
+    if rule.needed is not None:  # else the fault may hold without these events
+        alert.severity = severity_of(event for events in matched for event in events)
     if rule.escalate is not None and rule.escalate.evaluate(ctx):
         alert.is_escalated = True
 

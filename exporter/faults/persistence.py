@@ -8,7 +8,7 @@ from typing import Any
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.model.event import Event, EventType
-from exporter.model.verdict import Cause, Evidence, Key, Subject
+from exporter.model.verdict import SEVERITIES, Cause, Evidence, Key, Subject
 from exporter.record import dataclass
 from exporter.state import StateFile, dump
 
@@ -69,6 +69,7 @@ def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
         "onset": alert.active_since,
         "seen": alert.seen,
         "escalated": alert.is_escalated,
+        "severity": alert.severity,
         "confidence": alert.confidence,
         "summary": alert.summary,
         "advice": alert.advice,
@@ -91,6 +92,7 @@ def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
         state=AlertState.ACTIVE,
         entered=float(row["seen"]),
         is_escalated=bool(row["escalated"]),
+        severity=_severity(row.get("severity", "")),
         confidence=float(row["confidence"]),
         summary=str(row["summary"]),
         advice=str(row.get("advice", "")),
@@ -99,6 +101,13 @@ def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
         causes=tuple(map(_cause, row.get("causes", ()))),
     )
     return AlertKey(str(row["rule"]), _key(row["key"])), alert
+
+
+def _severity(text: object) -> str:
+    """Return a severity, or an empty text; raise ValueError for others."""
+    if text not in ("", *SEVERITIES):
+        raise ValueError(f"{text!r} is no severity")
+    return str(text)
 
 
 def _cause(row: Iterable[Any]) -> Cause:

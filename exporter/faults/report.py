@@ -246,7 +246,8 @@ class ReportBuilder:
         view: View,
     ) -> Fault:
         rule, key = self._rules[place[0]], place[1]
-        severity = rule.escalate_to if alert.is_escalated else rule.severity
+        usual = rule.escalate_to if alert.is_escalated else rule.severity
+        severity = alert.severity or usual
         if rule.symptom and all(cause.via == SIBLINGS for cause in alert.causes):
             severity = "info"
         return Fault(

@@ -24,6 +24,7 @@ from exporter.collectors.gpu.xids.interpretation import (
     RecordedXids,
     feed,
     is_reported_better,
+    names_of_codes,
 )
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.gpu.xids.store import XidStore
@@ -102,4 +103,5 @@ COLLECTOR = Collector(
         title=title_of_link,
     ),
     rules=Path(__file__).parent / "rules",
+    event_names=names_of_codes,
 )

@@ -29,13 +29,15 @@ SKIP_REASONS = ("unreadable", "syntax", "invalid", "broken")
 class RuleBook:
     """The rules that count, files and rules left out by reason, and everything that is wrong.
 
-    `actions` has the sentence of each action that files give one.
+    `actions` has the sentence of each action that files give one; `of_events` has severities of
+    the site by kind and code of an event.
     """
 
     rules: tuple[Rule, ...]
     mistakes: tuple[Mistake, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()
     actions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    of_events: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(slots=True)

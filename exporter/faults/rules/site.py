@@ -1,15 +1,20 @@
-"""Severities that the operator of a site gives to rules, and rules that a site switches off."""
+"""Severities that a site gives to rules and to codes of events, and what a site switches off."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake
 from exporter.faults.values import did_you_mean
-from exporter.model.verdict import STATUS_OF_SEVERITY
+from exporter.model.event import Event
+from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY
 
 CONFIGURATION = "configuration"
+OFF = "off"
+SEVERITY_FIELD = "severity_of_site"
+"""The field of an event with the severity that the site gives to the event's code."""
 
 
 def for_site(
@@ -21,11 +26,15 @@ def for_site(
     """Return the book with the severities of the site and without the rules that are off.
 
     A rule with a severity of the site is never escalated. `names_of_all` returns the names of
-    all rules, also of those of collectors that are switched off: no mistakes either.
+    all rules, also of those of collectors that are switched off, and of all codes of events (the
+    kind, `_` and the code): no mistakes either.
     """
     off = frozenset(off)
     known = {rule.id for rule in book.rules}
-    if not off.union(severities) <= known:
+    of_events = {**severities, **dict.fromkeys(off, OFF)}
+    for name in known:
+        of_events.pop(name, None)
+    if of_events:
         known.update(names_of_all())
     mistakes = [
         Mistake(
@@ -38,7 +47,13 @@ def for_site(
     rules = tuple(
         _with(rule, severities.get(rule.id, "")) for rule in book.rules if rule.id not in off
     )
-    return replace(book, rules=rules, mistakes=(*book.mistakes, *mistakes))
+    of_events = {name: severity for name, severity in of_events.items() if name in known}
+    return replace(
+        book,
+        rules=rules,
+        mistakes=(*book.mistakes, *mistakes),
+        of_events=MappingProxyType(of_events),
+    )
 
 
 def _with(rule: Rule, severity: str) -> Rule:
@@ -47,3 +62,30 @@ def _with(rule: Rule, severity: str) -> Rule:
     has_usual_status = rule.status == STATUS_OF_SEVERITY[rule.severity]
     status = STATUS_OF_SEVERITY[severity] if has_usual_status else rule.status
     return replace(rule, severity=severity, escalate=None, status=status)
+
+
+def event_for_site(event: Event, of_events: Mapping[str, str]) -> Event | None:
+    """Return the event with the severity that the site gives to its code; None for one off.
+
+    `of_events` has severities, or OFF, by the kind, `_` and the code.
+    """
+    severity = of_events.get(f"{event.kind}_{event.fields.get('code', '')}", "")
+    if severity == OFF:
+        return None
+    if severity == event.fields.get(SEVERITY_FIELD, ""):
+        return event
+    fields = {name: value for name, value in event.fields.items() if name != SEVERITY_FIELD}
+    if severity:
+        fields[SEVERITY_FIELD] = severity
+    return replace(event, fields=MappingProxyType(fields))
+
+
+def severity_of(events: Iterable[Event]) -> str:
+    """Return the highest severity the site gives to events.
+
+    Empty where the site says nothing of one of them.
+    """
+    given = {event.fields.get(SEVERITY_FIELD, "") for event in events}
+    if not given or "" in given:
+        return ""
+    return min(given, key=SEVERITIES.index)

@@ -1,13 +1,17 @@
 """What a site makes of the rules: severities of its own, and rules that are switched off."""
 
 import json
+import time
 
 import pytest
 
 from exporter.collectors import chosen
-from exporter.commands.rules import changes
+from exporter.commands.rules import changes, replayed
 from exporter.config import Config, Faults
 from exporter.config.file import ConfigError, Layer, load
+from exporter.faults.engine import RuleEngine
+from exporter.faults.persistence import SavedFaults, decode, to_text
+from exporter.faults.replay.snapshots import SnapshotReader
 
 HUNG = "INFO: task kworker/u256:3:1234 blocked for more than 120 seconds."
 STEPS = [{"base": "server", "wait": 30}, {"log": HUNG, "wait": 30}]
@@ -74,3 +78,80 @@ def test_a_severity_that_does_not_exist_stops_the_start() -> None:
     """One sentence says what is allowed."""
     with pytest.raises(ConfigError, match="must be one of critical, warning, info"):
         _config({"severity": {"hung_task": "loud"}})
+
+
+XID_110 = "NVRM: Xid (PCI:0000:17:00): 110, pid=77, name=train, security fault"
+XID_62 = "NVRM: Xid (PCI:0000:17:00): 62, internal micro-controller halt"
+
+
+def _of_xids(faults: dict[str, object], *lines: str) -> list[str]:
+    """Return the severities of the fault of these kernel lines, from the first to the last."""
+    config = _config(faults)
+    collectors = chosen(config)
+    book = collectors.rule_book_for(config)
+    assert book.mistakes == ()
+    steps = [{"base": "server", "wait": 30}, *({"log": line, "wait": 30} for line in lines)]
+    moments = replayed(map(json.dumps, steps), book, collectors)
+    active = [fault for _, said in moments for fault in said.active]
+    return [fault.severity for fault in active if fault.rule == "gpu_xid_critical"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "lines", "severity"),
+    [
+        ({}, (XID_110,), "critical"),
+        ({"severity": {"xid_110": "info"}}, (XID_110,), "info"),
+        ({"severity": {"xid_110": "warning", "gpu_xid_critical": "info"}}, (XID_110,), "warning"),
+        ({"severity": {"xid_110": "info"}}, (XID_110, XID_62), "critical"),
+        ({"off": ["xid_110"]}, (XID_62, XID_110), "critical"),
+    ],
+    ids=["default", "xid", "xid before rule", "two xids, the highest", "another xid is off"],
+)
+def test_an_xid_has_the_severity_of_the_site(
+    faults: dict[str, object], lines: tuple[str, ...], severity: str
+) -> None:
+    """A severity by number counts for faults of this Xid alone, before that of the rule."""
+    said = _of_xids(faults, *lines)
+    assert said[-1] == severity
+
+
+def test_an_xid_that_is_off_is_no_evidence() -> None:
+    """No rule sees this Xid; another Xid of the same rule is seen as ever."""
+    assert _of_xids({"off": ["xid_110"]}, XID_110) == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "severities"),
+    [({"severity": {"xid_110": "info"}}, ["info"]), ({"off": ["xid_110"]}, [])],
+    ids=["severity", "off"],
+)
+def test_an_xid_before_a_restart_follows_the_new_configuration(
+    faults: dict[str, object], severities: list[str]
+) -> None:
+    """A fault that an earlier process kept has the severity of now, or is no fault any more."""
+    collectors = chosen(Config())
+    steps = [{"base": "server", "wait": 30}, {"log": XID_110, "wait": 30}, {"wait": 30}]
+    *before, last = SnapshotReader(collectors.recordings).snapshots(map(json.dumps, steps))
+
+    def engine(config: Config, kept: SavedFaults | None) -> RuleEngine:
+        book = collectors.rule_book_for(config)
+        return RuleEngine(book, collectors.subjects, time.perf_counter, "boot", kept=kept)
+
+    first = engine(Config(), None)
+    said = [first.conclude(snapshot) for snapshot in before]
+    assert [fault.severity for fault in said[-1].active] == ["critical"]
+    kept = decode(json.loads(first.pending_state() or ""))
+    assert [it.severity for it in engine(Config(), kept).conclude(last).active] == ["critical"]
+    kept = decode(json.loads(to_text(kept)))
+    again = engine(_config(faults), kept).conclude(last)
+    assert [fault.severity for fault in again.active] == severities
+
+
+@pytest.mark.parametrize("key", ["off", "severity"])
+@pytest.mark.parametrize("name", ["xid_1110", "63", "sxid_7"])
+def test_an_xid_that_does_not_exist_is_one_sentence(key: str, name: str) -> None:
+    """The key, the name and a hint; all rules count."""
+    config = _config({key: [name] if key == "off" else {name: "info"}})
+    (mistake,) = map(str, chosen(config).rule_book_for(config).mistakes)
+    assert f"faults.{key}: there is no rule {name!r}; did you mean " in mistake
+    assert "xid_" in mistake.partition("did you mean")[2]

@@ -50,6 +50,13 @@ class Catalogued:
         return described(event, shipped_catalogue())
 
 
+def names_of_codes() -> Iterator[str]:
+    """Yield how a site names the codes of the catalogue: `xid_79`, `sxid_20034`."""
+    catalogue = shipped_catalogue()
+    yield from (f"xid_{code}" for code in catalogue.xids)
+    yield from (f"sxid_{code}" for code in catalogue.sxids)
+
+
 def described(event: Event, catalogue: Catalogue) -> Event:
     """Return the event with what this catalogue says of its code."""
     code = event.fields.get("code", "")
