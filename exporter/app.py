@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from exporter.blocking import DaemonThreads
@@ -33,6 +34,7 @@ from exporter.rule_runner import RuleRunner
 from exporter.state_folder import StateFolder
 from exporter.web.answer import Answer
 from exporter.web.live import LivePages
+from exporter.web.maintenance import Maintenance
 from exporter.web.renderer import Renderer
 from exporter.web.routes import Routes
 from exporter.web.server.acceptor import Acceptor, Bounds
@@ -116,6 +118,9 @@ class App:
                 "/-/quiesce": self._release_hardware,
                 "/-/resume": self._resume_hardware,
             },
+            maintenance=Maintenance(self._rule_runner, self, wall_now, partial(self._wake, "rules"))
+            if self._rule_runner
+            else None,
             live=self._live,
             renderer=Renderer(self._call),
         )

@@ -200,11 +200,15 @@ class Collectors:
 
         def names_of_all() -> Iterator[str]:
             everything = self.all_rows()
-            yield from (rule.id for rule in everything.rule_book().rules)
+            yield from everything.rule_names()
             for row in everything:
                 yield from row.event_names()
 
         return for_site(book, config.faults.severity, config.faults.off, names_of_all)
+
+    def rule_names(self) -> frozenset[str]:
+        """Return the names of the rules that are shipped."""
+        return frozenset(rule.id for rule in self.rule_book().rules)
 
     def rule_book(self, further: Iterable[str] = ()) -> RuleBook:
         """Load the shipped rules, then those of further files and directories over them.

@@ -2,18 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from exporter.blocking import CallBlocking
 from exporter.collector import Collectors
 from exporter.config import Config
-from exporter.faults import persistence
+from exporter.faults import persistence, silences
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.silences import BadSilence, Silences
+from exporter.faults.values import did_you_mean
+from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Conclusions
+from exporter.model.verdict import Conclusions, Key
 from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 LAST_WRITE_SECS = 0.3
@@ -55,6 +59,16 @@ class RuleRunner:
         detect = self._detectors.see if self._detectors else None
         book = loaded_rules(config, collectors)
         self.mistakes = tuple(map(str, book.mistakes))
+        self._rules = {rule.id: rule for rule in book.rules}
+        self._silences = Silences(
+            silences.state_file(folder) if folder else None,
+            config.faults.silences_dirs,
+            self._rules,
+            lambda: collectors.all_rows().rule_names(),
+        )
+        self._rereading: asyncio.Future[None] | None = None
+        self._has_files = bool(config.faults.silences_dirs)
+        self._clears: list[tuple[str, Key, float]] = []
         self._engine = RuleEngine(
             book,
             collectors.subjects,
@@ -66,11 +80,66 @@ class RuleRunner:
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
-        self._evaluating = asyncio.ensure_future(self._call(lambda: self._evaluate(snapshot)))
+        clears, self._clears = self._clears, []
+        evaluate = partial(self._evaluate, snapshot, clears)
+        self._evaluating = asyncio.ensure_future(self._call(evaluate))
         self._evaluating.add_done_callback(self._take)
         # Shielded: what is being judged when we are stopped is still to be written.
         conclusions, _ = await asyncio.shield(self._evaluating)
-        return conclusions
+        now = snapshot.taken_at + snapshot.renewed_secs
+        if self._has_files:
+            await self._reread(now)
+        return self._silences.applied(conclusions, now)
+
+    async def _reread(self, now: float) -> None:
+        """Read changed files of silences; a filesystem that hangs is not waited for."""
+        if self._rereading is None or self._rereading.done():
+            reread = self._call(partial(self._silences.reread, now))
+            self._rereading = asyncio.ensure_future(reread)
+        await asyncio.wait({self._rereading}, timeout=LAST_WRITE_SECS)
+
+    def silences(self, now: float) -> tuple[Silence, ...]:
+        """Return the silences that have not ended at this time since the epoch."""
+        return self._silences.active(now)
+
+    async def silence(
+        self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float
+    ) -> tuple[Silence, bool]:
+        """Add a silence; tell whether a restart keeps it. Raises BadSilence."""
+        made = self._silences.add(wanted, conclusions, now)
+        log.info("silence %s was added by %s: %s", made.id, made.by, made.reason)
+        return made, await self._call(self._silences.save)
+
+    async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
+        """End a silence; tell whether a restart knows that. Raises BadSilence."""
+        ended = self._silences.end(id_, now)
+        log.info("silence %s was ended", ended.id)
+        return ended, await self._call(self._silences.save)
+
+    def find_clearable(
+        self, conclusions: Conclusions, rule: str, component: str
+    ) -> tuple[Key, ...]:
+        """Return the components with a fault of the rule that can be cleared; raise BadSilence."""
+        known = self._rules.get(rule)
+        if known is None:
+            raise BadSilence(f"there is no rule {rule[:80]!r}; {did_you_mean(rule, self._rules)}")
+        if not known.is_from_events:
+            raise BadSilence(f"{rule} ends when its evidence does; silence it instead")
+        about = Silence("", 0.0, "", "", component=component)
+        keys = tuple(
+            fault.subject.key
+            for fault in conclusions.active
+            if fault.rule == rule
+            and about.is_about(fault.subject.hw_type, *silences.names_of(fault.subject))
+        )
+        if not keys:
+            where = f" of {component[:80]!r}" if component else ""
+            raise BadSilence(f"no fault {rule}{where} is active")
+        return keys
+
+    def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> None:
+        """Clear faults at the next evaluation, until new evidence comes."""
+        self._clears += [(rule, key, boottime) for key in keys]
 
     async def close(self) -> None:
         """Write what has not been written yet, within a moment: the log is not read again."""
@@ -79,8 +148,10 @@ class RuleRunner:
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
 
-    def _evaluate(self, snapshot: Snapshot) -> Judged:
-        conclusions, news = self._engine.conclude(snapshot), {}
+    def _evaluate(self, snapshot: Snapshot, clears: Iterable[tuple[str, Key, float]]) -> Judged:
+        for clear in clears:
+            self._engine.clear(*clear)
+        conclusions, news = self._engine.conclude(snapshot), News()
         if self._file is not None and (text := self._engine.pending_state()):
             news[self._file] = text
         learned = self._detectors and self._detectors.pending_state(snapshot.taken_boottime)

@@ -75,8 +75,8 @@ class StateFile:
             self._set_aside()
         return None
 
-    def save(self, text: str) -> None:
-        """Replace the file by this text; a directory that cannot be written is logged once."""
+    def save(self, text: str) -> bool:
+        """Replace the file by this text; False, logged once, where that cannot be written."""
         scratch = self._path.with_name(f".{self._path.name}.new")
         try:
             scratch.unlink(missing_ok=True)
@@ -90,6 +90,7 @@ class StateFile:
             self._cannot_save = True
         else:
             self._cannot_save = False
+        return not self._cannot_save
 
     def _read(self) -> str:
         """Return the text of a regular file of at most `max_bytes`.

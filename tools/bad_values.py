@@ -175,6 +175,7 @@ MEANT: Mapping[str, str] = {
         COUNT,
     ),
     "hw_gpu_mode_pending": "an operator has chosen the mode, and chooses when to reset",
+    "hw_fault_silenced": "somebody has set the fault aside; `hw_fault_active` has it",
     "hw_gpu_throttle_active": "clocks are throttled often and shortly; a rule judges how long",
     "hw_exporter_probe_up": "the alert HwExporterProbeDown; a program, no hardware",
     "hw_exporter_rules_skipped": "the alert HwExporterRulesSkipped; a mistake in a rule file",

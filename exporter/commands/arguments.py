@@ -171,6 +171,7 @@ def _add_reading_commands(commands: Commands) -> None:
         metavar="DURATION",
         help="list faults that began or ended in this time (90s, 15m, 2h) instead of active ones",
     )
+    _add_maintenance_commands(commands)
     _reading_command(
         commands,
         "metrics",
@@ -178,6 +179,34 @@ def _add_reading_commands(commands: Commands) -> None:
         "print /metrics once",
         has_json=False,
     )
+
+
+def _add_maintenance_commands(commands: Commands) -> None:
+    silence = _reading_command(
+        commands,
+        "silence",
+        "silence:silence",
+        "silence faults for maintenance: they are shown, but neither page nor count",
+    )
+    component = "a component by its id or name (gpu3, eth0)"
+    silence.add_argument("--rule", help="faults of this rule; default: every rule")
+    silence.add_argument(
+        "--component", metavar="NAME", help=f"{component}, with its parts; default: the node"
+    )
+    silence.add_argument("--for", metavar="DURATION", dest="length", help="how long (30m, 2h, 7d)")
+    silence.add_argument("--until", metavar="TIME", help="until when (2030-01-31T18:00:00Z)")
+    silence.add_argument("--reason", metavar="TEXT", help="why")
+    silence.add_argument("--by", metavar="NAME", help="who; default: the user")
+    silence.add_argument("--list", action="store_true", help="list the silences")
+    silence.add_argument("--end", metavar="ID", help="end this silence now")
+    clear = _reading_command(
+        commands,
+        "clear",
+        "silence:clear",
+        "clear a fault that came from events, until it comes again",
+    )
+    clear.add_argument("fault", metavar="FAULT", help="the rule, such as gpu_xid_critical")
+    clear.add_argument("--component", metavar="NAME", help=f"{component}; default: all")
 
 
 def _add_why_command(commands: Commands) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from exporter.blocking import DaemonThreads
 from exporter.collectors import chosen
+from exporter.collectors import every as all_collectors
 from exporter.config import Config
 from exporter.config.file import ConfigError, Layer, environment_layer, every, file_layers, load
 from exporter.exit_codes import EXIT_FAILED
@@ -70,7 +71,7 @@ class Invocation:
     def check(self, demo: Mapping[str, Any] | None = None) -> None:
         """Check also what costs a running exporter only a part of its work; raise ConfigError."""
         config = self.settings(demo).config
-        wrong = [*_rule_mistakes(config), *_missing_programs(config)]
+        wrong = [*_rule_mistakes(config), *_silence_mistakes(config), *_missing_programs(config)]
         if config.state.dir:
             problem, risk = look_at(config.state.dir)
             wrong += [f"state.dir: {config.state.dir} {problem}"] if problem else []
@@ -117,6 +118,19 @@ def _rule_mistakes(config: Config) -> list[str]:
     if not names_rules and not config.kernel_log.patterns_dirs:
         return []
     return [str(each) for each in chosen(config).rule_book_for(config).mistakes]
+
+
+def _silence_mistakes(config: Config) -> tuple[str, ...]:
+    if not config.faults.enabled or not config.faults.silences_dirs:
+        return ()
+    from exporter.app import wall_now  # noqa: PLC0415 - only such files need the time
+    from exporter.faults.silences import Silences  # noqa: PLC0415 - as above
+
+    rules = chosen(config).rule_book_for(config).rules
+    known = {rule.id for rule in rules}
+    silences = Silences(None, config.faults.silences_dirs, known, all_collectors().rule_names)
+    silences.reread(wall_now())
+    return silences.mistakes
 
 
 def _check_sources(config: Config) -> None:

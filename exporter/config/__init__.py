@@ -201,6 +201,9 @@ class Faults:
         "Severities of rules (not escalated) and Xids (xid_63) at this site, by name.",
         one_of=("critical", "warning", "info"),
     )
+    silences_dirs: tuple[str, ...] = setting(
+        (), "Files and directories with silences; read again when they change."
+    )
     off: tuple[str, ...] = setting((), "Rules and Xids (xid_63) that are switched off.")
 
 

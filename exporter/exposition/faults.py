@@ -60,6 +60,10 @@ def _root_causes(conclusions: Conclusions) -> Iterable[Sample]:
         yield (*_fault_labels(fault), root.rule, root.subject.hw_type, root.subject.hw_id), 1
 
 
+def _silenced(conclusions: Conclusions) -> Iterable[Sample]:
+    return ((_fault_labels(it), 1) for it in _active(conclusions) if it.silence is not None)
+
+
 def _incidents(conclusions: Conclusions) -> Iterable[Sample]:
     """Tell each root the text of its incident: equal roots have the same."""
     shown = {_fault_labels(fault) for fault in _active(conclusions)}
@@ -125,6 +129,12 @@ FAMILIES = (
         _incidents,
         *(*FAULT, "summary", "details"),
     ),
+    _family(
+        "hw_fault_silenced",
+        "Active faults that are silenced; always 1.",
+        _silenced,
+        *FAULT,
+    ),
     *families(
         "hw_fault_",
         ACTIVE,
@@ -145,7 +155,12 @@ FAMILIES = (
             labels=("fault", "state"),
         ),
     ),
-    _family("hw_faults", "Number of faults that are active now, by severity.", _counts, "severity"),
+    _family(
+        "hw_faults",
+        "Number of faults that are active now, by severity, silenced faults included.",
+        _counts,
+        "severity",
+    ),
     _family(
         "hw_status",
         "State of a component: 1 for the current state. Only for components that report to be up"
@@ -156,7 +171,11 @@ FAMILIES = (
     *families(
         "hw_node_",
         CONCLUSIONS,
-        Row("healthy", "Whether no critical fault is active on this node.", "is_healthy"),
+        Row(
+            "healthy",
+            "Whether no critical fault is active on this node, except silenced faults.",
+            "is_healthy",
+        ),
     ),
     family(
         "hw_events_total",

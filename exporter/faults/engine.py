@@ -15,7 +15,7 @@ from exporter.faults.rules.site import event_for_site
 from exporter.faults.subject import Repair, Subjects
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Conclusions
+from exporter.model.verdict import Conclusions, Key
 
 Detect: TypeAlias = Callable[[Snapshot, Conclusions | None], object]
 """Finds the unusual in a snapshot, given the conclusions from the snapshot before."""
@@ -46,9 +46,10 @@ class RuleEngine:
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
         self._of_events = book.of_events
-        self._last_mark: tuple[int, float, frozenset[AlertKey]] = (0, 0.0, frozenset())
+        self._last_mark: tuple[int, float, frozenset[AlertKey], int] = (0, 0.0, frozenset(), 0)
+        self._clears = 0
         if kept is not None:
-            self._evaluator.recall(self._take_over(kept), kept.ended)
+            self._evaluator.recall(self._take_over(kept), kept.ended, kept.cleared)
 
     def _take_over(self, kept: SavedFaults) -> Mapping[AlertKey, Alert]:
         """Take over events, as the site wants them now; return the faults that rest on them."""
@@ -96,6 +97,11 @@ class RuleEngine:
                 if wanted is not None:
                     yield wanted
 
+    def clear(self, rule: str, key: Key | None, now: float) -> None:
+        """End faults of a rule until new evidence comes: those of one component, or all."""
+        self._clears += 1
+        self._evaluator.clear(rule, key, now)
+
     def pending_state(self) -> str | None:
         """Return what a restart should take over, as text; None when that has not changed."""
         if not self._boot_id:
@@ -103,11 +109,12 @@ class RuleEngine:
         events = tuple(self._evaluator.observer.events.all())
         kept = self._evaluator.kept()
         latest = max((event.boottime for event in events), default=0.0)
-        mark = (len(events), latest, frozenset(kept))
+        mark = (len(events), latest, frozenset(kept), self._clears)
         if mark == self._last_mark:
             return None
         self._last_mark = mark
-        return to_text(SavedFaults(self._boot_id, kept, events, self._evaluator.ended))
+        it = self._evaluator
+        return to_text(SavedFaults(self._boot_id, kept, events, it.ended, it.cleared))
 
 
 def repaired(repair: Repair, snapshot: Snapshot) -> Event:

@@ -8,6 +8,7 @@ from dataclasses import field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
 from exporter.faults.entities.graph import AliasIndex
+from exporter.faults.events.query import MAX_WINDOW_SECS
 from exporter.faults.evidence import describe, first_moment, related_of
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.observation import Observer, View
@@ -21,6 +22,7 @@ from exporter.model.verdict import Conclusions, Key
 from exporter.record import dataclass
 
 MAX_ALERTS = 5_000
+MAX_CLEARED = 500
 MAX_OF_ONE_RULE = 200
 """Components one rule may find something about at a time: a flood must not cost the others."""
 
@@ -65,6 +67,7 @@ class Evaluator:
         self.observer = Observer(tuple(book.rules), subjects, AliasIndex(kind_of))
         self.alerts: dict[AlertKey, Alert] = {}
         self.ended: dict[AlertKey, float] = {}
+        self.cleared: dict[AlertKey, float] = {}
         self._report = ReportBuilder(
             self._rules, traits, dict(book.skipped), subjects.counted_elsewhere
         )
@@ -87,10 +90,24 @@ class Evaluator:
         self._report.rule_seconds = self._rule_seconds
         return self._report.conclude(view, self.alerts, round_.unknown, round_.silent)
 
+    def clear(self, rule: str, key: Key | None, now: float) -> None:
+        """End the faults of this rule, of one component or of all, until new evidence comes."""
+        for of in [of for of in self.alerts if of.rule == rule and key in (None, of.key)]:
+            alert = self.alerts[of]
+            if alert.is_active:
+                self.cleared[of] = alert.seen = now
+                self._end(of, alert, Change.CLEARED)
+        latest = sorted(self.cleared.items(), key=lambda row: row[1])[-MAX_CLEARED:]
+        self.cleared = {of: at for of, at in latest if at > now - MAX_WINDOW_SECS}
+
     def recall(
-        self, alerts: Mapping[AlertKey, Alert], ended: Mapping[AlertKey, float] | None = None
+        self,
+        alerts: Mapping[AlertKey, Alert],
+        ended: Mapping[AlertKey, float] | None = None,
+        cleared: Mapping[AlertKey, float] | None = None,
     ) -> None:
-        """Take over faults that held, or had ended, before a restart within the same boot."""
+        """Take over faults that held, had ended, or were cleared, before a restart."""
+        self.cleared |= cleared or {}
         self.alerts |= {key: alert for key, alert in alerts.items() if key.rule in self._rules}
         self.ended |= {key: at for key, at in (ended or {}).items() if key.rule in self._rules}
 
@@ -169,7 +186,9 @@ class Evaluator:
     def _evaluate_one(self, rule: Rule, key: AlertKey, ctx: EvalContext, round_: _Round) -> None:
         """Judge one rule about the entity that the context looks at."""
         alert = self.alerts.get(key)
-        ctx.after = -math.inf if rule.clear is None else self.ended.get(key, -math.inf)
+        ctx.after = self.cleared.get(key, -math.inf)
+        if rule.clear is not None:
+            ctx.after = max(ctx.after, self.ended.get(key, -math.inf))
         holds = _gated(rule, ctx, is_known=alert is not None)
         if alert is None:
             if not holds or self._is_full(key, round_):
@@ -236,6 +255,7 @@ class Evaluator:
                 names = self.observer.aliases.addresses_of(key.key)
                 gone = Entity(key.key, key.key[1], addresses=names, is_fresh=False)
                 ctx = EvalContext(view.now, self.observer.history, view, gone, {})
+                ctx.after = self.cleared.get(key, -math.inf)
                 holds = None if rule.id in self._broken else _gated(rule, ctx, is_known=True)
                 self._take_verdict(rule, alert, ctx, view, holds=holds)
 

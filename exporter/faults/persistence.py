@@ -21,21 +21,22 @@ MAX_RAW_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class SavedFaults:
-    """Faults and events to take over, of the boot with this id, and when faults had ended."""
+    """Faults and events to take over, and when faults had ended, or were cleared, in this boot."""
 
     boot_id: str
     alerts: Mapping[AlertKey, Alert]
     events: tuple[Event, ...] = ()
     ended: Mapping[AlertKey, float] = field(default_factory=lambda: MappingProxyType({}))
+    cleared: Mapping[AlertKey, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def to_text(kept: SavedFaults) -> str:
     """Write the latest events and the faults as the text of the file."""
     events = sorted(kept.events, key=lambda event: event.boottime)[-MAX_EVENTS:]
-    ended = list(kept.ended.items())[-MAX_FAULTS:]
     content = {
         "faults": [_fault_row(key, alert) for key, alert in [*kept.alerts.items()][:MAX_FAULTS]],
-        "ended": [[key.rule, key.key, at] for key, at in ended],
+        "ended": _moment_rows(kept.ended),
+        "cleared": _moment_rows(kept.cleared),
         "events": [_event_row(event) for event in events],
     }
     return dump(content, kept.boot_id, VERSION)
@@ -44,12 +45,21 @@ def to_text(kept: SavedFaults) -> str:
 def decode(document: Mapping[str, Any]) -> SavedFaults:
     """Take apart what the file holds; raises one of MISFITS."""
     faults = dict(map(_fault, document["faults"]))
-    ended = {
-        AlertKey(str(rule), _key(key)): float(at) for rule, key, at in document.get("ended", ())
-    }
     return SavedFaults(
-        str(document["boot_id"]), faults, tuple(map(_event, document["events"])), ended
+        str(document["boot_id"]),
+        faults,
+        tuple(map(_event, document["events"])),
+        _moments(document.get("ended", ())),
+        _moments(document.get("cleared", ())),
     )
+
+
+def _moment_rows(moments: Mapping[AlertKey, float]) -> list[list[Any]]:
+    return [[key.rule, key.key, at] for key, at in list(moments.items())[-MAX_FAULTS:]]
+
+
+def _moments(rows: Iterable[Any]) -> dict[AlertKey, float]:
+    return {AlertKey(str(rule), _key(key)): float(at) for rule, key, at in rows}
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:

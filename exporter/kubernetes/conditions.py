@@ -88,11 +88,14 @@ def _unknown(kind: str, message: str) -> NodeCondition:
 def _condition(
     kind: str, incident: Iterable[Incident], is_meant: Callable[[Fault], bool]
 ) -> NodeCondition:
-    """Return whether no incident has a critical fault that is meant; the message tells them."""
+    """Tell whether an incident has a critical fault that is meant and not silenced, and which."""
     broken = [
         each
         for each in incident
-        if any(fault.severity == "critical" and is_meant(fault) for fault in each.faults)
+        if any(
+            fault.severity == "critical" and fault.silence is None and is_meant(fault)
+            for fault in each.faults
+        )
     ]
     if not broken:
         return NodeCondition(kind, "True", "NoCriticalFault", "no critical fault is active")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from exporter.model.label import clean_text
+from exporter.model.silence import Silence
 from exporter.model.verdict import (
     PLAIN_NAMING,
     SEVERITIES,
@@ -38,7 +39,8 @@ class Incident:
 
     `summary` says what is broken, `affects` names components that have numbers, pods and jobs
     (empty where none is known), `action` says what to do: it is that of the root. `since` counts
-    seconds since the epoch.
+    seconds since the epoch. An incident has a `silence` if all its faults have one; else its
+    severity is that of the others.
     """
 
     rule: str
@@ -49,6 +51,7 @@ class Incident:
     summary: str
     affects: str
     action: str
+    silence: Silence | None = None
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -115,7 +118,10 @@ def _place(row: Fault | Cause) -> tuple[str, Subject]:
 def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
     roots = tuple(fault for fault in faults if fault.is_root)
     follows = tuple(fault for fault in faults if not fault.is_root)
-    worst = min(faults, key=lambda fault: (severity_rank(fault.severity), not fault.is_root))
+    loud = [fault for fault in faults if fault.silence is None]
+    worst = min(
+        loud or faults, key=lambda fault: (severity_rank(fault.severity), not fault.is_root)
+    )
     first = min(roots, key=lambda fault: fault.since) if roots else worst.root
     guide = first if isinstance(first, Fault) else worst
     action = guide.advice or guide.action.replace("_", " ").capitalize()
@@ -131,6 +137,7 @@ def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
         summary=clean_text(_summary(first, roots, follows, words), MAX_SUMMARY_CHARS),
         affects=clean_text(_affects(faults, words), MAX_AFFECTS_CHARS),
         action=clean_text(action, MAX_ACTION_CHARS),
+        silence=None if loud else guide.silence,
     )
 
 

@@ -6,6 +6,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from exporter.model.silence import Silence
 from exporter.record import dataclass
 
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
@@ -94,7 +95,7 @@ class Fault:
     `since` and `ended` count seconds since the epoch; `confidence` is 0 to 1; `causes` lead from
     the nearest cause to the root and are empty for a root; `action` is a slug for programs,
     `advice` the same as a sentence, both those of the root; `affected` are processes and workloads
-    that use what is broken.
+    that use what is broken; a fault with a `silence` neither pages nor counts.
     """
 
     rule: str
@@ -112,6 +113,7 @@ class Fault:
     causes: tuple[Cause, ...] = ()
     affected: tuple[Subject, ...] = ()
     advice: str = ""
+    silence: Silence | None = None
 
     @property
     def is_active(self) -> bool:
@@ -176,5 +178,5 @@ class Conclusions:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether no critical fault is active, root or not."""
-        return not any(fault.severity == "critical" for fault in self.active)
+        """Whether no critical fault is active, root or not, but for silenced faults."""
+        return not any(it.severity == "critical" and it.silence is None for it in self.active)

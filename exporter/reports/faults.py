@@ -4,6 +4,7 @@ from typing import Any
 
 from exporter.collectors.gpu.values import Gpus
 from exporter.model.incident import Incident, incidents_of, number_ranges
+from exporter.model.silence import silence_document
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
 from exporter.reports.fields import fields_of
@@ -41,6 +42,7 @@ def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
             "action_text": incident.action,
             "roots": [_place(root.rule, root.subject) for root in _roots(incident)][:MAX_LISTED],
             "follow_count": len(incident.follows),
+            "silenced": silence_document(incident.silence),
         }
         for incident in incidents_of(reported)
     ]
@@ -80,6 +82,7 @@ def fault_document(fault: Fault) -> dict[str, Any]:
         "runbook": fault.runbook,
         "affected": [subject_document(subject) for subject in fault.affected[:MAX_LISTED]],
         "affected_count": len(fault.affected),
+        "silenced": silence_document(fault.silence),
     }
 
 

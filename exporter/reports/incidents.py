@@ -4,6 +4,7 @@ Everything here reads the documents of `/faults`, so that a program that asks ov
 same as the exporter itself.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
@@ -138,6 +139,10 @@ def verdict(
     if healthy is None:
         return Verdict("unknown", "Unknown: no rules are evaluated on this node")
     unread = f"{stale} cannot be read now" if stale else ""
+    quiet = sum(1 for root in roots if root.incident.get("silenced"))
+    roots = [root for root in roots if not root.incident.get("silenced")]
+    if quiet:
+        well = f"{well or 'no other active faults'}; {quiet} silenced"
     if not roots:
         rest = well or "no active faults"
         if unread:
@@ -150,6 +155,8 @@ def verdict(
         state, numbers = "unknown", f"Unknown: {unread}; {numbers}"
     elif unread:
         numbers = f"{unread}; {numbers}"
+    if quiet:
+        numbers = f"{numbers}, {quiet} silenced"
     return Verdict(state, f"{numbers}: {roots[0].incident['summary']}")
 
 
@@ -157,6 +164,15 @@ def entity_name(entity: Document) -> str:
     """Write a component as people do: its type and its name, the type only once."""
     kind, name = entity["hw_type"], entity["hw_name"]
     return name if name.lower().startswith(kind.lower()) else f"{kind_name(kind)} {name}"
+
+
+def silence_sentence(row: Document) -> str:
+    """Say until when, by whom and why a fault or an incident is silenced; empty if it is not."""
+    silence = row.get("silenced")
+    if not silence:
+        return ""
+    end = time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(silence["until"]))
+    return f"silenced until {end} by {silence['by']}: {silence['reason']}"
 
 
 def action_sentence(fault: Document) -> str:

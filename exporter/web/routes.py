@@ -18,6 +18,7 @@ from exporter.reports.processes import processes
 from exporter.web.answer import Answer, NothingRead, PageRequest, error_answer, json_answer
 from exporter.web.fault_routes import faults_answer, why_answer
 from exporter.web.live import LivePages
+from exporter.web.maintenance import BadChange, Maintenance, refusal_of_request, wanted_of
 from exporter.web.negotiation import Form, wanted_form, wanted_format, wants_gzip
 from exporter.web.parameters import MalformedQuery
 from exporter.web.renderer import Renderer
@@ -25,7 +26,6 @@ from exporter.web.runbooks import PREFIX as RUNBOOKS
 from exporter.web.runbooks import runbook_answer
 from exporter.web.server.auth import Authenticator, AuthError, Client
 from exporter.web.server.guard import SERVER_HEADERS
-from exporter.web.server.local_client import refusal_of, refusal_of_user, user_of
 
 CONTENT_TYPES = {
     Format.TEXT: "text/plain; version=0.0.4; charset=utf-8",
@@ -39,6 +39,9 @@ PARTS_OF_A_PAGE = frozenset({"collect[]", "exclude[]", "name[]"})
 """Parameters by which other exporters are asked for some of their metrics."""
 
 ALLOWED_METHODS = "GET, HEAD"
+CHANGES = frozenset({("POST", "/silences"), ("DELETE", "/silences"), ("POST", "/clear")})
+ALLOWED_OF_SILENCES = "GET, HEAD, POST, DELETE"
+NOTHING_READ = "the first collection is not complete yet"
 
 
 class ProgramStatus(Protocol):
@@ -75,12 +78,14 @@ class Routes:
         authenticator: Authenticator | None = None,
         *,
         actions: Mapping[str, Callable[[], None]] = MappingProxyType({}),
+        maintenance: Maintenance | None = None,
         live: LivePages | None = None,
         renderer: Renderer | None = None,
     ) -> None:
         self._renderer = renderer
         self._live = live or LivePages(version)
         self._actions = actions
+        self._maintenance = maintenance
         self._authenticator = authenticator or Authenticator()
         self._version = version
         self._status = status
@@ -101,6 +106,8 @@ class Routes:
             "/why": self._why,
             RUNBOOKS: runbook_answer,
         }
+        if maintenance is not None:
+            self._endpoints |= {"/silences": lambda _: maintenance.list(), "/clear": _only_post}
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
         """Return the response to any request."""
@@ -127,11 +134,10 @@ class Routes:
             return error_answer(400, mistake)
         if request.path in self._actions:
             return self._act(request)
-        if endpoint is None:
-            return error_answer(404, "not found; / lists all pages")
-        if request.method not in ("GET", "HEAD"):
-            allow = {"Allow": ALLOWED_METHODS}
-            return error_answer(405, "this page is read-only", allow)
+        if self._maintenance is not None and (request.method, request.path) in CHANGES:
+            return await self._change(request, self._maintenance)
+        if endpoint is None or request.method not in ("GET", "HEAD"):
+            return _refused(request, is_known=endpoint is not None)
         asked = _page_request(request)
         if self._renderer is None or asked.path not in LARGE_PATHS:
             return _answered(endpoint, asked)
@@ -150,18 +156,26 @@ class Routes:
 
     def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
-        hosts = request.headers.getall("Host", ())
-        refusal = refusal_of(request.remote or "", request.raw_path, request.headers, hosts)
-        if refusal is None:
-            refusal = refusal_of_user(_user_of(request))
+        refusal = refusal_of_request(request)
         if refusal is not None:
             return error_answer(403, refusal)
-        if request.version.minor == 0:
-            return error_answer(403, "this needs HTTP/1.1")  # as no old proxy does
         if request.method != "POST":
             return error_answer(405, "this needs POST", {"Allow": "POST"})
         self._actions[request.path]()
         return json_answer({"status": "ok"})
+
+    async def _change(self, request: BaseRequest, maintenance: Maintenance) -> Answer:
+        """Change silences or clear faults; only for programs on this machine."""
+        refusal = refusal_of_request(request)
+        if refusal is not None:
+            return error_answer(403, refusal)
+        try:
+            wanted = await wanted_of(request)
+            return await maintenance.change(request.method, request.path, wanted)
+        except BadChange as bad:
+            return error_answer(400, str(bad))
+        except NothingRead:
+            return error_answer(503, NOTHING_READ)
 
     def _metrics(self, request: PageRequest) -> Answer:
         """Return the page; raise MalformedQuery for a part of it: a rule needs all readings."""
@@ -225,12 +239,16 @@ class Routes:
         return self._live.doctor(request, self._snapshot())
 
 
-def _user_of(request: BaseRequest) -> int | None:
-    """Return whose socket a request of this machine came from; None where nobody's is found."""
-    if request.transport is None:
-        return None
-    ends = [request.transport.get_extra_info(name) for name in ("peername", "sockname")]
-    return user_of(*(end[:2] for end in ends)) if all(ends) else None
+def _refused(request: BaseRequest, *, is_known: bool) -> Answer:
+    """Return why a path or a method is not answered."""
+    if not is_known:
+        return error_answer(404, "not found; / lists all pages")
+    allowed = ALLOWED_OF_SILENCES if request.path == "/silences" else ALLOWED_METHODS
+    return error_answer(405, "this page is read-only", {"Allow": allowed})
+
+
+def _only_post(_: PageRequest) -> Answer:
+    return error_answer(405, "this needs POST", {"Allow": "POST"})
 
 
 def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
@@ -242,7 +260,7 @@ def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
     except NoSuchSubject as absent:
         return error_answer(404, str(absent))
     except NothingRead:
-        return error_answer(503, "the first collection is not complete yet")
+        return error_answer(503, NOTHING_READ)
 
 
 def _list_header(request: BaseRequest, name: str) -> str:

@@ -21,12 +21,14 @@ from tests.fakes.pager import (
     in_a_cluster,
     notifications,
     replay_of,
+    silence_replay,
     twice_replay,
 )
 from tests.fakes.prometheus import RULES, why_not
 from tests.fakes.promtool import input_series, needs_promtool, run, samples, written
 
 LONGEST_SECS = 900
+SILENT_SECS = 240
 LONGEST_IN_REAL_TIME_SECS = 720
 NEEDED = ("prometheus", "prometheus-alertmanager")
 FABRIC, NODES_OF_FABRIC = "fabric", 20
@@ -65,11 +67,19 @@ def _length(case: Case) -> float:
 
 
 @pytest.fixture(scope="module")
+def silence() -> Replay:
+    """A node whose only fault is silenced at first."""
+    return silence_replay("silenced", SILENT_SECS)
+
+
+@pytest.fixture(scope="module")
 def got(
-    recorded: tuple[list[Replay], list[Replay]], tmp_path_factory: pytest.TempPathFactory
+    recorded: tuple[list[Replay], list[Replay]],
+    silence: Replay,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Mapping[str, Notified]:
     """What the on-call engineer was notified of, by recording."""
-    return notifications(recorded[0], tmp_path_factory.mktemp("pager"))
+    return notifications([*recorded[0], silence], tmp_path_factory.mktemp("pager"))
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +140,16 @@ def test_the_same_link_notifies_again(got: Mapping[str, Notified]) -> None:
     assert name.startswith("nvlink_fatal@")
     assert second - first > AGAIN_SECS
     assert told.resolved >= 1
+
+
+def test_a_silenced_fault_notifies_when_its_silence_ends(
+    silence: Replay, got: Mapping[str, Notified]
+) -> None:
+    """Nothing is sent while it is silenced, and one notification comes after that."""
+    told = got[silence.name]
+    ((at, _, name),) = told.names
+    assert name == "disk_io_errors@nvme0n1"
+    assert at >= SILENT_SECS
 
 
 @needs_promtool

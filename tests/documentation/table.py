@@ -33,6 +33,8 @@ PLACEHOLDERS: Mapping[str, str] = {
     "/opt/probes/": "{folder}/",
     ".venv/bin/": "",
     "hw-exporter selfcheck": "hw-exporter selfcheck http://localhost:{port}",
+    "hw-exporter silence": "hw-exporter silence --url localhost:{port}",
+    "hw-exporter clear": "hw-exporter clear --url localhost:{port}",
     "/opt/hw-exporter/bin/": "",
     "/etc/hw-exporter": "{folder}/etc",
     "MOUNTPOINT": "/",
@@ -80,6 +82,14 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
     "docs/demo.md": {
         "hw-exporter demo --gpus 8 --speed 10": Try(stays=True),
         "hw-exporter demo --healthy": Try(stays=True),
+    },
+    "docs/maintenance.md": {
+        'hw-exporter silence --component nvme1n1 --for 2h --reason "swap the disk"': Try(
+            Place.DEMO, ("^silenced: ",)
+        ),
+        "hw-exporter silence --list": Try(Place.DEMO),
+        "hw-exporter silence --end 1": Try(Place.DEMO, ("^ended: ",)),
+        "hw-exporter clear gpu_xid_critical --component gpu3": Try(Place.DEMO, code=2),
     },
     "docs/faults.md": {
         "hw-exporter rules check my.toml": Try(),

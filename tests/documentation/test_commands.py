@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 
 from exporter.collectors.everything import rule_book
 from exporter.config.file import load, read_file
+from exporter.faults.silences import Silences
 from tests.documentation.blocks import (
     LANGUAGES,
     PAGES,
@@ -103,6 +105,10 @@ def test_toml_is_accepted(block: Block, tmp_path: Path) -> None:
     file.write_text(block.text)
     if "[[rule]]" in block.text:
         assert rule_book((str(file),)).mistakes == ()
+    elif "[[silence]]" in block.text:
+        silences = Silences(None, (str(file),), (), tuple)
+        silences.reread(now=datetime(2030, 1, 1, tzinfo=timezone.utc).timestamp())
+        assert silences.mistakes == ()
     else:
         load([read_file(file)])
 

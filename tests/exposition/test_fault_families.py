@@ -5,7 +5,9 @@ from dataclasses import replace
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.exposition.faults import FAMILIES, MAX_SHOWN
 from exporter.exposition.render import Format, render
+from exporter.faults.silences import silenced
 from exporter.model.event import EventType
+from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.faults.conclusions import BROKEN, CONCLUSIONS, SINCE, fault
@@ -98,3 +100,16 @@ def test_many_faults_do_not_flood_the_page() -> None:
     conclusions = replace(CONCLUSIONS, faults=(BROKEN, *many))
     assert len(of("hw_fault_active", conclusions)) == MAX_SHOWN
     assert ',severity="warning"} 128' in of("hw_faults", conclusions)
+
+
+def test_a_silenced_fault_has_a_series_beside_its_own() -> None:
+    """Alerts leave it out by these labels; the node is healthy, and the count has it still."""
+    quiet = silenced(CONCLUSIONS, [Silence("1", SINCE + 60, "me", "test", component="nvme0n1")])
+    assert of("hw_fault_silenced") == []
+    assert of("hw_fault_silenced", quiet) == [
+        f',fault="disk_io_errors",{DISK}}} 1',
+        f',fault="process_waits",{PROCESS}}} 1',
+    ]
+    assert of("hw_fault_active", quiet) == of("hw_fault_active")
+    assert of("hw_faults", quiet) == of("hw_faults")
+    assert (of("hw_node_healthy"), of("hw_node_healthy", quiet)) == (["} 0"], ["} 1"])

@@ -35,6 +35,8 @@ from exporter.exposition.faults import FAMILIES
 from exporter.exposition.render import Format, render
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.silences import silenced
+from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.corpus.cases import Case
@@ -42,6 +44,7 @@ from tests.corpus.scoring import fits
 from tests.fakes.prometheus import RULES, Prometheus, free_port
 from tests.fakes.promtool import METRIC
 from tests.fakes.virtual_node import EPOCH, demo_node
+from tests.faults.conclusions import CONCLUSIONS
 from tests.program import wait_for
 
 SPEED = 15
@@ -179,6 +182,17 @@ def twice_replay(book: RuleBook, name: str) -> Replay:
         snapshots = node.snapshots(f"{name}_twice", early[1].ends + GROUP_SECS, book)
     judged = ((it.taken_at - EPOCH, it.conclusions) for it in snapshots)
     return _replay(f"{name}_twice", (DEMO_ROOTS[name],) * 2, EPOCH, judged)
+
+
+def silence_replay(name: str, secs: float) -> Replay:
+    """The pages of a node with one fault, which is silenced for its first seconds."""
+    root = next(it for it in CONCLUSIONS.faults if it.is_root and it.is_active)
+    broken = replace(CONCLUSIONS, faults=(root,), rules_skipped=())
+    quiet = silenced(broken, [Silence("1", START_WALL + secs, "me", "test")])
+    moments = [*range(0, int(2 * secs), int(COLLECT_SECS))]
+    judged = ((START_WALL + at, quiet if at < secs else broken) for at in moments)
+    rows = [(at - START_WALL, conclusions) for at, conclusions in judged]
+    return _replay(name, (f"{root.rule}@{root.subject.hw_id}",), START_WALL, rows)
 
 
 def in_a_cluster(replay: Replay, cluster: str, nodes: int) -> list[Replay]:

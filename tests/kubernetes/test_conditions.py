@@ -17,6 +17,7 @@ from exporter.kubernetes.conditions import (
     ours,
     patch,
 )
+from exporter.model.silence import Silence
 from exporter.model.verdict import Cause, FaultState, Subject
 from tests.kubernetes.facts import GPU, fault, snapshot
 
@@ -171,3 +172,15 @@ def test_what_is_no_longer_known_is_said() -> None:
     before = {"GPUHealthy": {"type": "GPUHealthy", "status": "True"}, "HardwareHealthy": {}}
     assert _statuses(*no_longer_reported(said, before)) == {"GPUHealthy": "Unknown"}
     assert no_longer_reported(conditions_of(snapshot()), before) == ()
+
+
+def test_a_silenced_fault_is_no_reason() -> None:
+    """A GPU that is set aside leaves both conditions true; another fault does not."""
+    quiet = replace(fault(), silence=Silence("1", 1e9, "me", "maintenance"))
+    assert _statuses(*conditions_of(snapshot(quiet))) == {
+        "GPUHealthy": "True",
+        "HardwareHealthy": "True",
+    }
+    both = conditions_of(snapshot(quiet, fault("memory_uncorrected", subject=DIMM)))
+    assert _statuses(*both) == {"GPUHealthy": "True", "HardwareHealthy": "False"}
+    assert "gpu_lost" not in both[1].message

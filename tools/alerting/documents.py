@@ -39,6 +39,7 @@ def alerts_page() -> str:
         "notification, and its end is one resolved notification. A fault that returns before that",
         "was sent does not notify again: up to ten minutes after its end, because an alert goes on",
         "for five minutes and `group_interval` of the example is five minutes.",
+        "A [silenced](maintenance.md) fault has no alert: `hw_fault_silenced` ends it.",
         "Causes that affect several nodes have their own alerts, which inhibit those of the nodes;",
         "nodes are grouped by the labels `cluster` and `rack` of their targets.",
         "",

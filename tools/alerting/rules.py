@@ -18,6 +18,7 @@ SETTLING_SECS, MOST_SECS = 15, 30
 """How long an alert waits for the cause of a fault: with more it would come after 90 seconds."""
 
 NODE = "{{ $labels.node }}: "
+NOT_SILENCED = "unless on (node, fault, hw_type, hw_id) hw_fault_silenced"
 KEPT = "5m"
 """How long an alert stays active without its series: a missed scrape is no recovery."""
 
@@ -56,7 +57,8 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
             name=alert_name(rule.id),
             expr=(
                 f'hw_fault_active{{fault="{rule.id}"}} == 1\n'
-                "and on (node, fault, hw_type, hw_id) hw_incident_info"
+                "and on (node, fault, hw_type, hw_id) hw_incident_info\n"
+                f"{NOT_SILENCED}"
             ),
             wait=f"{secs:.0f}s" if (secs := wait_secs(rule, rules)) else "",
             severity="{{ $labels.severity }}",
@@ -110,7 +112,8 @@ def _other_rules(place: Place) -> Alert:
         name="HwCustomFault",
         expr=(
             f'hw_fault_active{{fault!~"{shipped}"}} == 1\n'
-            "and on (node, fault, hw_type, hw_id) hw_incident_info"
+            "and on (node, fault, hw_type, hw_id) hw_incident_info\n"
+            f"{NOT_SILENCED}"
         ),
         wait=f"{SETTLING_SECS}s",
         severity="{{ $labels.severity }}",
@@ -153,7 +156,8 @@ def _began_together(name: str, what: Mapping[str, Any]) -> str:
     """Return the expression for faults that began on several nodes together and last on as many."""
     faults = "|".join(what.get("faults", ()))
     since = what.get("since") or (
-        f'min by (cluster, rack, node) (hw_fault_since_timestamp_seconds{{fault=~"{faults}"}})'
+        f'min by (cluster, rack, node) (hw_fault_since_timestamp_seconds{{fault=~"{faults}"}}'
+        f" {NOT_SILENCED})"
     )
     began = f'max by (cluster, rack) (ALERTS_FOR_STATE{{alertname="{name}"}})'
     return (

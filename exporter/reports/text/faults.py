@@ -4,7 +4,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from exporter.reports.incidents import Node, action_sentence, entity_name, incidents, verdict_of
+from exporter.reports.incidents import (
+    Node,
+    action_sentence,
+    entity_name,
+    incidents,
+    silence_sentence,
+    verdict_of,
+)
 
 MAX_NAMES = 4
 MAX_EVIDENCE = 3
@@ -29,6 +36,8 @@ def incident_lines(root: Node) -> Iterator[str]:
     """Give the lines of one incident: its text, then each fault with what shows it."""
     incident = root.incident
     yield f"{root.severity.upper():<9}{incident['summary']}"
+    if quiet := silence_sentence(incident):
+        yield f"{'':<9}{quiet}"
     if incident["affects"]:
         yield f"{'':<9}affects: {incident['affects']}"
     if action := action_sentence(incident):
@@ -49,6 +58,8 @@ def _details(node: Node, *, is_root: bool) -> Iterator[str]:
     alike = len(node.incident["roots"]) - 1 if is_root else 0
     more = f", and {alike} more alike" if alike else ""
     yield f"{fault['rule']} of {entity_name(fault['entity'])}, {since}{more}"
+    if (quiet := silence_sentence(fault)) and not node.incident.get("silenced"):
+        yield quiet
     if is_root:
         yield from (f"evidence: {evidence_line(row)}" for row in fault["evidence"][:MAX_EVIDENCE])
         if fault["runbook"]:

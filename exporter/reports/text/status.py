@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from exporter.record import dataclass
-from exporter.reports.incidents import Node, action_sentence, incidents
+from exporter.reports.incidents import Node, action_sentence, incidents, silence_sentence
 from exporter.reports.remedies import gpu_meaning
 from exporter.reports.units import duration, number, printable, ranges, size, used_of
 
@@ -102,6 +102,7 @@ def incident_block(root: Node, screen: Screen) -> Iterator[str]:
     first, *rest = wrap(incident["summary"], screen.columns - len(mark)) or [""]
     yield screen.paint(mark, root.severity) + first
     yield from (" " * len(mark) + line for line in rest)
+    yield from wrap(silence_sentence(incident), screen.columns)
     for depth, node in root.walk():
         if not depth and node.fault["summary"] == incident["summary"]:
             continue

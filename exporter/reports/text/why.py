@@ -3,7 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from exporter.reports.incidents import action_sentence, entity_name, first_of_each
+from exporter.reports.incidents import (
+    action_sentence,
+    entity_name,
+    first_of_each,
+    silence_sentence,
+)
 from exporter.reports.text.faults import MAX_EVIDENCE, MAX_NAMES, evidence_line
 from exporter.reports.units import counted
 
@@ -37,6 +42,8 @@ def _causes(document: Mapping[str, Any]) -> Iterator[str]:
     for number, cause in enumerate(first_of_each(document["causes"]), start=1):
         fault, incident = cause["fault"], document["incidents"][cause["incident"]]
         yield f"{number}. {incident['summary']} ({incident['severity']})"
+        if quiet := silence_sentence(incident) or silence_sentence(fault):
+            yield f"   {quiet}"
         yield from (f"   {step}" for step in cause["path"])
         for piece in fault["evidence"][:MAX_EVIDENCE]:
             yield f"   evidence: {evidence_line(piece)}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from exporter.reports.incidents import Node, action_sentence, entity_name
+from exporter.reports.incidents import Node, action_sentence, entity_name, silence_sentence
 from exporter.reports.text.faults import MAX_EVIDENCE, affected_line, evidence_line
 from exporter.reports.units import duration, moment
 from exporter.web.html.builder import Html, join, tag
@@ -43,6 +43,7 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
         tag("div", fault["summary"], class_="what"),
         tag("div", " · ".join(filter(None, [role, fault["rule"], when, more])), class_="meta"),
         tag("div", f"affects {affected_line(fault)}", class_="meta") if fault["affected"] else None,
+        tag("div", quiet, class_="meta") if (quiet := silence_sentence(fault)) else None,
         class_=f"node {'root' if is_root else 'effect'} {fault['severity']}",
     )
     effects = tag("ul", [_branch(each, now) for each in node.follows]) if node.follows else None

@@ -8,6 +8,7 @@ from exporter.reports.incidents import (
     entity_name,
     first_of_each,
     incidents,
+    silence_sentence,
     verdict_of,
 )
 from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
@@ -87,6 +88,8 @@ def _cause(row: dict[str, Any], incident: dict[str, Any]) -> Html:
     runbook = tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
     component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
     facts = [tag("dt", "Connection"), tag("dd", steps)]
+    if quiet := silence_sentence(incident) or silence_sentence(fault):
+        facts += [tag("dt", "Silence"), tag("dd", quiet)]
     if incident["affects"]:
         facts += [tag("dt", "Affects"), tag("dd", incident["affects"])]
     if action := action_sentence(incident):

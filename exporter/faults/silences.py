@@ -1,0 +1,319 @@
+"""Silences: kept over restarts, read from files, and found for faults."""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from exporter.durations import ALLOWED, parse_duration
+from exporter.faults.rules.loader import MAX_FILE_BYTES, toml_files
+from exporter.faults.values import did_you_mean
+from exporter.model.silence import Silence, plain
+from exporter.model.verdict import Conclusions, Fault, Key, Subject
+from exporter.regular_file import FileUnusable, read_text
+from exporter.state import StateFile, dump
+from exporter.toml import tomllib
+
+NAME = "silences.json"
+VERSION = 1
+EVERY_BOOT = "every boot"
+"""Silences count over a reboot: maintenance has some."""
+
+MAX_SILENCES = 100
+MAX_SECS = 90 * 86_400.0
+MAX_TEXT_CHARS = {"rule": 80, "component": 128, "hw_type": 40, "by": 64, "reason": 200}
+MAX_STATE_CHARS = 256
+KEYS = ("rule", "component", "for", "until", "reason", "by")
+KEYS_OF_FILES = ("rule", "component", "until", "reason", "by")
+UNKNOWN = "unknown"
+
+log = logging.getLogger("exporter.faults")
+
+
+class BadSilence(Exception):
+    """A silence that cannot be; the message is one sentence."""
+
+
+def state_file(folder: Path) -> StateFile:
+    """Name the file of silences in the state directory."""
+    return StateFile(folder / NAME, EVERY_BOOT, VERSION)
+
+
+class Silences:
+    """The silences of this node; every change is saved at once.
+
+    `files` are files and directories of further silences. `rules` are the names of the rules that
+    are loaded; `rules_of_all` returns those of all rules, which files for many nodes may name.
+    `save` and `reread` block.
+    """
+
+    def __init__(
+        self,
+        file: StateFile | None,
+        files: Sequence[str],
+        rules: Collection[str],
+        rules_of_all: Callable[[], Iterable[str]],
+    ) -> None:
+        self._file = file
+        self._places = tuple(map(Path, files))
+        self._rules = rules
+        self._rules_of_all = rules_of_all
+        self._asked: tuple[Silence, ...] = (file.load(_decode) if file else None) or ()
+        self._of_files: tuple[Silence, ...] = ()
+        self._seen: Mapping[str, object] = {}
+        self.mistakes: tuple[str, ...] = ()
+
+    def active(self, now: float) -> tuple[Silence, ...]:
+        """Return those that have not ended at this time since the epoch, the next to end first."""
+        return tuple(
+            sorted(
+                (it for it in (*self._asked, *self._of_files) if it.until > now),
+                key=lambda it: it.until,
+            )
+        )
+
+    def add(self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float) -> Silence:
+        """Take a silence of a document with KEYS; raise BadSilence."""
+        _check_keys(wanted, KEYS)
+        self._asked = tuple(it for it in self._asked if it.until > now)
+        if len(self._asked) >= MAX_SILENCES:
+            raise BadSilence(f"there are {MAX_SILENCES} silences already; end one of them first")
+        component = _text(wanted, "component")
+        subject = _subject(component, conclusions) if component else None
+        ids = {it.id for it in self._asked}
+        made = Silence(
+            id=next(str(number) for number in count(1) if str(number) not in ids),
+            until=_until(wanted, now),
+            by=_text(wanted, "by") or UNKNOWN,
+            reason=_text(wanted, "reason", is_needed=True),
+            since=now,
+            rule=_rule(_text(wanted, "rule"), self._rules),
+            hw_type=subject.hw_type if subject else "",
+            component=subject.hw_id if subject else "",
+        )
+        self._asked = (*self._asked, made)
+        return made
+
+    def end(self, id_: str, now: float) -> Silence:
+        """End a silence before its time; raise BadSilence."""
+        for silence in self.active(now):
+            if silence.id == id_ and silence.file:
+                raise BadSilence(f"silence {id_} is in {silence.file}: remove it there")
+            if silence.id == id_:
+                self._asked = tuple(it for it in self._asked if it.id != id_)
+                return silence
+        raise BadSilence(f"there is no silence {id_[:40]!r}; GET /silences lists all")
+
+    def save(self) -> bool:
+        """Keep the silences over a restart; False where that is not possible."""
+        if self._file is None:
+            return False
+        content = {"silences": [asdict(silence) for silence in self._asked]}
+        return self._file.save(dump(content, EVERY_BOOT, VERSION))
+
+    def reread(self, now: float) -> None:
+        """Read the files of silences again where one has changed; log each mistake once."""
+        if not self._places:
+            return
+        files = [path for place in self._places for path in toml_files(place)]
+        marks = {str(path): _mark(path) for path in files}
+        if marks == self._seen:
+            return
+        self._seen = marks
+        mistakes: list[str] = []
+        found: list[Silence] = []
+        for path in files:
+            found += self._read(path, now, mistakes)
+        if len(found) > MAX_SILENCES:
+            mistakes.append(f"{files[-1]}: silences after the first {MAX_SILENCES} are left out")
+        self._of_files = tuple(found[:MAX_SILENCES])
+        self.mistakes = tuple(mistakes)
+        for mistake in mistakes:
+            log.warning("silences: %s", mistake)
+
+    def _read(self, path: Path, now: float, mistakes: list[str]) -> Iterator[Silence]:
+        """Yield the silences of one file; one with a mistake costs itself only."""
+        try:
+            table = tomllib.loads(read_text(path, MAX_FILE_BYTES))
+        except FileUnusable as error:
+            mistakes.append(f"{path} {error}")
+            return
+        except (ValueError, RecursionError) as error:
+            mistakes.append(f"{path} is not valid TOML: {error}")
+            return
+        rows = table.pop("silence", [])
+        if table or not isinstance(rows, list):
+            mistakes.append(f"{path}: silences must be written as [[silence]]")
+            return
+        for number, row in enumerate(rows, start=1):
+            try:
+                yield self._of_file(row, path, number, now)
+            except BadSilence as bad:
+                mistakes.append(f"{path}: silence {number}: {bad}")
+
+    def _of_file(self, row: object, path: Path, number: int, now: float) -> Silence:
+        if not isinstance(row, dict):
+            raise BadSilence("must be a table")
+        _check_keys(row, KEYS_OF_FILES)
+        name = _text(row, "rule")
+        known = self._rules if name in ("", *self._rules) else frozenset(self._rules_of_all())
+        return Silence(
+            id=f"{path.name}:{number}",
+            until=_until(row, now, may_be_over=True),
+            by=_text(row, "by") or path.name,
+            reason=_text(row, "reason", is_needed=True),
+            since=now,
+            rule=_rule(name, known),
+            component=_text(row, "component"),
+            file=str(path),
+        )
+
+    def applied(self, conclusions: Conclusions, now: float) -> Conclusions:
+        """Return the conclusions with the silence of each fault that has one."""
+        active = self.active(now)
+        return silenced(conclusions, active) if active else conclusions
+
+
+def silenced(conclusions: Conclusions, active: Sequence[Silence]) -> Conclusions:
+    """Return the conclusions with the silence of each active fault, that which lasts longest.
+
+    A component is silenced with its parts, a fault with what follows from it.
+    """
+    longest = [*reversed(active)]
+    covered = [_covered(silence, conclusions) for silence in longest]
+
+    def found(fault: Fault) -> Fault:
+        rows = ((fault.rule, fault.subject), *((it.rule, it.subject) for it in fault.causes))
+        for silence, keys in zip(longest, covered, strict=True):
+            if any(
+                silence.rule in ("", rule)
+                and (subject.key in keys or silence.is_about(subject.hw_type, *names_of(subject)))
+                for rule, subject in rows
+            ):
+                return replace(fault, silence=silence)
+        return fault
+
+    faults = tuple(found(fault) if fault.is_active else fault for fault in conclusions.faults)
+    return replace(conclusions, faults=faults)
+
+
+def _covered(silence: Silence, conclusions: Conclusions) -> frozenset[Key]:
+    """Return the components that are parts of what is silenced."""
+    if not silence.component:
+        return frozenset()
+    keys = {
+        subject.key
+        for subject in conclusions.subjects
+        if silence.is_about(subject.hw_type, *names_of(subject))
+    }
+    parts = [edge for edge in conclusions.graph if edge.relation == "part_of"]
+    size = -1
+    while len(keys) != size:
+        size = len(keys)
+        keys.update(edge.source for edge in parts if edge.target in keys)
+    return frozenset(keys)
+
+
+def names_of(subject: Subject) -> tuple[str, ...]:
+    """Return the names by which people know a component."""
+    return subject.hw_id, subject.hw_name, f"{subject.hw_type}{subject.hw_name}"
+
+
+def _subject(name: str, conclusions: Conclusions) -> Subject:
+    """Find the component of this id or name; raise BadSilence."""
+    about = dict.fromkeys((*conclusions.subjects, *(fault.subject for fault in conclusions.faults)))
+    for get in (
+        lambda subject: subject.hw_id == name,
+        lambda subject: plain(name) in map(plain, names_of(subject)),
+    ):
+        found = [subject for subject in about if get(subject)]
+        if found:
+            return found[0]
+    known = dict.fromkeys(
+        each for it in about if it.kind not in ("process", "workload") for each in names_of(it)[:2]
+    )
+    raise BadSilence(f"there is no component {name!r}; {did_you_mean(name, known)}")
+
+
+def _rule(name: str, known: Collection[str]) -> str:
+    if name and name not in known:
+        raise BadSilence(f"there is no rule {name!r}; {did_you_mean(name, known)}")
+    return name
+
+
+def _check_keys(wanted: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    unknown = [key for key in wanted if key not in allowed]
+    if unknown:
+        raise BadSilence(f"unknown key {unknown[0][:40]!r}; there are {', '.join(allowed)}")
+
+
+def _text(wanted: Mapping[str, Any], key: str, *, is_needed: bool = False) -> str:
+    value, most = wanted.get(key, ""), MAX_TEXT_CHARS[key]
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
+        raise BadSilence(f"{key} must be a text of at most {most} printable characters")
+    if is_needed and not value.strip():
+        raise BadSilence(f"{key} is missing")
+    return value.strip()
+
+
+def _until(wanted: Mapping[str, Any], now: float, *, may_be_over: bool = False) -> float:
+    """Return when it ends, in seconds since the epoch."""
+    if ("for" in wanted) == ("until" in wanted):
+        raise BadSilence("give either for or until")
+    end = _after(wanted["for"], now) if "for" in wanted else _moment(wanted["until"])
+    if end <= now and not may_be_over:
+        raise BadSilence("until is in the past")
+    if end - now > MAX_SECS:
+        raise BadSilence(f"a silence may last {MAX_SECS / 86_400:.0f} days at most")
+    return end
+
+
+def _after(value: object, now: float) -> float:
+    secs = parse_duration(value) if isinstance(value, str) else None
+    if not secs:
+        raise BadSilence(f"for must be {ALLOWED}")
+    return now + secs
+
+
+def _moment(value: object) -> float:
+    """Return a time with its offset, of TOML or as RFC 3339 has it, in seconds since the epoch."""
+    wrong = BadSilence("until must be a time with its offset, such as 2030-01-31T18:00:00Z")
+    try:
+        at = value if isinstance(value, datetime) else datetime.fromisoformat(_with_offset(value))
+        if at.tzinfo is None:
+            raise wrong
+        return at.timestamp()
+    except (TypeError, ValueError, OverflowError):
+        raise wrong from None
+
+
+def _with_offset(value: object) -> str:
+    """Return the text of a time as Python 3.10 reads it; raise TypeError."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS["by"]:
+        raise TypeError
+    return f"{value[:-1]}+00:00" if value[-1:] in ("Z", "z") else value
+
+
+def _mark(path: Path) -> object:
+    try:
+        status = path.stat()
+    except OSError as error:
+        return error.errno
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _decode(document: Mapping[str, Any]) -> tuple[Silence, ...]:
+    """Take apart what the state file holds; raises one of MISFITS."""
+    return tuple(map(_silence, document["silences"][:MAX_SILENCES]))
+
+
+def _silence(row: Mapping[str, Any]) -> Silence:
+    names = (item.name for item in fields(Silence) if item.name not in ("since", "until"))
+    texts: dict[str, Any] = {name: row[name] for name in names}
+    for name, text in texts.items():
+        if not isinstance(text, str) or len(text) > MAX_TEXT_CHARS.get(name, MAX_STATE_CHARS):
+            raise ValueError(f"{name} of a silence is no text, or too long")
+    return Silence(since=float(row["since"]), until=float(row["until"]), **texts)

@@ -1,0 +1,168 @@
+"""Maintenance over HTTP: lists, adds and ends silences, and clears faults."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from aiohttp.web_request import BaseRequest
+
+from exporter.faults.silences import BadSilence
+from exporter.model.silence import Silence
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions, Key
+from exporter.record import dataclass
+from exporter.web.answer import Answer, NothingRead, json_answer
+from exporter.web.server.local_client import refusal_of, refusal_of_user, user_of
+
+MAX_BODY_BYTES = 4096
+BODY_SECS = 5.0
+CLEAR_KEYS = frozenset({"rule", "component"})
+
+
+class BadChange(Exception):
+    """A change that cannot be made; the message is one sentence."""
+
+
+class Upkeep(Protocol):
+    """What silences and clears faults."""
+
+    def silences(self, now: float) -> tuple[Silence, ...]:
+        """Return the silences that have not ended."""
+        ...
+
+    async def silence(
+        self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float
+    ) -> tuple[Silence, bool]:
+        """Add a silence; tell whether a restart keeps it. Raises BadSilence."""
+        ...
+
+    async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
+        """End a silence; tell whether a restart knows that. Raises BadSilence."""
+        ...
+
+    def find_clearable(
+        self, conclusions: Conclusions, rule: str, component: str
+    ) -> tuple[Key, ...]:
+        """Return the components of faults that can be cleared; raise BadSilence."""
+        ...
+
+    def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> None:
+        """Clear faults at the next evaluation."""
+        ...
+
+
+class Program(Protocol):
+    """What is known now."""
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the last snapshot."""
+        ...
+
+    def boottime(self) -> float:
+        """Seconds since boot, suspended time included."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """Changes that programs of this machine may request.
+
+    `wall` returns seconds since the epoch, `changed` evaluates the rules soon.
+    """
+
+    upkeep: Upkeep
+    program: Program
+    wall: Callable[[], float]
+    changed: Callable[[], None]
+
+    def list(self) -> Answer:
+        """Answer with all silences."""
+        rows = [silence_row(silence) for silence in self.upkeep.silences(self.wall())]
+        return json_answer({"silences": rows})
+
+    async def change(self, method: str, path: str, wanted: Mapping[str, Any]) -> Answer:
+        """Do what a request asks for; `wanted` is its body or its query. Raise BadChange."""
+        try:
+            if path == "/clear":
+                return self._clear(wanted)
+            if method == "POST":
+                silence, is_kept = await self.upkeep.silence(
+                    wanted, self._conclusions(), self.wall()
+                )
+            else:
+                if set(wanted) != {"id"}:
+                    raise BadChange("name the silence by ?id=ID")
+                silence, is_kept = await self.upkeep.end_silence(wanted["id"], self.wall())
+        except BadSilence as bad:
+            raise BadChange(str(bad)) from bad
+        self.changed()
+        return json_answer({"silence": silence_row(silence), "kept": is_kept})
+
+    def _clear(self, wanted: Mapping[str, Any]) -> Answer:
+        rule, component = wanted.get("rule"), wanted.get("component", "")
+        if not wanted.keys() <= CLEAR_KEYS or not isinstance(rule, str):
+            raise BadChange("give rule, and perhaps component, as texts")
+        if not isinstance(component, str):
+            raise BadChange("component must be a text")
+        keys = self.upkeep.find_clearable(self._conclusions(), rule, component)
+        self.upkeep.clear(rule, keys, self.program.boottime())
+        self.changed()
+        return json_answer({"rule": rule, "cleared": [hw_id for _, hw_id in keys]})
+
+    def _conclusions(self) -> Conclusions:
+        snapshot = self.program.snapshot()
+        if snapshot is None or snapshot.conclusions is None:
+            raise NothingRead
+        return snapshot.conclusions
+
+
+def silence_row(silence: Silence) -> dict[str, Any]:
+    """Return a silence as HTTP shows it; `null` is every rule, or every component."""
+    return {
+        "id": silence.id,
+        "rule": silence.rule or None,
+        "hw_type": silence.hw_type or None,
+        "component": silence.component or None,
+        "since": round(silence.since, 3),
+        "until": round(silence.until, 3),
+        "by": silence.by,
+        "reason": silence.reason,
+        "file": silence.file or None,
+    }
+
+
+def refusal_of_request(request: BaseRequest) -> str | None:
+    """Return in one sentence why this is no request of a program of root on this machine."""
+    hosts = request.headers.getall("Host", ())
+    refusal = refusal_of(request.remote or "", request.raw_path, request.headers, hosts)
+    if refusal is None:
+        refusal = refusal_of_user(_user_of(request))
+    if refusal is None and request.version.minor == 0:
+        refusal = "this needs HTTP/1.1"  # as no old proxy does
+    return refusal
+
+
+async def wanted_of(request: BaseRequest) -> dict[str, object]:
+    """Return the query of a DELETE, the JSON object in the body of others; raise BadChange."""
+    if request.method == "DELETE":
+        return dict(request.rel_url.query)
+    if (request.content_length or 0) > MAX_BODY_BYTES or request.rel_url.raw_query_string:
+        raise BadChange(f"send a body of at most {MAX_BODY_BYTES} bytes, and no query")
+    try:
+        document = json.loads(await asyncio.wait_for(request.read(), BODY_SECS))
+    except asyncio.TimeoutError:
+        raise BadChange(f"the body did not arrive within {BODY_SECS:g} s") from None
+    except (ValueError, RecursionError):
+        raise BadChange("the body must be JSON") from None
+    if not isinstance(document, dict):
+        raise BadChange("the body must be a JSON object")
+    return document
+
+
+def _user_of(request: BaseRequest) -> int | None:
+    """Return whose socket a request of this machine came from; None where nobody's is found."""
+    if request.transport is None:
+        return None
+    ends = [request.transport.get_extra_info(name) for name in ("peername", "sockname")]
+    return user_of(*(end[:2] for end in ends)) if all(ends) else None

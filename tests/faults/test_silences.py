@@ -1,0 +1,202 @@
+"""Silences: which faults are set aside, what a bad one costs, and what a restart keeps."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.faults.silences import (
+    MAX_SILENCES,
+    BadSilence,
+    Silences,
+    silenced,
+    state_file,
+)
+from exporter.model.incident import incidents_of
+from exporter.model.silence import Silence
+from exporter.model.verdict import Conclusions, Edge, Subject
+from tests.faults.conclusions import BROKEN, CONCLUSIONS, DISK, GPU, SINCE, fault
+
+NOW = SINCE + 100
+RULES = ("disk_io_errors", "gpu_hot", "process_waits")
+LINK = Subject("nvlink", "nvlink", "GPU-a/3", "GPU 0 NVLink 3")
+REASON: Mapping[str, Any] = {"for": "2h", "reason": "swap the disk"}
+
+
+def silences(folder: Path | None = None, *files: Path) -> Silences:
+    """Return the silences of a node with three rules, and one of a collector that is off."""
+    file = None if folder is None else state_file(folder)
+    return Silences(file, tuple(map(str, files)), RULES, lambda: (*RULES, "rank_late"))
+
+
+def rules_of_silenced(conclusions: Conclusions, **silence: str) -> list[str]:
+    """Return the rules of the faults that this silence sets aside."""
+    made = Silence("1", NOW + 60, "me", "test", **silence)  # type: ignore[arg-type]  # texts by name
+    found = silenced(conclusions, [made])
+    return [each.rule for each in found.active if each.silence == made]
+
+
+@pytest.mark.parametrize(
+    ("silence", "rules"),
+    [
+        ({}, ["disk_io_errors", "process_waits"]),
+        ({"rule": "disk_io_errors"}, ["disk_io_errors", "process_waits"]),
+        ({"rule": "process_waits"}, ["process_waits"]),
+        ({"component": "nvme0n1"}, ["disk_io_errors", "process_waits"]),
+        ({"component": "NVMe0n1 "}, ["disk_io_errors", "process_waits"]),
+        ({"component": "nvme0n1", "rule": "gpu_hot"}, []),
+        ({"component": "gpu0"}, []),
+    ],
+)
+def test_a_silence_covers_a_fault_and_what_follows_from_it(
+    silence: dict[str, str], rules: list[str]
+) -> None:
+    """By rule, by component, by both, or the whole node; never a fault beside it."""
+    assert rules_of_silenced(CONCLUSIONS, **silence) == rules
+
+
+def test_a_component_is_silenced_with_its_parts() -> None:
+    """A fault of a link of the GPU is set aside with the GPU, but not the other way round."""
+    edges = (Edge("part_of", LINK.key, GPU.key),)
+    hot, down = fault("gpu_hot", GPU), fault("nvlink_down", LINK)
+    both = replace(CONCLUSIONS, faults=(hot, down), graph=edges, subjects=(GPU, LINK))
+    assert rules_of_silenced(both, component="GPU 0") == ["gpu_hot", "nvlink_down"]
+    assert rules_of_silenced(both, component="GPU-a/3") == ["nvlink_down"]
+
+
+def test_a_silenced_critical_fault_leaves_the_node_healthy() -> None:
+    """It stays active; the verdict does not count it, and its incident says so."""
+    quiet = silenced(CONCLUSIONS, [Silence("1", NOW + 60, "me", "test")])
+    assert not CONCLUSIONS.is_healthy
+    assert quiet.is_healthy
+    assert len(quiet.active) == len(CONCLUSIONS.active)
+    assert [bool(incident.silence) for incident in incidents_of(quiet)] == [True]
+
+
+def test_an_incident_has_the_severity_of_what_is_not_silenced() -> None:
+    """A silenced effect does not make its root louder; the incident itself is not silenced."""
+    root = fault("disk_io_errors", DISK, "warning")
+    effect = replace(CONCLUSIONS.faults[1], severity="critical")
+    only = [Silence("1", NOW + 60, "me", "test", rule="process_waits")]
+    (incident,) = incidents_of(silenced(replace(CONCLUSIONS, faults=(root, effect)), only))
+    assert (incident.severity, incident.silence) == ("warning", None)
+
+
+def test_the_silence_that_lasts_longest_is_named() -> None:
+    """Two silences of one fault are told as the later end."""
+    short, long = (Silence(id_, NOW + secs, "me", "") for id_, secs in (("1", 60), ("2", 90)))
+    found = silenced(CONCLUSIONS, [short, long])
+    assert {each.silence for each in found.active} == {long}
+
+
+def test_a_silence_ends_by_itself() -> None:
+    """From its end on it is not listed and covers nothing."""
+    known = silences()
+    made = known.add(REASON, CONCLUSIONS, NOW)
+    assert made.until == NOW + 7200
+    assert known.active(made.until - 1) == (made,)
+    assert known.active(made.until) == ()
+    assert known.applied(CONCLUSIONS, made.until) is CONCLUSIONS
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ({"for": "2h"}, "reason is missing"),
+        ({"reason": " ", "for": "2h"}, "reason is missing"),
+        ({"reason": "x"}, "give either for or until"),
+        ({"reason": "x", "for": "1h", "until": "2030-01-01T00:00:00Z"}, "give either for or until"),
+        ({"reason": "x", "for": "2 hours"}, "for must be a number with ms, s, m, h or d"),
+        ({"reason": "x", "for": 7200}, "for must be a number with"),
+        ({"reason": "x", "for": "0s"}, "for must be a number with"),
+        ({"reason": "x", "for": "91d"}, "90 days at most"),
+        ({"reason": "x", "until": "tomorrow"}, "until must be a time with its offset"),
+        ({"reason": "x", "until": "2030-01-01T00:00:00"}, "until must be a time with its offset"),
+        ({"reason": "x", "until": "9999-12-31T23:59:59-23:59"}, "until must be a time|days at"),
+        ({"reason": "x", "until": "2001-01-01T00:00:00Z"}, "until is in the past"),
+        ({"reason": "x", "until": {}}, "until must be a time"),
+        ({**REASON, "rule": "gpu_hto"}, "there is no rule 'gpu_hto'; did you mean gpu_hot"),
+        ({**REASON, "rule": "rank_late"}, "there is no rule 'rank_late'"),
+        ({**REASON, "component": "nvme0n2"}, "no component 'nvme0n2'; did you mean nvme0n1"),
+        ({**REASON, "reason": "a\nb"}, "reason must be a text of at most 200 printable"),
+        ({**REASON, "reason": "x" * 201}, "reason must be a text of at most 200"),
+        ({**REASON, "by": ["me"]}, "by must be a text of at most 64"),
+        ({**REASON, "scope": "all"}, "unknown key 'scope'; there are rule, component"),
+    ],
+)
+def test_a_bad_silence_is_one_sentence(wanted: dict[str, Any], sentence: str) -> None:
+    """It says what is wrong and what is allowed; nothing is silenced."""
+    known = silences()
+    with pytest.raises(BadSilence, match=sentence):
+        known.add(wanted, CONCLUSIONS, NOW)
+    assert known.active(NOW) == ()
+
+
+def test_there_are_at_most_a_hundred() -> None:
+    """One more is refused in a sentence; those that have ended do not count."""
+    known = silences()
+    for _ in range(MAX_SILENCES):
+        known.add(REASON, CONCLUSIONS, NOW)
+    with pytest.raises(BadSilence, match="there are 100 silences already"):
+        known.add(REASON, CONCLUSIONS, NOW)
+    assert known.add(REASON, CONCLUSIONS, NOW + 7200).id == "1"
+
+
+def test_a_restart_and_a_reboot_keep_silences(tmp_path: Path) -> None:
+    """The next process has the same; what was ended stays ended."""
+    first = silences(tmp_path)
+    kept = first.add({**REASON, "component": "GPU 0", "by": "me"}, CONCLUSIONS, NOW)
+    ended = first.add(REASON, CONCLUSIONS, NOW)
+    first.end(ended.id, NOW)
+    assert first.save()
+    assert (kept.hw_type, kept.component) == ("gpu", "GPU-a")
+    assert silences(tmp_path).active(NOW) == (kept,)
+
+
+@pytest.mark.parametrize("row", [{}, 5, {"until": "x"}, {"id": 3}])
+def test_a_damaged_file_costs_itself(tmp_path: Path, row: object) -> None:
+    """It is set aside, and there are no silences."""
+    document = {"version": 1, "boot_id": "every boot", "silences": [row]}
+    (tmp_path / "silences.json").write_text(json.dumps(document))
+    assert silences(tmp_path).active(NOW) == ()
+    assert (tmp_path / "silences.json.bad").exists()
+
+
+def test_an_unwritable_directory_is_told(tmp_path: Path) -> None:
+    """The silence counts now; whoever asked for it is told that a restart loses it."""
+    known = silences(tmp_path / "nowhere")
+    known.add(REASON, CONCLUSIONS, NOW)
+    assert not known.save()
+    assert known.active(NOW)
+
+
+def test_files_hold_silences_too(tmp_path: Path) -> None:
+    """They are read when they appear and again when they change; a mistake costs one silence."""
+    known = silences(None, tmp_path)
+    known.reread(NOW)
+    assert known.active(NOW) == ()
+    file = tmp_path / "site.toml"
+    text = '[[silence]]\nrule = "rank_late"\nuntil = 2023-11-20T00:00:00Z\nreason = "rollout"\n'
+    file.write_text(f'{text}[[silence]]\nrule = "rank_lte"\nuntil = 2023-11-20T00:00:00Z\n')
+    known.reread(NOW)
+    (made,) = known.active(NOW)
+    assert (made.rule, made.by, made.file) == ("rank_late", "site.toml", str(file))
+    assert [*known.mistakes] == [f"{file}: silence 2: reason is missing"]
+    with pytest.raises(BadSilence, match=r"is in .*site.toml: remove it there"):
+        known.end(made.id, NOW)
+    file.write_text("[[silence]\n")
+    known.reread(NOW)
+    assert known.active(NOW) == ()
+    assert "is not valid TOML" in known.mistakes[0]
+    file.unlink()
+    known.reread(NOW)
+    assert [*known.mistakes] == []
+
+
+def test_the_broken_disk_is_still_what_is_broken() -> None:
+    """A silence changes nothing else of a fault."""
+    found = silenced(CONCLUSIONS, [Silence("1", NOW + 60, "me", "test")])
+    assert replace(found.faults[0], silence=None) == BROKEN

@@ -1,0 +1,225 @@
+"""The real program in maintenance: silences and clears by command, over HTTP, by file."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from tests.program import ROOT, Program, wait_for
+from tests.system.test_faults import GPU, LOST, KernelLog, faults, settings, wait_for_fault
+
+ORDER = {"rule": "gpu_lost", "for": "2h", "reason": "swap the riser", "by": "ada"}
+SENTENCE = "by ada: swap the riser"
+
+
+@pytest.fixture(name="kernel_log")
+def fixture_kernel_log(tmp_path: Path) -> Iterator[KernelLog]:
+    """A kernel log of the test's own."""
+    log = KernelLog(tmp_path / "kmsg")
+    yield log
+    log.close()
+
+
+@contextmanager
+def lost_gpu(
+    tmp_path: Path,
+    log: KernelLog,
+    more: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    *,
+    says: bool = True,
+) -> Iterator[Program]:
+    """A program with a state directory whose kernel log tells of a lost GPU."""
+    (tmp_path / "state").mkdir(exist_ok=True)
+    changes = {**settings(log), "state": {"dir": str(tmp_path / "state")}, **more}
+    with Program(tmp_path / "program", changes) as program:
+        program.page_with("hw_node_healthy")
+        if says:
+            log.say(LOST)
+        wait_for_fault(program, "gpu_lost")
+        yield program
+
+
+def command(program: Program, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line about this program."""
+    return subprocess.run(
+        [sys.executable, "-m", "exporter", *arguments, "--url", f"127.0.0.1:{program.port}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def healthy(program: Program, value: int) -> str:
+    """The page, as soon as the node is healthy (1) or not (0)."""
+
+    def look() -> str | None:
+        text = program.get("/metrics").text
+        line = next(it for it in text.splitlines() if it.startswith("hw_node_healthy{"))
+        return text if line.endswith(f" {value}") else None
+
+    return wait_for(look, f"hw_node_healthy {value}")
+
+
+def ask(program: Program, method: str, path: str, body: bytes = b"", *headers: str) -> str:
+    """The status line and body of a raw request of a local client."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
+    request = "\r\n".join([*lines, "Connection: close", *headers, "", ""]).encode() + body
+    with socket.create_connection(("127.0.0.1", program.port), timeout=20) as sock:
+        sock.sendall(request)
+        answer = b""
+        while piece := sock.recv(65536):
+            answer += piece
+    return answer.decode()
+
+
+def post(program: Program, path: str, document: object) -> str:
+    """The answer to a POST of this document."""
+    return ask(program, "POST", path, json.dumps(document).encode())
+
+
+def test_a_silenced_fault_is_shown_everywhere_and_counts_nowhere(
+    tmp_path: Path, kernel_log: KernelLog
+) -> None:
+    """Gauges, verdict, pages and commands agree; a restart keeps it; its end ends it."""
+    with lost_gpu(tmp_path, kernel_log) as program:
+        healthy(program, 0)
+        order = ("--component", GPU, "--for", "2h", "--reason", "swap the riser", "--by", "ada")
+        made = command(program, "silence", *order)
+        assert made.returncode == 0, made.stderr
+        assert SENTENCE in made.stdout
+        page = healthy(program, 1)
+        assert f'hw_fault_silenced{{node="{_node(page)}",fault="gpu_lost",hw_type="gpu"' in page
+        assert "hw_fault_active{" in page
+        for path in ("/faults", "/why", "/status"):
+            for form in ("text", "html"):
+                assert SENTENCE in program.get(f"{path}?format={form}").text, (path, form)
+        said = command(program, "faults")
+        assert said.returncode == 0
+        assert "Healthy: no other active faults; 1 silenced" in said.stdout
+        program.stop(9)
+    with lost_gpu(tmp_path, kernel_log, says=False) as program:
+        page = healthy(program, 1)
+        (row,) = program.get("/silences").document["silences"]
+        assert (row["component"], row["by"], row["file"]) == (GPU, "ada", None)
+        assert SENTENCE in command(program, "silence", "--list").stdout
+        assert command(program, "silence", "--end", row["id"]).returncode == 0
+        assert "hw_fault_silenced{" not in healthy(program, 0)
+
+
+def _node(page: str) -> str:
+    return page.partition('hw_node_healthy{node="')[2].partition('"')[0]
+
+
+def test_a_silence_ends_by_itself(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """When its time is over the fault counts again, without any request."""
+    often = {"metrics": {"collect_interval_secs": 0.5}}
+    with lost_gpu(tmp_path, kernel_log, often) as program:
+        assert " 200 " in post(program, "/silences", {**ORDER, "for": "3s"})
+        healthy(program, 1)
+        healthy(program, 0)
+        assert program.get("/silences").document == {"silences": []}
+
+
+def test_silences_in_a_file_follow_the_file(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """A file that appears silences, one that goes ends it; a mistake is one line of the log."""
+    folder = tmp_path / "silences"
+    folder.mkdir()
+    more: dict[str, dict[str, Any]] = {
+        "metrics": {"collect_interval_secs": 0.5},
+        "faults": {"silences_dirs": [str(folder)]},
+    }
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    with lost_gpu(tmp_path, kernel_log, more) as program:
+        healthy(program, 0)
+        rule = f'[[silence]]\nrule = "gpu_lost"\nuntil = {end}\nreason = "rollout"\n'
+        (folder / "a.toml").write_text(f'{rule}[[silence]]\nrule = "gpu_lots"\nuntil = {end}\n')
+        healthy(program, 1)
+        (row,) = program.get("/silences").document["silences"]
+        assert (row["by"], row["file"]) == ("a.toml", str(folder / "a.toml"))
+        wrong = [it["message"] for it in program.log_lines if "silence 2" in it["message"]]
+        assert len(wrong) == 1
+        (folder / "a.toml").unlink()
+        healthy(program, 0)
+
+
+def test_a_cleared_fault_comes_back_with_new_evidence_only(
+    tmp_path: Path, kernel_log: KernelLog
+) -> None:
+    """Its old line of the log is acknowledged, also over a restart; a new line is a new fault."""
+
+    def gone() -> bool | None:
+        return not [it for it in faults(program) if it["state"] == "active"] or None
+
+    with lost_gpu(tmp_path, kernel_log) as program:
+        done = command(program, "clear", "gpu_lost", "--component", GPU)
+        assert (done.returncode, done.stdout) == (0, f"cleared: gpu_lost of {GPU}\n")
+        wait_for(gone, "the end of the fault")
+        wait_for(lambda: "cleared" in _kept(tmp_path) or None, "the state to be written")
+        program.stop(9)
+    changes = {**settings(kernel_log), "state": {"dir": str(tmp_path / "state")}}
+    with Program(tmp_path / "again", changes) as program:
+        program.page_with("hw_node_healthy")
+        assert gone()
+        kernel_log.say(LOST)
+        wait_for_fault(program, "gpu_lost")
+
+
+def _kept(tmp_path: Path) -> str:
+    document = json.loads((tmp_path / "state/faults.json").read_text())
+    return "cleared" if document["cleared"] and not document["faults"] else ""
+
+
+def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """Wrong names, times and options end with code 2, and change nothing."""
+    with lost_gpu(tmp_path, kernel_log) as program:
+        long = ("--for", "2h", "--reason", "x")
+        for arguments, sentence in (
+            (("silence",), "give --reason and either --for or --until, or --list"),
+            (("silence", "--list", *long), "--list and --end take no other option"),
+            (("silence", "--rule", "gpu_lots", *long), "did you mean gpu_lost"),
+            (("silence", "--component", "gpu99", *long), "there is no component 'gpu99'"),
+            (("silence", "--until", "noon", "--reason", "x"), "until must be a time"),
+            (("silence", "--end", "7"), "there is no silence '7'"),
+            (("clear", "gpu_lots"), "there is no rule 'gpu_lots'; did you mean gpu_lost"),
+            (("clear", "gpu_overheat"), "gpu_overheat ends when its evidence does; silence it"),
+            (("clear", "gpu_xid_critical"), "no fault gpu_xid_critical is active"),
+        ):
+            ended = command(program, *arguments)
+            assert (ended.returncode, ended.stdout) == (2, ""), arguments
+            assert sentence in ended.stderr
+            assert ended.stderr.count("\n") == 1
+        assert program.get("/silences").document == {"silences": []}
+        healthy(program, 0)
+
+
+def test_nobody_else_silences(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """No page in a browser, no proxy, no bad body; every reader may list."""
+    body = json.dumps(ORDER).encode()
+    with lost_gpu(tmp_path, kernel_log) as program:
+        for header in ("Origin: http://evil.example", "Via: 1.1 proxy", "Sec-Fetch-Site: none"):
+            assert " 403 " in ask(program, "POST", "/silences", body, header), header
+            assert " 403 " in ask(program, "DELETE", "/silences?id=1", b"", header), header
+            assert " 403 " in ask(program, "POST", "/clear", b'{"rule": "gpu_lost"}', header)
+        for wrong in (b"", b"{", b"[]", b"5", b'{"reason": 1e999}', b"[" * 4000, b"\xff", b"nul"):
+            assert " 400 " in ask(program, "POST", "/silences", wrong), wrong
+        large = ask(program, "POST", "/silences", b" " * 5000)
+        assert "at most 4096 bytes" in large
+        assert " 400 " in ask(program, "POST", "/silences?x=1", body)
+        assert " 400 " in ask(program, "DELETE", "/silences")
+        assert " 405 " in ask(program, "PUT", "/silences", body)
+        assert " 405 " in ask(program, "GET", "/clear")
+        assert program.get("/silences").document == {"silences": []}
+        answers = [post(program, "/silences", ORDER) for _ in range(101)]
+        assert sum(" 200 " in answer for answer in answers) == 100
+        assert "there are 100 silences already" in answers[-1]
+        assert program.resident_bytes() < 128 * 2**20
