@@ -1,6 +1,7 @@
 """The data source of a command: a running exporter, or a single collection."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
@@ -74,6 +75,16 @@ class RunningExporter:
             sentence = f"{self.origin} requires a login: use --url http://USER:PASSWORD@HOST"
             raise CommandError(sentence, EXIT_UNKNOWN)
         return response
+
+    def change(self, method: str, path: str, body: Mapping[str, Any] | None) -> Response:
+        """Return the answer to a change with this JSON; raise CommandError where nobody answers."""
+        headers = {"Accept": "application/json"}
+        headers |= {} if body is None else {"Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            return get(self._address, path, headers, method, data=data)
+        except Unreachable as unreachable:
+            raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
 
     def refresh(self) -> None:
         """Do nothing: it reads by itself."""
@@ -159,6 +170,13 @@ def _chosen(invocation: Invocation) -> Readings:
     settings = invocation.settings()
     local = local_address(settings.config)
     return RunningExporter(local) if _is_exporter(local) else OwnReading(settings)
+
+
+def running_exporter(invocation: Invocation) -> RunningExporter:
+    """Return the exporter at `--url`, else that of this machine; raise CommandError."""
+    if invocation.options.url is not None:
+        return RunningExporter(_address_of(invocation.options.url))
+    return RunningExporter(local_address(invocation.settings().config))
 
 
 def _address_of(text: str) -> Address:

@@ -1,47 +1,39 @@
 """`hw-exporter silence` and `hw-exporter clear`: set faults aside, on this machine."""
 
 import getpass
-import json
 import time
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
-from exporter.commands.http_client import Address, Unreachable, get, parse_address
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.commands.readings import local_address
+from exporter.commands.printing import json_text
+from exporter.commands.readings import document_in, running_exporter, understood
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
-from exporter.reports.units import printable
 
 EXIT_USE = 2
+
+Draw: TypeAlias = Callable[[dict[str, Any]], str]
 
 
 def silence(invocation: Invocation) -> int:
     """List, add or end silences; the exit code."""
     options = invocation.options
-    given = {
-        key: value
-        for key, value in (
-            ("rule", options.rule),
-            ("component", options.component),
-            ("for", options.length),
-            ("until", options.until),
-            ("reason", options.reason),
-            ("by", options.by),
-        )
-        if value is not None
-    }
+    names = ("rule", "component", "until", "reason", "by")
+    values = {"for": options.length, **{name: getattr(options, name) for name in names}}
+    given = {name: value for name, value in values.items() if value is not None}
     if options.end is not None or options.list:
         if given:
             raise CommandError("--list and --end take no other option", EXIT_USE)
-        if options.end is None:
-            return _list(invocation)
-        document = _asked(invocation, "DELETE", f"/silences?{urlencode({'id': options.end})}")
-        return _say(invocation, document, "ended: ")
+        if options.end is not None:
+            path = f"/silences?{urlencode({'id': options.end})}"
+            return _print(invocation, "DELETE", path, _changed("ended: "))
+        return _print(invocation, "GET", "/silences", _listed)
     if options.reason is None or (options.length is None) == (options.until is None):
         raise CommandError("give --reason and either --for or --until, or --list", EXIT_USE)
     given.setdefault("by", _user(invocation))
-    return _say(invocation, _asked(invocation, "POST", "/silences", given), "silenced: ")
+    return _print(invocation, "POST", "/silences", _changed("silenced: "), given)
 
 
 def clear(invocation: Invocation) -> int:
@@ -50,71 +42,51 @@ def clear(invocation: Invocation) -> int:
     wanted = {"rule": options.fault}
     if options.component is not None:
         wanted["component"] = options.component
-    document = _asked(invocation, "POST", "/clear", wanted)
-    if options.json:
-        print(json.dumps(document))
-    else:
-        print(printable(f"cleared: {document['rule']} of {', '.join(document['cleared'])}"))
-    return EXIT_OK
+    return _print(invocation, "POST", "/clear", _cleared, wanted)
 
 
-def silence_line(row: dict[str, Any]) -> str:
+def _cleared(document: dict[str, Any]) -> str:
+    return f"cleared: {document['rule']} of {', '.join(document['cleared'])}"
+
+
+def _listed(document: dict[str, Any]) -> str:
+    return "\n".join(map(_line, document["silences"])) or "no silences"
+
+
+def _changed(word: str) -> Draw:
+    def draw(document: dict[str, Any]) -> str:
+        lost = "not kept over a restart of the exporter: state.dir is not set or not writable"
+        more = "" if document["kept"] else f"\n{lost}"
+        return f"{word}{_line(document['silence'])}{more}"
+
+    return draw
+
+
+def _line(row: dict[str, Any]) -> str:
     """Write a silence on one line."""
     what = f"{row['rule'] or 'every fault'} of {row['component'] or 'the node'}"
     end = time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(row["until"]))
-    return printable(f"{row['id']}: {what}, until {end} by {row['by']}: {row['reason']}")
+    return f"{row['id']}: {what}, until {end} by {row['by']}: {row['reason']}"
 
 
-def _list(invocation: Invocation) -> int:
-    document = _asked(invocation, "GET", "/silences")
-    if invocation.options.json:
-        print(json.dumps(document))
-    elif document["silences"]:
-        print("\n".join(map(silence_line, document["silences"])))
-    else:
-        print("no silences")
+def _print(
+    invocation: Invocation,
+    method: str,
+    path: str,
+    draw: Draw,
+    body: Mapping[str, Any] | None = None,
+) -> int:
+    """Print what the exporter answers; raise CommandError with its sentence."""
+    exporter = running_exporter(invocation)
+    with understood(exporter):
+        response = exporter.change(method, path, body)
+        try:
+            document = document_in(exporter, path.partition("?")[0], response)
+        except CommandError as error:
+            is_use = response.status == HTTPStatus.BAD_REQUEST
+            raise CommandError(str(error), EXIT_USE if is_use else EXIT_UNKNOWN) from error
+        print(json_text(response) if invocation.options.json else draw(document))
     return EXIT_OK
-
-
-def _say(invocation: Invocation, document: dict[str, Any], word: str) -> int:
-    if invocation.options.json:
-        print(json.dumps(document))
-        return EXIT_OK
-    print(f"{word}{silence_line(document['silence'])}")
-    if not document["kept"]:
-        print("not kept over a restart of the exporter: state.dir is not set or not writable")
-    return EXIT_OK
-
-
-def _asked(
-    invocation: Invocation, method: str, path: str, body: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return what the exporter answers; raise CommandError with its sentence."""
-    address = _address(invocation)
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Accept": "application/json"}
-    if data is not None:
-        headers["Content-Type"] = "application/json"
-    try:
-        response = get(address, path, headers, method, data=data)
-        document = response.document()
-    except Unreachable as unreachable:
-        raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
-    if response.status != HTTPStatus.OK:
-        sentence = str(document.get("error") or f"{path} answers {response.status}")
-        is_wrong = response.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
-        raise CommandError(sentence, EXIT_USE if is_wrong else EXIT_UNKNOWN)
-    return document
-
-
-def _address(invocation: Invocation) -> Address:
-    url = invocation.options.url
-    if url is None:
-        return local_address(invocation.settings().config)
-    try:
-        return parse_address(url)
-    except Unreachable as error:
-        raise CommandError(f"--url: {error}", EXIT_UNKNOWN) from error
 
 
 def _user(invocation: Invocation) -> str:

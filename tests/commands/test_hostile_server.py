@@ -43,6 +43,10 @@ HOSTILE_VALUES = (
 MUTATIONS = 40
 
 
+NEEDED = {"silence": ("--for", "2h", "--reason", "x"), "clear": ("gpu_lost",)}
+"""What a command cannot do without."""
+
+
 def _commands() -> Iterator[tuple[str, ...]]:
     """Each command that takes an address, alone and with each of its flags and addresses."""
     (commands,) = (a.choices for a in build_parser()._actions if a.dest == "command")
@@ -51,8 +55,10 @@ def _commands() -> Iterator[tuple[str, ...]]:
         actions = parser._actions
         if not any(action.dest == "url" for action in actions):
             continue
-        yield (name,)
-        yield from ((name, *more) for action in actions for more in _uses(action))
+        alone = (name, *NEEDED.get(name, ()))
+        yield alone
+        for more in (more for action in actions for more in _uses(action)):
+            yield (name, *more) if more == ("--list",) else (*alone, *more)
 
 
 def _uses(action: argparse.Action) -> Iterator[tuple[str, ...]]:
@@ -84,7 +90,7 @@ def test_every_command_that_asks_is_here() -> None:
     for name, parser in dict(commands or {}).items():
         module = str(parser.get_default("handler")).partition(":")[0]
         text = (ROOT / f"exporter/commands/{module}.py").read_text() if module != "None" else ""
-        if re.search(r"connected|print_page|http_client", text):
+        if re.search(r"connected|print_page|http_client|running_exporter", text):
             handlers.add(name)
     assert handlers == {words[0] for words in COMMANDS}
 
