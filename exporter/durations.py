@@ -1,10 +1,12 @@
 """Durations in rules and configuration: 500ms, 30s, 5m, 1h, 1d."""
 
 import re
+from datetime import datetime
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
+MAX_MOMENT_CHARS = 40
 ALLOWED = "a number with ms, s, m, h or d, such as 90s or 10m"
 
 
@@ -12,6 +14,20 @@ def parse_duration(text: str) -> float | None:
     """Parse a duration into seconds; None when the text is none."""
     match = _DURATION.fullmatch(text)
     return None if match is None else float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_moment(text: object) -> float | None:
+    """Parse a time with its offset, as RFC 3339 has it, into seconds since the epoch.
+
+    None when the text is none.
+    """
+    if not isinstance(text, str) or len(text) > MAX_MOMENT_CHARS:
+        return None
+    try:
+        at = datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text)
+        return None if at.tzinfo is None else at.timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def show_duration(secs: float) -> str:

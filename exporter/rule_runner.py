@@ -10,7 +10,7 @@ from typing import Any
 from exporter.blocking import CallBlocking
 from exporter.collector import Collectors
 from exporter.config import Config
-from exporter.faults import persistence, silences
+from exporter.faults import fault_history, persistence, silences
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.silences import BadSilence, Silences
@@ -55,6 +55,7 @@ class RuleRunner:
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
         kept = self._file.load(persistence.decode) if self._file else None
+        self._history_file = fault_history.state_file(folder) if folder else None
         self._detectors, self._learned_file = collectors.detector(config, folder, boot_id)
         detect = self._detectors.see if self._detectors else None
         book = loaded_rules(config, collectors)
@@ -76,6 +77,7 @@ class RuleRunner:
             boot_id,
             kept=kept,
             detect=detect,
+            history=fault_history.load(self._history_file) if self._history_file else None,
         )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
@@ -154,6 +156,8 @@ class RuleRunner:
         conclusions, news = self._engine.conclude(snapshot), News()
         if self._file is not None and (text := self._engine.pending_state()):
             news[self._file] = text
+        if self._history_file is not None and (text := self._engine.history.pending_text()):
+            news[self._history_file] = text
         learned = self._detectors and self._detectors.pending_state(snapshot.taken_boottime)
         if self._learned_file is not None and learned:
             news[self._learned_file] = learned
@@ -178,7 +182,8 @@ class RuleRunner:
     async def _write(self) -> None:
         while self._pending:
             file, text = self._pending.popitem()
-            await self._call(partial(file.save, text))
+            if not await self._call(partial(file.save, text)) and file is self._history_file:
+                self._engine.history.was_not_saved()
 
     async def _fit(self, advance: Callable[[], bool]) -> None:
         """Do a part of a fit in slices, between which the event loop has the interpreter."""

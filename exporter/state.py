@@ -75,6 +75,19 @@ class StateFile:
             self._set_aside()
         return None
 
+    def lines(self) -> list[str]:
+        """Return the lines of a file with a document on each; none where it cannot be read."""
+        try:
+            return self._read_bytes().decode("utf-8", "replace").split("\n")[:-1]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            log.warning("%s cannot be read: %s", self._path, error.strerror)
+        except ValueError as error:
+            log.warning("%s was renamed: %s", self._path, error)
+            self._set_aside()
+        return []
+
     def save(self, text: str) -> bool:
         """Replace the file by this text; False, logged once, where that cannot be written."""
         scratch = self._path.with_name(f".{self._path.name}.new")
@@ -93,7 +106,11 @@ class StateFile:
         return not self._cannot_save
 
     def _read(self) -> str:
-        """Return the text of a regular file of at most `max_bytes`.
+        """Return the text of the file; raises OSError or ValueError."""
+        return self._read_bytes().decode("utf-8")
+
+    def _read_bytes(self) -> bytes:
+        """Return what is in a regular file of at most `max_bytes`.
 
         Raises OSError or ValueError.
         """
@@ -103,7 +120,7 @@ class StateFile:
             content = file.read(self._max_bytes + 1)
         if len(content) > self._max_bytes:
             raise ValueError(f"it is larger than {self._max_bytes} bytes")
-        return content.decode("utf-8")
+        return content
 
     def _set_aside(self) -> None:
         try:

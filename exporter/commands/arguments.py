@@ -169,8 +169,10 @@ def _add_reading_commands(commands: Commands) -> None:
     faults.add_argument(
         "--since",
         metavar="DURATION",
-        help="list faults that began or ended in this time (90s, 15m, 2h) instead of active ones",
+        help="list faults that began or ended in this time (90s, 15m, 7d), and their history",
     )
+    faults.add_argument("--until", metavar="TIME", help="up to this time, or so long ago")
+    faults.add_argument("--rule", help="only faults of this rule, and their history")
     _add_maintenance_commands(commands)
     _reading_command(
         commands,

@@ -27,7 +27,8 @@ def faults(invocation: Invocation) -> int:
 
 def _report(invocation: Invocation, readings: Readings) -> int:
     options = invocation.options
-    query = {} if options.since is None else {"since": options.since}
+    wanted = {name: getattr(options, name) for name in ("since", "until", "rule")}
+    query = {name: value for name, value in wanted.items() if value is not None}
     response = readings.get("/faults", query)
     document = document_in(readings, "/faults", response)
     code = EXIT_CODES[verdict_of(document).state]

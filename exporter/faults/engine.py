@@ -9,6 +9,7 @@ from typing import TypeAlias
 from exporter.faults.alert_state import Alert, AlertKey
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.event_kinds import LOOKS
+from exporter.faults.fault_history import FaultHistory
 from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.site import event_for_site
@@ -36,6 +37,7 @@ class RuleEngine:
         *,
         kept: SavedFaults | None = None,
         detect: Detect | None = None,
+        history: FaultHistory | None = None,
     ) -> None:
         self._detect = detect
         self._subjects = subjects
@@ -46,6 +48,7 @@ class RuleEngine:
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
         self._of_events = book.of_events
+        self.history = history or FaultHistory()
         self._last_mark: tuple[int, float, frozenset[AlertKey], int] = (0, 0.0, frozenset(), 0)
         self._clears = 0
         if kept is not None:
@@ -82,7 +85,10 @@ class RuleEngine:
         for repairs in self._repairs:
             events += [repaired(repair, snapshot) for repair in repairs.between(snapshot, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
-        return self._evaluator.evaluate(self._subjects.scene_of(snapshot, events, working))
+        scene = self._subjects.scene_of(snapshot, events, working)
+        known = self.history.extended(scene.entities, self._subjects.traits.ending)
+        conclusions = self._evaluator.evaluate(replace(scene, entities=known))
+        return self.history.take(conclusions, scene.wall, scene.now)
 
     def _new_events(self, snapshot: Snapshot) -> Iterator[Event]:
         """Yield the events that no snapshot before had, with what collectors know of them."""

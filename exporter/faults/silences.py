@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from exporter.durations import ALLOWED, parse_duration
+from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.rules.loader import MAX_FILE_BYTES, toml_files
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence, plain
@@ -280,21 +280,11 @@ def _after(value: object, now: float) -> float:
 
 def _moment(value: object) -> float:
     """Return a time with its offset, of TOML or as RFC 3339 has it, in seconds since the epoch."""
-    wrong = BadSilence("until must be a time with its offset, such as 2030-01-31T18:00:00Z")
-    try:
-        at = value if isinstance(value, datetime) else datetime.fromisoformat(_with_offset(value))
-        if at.tzinfo is None:
-            raise wrong
-        return at.timestamp()
-    except (TypeError, ValueError, OverflowError):
-        raise wrong from None
-
-
-def _with_offset(value: object) -> str:
-    """Return the text of a time as Python 3.10 reads it; raise TypeError."""
-    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS["by"]:
-        raise TypeError
-    return f"{value[:-1]}+00:00" if value[-1:] in ("Z", "z") else value
+    text = value.isoformat() if isinstance(value, datetime) else value
+    at = parse_moment(text)
+    if at is None:
+        raise BadSilence("until must be a time with its offset, such as 2030-01-31T18:00:00Z")
+    return at
 
 
 def _mark(path: Path) -> object:

@@ -16,6 +16,7 @@ from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields, node_kind
 from exporter.faults.events.event_kinds import BOOT
 from exporter.faults.events.store import EventStore
+from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Vocabulary
 from exporter.model.event import Event, EventType
@@ -187,6 +188,7 @@ class Subjects:
         added = [row.extension.names for row in self.rows if row.extension]
         names = {
             kind.name: {
+                **({} if kind.ends else HISTORY_FIELDS),
                 **kind.names,
                 **{
                     name: found

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.model.silence import Silence
+from exporter.model.transition import Transition
 from exporter.record import dataclass
 
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
@@ -95,7 +96,8 @@ class Fault:
     `since` and `ended` count seconds since the epoch; `confidence` is 0 to 1; `causes` lead from
     the nearest cause to the root and are empty for a root; `action` is a slug for programs,
     `advice` the same as a sentence, both those of the root; `affected` are processes and workloads
-    that use what is broken; a fault with a `silence` neither pages nor counts.
+    that use what is broken; a fault with a `silence` neither pages nor counts;
+    `times` is how often it began in the last 14 days.
     """
 
     rule: str
@@ -114,6 +116,7 @@ class Fault:
     affected: tuple[Subject, ...] = ()
     advice: str = ""
     silence: Silence | None = None
+    times: int = 1
 
     @property
     def is_active(self) -> bool:
@@ -170,6 +173,7 @@ class Conclusions:
     rules_skipped: tuple[tuple[str, int], ...] = ()
     rule_seconds: float = 0.0
     detected: object | None = None  # by the detectors, where one is on
+    history: tuple[Transition, ...] = ()
 
     @property
     def active(self) -> tuple[Fault, ...]:

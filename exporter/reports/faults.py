@@ -1,14 +1,19 @@
 """The documents `/faults` and `/why`: what is broken, since when, and what it follows from."""
 
+import time
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from exporter.collectors.gpu.values import Gpus
 from exporter.model.incident import Incident, incidents_of, number_ranges
 from exporter.model.silence import silence_document
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
+from exporter.model.transition import KEPT_DAYS, Transition, lasted
+from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Evidence, Fault, Subject
 from exporter.reports.fields import fields_of
 
+DAY_SECS = 86_400.0
 MAX_LISTED = 500
 """So many components are named in one list: a node may have ten thousand processes."""
 
@@ -24,6 +29,46 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
         "stale_gpus": stale_gpus(snapshot),
         "unjudged": unjudged(reported)[:MAX_LISTED],
     }
+
+
+def history_document(rows: Iterable[Transition]) -> list[dict[str, Any]]:
+    """Tell transitions of faults, the newest first."""
+    return [
+        {
+            "time": round(row.at, 3),
+            "change": row.change,
+            "rule": row.rule,
+            "severity": row.severity,
+            "entity": {"hw_type": row.hw_type, "hw_id": row.hw_id, "hw_name": row.hw_name},
+            "root": row.is_root,
+            "summary": row.summary,
+        }
+        for row in reversed(list(rows))
+    ]
+
+
+def days_document(reported: Conclusions | None, now: float) -> list[dict[str, Any]]:
+    """Count the faults of each of the last days, UTC; nothing where there were none.
+
+    Before the first fault of the history it is not known whether anybody watched.
+    """
+    spans = lasted(reported.history, now) if reported else []
+    known_since = min((at for _, _, at, _ in spans), default=now)
+    today = now // DAY_SECS
+    days = [(day * DAY_SECS, (day + 1) * DAY_SECS) for day in _last_days(today)]
+    return [
+        {
+            "day": time.strftime("%Y-%m-%d", time.gmtime(begin)),
+            "known": until > known_since,
+            **dict.fromkeys(SEVERITIES, 0),
+            **Counter(worst for _, worst, at, end in spans if at < until and end >= begin),
+        }
+        for begin, until in (days if spans else ())
+    ]
+
+
+def _last_days(today: float) -> list[float]:
+    return [today - back for back in reversed(range(KEPT_DAYS))]
 
 
 def stale_gpus(snapshot: Snapshot) -> str:
@@ -83,6 +128,7 @@ def fault_document(fault: Fault) -> dict[str, Any]:
         "affected": [subject_document(subject) for subject in fault.affected[:MAX_LISTED]],
         "affected_count": len(fault.affected),
         "silenced": silence_document(fault.silence),
+        "times": fault.times,
     }
 
 

@@ -15,7 +15,12 @@ from exporter.collectors.workloads.values import Workload, Workloads, sum_of_all
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reports.checks import OK, checks
-from exporter.reports.faults import fault_document, incident_documents, stale_gpus
+from exporter.reports.faults import (
+    days_document,
+    fault_document,
+    incident_documents,
+    stale_gpus,
+)
 from exporter.reports.fields import fields_of
 from exporter.reports.hardware import filesystems
 from exporter.reports.history import NodeHistory
@@ -53,6 +58,7 @@ def status_document(
         "verdict": asdict(summary),
         "healthy": healthy,
         **broken,
+        "days": days_document(reported, snapshot.taken_at),
         "host": _host(snapshot, history),
         "gpus": list(_gpus(snapshot, history)),
         "workloads": list(_workloads(snapshot)),

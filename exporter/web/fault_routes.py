@@ -1,11 +1,12 @@
 """`/faults` and `/why`: from a query to an answer."""
 
+import math
 from collections.abc import Mapping, Sequence
 
-from exporter.durations import ALLOWED, parse_duration
+from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.explain import Wanted
 from exporter.model.snapshot import Snapshot
-from exporter.reports.faults import faults_document
+from exporter.reports.faults import faults_document, history_document
 from exporter.reports.text.faults import faults_text
 from exporter.reports.text.why import why_text
 from exporter.reports.why import why_document
@@ -13,26 +14,38 @@ from exporter.web.answer import Answer, PageRequest, json_answer, text_answer
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
 
-FAULTS_PARAMETERS = ("since", "format")
+FAULTS_PARAMETERS = ("since", "until", "rule", "format")
 PARAMETERS = ("pid", "hw_id", "format", "all")
 MAX_PID_DIGITS = 10
 
 
 def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> Answer:
-    """Answer with the active and lately ended faults; `since` keeps those that changed lately.
+    """Answer with the active and lately ended faults, with a parameter also with the history.
 
     Raises MalformedQuery.
     """
     values = parameters(request.query, FAULTS_PARAMETERS)
     form = wanted_form(values, request.accept, Form.JSON)
-    secs = _since(values)
+    now = snapshot.taken_at + boottime - snapshot.taken_boottime
+    since, until = (_moment(values, name, now) for name in ("since", "until"))
+    rule = values.get("rule", "")
     document = faults_document(snapshot)
-    if secs is not None:
-        earliest = snapshot.taken_at + boottime - snapshot.taken_boottime - secs
-        rows = document["faults"]
+    if not values.keys().isdisjoint(FAULTS_PARAMETERS[:3]):
+        earliest, latest = (
+            -math.inf if since is None else since,
+            math.inf if until is None else until,
+        )
         document["faults"] = [
-            row for row in rows if max(row["since"], row["ended"] or 0) >= earliest
+            row
+            for row in document["faults"]
+            if max(row["since"], row["ended"] or 0) >= earliest
+            and row["since"] <= latest
+            and rule in ("", row["rule"])
         ]
+        history = snapshot.conclusions.history if snapshot.conclusions else ()
+        document["history"] = history_document(
+            row for row in history if earliest <= row.at <= latest and rule in ("", row.rule)
+        )
     if form is Form.JSON:
         return json_answer(document)
     if form is Form.HTML:
@@ -42,12 +55,16 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
     return text_answer(faults_text(document))
 
 
-def _since(values: Mapping[str, str]) -> float | None:
-    text = values.get("since")
-    secs = None if text is None else parse_duration(text)
-    if text is not None and secs is None:
-        raise MalformedQuery(f"since must be {ALLOWED}")
-    return secs
+def _moment(values: Mapping[str, str], name: str, now: float) -> float | None:
+    """Return a time since the epoch: one with its offset, or so long before now."""
+    text = values.get(name)
+    if text is None:
+        return None
+    secs = parse_duration(text)
+    at = parse_moment(text) if secs is None else now - secs
+    if at is None:
+        raise MalformedQuery(f"{name} must be {ALLOWED}, or a time such as 2030-01-31T18:00:00Z")
+    return at
 
 
 def why_answer(snapshot: Snapshot, request: PageRequest) -> Answer:

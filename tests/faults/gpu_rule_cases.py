@@ -143,6 +143,9 @@ GPU_CASES = {
     "gpu_channel_timeout": xid(109, "CTX SWITCH TIMEOUT"),
     "gpu_pcie_timeout": xid(167, "PCIE_FATAL_TIMEOUT"),
     "gpu_unknown_xid": xid(999, "new"),
+    "gpu_repeat_offender": Case(
+        {"repeated_faults": 3, "repeated_fault": "gpu_xid_critical"}, {"repeated_faults": 2}
+    ),
     "gpu_ring_timeout": line(f"{AMD}ring gfx_0.0.0 timeout, signaled seq=73, emitted seq=75"),
     "gpu_reset_failed": line(f"{AMD}GPU reset(2) failed"),
     "gpu_firmware_timeout": line(f"{AMD}MES failed to respond to msg=REMOVE_QUEUE"),

@@ -1,4 +1,4 @@
-"""The real program in maintenance: silences and clears by command, over HTTP, by file."""
+"""The real program over days: silences and clears, and the history of faults."""
 
 import json
 import socket
@@ -223,3 +223,43 @@ def test_nobody_else_silences(tmp_path: Path, kernel_log: KernelLog) -> None:
         assert sum(" 200 " in answer for answer in answers) == 100
         assert "there are 100 silences already" in answers[-1]
         assert program.resident_bytes() < 128 * 2**20
+
+
+def test_the_history_survives_a_kill_and_a_damaged_file(
+    tmp_path: Path, kernel_log: KernelLog
+) -> None:
+    """Began, cleared, killed, damaged: pages and commands still tell what happened and when."""
+    file = tmp_path / "state/fault_history.jsonl"
+    with lost_gpu(tmp_path, kernel_log) as program:
+        assert command(program, "clear", "gpu_lost").returncode == 0
+        wait_for(lambda: "ended" in file.read_text() or None, "the end in the file")
+        program.stop(9)
+    with file.open("ab") as torn:
+        torn.write(b"\xff[17000000")
+    with lost_gpu(tmp_path, kernel_log) as program:
+        document = program.get("/faults?since=7d&rule=gpu_lost").document
+        assert [row["change"] for row in document["history"]] == ["began", "ended", "began"]
+        assert [fault["times"] for fault in document["faults"]] == [2]
+        assert program.get("/faults?since=7d&until=1d").document["history"] == []
+        assert program.get("/faults?since=7d&rule=gpu_hot").document["history"] == []
+        assert program.get("/faults?until=2001-01-01T00:00:00Z").document["faults"] == []
+        assert "history" not in program.get("/faults").document
+        for wrong in ("since=yesterday", "until=5", "rule=", "since=1d&since=2d"):
+            assert program.get(f"/faults?{wrong}").status == 400, wrong
+        text = command(program, "faults", "--since", "7d", "--rule", "gpu_lost").stdout
+        assert "second time in 14 days" in text
+        assert text.count("began critical gpu_lost of GPU") == 2
+        assert "Faults of the last 14 days" in program.get("/", Accept="text/html").text
+        wait_for(lambda: file.read_text().count("began") == 2 or None, "the file to be whole")
+
+
+def test_a_full_disk_costs_no_history(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """What cannot be written now is written when there is room again."""
+    full = tmp_path / "state/.fault_history.jsonl.new"
+    full.mkdir(parents=True)  # nothing can be written there, as on a full disk
+    often = {"metrics": {"collect_interval_secs": 0.5}}
+    with lost_gpu(tmp_path, kernel_log, often) as program:
+        assert program.get("/faults?since=1h").document["history"]
+        full.rmdir()
+        file = tmp_path / "state/fault_history.jsonl"
+        wait_for(lambda: (file.exists() and file.read_text()) or None, "the history")

@@ -59,6 +59,7 @@ async def test_faults_are_said_with_everything_known() -> None:
         "affected": [{"hw_type": "process", "hw_id": "4242", "hw_name": "train (4242)"}],
         "affected_count": 1,
         "silenced": None,
+        "times": 1,
     }
     assert [cause["rule"] for cause in waiting["causes"]] == ["disk_io_errors"]
     assert (over["state"], doubted["state"]) == ("cleared", "unjudged")

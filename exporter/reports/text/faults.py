@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from exporter.model.transition import times_text
 from exporter.reports.incidents import (
     Node,
     action_sentence,
@@ -29,7 +30,16 @@ def faults_text(document: dict[str, Any]) -> str:
     ended = [fault for fault in document["faults"] if fault["state"] != "active"]
     if ended:
         lines += ["", "Recently ended:", *(f"  {_ended(fault)}" for fault in ended)]
+    if "history" in document:
+        rows = document["history"]
+        lines += ["", "History:", *(map(_history_line, rows) if rows else ["  nothing changed"])]
     return "\n".join(lines) + "\n"
+
+
+def _history_line(row: dict[str, Any]) -> str:
+    change = "severity is" if row["change"] == "severity" else row["change"]
+    what = f"{row['rule']} of {entity_name(row['entity'])}"
+    return f"  {clock(row['time'])}  {change} {row['severity']} {what}: {row['summary']}"
 
 
 def incident_lines(root: Node) -> Iterator[str]:
@@ -57,6 +67,8 @@ def _details(node: Node, *, is_root: bool) -> Iterator[str]:
     since = since or f"since {clock(fault['since'])}"
     alike = len(node.incident["roots"]) - 1 if is_root else 0
     more = f", and {alike} more alike" if alike else ""
+    if again := times_text(fault.get("times") or 1):
+        more = f", {again}{more}"
     yield f"{fault['rule']} of {entity_name(fault['entity'])}, {since}{more}"
     if (quiet := silence_sentence(fault)) and not node.incident.get("silenced"):
         yield quiet

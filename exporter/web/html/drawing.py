@@ -1,6 +1,8 @@
 """Small pictures for the page: sparklines and meters as SVG, readable by a screen reader."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from exporter.web.html.builder import Html, tag
 
@@ -47,6 +49,23 @@ def _path(points: Sequence[float | None], highest: float) -> str:
 
 def _spoken(value: float) -> str:
     return f"{value:.0f}" if value >= MIN_POINTS else f"{value:.1f}"
+
+
+def days_strip(days: Sequence[Mapping[str, Any]]) -> Html:
+    """Draw one field for each day: its date, and how many faults it had, by severity in words."""
+    return tag("ol", [_day(day, is_last=day is days[-1]) for day in days], class_="days card")
+
+
+def _day(day: Mapping[str, Any], *, is_last: bool) -> Html:
+    date = time.strptime(day["day"], "%Y-%m-%d")
+    loud = [(name, day[name]) for name in ("critical", "warning") if day[name]]
+    words = [tag("b", f"{count} {name}", class_=name) for name, count in loud]
+    return tag(
+        "li",
+        tag("span", "today" if is_last else time.strftime("%a %-d %b", date)),
+        words or tag("b", "none" if day["known"] else "not known", class_="muted"),
+        class_=loud[0][0] if loud else None,
+    )
 
 
 def meter(ratio: float | None, label: str, *, warns: bool = False) -> Html:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from exporter.model.transition import times_text
 from exporter.reports.incidents import Node, action_sentence, entity_name, silence_sentence
 from exporter.reports.text.faults import MAX_EVIDENCE, affected_line, evidence_line
 from exporter.reports.units import duration, moment
@@ -38,10 +39,13 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
     more = f"and {alike} more alike" if alike else ""
     since = f"since {moment(fault['since'], now)} ({duration(now - fault['since'])})"
     when = since if fault["state"] == "active" else "ended before the faults that follow from it"
+    again = times_text(fault.get("times") or 1)
     box = tag(
         "div",
         tag("div", fault["summary"], class_="what"),
-        tag("div", " · ".join(filter(None, [role, fault["rule"], when, more])), class_="meta"),
+        tag(
+            "div", " · ".join(filter(None, [role, fault["rule"], when, again, more])), class_="meta"
+        ),
         tag("div", f"affects {affected_line(fault)}", class_="meta") if fault["affected"] else None,
         tag("div", quiet, class_="meta") if (quiet := silence_sentence(fault)) else None,
         class_=f"node {'root' if is_root else 'effect'} {fault['severity']}",

@@ -5,6 +5,7 @@ from typing import Any
 
 from exporter.reports.incidents import incidents
 from exporter.web.html.builder import Html, join, page, tag
+from exporter.web.html.drawing import days_strip
 from exporter.web.html.gpu import gpu_tiles
 from exporter.web.html.incident import ended_list, incident_cards
 from exporter.web.html.node import (
@@ -105,6 +106,8 @@ def _sections(status: dict[str, Any]) -> Iterator[Html]:
     ended = [fault for fault in status["faults"] if fault["state"] != "active"]
     if ended:
         yield _section("Recently ended", tag("div", ended_list(ended, now), class_="card"))
+    if status["days"]:
+        yield _section("Faults of the last 14 days", days_strip(status["days"]))
     if status["unread"]:
         yield _section("What could not be read", unread_table(status["unread"]))
 

@@ -1,0 +1,204 @@
+"""The history of faults: when each began, ended and changed its severity, for 14 days."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
+from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
+from exporter.model.verdict import SEVERITIES, Conclusions, Fault, Key
+from exporter.record import dataclass
+from exporter.state import MISFITS, StateFile
+
+NAME = "fault_history.jsonl"
+MAX_ROWS = 2_000
+MAX_OF_ONE_FAULT = 60
+"""Transitions of one fault of one component that are kept: flapping costs no other fault."""
+
+MAX_SUMMARY_CHARS = 160
+MAX_BYTES = 2 * 1024 * 1024
+"""A row has about 300 bytes in the file; with hostile names the newest rows are kept."""
+
+RETURN_SECS = 300.0
+"""A fault from before a restart has so long to be seen again before it counts as ended."""
+
+NO_COUNTS: tuple[int, str] = (0, "")
+FIELDS: Names = {
+    "repeated_faults": FieldType(Type.NUMBER),
+    "repeated_fault": FieldType(Type.TEXT),
+}
+"""What rules see of the history of a component.
+
+How often its critical root fault that began most often began in 14 days, and the rule of it.
+"""
+
+log = logging.getLogger("exporter.faults")
+
+
+@dataclass(slots=True)
+class _WithHistory:
+    """The fields of a component, and those of its history."""
+
+    fields: Fields
+    count: int
+    rule: str
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of a field, or None when it was not said."""
+        if name == "repeated_faults":
+            return float(self.count)
+        if name == "repeated_fault":
+            return self.rule
+        return self.fields.get(name)
+
+
+class FaultHistory:
+    """The transitions of faults; `rows` are those kept, the oldest first.
+
+    `pending_text` is the text of the file where something is to be written.
+    """
+
+    def __init__(self, rows: Iterable[Transition] = ()) -> None:
+        self.rows: tuple[Transition, ...] = tuple(rows)[-MAX_ROWS:]
+        self._open: dict[tuple[str, str, str], Transition] = {}
+        for row in self.rows:
+            if row.change == ENDED:
+                self._open.pop(row.place, None)
+            else:
+                self._open[row.place] = row
+        self._doubted = set(self._open)
+        self._began_at: float | None = None
+        self._is_dirty = False
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._critical: dict[Key, tuple[int, str]] = {}
+        self._count()
+
+    def take(self, conclusions: Conclusions, wall: float, now: float) -> Conclusions:
+        """Note what has changed; return the conclusions with the history, and how often each began.
+
+        `wall` counts seconds since the epoch, `now` since boot.
+        """
+        if self._began_at is None:
+            self._began_at = now
+        active = {(it.rule, *it.subject.key): it for it in conclusions.active}
+        new = [row for place, it in active.items() if (row := self._news(place, it, wall))]
+        is_settled = now - self._began_at >= RETURN_SECS
+        for place in [*self._open.keys() - active.keys()]:
+            if is_settled or place not in self._doubted:
+                before = self._open.pop(place)
+                new.append(before._replace(at=wall, change=ENDED))
+        self._doubted -= active.keys()
+        oldest = wall - KEPT_SECS
+        if new or (self.rows and self.rows[0].at < oldest):
+            self._keep([*self.rows, *new], oldest)
+        faults = tuple(self._with_times(it) if it.is_active else it for it in conclusions.faults)
+        return replace(conclusions, faults=faults, history=self.rows)
+
+    def _news(self, place: tuple[str, str, str], fault: Fault, wall: float) -> Transition | None:
+        before = self._open.get(place)
+        if before is not None and before.severity == fault.severity:
+            return None
+        made = Transition(
+            *(wall, BEGAN if before is None else SEVERITY, fault.rule, fault.severity),
+            *(fault.subject.kind, fault.subject.hw_type, fault.subject.hw_id[:MAX_SUMMARY_CHARS]),
+            *(fault.subject.hw_name[:MAX_SUMMARY_CHARS], fault.is_root),
+            fault.summary[:MAX_SUMMARY_CHARS],
+        )
+        self._open[place] = made
+        return made
+
+    def _keep(self, rows: list[Transition], oldest: float) -> None:
+        """Keep the newest rows, of each fault and of all."""
+        left: Counter[tuple[str, str, str]] = Counter()
+        kept = []
+        for row in reversed(rows):
+            left[row.place] += 1
+            if row.at >= oldest and left[row.place] <= MAX_OF_ONE_FAULT:
+                kept.append(row)
+        self.rows = tuple(reversed(kept[:MAX_ROWS]))
+        self._is_dirty = True
+        self._count()
+
+    def _count(self) -> None:
+        began = [row for row in self.rows if row.change == BEGAN]
+        self._counts = Counter(row.place for row in began)
+        critical = Counter(row.place for row in began if row.severity == "critical" and row.is_root)
+        self._critical = {}
+        for (rule, kind, hw_id), count in critical.items():
+            best = self._critical.get((kind, hw_id), NO_COUNTS)
+            self._critical[kind, hw_id] = max(best, (count, rule))
+
+    def _with_times(self, fault: Fault) -> Fault:
+        kind, hw_id = fault.subject.key
+        times = self._counts[fault.rule, kind, hw_id]
+        return replace(fault, times=times) if times > 1 else fault
+
+    def extended(self, entities: Iterable[Entity], ending: frozenset[str]) -> tuple[Entity, ...]:
+        """Return components with the fields of their history, but for kinds of `ending`."""
+        return tuple(
+            entity
+            if entity.kind in ending
+            else replace(
+                entity,
+                fields=_WithHistory(entity.fields, *self._critical.get(entity.key, NO_COUNTS)),
+            )
+            for entity in entities
+        )
+
+    def pending_text(self) -> str | None:
+        """Return the text of the file; None where it has it already."""
+        if not self._is_dirty:
+            return None
+        self._is_dirty = False
+        lines: list[str] = []
+        left = MAX_BYTES
+        for row in reversed(self.rows):
+            line = f"{json.dumps(row, separators=(',', ':'))}\n"
+            left -= len(line)
+            if left < 0:
+                break
+            lines.append(line)
+        return "".join(reversed(lines))
+
+    def was_not_saved(self) -> None:
+        """Note that the text must be written again."""
+        self._is_dirty = True
+
+
+def state_file(folder: Path) -> StateFile:
+    """Name the file of the history in the state directory."""
+    return StateFile(folder / NAME, "", 1, max_bytes=MAX_BYTES)
+
+
+def load(file: StateFile) -> FaultHistory:
+    """Read the history that an earlier process saved; a damaged line costs itself only."""
+    rows, bad = [], 0
+    for line in file.lines():
+        try:
+            rows.append(_row(json.loads(line)))
+        except MISFITS:
+            bad += 1
+    if bad:
+        log.warning("%s: %d lines cannot be parsed and are left out", NAME, bad)
+    return FaultHistory(sorted(rows))
+
+
+def _row(fields: object) -> Transition:
+    """Take apart one line; raises one of MISFITS."""
+    if not isinstance(fields, list) or len(fields) != len(Transition._fields):
+        raise ValueError("it is no row")
+    row = Transition(*fields)
+    texts: Mapping[str, object] = row._asdict()
+    for name, value in texts.items():
+        if name == "at" and type(value) in (int, float) and 0 <= row.at < 1e11:  # noqa: PLR2004 - year 5138
+            continue
+        if name == "is_root" and isinstance(value, bool):
+            continue
+        if not isinstance(value, str) or len(value) > MAX_SUMMARY_CHARS:
+            raise ValueError(f"{name} is not what it must be")
+    if row.change not in (BEGAN, ENDED, SEVERITY) or row.severity not in SEVERITIES:
+        raise ValueError("it is no change of a fault")
+    return row

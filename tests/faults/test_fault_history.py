@@ -1,0 +1,184 @@
+"""The history of faults: 14 days, bounded, over kills, full disks and damaged files."""
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.collectors import chosen
+from exporter.config import Config
+from exporter.faults.engine import RuleEngine
+from exporter.faults.fault_history import (
+    MAX_BYTES,
+    MAX_OF_ONE_FAULT,
+    MAX_ROWS,
+    RETURN_SECS,
+    FaultHistory,
+    load,
+    state_file,
+)
+from exporter.faults.replay.snapshots import SnapshotReader
+from exporter.model.transition import KEPT_SECS, Transition, lasted, times_text
+from exporter.model.verdict import Conclusions, Fault, Subject
+from tests.faults.conclusions import GPU, NODE, fault
+
+WALL = 1_700_000_000.0
+HOT = fault("gpu_hot", GPU, "critical")
+
+
+def said(history: FaultHistory, at: float, *faults: Fault) -> Conclusions:
+    """Take faults that are active at this second of a boot."""
+    return history.take(Conclusions(faults=faults), WALL + at, at)
+
+
+def changes(history: FaultHistory) -> list[tuple[float, str, str, str]]:
+    """Return time, change, rule and severity of all rows."""
+    return [(row.at - WALL, row.change, row.rule, row.severity) for row in history.rows]
+
+
+def saved(history: FaultHistory, folder: Path) -> FaultHistory:
+    """Save a history and load it in the next process."""
+    assert state_file(folder).save(history.pending_text() or "")
+    return load(state_file(folder))
+
+
+def test_what_begins_ends_and_changes_is_noted_once() -> None:
+    """One row for each transition, and none while nothing changes."""
+    history = FaultHistory()
+    worse = fault("gpu_hot", GPU, "critical")
+    said(history, 0, fault("gpu_hot", GPU))
+    said(history, 15, fault("gpu_hot", GPU))
+    said(history, 30, worse)
+    said(history, 45)
+    said(history, 60)
+    assert changes(history) == [
+        (0, "began", "gpu_hot", "warning"),
+        (30, "severity", "gpu_hot", "critical"),
+        (45, "ended", "gpu_hot", "critical"),
+    ]
+    spans = lasted(history.rows, WALL + 60)
+    assert spans == [(("gpu_hot", "gpu", "GPU-a"), "critical", WALL, WALL + 45)]
+
+
+def test_a_fault_says_how_often_it_began() -> None:
+    """The third beginning within 14 days is the third time; after that they are forgotten."""
+    history = FaultHistory()
+    times = []
+    for day in (0, 5, 10, 22):
+        times.append(said(history, day * 86_400, HOT).faults[0].times)
+        said(history, day * 86_400 + 60)
+    assert times == [1, 2, 3, 2]
+    assert (times_text(1), times_text(3)) == ("", "third time in 14 days")
+
+
+def test_a_restart_goes_on_with_the_same_fault(tmp_path: Path) -> None:
+    """What is still there began before; what is not seen again for five minutes has ended."""
+    first = FaultHistory()
+    said(first, 0, HOT, fault("node_full", NODE))
+    history = saved(first, tmp_path)
+    again = said(history, 100)
+    assert (len(again.history), again.faults) == (2, ())
+    said(history, 110, HOT)
+    said(history, 100 + RETURN_SECS, HOT)
+    assert changes(history) == [
+        (0, "began", "gpu_hot", "critical"),
+        (0, "began", "node_full", "warning"),
+        (400, "ended", "node_full", "warning"),
+    ]
+
+
+def test_it_is_bounded_in_rows_bytes_and_time(tmp_path: Path) -> None:
+    """Flapping costs no other fault; hostile names cost old rows; fourteen days are kept."""
+    history = FaultHistory()
+    said(history, 0, fault("node_full", NODE))
+    said(history, 1)
+    for second in range(2, 500, 2):
+        said(history, second, HOT)
+        said(history, second + 1)
+    assert len(history.rows) == MAX_OF_ONE_FAULT + 2
+    wide = "\U0001f525" * 500
+    for number in range(MAX_ROWS):
+        one = Subject("gpu", "gpu", f"{number}{wide}", wide)
+        said(history, 600 + number, fault("gpu_hot", one, summary=wide))
+    assert len(history.rows) == MAX_ROWS
+    text = history.pending_text() or ""
+    assert MAX_BYTES - 5000 < len(text) <= MAX_BYTES
+    assert state_file(tmp_path).save(text)
+    assert load(state_file(tmp_path)).rows[-1] == history.rows[-1]
+    said(history, KEPT_SECS + 10_000)
+    assert {row.change for row in history.rows} == {"ended"}
+
+
+ROW = [*Transition(WALL, "began", "gpu_hot", "info", "gpu", "gpu", "a", "a", True, "hot")]  # noqa: FBT003 - as it is in the file
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "{", "null", "[]", "[1]", "\x00\x00", "[" * 10_000, json.dumps(ROW)[:40]),
+        json.dumps([float("nan"), *ROW[1:]]),
+        json.dumps([True, *ROW[1:]]),
+        json.dumps([1e300, *ROW[1:]]),
+        json.dumps([*ROW[:1], "exploded", *ROW[2:]]),
+        json.dumps([*ROW[:3], "loud", *ROW[4:]]),
+        json.dumps([*ROW[:-1], 5]),
+        json.dumps([*ROW[:-1], "x" * 1000]),
+    ],
+)
+def test_a_damaged_line_costs_itself(tmp_path: Path, line: str) -> None:
+    """The lines before and after it are kept."""
+    good = json.dumps(ROW)
+    (tmp_path / "fault_history.jsonl").write_text(f"{good}\n{line}\n{good}\n{good[:30]}")
+    (tmp_path / "fault_history.jsonl").chmod(0o600)
+    assert len(load(state_file(tmp_path)).rows) == 2
+
+
+def test_bytes_that_are_no_text_cost_their_line(tmp_path: Path) -> None:
+    """A block of a broken disk does not lose the rest."""
+    good = json.dumps(ROW).encode()
+    (tmp_path / "fault_history.jsonl").write_bytes(good + b"\n\xff\xfe\x00garbage\n" + good + b"\n")
+    assert len(load(state_file(tmp_path)).rows) == 2
+
+
+def test_what_a_full_disk_refused_is_written_later() -> None:
+    """The same text is pending again; without a change nothing is."""
+    history = FaultHistory()
+    said(history, 0, HOT)
+    text = history.pending_text()
+    assert text
+    assert history.pending_text() is None
+    history.was_not_saved()
+    assert history.pending_text() == text
+
+
+XID = "NVRM: Xid (PCI:0000:0b:00): 62, internal micro-controller halt"
+LOADED = "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024"
+
+
+def judged(times: int, history: FaultHistory | None = None) -> Mapping[str, Any]:
+    """Return the active faults by rule when this Xid came so often, with repairs between."""
+    collectors = chosen(Config())
+    steps: list[dict[str, Any]] = [{"base": "a100_8", "wait": 30}]
+    for _ in range(times):
+        steps += [{"log": XID, "wait": 30}, {"log": LOADED, "wait": 600}]
+    engine = RuleEngine(
+        collectors.rule_book_for(Config()),
+        collectors.subjects,
+        time.perf_counter,
+        "boot",
+        history=history,
+    )
+    reader = SnapshotReader(collectors.recordings)
+    snapshots = reader.snapshots(map(json.dumps, [*steps, {"log": XID, "wait": 60}]))
+    return {it.rule: it for it in [engine.conclude(each) for each in snapshots][-1].active}
+
+
+def test_a_gpu_with_the_same_fault_for_the_third_time_is_a_repeat_offender() -> None:
+    """Two are none; the third names the fault, which says itself that it is the third time."""
+    assert "gpu_repeat_offender" not in judged(1)
+    found = judged(2)
+    assert found["gpu_xid_critical"].times == 3
+    assert "had gpu_xid_critical 3 times in 14 days" in found["gpu_repeat_offender"].summary
