@@ -154,6 +154,18 @@ def _add_reading_commands(commands: Commands) -> None:
         " something cannot be read, 3 unknown",
     )
     _add_why_command(commands)
+    _add_faults_command(commands)
+    _add_maintenance_commands(commands)
+    _reading_command(
+        commands,
+        "metrics",
+        "metrics:metrics",
+        "print /metrics once",
+        has_json=False,
+    )
+
+
+def _add_faults_command(commands: Commands) -> None:
     faults = _reading_command(
         commands,
         "faults",
@@ -173,14 +185,6 @@ def _add_reading_commands(commands: Commands) -> None:
     )
     faults.add_argument("--until", metavar="TIME", help="up to this time, or so long ago")
     faults.add_argument("--rule", help="only faults of this rule, and their history")
-    _add_maintenance_commands(commands)
-    _reading_command(
-        commands,
-        "metrics",
-        "metrics:metrics",
-        "print /metrics once",
-        has_json=False,
-    )
 
 
 def _add_maintenance_commands(commands: Commands) -> None:

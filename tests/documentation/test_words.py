@@ -98,6 +98,8 @@ def test_flags() -> None:
         ("selfcheck",),
         ("faults",),
         ("why",),
+        ("silence",),
+        ("clear",),
     ):
         command = [sys.executable, "-m", "exporter", *part, "--help"]
         told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
