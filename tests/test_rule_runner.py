@@ -20,6 +20,9 @@ from tests.faults.scenes import event
 
 T = TypeVar("T")
 
+OF_FAULTS = ["fault_history.jsonl", "faults.json"]
+"""What is written once a fault began."""
+
 
 async def at_once(function: Callable[[], T]) -> T:
     """How a blocking function is called here."""
@@ -165,7 +168,7 @@ async def test_another_boot_begins_anew(tmp_path: Path) -> None:
 async def test_a_directory_that_cannot_be_written_is_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """RuleRunner goes on without keeping anything."""
+    """RuleRunner goes on without keeping anything, and names each file once."""
     made = replace(config(tmp_path), state=State(dir=str(tmp_path / "none")))
     judge = judging(made)
     for number in range(3):
@@ -174,7 +177,8 @@ async def test_a_directory_that_cannot_be_written_is_said_once(
         )
         await asyncio.sleep(0.01)
     assert said.active
-    assert sum("cannot be saved" in record.message for record in caplog.records) == 1
+    told = [it.message for it in caplog.records if "cannot be saved" in it.message]
+    assert len(told) == len(set(told)) == 2  # of the faults, and of their history
 
 
 async def test_mistakes_in_rules_are_logged_and_the_rest_counts(
@@ -201,7 +205,10 @@ async def test_what_detectors_have_learned_is_kept_where_they_are_on(
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == files
     await judge.conclude(snapshot(101.0, 90.0))
     await judge.close()
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == [*files, "faults.json"]
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == [
+        *files,
+        *OF_FAULTS,
+    ]
 
 
 async def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
@@ -240,7 +247,7 @@ async def test_a_judgement_that_fails_writes_nothing(tmp_path: Path, error: Base
     assert list((tmp_path / "state").iterdir()) == []
     await judge.conclude(snapshot(101.0, 90.0))
     await judge.close()
-    assert [path.name for path in (tmp_path / "state").iterdir()] == ["faults.json"]
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == OF_FAULTS
     assert complaints == []
 
 
