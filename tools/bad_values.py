@@ -161,6 +161,7 @@ MEANT: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("hw_gpu_used_count", "hw_gpu_type_count", "hw_gpu_processes", "hw_causal_nodes"),
+            *("hw_gpu_type_measured_gpus",),
             *("hw_gpu_workload_processes", "hw_gpu_share_replicas", "hw_gpu_workload_replicas"),
             *(
                 "hw_call_libraries",

@@ -16,6 +16,7 @@ from tests.scoreboard.table import reliability_page
 from tools.alerting.documents import (
     alertmanager_config,
     alerts_page,
+    clusters_file,
     grafana_alerting,
     prometheus_rule,
 )
@@ -210,6 +211,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/alerts.md": alerts_page,
     "docs/runbooks/alerts.md": alert_runbooks_page,
     "deploy/prometheus/alerts.yml": alerts_file,
+    "deploy/prometheus/clusters.yml": clusters_file,
     f"{COMPONENTS}/prometheus-rule/prometheus-rule.yaml": prometheus_rule,
     f"{COMPONENTS}/alertmanager-config/alertmanager-config.yaml": alertmanager_config,
     "deploy/grafana/provisioning/alerting/hw-exporter.yml": grafana_alerting,

@@ -1,6 +1,8 @@
 """Lets one real Prometheus scrape hundreds of simulated nodes, and writes what that took.
 
-No file is overwritten; ports and file are arguments.
+The time of the rules is by group and rule, of each the median of all evaluations after the first
+minute; a busy machine makes each of them slower. No file is overwritten; ports and file are
+arguments.
 
 Everything stays on loopback and stops by itself.
 """
@@ -13,12 +15,14 @@ import json
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,9 +30,14 @@ from aiohttp import web
 
 from tools.sizing import FIGURES, ROOT, size_of
 
-KIND = "node with 8 GPUs"
-SETTLING_SECS = 12.0
+KIND, SICK = "node with 8 GPUs", "sick node"
+SETTLING_SECS = 20.0
+FIRST_SECS = 60
+"""After so long every window has values and every alert that fires has begun to fire."""
+
+SLOWEST_RULES = 12
 INTERVAL_SECS = 15
+NODES_OF_RACK = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,15 +63,14 @@ def _page_of(port: int, *words: str) -> bytes:
         process.wait()
 
 
-def _named_apart(page: bytes, nodes: int) -> list[bytes]:
-    """Return the same page under as many names, compressed."""
+def _named_apart(page: bytes, numbers: Iterable[int]) -> Iterator[bytes]:
+    """Yield the same page under as many names, compressed."""
     text = page.decode()
     start = text.index('node="') + len('node="')
     name = text[start : text.index('"', start)]
-    return [
-        gzip.compress(text.replace(f'node="{name}"', f'node="sim-{number:05}"').encode(), 1)
-        for number in range(nodes)
-    ]
+    for number in numbers:
+        renamed = text.replace(f'node="{name}"', f'node="sim-{number:05}"')
+        yield gzip.compress(renamed.encode(), 1)
 
 
 async def _serve(pages: list[bytes], port: int) -> None:
@@ -75,15 +83,19 @@ async def _serve(pages: list[bytes], port: int) -> None:
     await asyncio.Event().wait()
 
 
-def _config(nodes: int, port: int) -> str:
+def _config(nodes: int, port: int, folder: Path) -> str:
     targets = [
         {
             "targets": [f"127.0.0.1:{port}"],
-            "labels": {"__metrics_path__": f"/{number}", "instance": f"sim-{number:05}"},
+            "labels": {
+                "__metrics_path__": f"/{number}",
+                "instance": f"sim-{number:05}",
+                "rack": f"r{number // NODES_OF_RACK}",
+            },
         }
         for number in range(nodes)
     ]
-    rules = [str(ROOT / f"deploy/prometheus/{name}.yml") for name in ("recording", "alerts")]
+    rules = [str(folder.resolve() / f"{name}.yml") for name in ("recording", "alerts")]
     settings = {
         "global": {"scrape_interval": f"{INTERVAL_SECS}s", "evaluation_interval": "15s"},
         "rule_files": rules,
@@ -97,7 +109,7 @@ def _config(nodes: int, port: int) -> str:
 def _ask(port: int, expression: str) -> float:
     query = urllib.parse.urlencode({"query": expression})
     url = f"http://127.0.0.1:{port}/api/v1/query?{query}"
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=120) as answer:
         found: list[Any] = json.loads(answer.read())["data"]["result"]
     return float(found[0]["value"][1]) if found else 0.0
 
@@ -109,13 +121,25 @@ def _version() -> str:
     return (reported.stdout or reported.stderr).split()[2]
 
 
-def measure(page: bytes, nodes: int, secs: int, ports: Ports) -> dict[str, Any]:
-    """Let Prometheus scrape so many nodes with this page for so long, and give the figures."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cluster:
+    """Simulated nodes: their number, how many of them are sick, and the folder of the rules."""
+
+    nodes: int
+    sick: int
+    rules: Path
+
+
+def measure(pages: dict[str, bytes], cluster: Cluster, secs: int, ports: Ports) -> dict[str, Any]:
+    """Let Prometheus scrape the cluster for so long, and give the figures."""
     folder = Path(tempfile.mkdtemp(prefix="hw-exporter-scale-"))
-    (folder / "prometheus.yml").write_text(_config(nodes, ports.pages), "utf-8")
+    config = _config(cluster.nodes, ports.pages, cluster.rules)
+    (folder / "prometheus.yml").write_text(config, "utf-8")
     server = os.fork()
     if server == 0:
-        asyncio.run(_serve(_named_apart(page, nodes), ports.pages))
+        sick, well = range(cluster.sick), range(cluster.sick, cluster.nodes)
+        named = [*_named_apart(pages[SICK], sick), *_named_apart(pages[KIND], well)]
+        asyncio.run(_serve(named, ports.pages))
     command = [
         *("prometheus", f"--config.file={folder}/prometheus.yml"),
         *(
@@ -126,18 +150,20 @@ def measure(page: bytes, nodes: int, secs: int, ports: Ports) -> dict[str, Any]:
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        time.sleep(secs)
+        evaluations = _evaluations(ports.prometheus, secs)
         return {
-            "nodes": nodes,
+            "nodes": cluster.nodes,
+            "sick": cluster.sick,
             "kind": KIND,
             "secs": secs,
             "interval_secs": INTERVAL_SECS,
             "prometheus": _version(),
             "cores": os.cpu_count(),
             "up": int(_ask(ports.prometheus, "sum(up)")),
-            "series": int(_ask(ports.prometheus, "count({__name__=~'hw_.+'})")),
+            "series": int(_ask(ports.prometheus, "sum(scrape_samples_scraped)")),
+            "firing": int(_ask(ports.prometheus, "count(ALERTS{alertstate='firing'})")),
             "slowest_scrape_secs": _ask(ports.prometheus, "max(scrape_duration_seconds)"),
-            "rules_secs": _rules_secs(ports.prometheus),
+            **_rules_secs(evaluations),
             **_cost(process.pid, secs),
         }
     finally:
@@ -148,11 +174,38 @@ def measure(page: bytes, nodes: int, secs: int, ports: Ports) -> dict[str, Any]:
         shutil.rmtree(folder)
 
 
-def _rules_secs(port: int) -> float:
-    url = f"http://127.0.0.1:{port}/api/v1/rules"
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        groups = json.loads(answer.read())["data"]["groups"]
-    return float(sum(group["evaluationTime"] for group in groups))
+def _evaluations(port: int, secs: int) -> list[dict[str, float]]:
+    """Return what each group and rule took, evaluation by evaluation, until these seconds."""
+    time.sleep(FIRST_SECS)
+    found = []
+    for _ in range(max(1, (secs - FIRST_SECS) // INTERVAL_SECS)):
+        time.sleep(INTERVAL_SECS)
+        url = f"http://127.0.0.1:{port}/api/v1/rules"
+        with urllib.request.urlopen(url, timeout=120) as answer:
+            groups = json.loads(answer.read())["data"]["groups"]
+        found.append(
+            {group["name"]: group["evaluationTime"] for group in groups}
+            | {
+                f"{group['name']}/{rule['name']}": rule["evaluationTime"]
+                for group in groups
+                for rule in group["rules"]
+            }
+        )
+    return found
+
+
+def _rules_secs(evaluations: list[dict[str, float]]) -> dict[str, Any]:
+    """Return the median of each group, their sum, and of the slowest rules."""
+    usual = {name: statistics.median(it[name] for it in evaluations) for name in evaluations[0]}
+    slowest = sorted(usual, key=lambda name: -usual[name])
+    totals = [sum(secs for name, secs in it.items() if "/" not in name) for it in evaluations]
+    rules = [name for name in slowest if "/" in name][:SLOWEST_RULES]
+    return {
+        "rules_secs": round(statistics.median(totals), 4),
+        "rules_least_secs": round(min(totals), 4),
+        "groups": {name: round(usual[name], 4) for name in slowest if "/" not in name},
+        "rules": {name: round(usual[name], 4) for name in rules},
+    }
 
 
 def _cost(pid: int, secs: int) -> dict[str, float]:
@@ -178,7 +231,9 @@ def main() -> int:
     """Measure and write a file that is not there yet: bench/results/scale.json for the docs."""
     parser = _Parser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=500)
-    parser.add_argument("--secs", type=int, default=90)
+    parser.add_argument("--sick", type=float, default=1, help="of 100 nodes (default 1)")
+    parser.add_argument("--secs", type=int, default=120, help="more than a minute (default 120)")
+    parser.add_argument("--rules", type=Path, default=ROOT / "deploy/prometheus", help="a folder")
     parser.add_argument("--out", type=Path, default=FIGURES, help="the file; must not exist yet")
     parser.add_argument("--prometheus-port", type=int, default=Ports().prometheus)
     parser.add_argument("--pages-port", type=int, default=Ports().pages)
@@ -190,10 +245,13 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
     pages = {
         "CPU node": _page_of(ports.pages, "run"),
-        KIND: _page_of(ports.pages, "demo", "--whole-node"),
+        KIND: _page_of(ports.pages, "demo", "--whole-node", "--healthy"),
+        SICK: _page_of(ports.pages, "demo", "--whole-node", "--start=840"),
     }
     sizes = {kind: dataclasses.asdict(size_of(page)) for kind, page in pages.items()}
-    found = {"pages": sizes, **measure(pages[KIND], options.nodes, options.secs, ports)}
+    sick = round(options.nodes * options.sick / 100)
+    cluster = Cluster(options.nodes, sick, options.rules)
+    found = {"pages": sizes, **measure(pages, cluster, options.secs, ports)}
     text = json.dumps(found, indent=1) + "\n"
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with options.out.open("x", encoding="utf-8") as file:

@@ -17,6 +17,7 @@ from tools.alerting.rules import (
     alerts_by_hand,
     alerts_file,
     all_alerts,
+    as_yaml,
     fault_alerts,
 )
 
@@ -148,6 +149,29 @@ def _words(text: str) -> str:
     """Write the variables of a template in capitals, as in runbooks, and one sentence per line."""
     named = _VARIABLE.sub(lambda it: it[1].upper(), text)
     return re.sub(r"(?<=[.`]) (?=[A-Z])", "\n", named)
+
+
+NODE_LEVELS = re.compile(r"(node|node_\w+|instance|namespace_pod):")
+"""The levels of recorded series that are about one node, and those of a pod on its node."""
+
+
+def clusters_file() -> str:
+    """Return `deploy/prometheus/clusters.yml`: what a Prometheus above several others evaluates."""
+    files = ((DEPLOY / "prometheus/recording.yml").read_text("utf-8"), alerts_file())
+    groups = [group for text in files for group in yaml.safe_load(text)["groups"]]
+    chosen = [
+        {
+            "name": group["name"],
+            "rules": [it for it in group["rules"] if not NODE_LEVELS.match(it.get("record", ""))],
+        }
+        for group in groups
+        if group["name"] in ("hw-cluster-recording", "hw-clusters")
+    ]
+    head = (
+        "# Generated from recording.yml and alerts.yml by `make docs`: the rules across nodes,\n"
+        "# for a Prometheus that takes the recorded series of the nodes from others (above.yml).\n"
+    )
+    return f"{head}{as_yaml({'groups': chosen})}"
 
 
 def prometheus_rule() -> str:

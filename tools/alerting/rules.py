@@ -57,7 +57,7 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
             name=alert_name(rule.id),
             expr=(
                 f'hw_fault_active{{fault="{rule.id}"}} == 1\n'
-                "and on (node, fault, hw_type, hw_id) hw_incident_info\n"
+                f'and on (node, fault, hw_type, hw_id) hw_incident_info{{fault="{rule.id}"}}\n'
                 f"{NOT_SILENCED}"
             ),
             wait=f"{secs:.0f}s" if (secs := wait_secs(rule, rules)) else "",
@@ -156,8 +156,8 @@ def _began_together(name: str, what: Mapping[str, Any]) -> str:
     """Return the expression for faults that began on several nodes together and last on as many."""
     faults = "|".join(what.get("faults", ()))
     since = what.get("since") or (
-        f'min by (cluster, rack, node) (hw_fault_since_timestamp_seconds{{fault=~"{faults}"}}'
-        f" {NOT_SILENCED})"
+        "min by (cluster, rack, node)"
+        f' (node_fault:hw_fault_since_timestamp_seconds:min{{fault=~"{faults}"}} {NOT_SILENCED})'
     )
     began = f'max by (cluster, rack) (ALERTS_FOR_STATE{{alertname="{name}"}})'
     return (
@@ -179,8 +179,12 @@ def alerts_file(place: Place = HOSTS) -> str:
     for alert in all_alerts(place):
         groups.setdefault(alert.group, []).append(_entry(alert))
     document = {"groups": [{"name": name, "rules": rules} for name, rules in groups.items()]}
-    body = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=1000, allow_unicode=True)
-    return f"{HEAD}{body}"
+    return f"{HEAD}{as_yaml(document)}"
+
+
+def as_yaml(document: Mapping[str, object]) -> str:
+    """Return the document as YAML, with expressions as they are written by hand."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=1000, allow_unicode=True)
 
 
 HEAD = """\

@@ -21,7 +21,6 @@ from tools.dashboards.parts import (
     ON,
     SILENT,
     bars,
-    fresh,
     highest,
     lines,
     now,
@@ -30,6 +29,23 @@ from tools.dashboards.parts import (
 
 HEALTHY = ((1, "yes", "green"), (0, "NO", "red"))
 SPREAD = ((0.5, "median"), (0.95, "95th percentile"))
+RECORDED = (
+    "node:hw_cpu_usage_percent:max",
+    "node:hw_faults:max",
+    "node:hw_gpu_backend_info:max",
+    "node:hw_gpu_count:max",
+    "node:hw_gpu_used_count:max",
+    "node:hw_memory_usage_percent:max",
+    "node:hw_node_healthy:min",
+    "node:hw_node_info:max",
+    "node:hw_node_uptime_seconds:max",
+    "node_fault:hw_fault_active:max",
+    "node_fault:hw_fault_root_cause:max",
+    "node_fault:hw_fault_since_timestamp_seconds:min",
+    "node_gpu:hw_gpu_type_count:max",
+)
+"""What this page asks in place of the families of all nodes: few series, also above shards."""
+
 NO_GPU = "no GPU on this node"
 
 
@@ -64,7 +80,7 @@ CLUSTER = Dashboard(
                 count_of("critical", "red", "Critical faults", width=6),
                 count_of("warning", "orange", "Warnings", width=6),
                 root_causes(width=16, height=6),
-                now("GPUs lost", f"count(hw_gpu_up{{{ON}}} == 0) or vector(0)", limits=BAD),
+                now("GPUs lost", f"sum(node:hw_gpu_lost:count{{{ON}}}) or vector(0)", limits=BAD),
                 now(
                     "GPUs in use",
                     f"sum(hw_gpu_used_count{{{ON}}}) / sum(hw_gpu_count{{{ON}}})",
@@ -126,15 +142,15 @@ CLUSTER = Dashboard(
             "GPUs",
             (
                 lines(
-                    "Hottest ten GPUs",
+                    "Ten nodes with the hottest GPU",
                     "celsius",
                     (
                         highest(
                             10,
-                            fresh(f"hw_gpu_temperature_celsius{{{ON}}}"),
-                            "cluster, node, gpu_uuid",
+                            f"node:hw_gpu_temperature_celsius:max{{{ON}}}",
+                            "cluster, node",
                         ),
-                        "{{node}} GPU {{gpu_index}}",
+                        "{{node}}",
                     ),
                     help="The ten hottest at the end of the time range.",
                     empty="no GPU",
@@ -146,7 +162,7 @@ CLUSTER = Dashboard(
                     "short",
                     (f"sum(hw_gpu_used_count{{{ON}}})", "in use"),
                     (f"sum(hw_gpu_count{{{ON}}}) - sum(hw_gpu_used_count{{{ON}}})", "unused"),
-                    (f"count(hw_gpu_up{{{ON}}} == 0)", "lost"),
+                    (f"sum(node:hw_gpu_lost:count{{{ON}}})", "lost"),
                     colours=(("in use", "green"), ("unused", "blue"), ("lost", "red")),
                     empty="no GPU",
                 ),
@@ -158,8 +174,7 @@ CLUSTER = Dashboard(
                 bars(
                     "Fullest filesystems",
                     "percentunit",
-                    "topk(10, max by (cluster, node, mountpoint) (1 -"
-                    f" hw_filesystem_available_bytes{{{ON}}} / hw_filesystem_size_bytes{{{ON}}}))",
+                    f"topk(10, node:hw_filesystem_used:ratio{{{ON}}})",
                     "{{node}} {{mountpoint}}",
                     limits=FULL,
                     most=1,
@@ -236,4 +251,5 @@ CLUSTER = Dashboard(
         ),
     ),
     NO_MARKS,
+    RECORDED,
 )

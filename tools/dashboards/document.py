@@ -1,6 +1,7 @@
 """Grafana dashboards as code: from rows of panels to the JSON that Grafana provisions."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -52,7 +53,10 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """One page of Grafana; its file is named for `uid`."""
+    """One page of Grafana; its file is named for `uid`.
+
+    Where a family is `recorded`, every expression asks for what the recording rules keep of it.
+    """
 
     uid: str
     title: str
@@ -60,6 +64,7 @@ class Dashboard:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     marks: tuple[Marks, ...] = field(default=())
+    recorded: tuple[str, ...] = ()
 
 
 def to_json(dashboard: Dashboard, place: Place = HOSTS) -> str:
@@ -82,6 +87,8 @@ def to_json(dashboard: Dashboard, place: Place = HOSTS) -> str:
         "panels": list(_placed(dashboard.rows)),
     }
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    for series in dashboard.recorded:
+        text = re.sub(rf"(?<![:\w]){series.split(':')[1]}(?![:\w])", series, text)
     return text.replace(f"{RUNBOOKS}/", f"{place.runbooks_of('${instance}')}/")
 
 

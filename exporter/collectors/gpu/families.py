@@ -10,6 +10,7 @@ from exporter.collectors.gpu.labels import (
     gpu_label_values,
     states,
 )
+from exporter.collectors.gpu.type_families import TYPE_FAMILIES
 from exporter.collectors.gpu.values import GpuBackend, Gpus
 from exporter.exposition.family import Family, Sample, family, one
 from exporter.exposition.rows import Items, Row, families, info
@@ -110,6 +111,7 @@ FAMILIES = (
     family(
         "hw_gpu_type_count", "Number of GPUs of the node by product name.", _type_count, "gpu_type"
     ),
+    *TYPE_FAMILIES,
     *MAIN_FAMILIES,
     *families("hw_gpu_", BACKEND, Row("nvml_up", "Whether the last NVML reading succeeded.")),
     info(

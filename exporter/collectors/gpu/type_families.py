@@ -1,0 +1,84 @@
+"""GPU families by product: figures of the node over the GPUs whose values are fresh."""
+
+from collections.abc import Iterable
+
+from exporter.collectors.gpu.labels import states
+from exporter.collectors.gpu.values import Gpu
+from exporter.exposition.rows import Items, Row, families
+from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GpuType:
+    """Figures of the GPUs of one product that answer; None where none of them reports a value."""
+
+    measured_gpus: int
+    utilization_percent: float | None
+    power_draw_watts: float | None
+    temperature_celsius: float | None
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+
+
+def _types(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], GpuType]]:
+    fresh: dict[str, list[Gpu]] = {}
+    for state in states(snapshot):
+        if state.up and state.is_fresh:
+            fresh.setdefault(state.gpu.name, []).append(state.gpu)
+    for name, gpus in sorted(fresh.items()):
+        yield (name,), _type_of(gpus)
+
+
+def _type_of(gpus: list[Gpu]) -> GpuType:
+    utilizations = _known(gpu.utilization_percent for gpu in gpus)
+    memories = [
+        (gpu.memory_used_bytes, gpu.memory_total_bytes)
+        for gpu in gpus
+        if gpu.memory_used_bytes is not None and gpu.memory_total_bytes is not None
+    ]
+    watts = _known(gpu.power_draw_watts for gpu in gpus)
+    return GpuType(
+        measured_gpus=len(utilizations),
+        utilization_percent=sum(utilizations) / len(utilizations) if utilizations else None,
+        power_draw_watts=sum(watts) if watts else None,
+        temperature_celsius=max(_known(gpu.temperature_celsius for gpu in gpus), default=None),
+        memory_used_bytes=sum(used for used, _ in memories) if memories else None,
+        memory_total_bytes=sum(total for _, total in memories) if memories else None,
+    )
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+TYPE_FAMILIES = families(
+    "hw_gpu_type_",
+    Items(("gpu_type",), GpuType, _types),
+    Row(
+        "measured_gpus",
+        "GPUs of this product that answer and report a utilization: what it is the mean of.",
+    ),
+    Row(
+        "utilization_percent",
+        "Mean utilization of the GPUs of this product, without lost ones and cached values.",
+        digits=3,
+    ),
+    Row(
+        "power_draw_watts",
+        "Sum of the power draw of the GPUs of this product, without lost ones and cached values.",
+        digits=3,
+    ),
+    Row(
+        "temperature_celsius",
+        "Temperature of the hottest GPU of this product, without lost ones and cached values.",
+    ),
+    Row(
+        "memory_used_bytes",
+        "Used memory of the GPUs of this product, without lost ones and cached values.",
+    ),
+    Row(
+        "memory_total_bytes",
+        "Memory of the GPUs of this product, without lost ones and cached values.",
+    ),
+)
