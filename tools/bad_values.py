@@ -175,6 +175,7 @@ MEANT: Mapping[str, str] = {
         ),
         COUNT,
     ),
+    "hw_gpu_type_lost_gpus": "`hw_gpu_up` says which; rules judge each GPU",
     "hw_gpu_mode_pending": "an operator has chosen the mode, and chooses when to reset",
     "hw_fault_silenced": "somebody has set the fault aside; `hw_fault_active` has it",
     "hw_gpu_throttle_active": "clocks are throttled often and shortly; a rule judges how long",

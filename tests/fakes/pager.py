@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -41,7 +41,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.corpus.cases import Case
 from tests.corpus.scoring import fits
-from tests.fakes.prometheus import RULES, Prometheus, free_port
+from tests.fakes.prometheus import RULES, Prometheus, free_port, prometheus_of
 from tests.fakes.promtool import METRIC
 from tests.fakes.virtual_node import EPOCH, demo_node
 from tests.faults.conclusions import CONCLUSIONS
@@ -124,6 +124,7 @@ class Replay:
     ended: float | None
     roots: tuple[str, ...]
     cluster: str = ""
+    rack: str = ""
 
     def page_at(self, second: float) -> bytes:
         """The page at this second."""
@@ -223,7 +224,7 @@ def _replay(
     for at, conclusions in judged:
         assert conclusions is not None
         snapshot = Snapshot(name, len(pages), at, at, 0.0, conclusions=conclusions)
-        pages.append((at, _moved(render(SHOWN, snapshot, Format.TEXT).body, -epoch)))
+        pages.append((at, moved(render(SHOWN, snapshot, Format.TEXT).body, -epoch)))
         loud = [fault for fault in conclusions.active if fault.severity != "info"]
         found = frozenset(f"{it.rule}@{it.subject.hw_id}" for it in loud if it.is_root)
         labelled = frozenset(it for it in found if any(fits(root, it) for root in roots))
@@ -239,7 +240,7 @@ def _replay(
 _SINCE = re.compile(rb"(?m)^(hw_fault_since_timestamp_seconds\{.*\}) (\S+)$")
 
 
-def _moved(page: bytes, secs: float, scale: float = 1.0) -> bytes:
+def moved(page: bytes, secs: float, scale: float = 1.0) -> bytes:
     """Let faults have begun at other times: as a recording counts them, or as they are shown."""
     return _SINCE.sub(
         lambda it: b"%s %.3f" % (it[1], float(it[2]) / scale + secs),
@@ -247,8 +248,16 @@ def _moved(page: bytes, secs: float, scale: float = 1.0) -> bytes:
     )
 
 
-def notifications(replays: Sequence[Replay], folder: Path) -> Mapping[str, Notified]:
+Start = Callable[[Path, str, str, Sequence["Replay"]], AbstractContextManager[Sequence[Prometheus]]]
+"""Starts servers that scrape the replays at an address and alert to the Alertmanager at another."""
+
+
+def notifications(
+    replays: Sequence[Replay], folder: Path, start: "Start | None" = None
+) -> Mapping[str, Notified]:
     """What Alertmanager's receiver gets while all incidents happen side by side, by node.
+
+    One Prometheus scrapes all of them, unless others are started.
 
     What was not scraped or judged in time proves no second notification and no wrong one: it is
     replayed again, beside less. The last attempt counts as it is.
@@ -256,7 +265,7 @@ def notifications(replays: Sequence[Replay], folder: Path) -> Mapping[str, Notif
     got: dict[str, Notified] = {}
     left = list(replays)
     for attempt in range(ATTEMPTS):
-        found, late = _notifications(left, folder / f"{attempt}")
+        found, late = _notifications(left, folder / f"{attempt}", start or _prometheus)
         got |= found
         doubted = {it.cluster or it.name for it in left if it.name in late and not it.is_told(got)}
         left = [it for it in left if (it.cluster or it.name) in doubted]
@@ -266,7 +275,7 @@ def notifications(replays: Sequence[Replay], folder: Path) -> Mapping[str, Notif
 
 
 def _notifications(
-    replays: Sequence[Replay], folder: Path
+    replays: Sequence[Replay], folder: Path, start: Start
 ) -> tuple[Mapping[str, Notified], Collection[str]]:
     """What the receiver got, and the nodes and clusters that this machine was too busy for."""
     places = {name for replay in replays for name in (replay.name, replay.cluster)}
@@ -277,14 +286,14 @@ def _notifications(
         nodes = stack.enter_context(_serving(pages))
         receiver = stack.enter_context(_serving(_Receiver(got, clock)))
         manager = stack.enter_context(_alertmanager(folder, receiver))
-        server = stack.enter_context(_prometheus(folder, nodes, manager, replays))
-        wait_for(lambda: _scraped(server) == len(replays) or None, "the first scrapes", 60)
+        servers = stack.enter_context(start(folder, nodes, manager, replays))
+        wait_for(lambda: _scraped(servers) == len(replays) or None, "the first scrapes", 60)
         clock.begin()
         last = max(replay.pages[-1][0] for replay in replays) + SETTLE_SECS
         is_late = _slept_badly(until=lambda: clock.elapsed() >= last)
-        if is_late or server.missed_evaluations():
+        if is_late or any(server.missed_evaluations() for server in servers):
             return got, places
-        late = server.unscraped(last / SPEED)
+        late = {name for server in servers for name in server.unscraped(last / SPEED)}
         return got, late | {it.name for it in replays if pages.longest_wait(it) > MOST_LATE_SECS}
 
 
@@ -297,9 +306,10 @@ def _slept_badly(until: Callable[[], bool]) -> bool:
     return longest > LOOK_SECS + MOST_LATE_SECS
 
 
-def _scraped(server: Prometheus) -> int:
+def _scraped(servers: Iterable[Prometheus]) -> int:
     """How many nodes are scraped; their pages are empty before the incidents begin."""
-    return sum(int(it["value"][1]) for it in server.query("sum(up)"))
+    counted = (server.query('sum(up{job="hw-exporter"})') for server in servers)
+    return sum(int(it["value"][1]) for found in counted for it in found)
 
 
 class _Clock:
@@ -336,7 +346,7 @@ class _Nodes:
         if replay:
             self._asked[replay.name].append(now / SPEED)
         page = replay.page_at(now) if replay else b""
-        return _moved(page, time.time() - now / SPEED, SPEED)
+        return moved(page, time.time() - now / SPEED, SPEED)
 
 
 class _Receiver:
@@ -436,16 +446,20 @@ def _alertmanager(folder: Path, receiver: str) -> Iterator[str]:
         yield address
 
 
+def paths_at(address: str) -> list[dict[str, Any]]:
+    """Scrape what each target names as a path of this address."""
+    return [
+        {"source_labels": ["__address__"], "target_label": "__metrics_path__"},
+        {"source_labels": ["__address__"], "target_label": "instance"},
+        {"target_label": "__address__", "replacement": address},
+    ]
+
+
 @contextmanager
 def _prometheus(
     folder: Path, nodes: str, manager: str, replays: Iterable[Replay]
-) -> Iterator[Prometheus]:
+) -> Iterator[Sequence[Prometheus]]:
     (folder / "alerts.yml").write_text(quicker((RULES / "alerts.yml").read_text()))
-    relabel = [
-        {"source_labels": ["__address__"], "target_label": "__metrics_path__"},
-        {"source_labels": ["__address__"], "target_label": "instance"},
-        {"target_label": "__address__", "replacement": nodes},
-    ]
     config = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": [str(RULES / "recording.yml"), str(folder / "alerts.yml")],
@@ -458,20 +472,13 @@ def _prometheus(
                     {"targets": [it.name], "labels": {"cluster": it.cluster or it.name}}
                     for it in replays
                 ],
-                "relabel_configs": relabel,
+                "relabel_configs": paths_at(nodes),
             }
         ],
     }
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    port = free_port()
-    command = (
-        *("prometheus", f"--config.file={folder}/prometheus.yml"),
-        *(f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
-    )
-    with _running(command, folder / "prometheus.log"):
-        found = Prometheus(port)
-        wait_for(found.is_ready, "Prometheus to be ready")
-        yield found
+    with prometheus_of(folder / "prometheus.yml", folder) as found:
+        yield [found]
 
 
 @contextmanager

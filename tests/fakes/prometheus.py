@@ -101,17 +101,29 @@ def prometheus(folder: Path, targets: Sequence[str], scrape: str = "1s") -> Iter
 
 
 @contextmanager
-def prometheus_of(config: Path, folder: Path) -> Iterator[Prometheus]:
+def prometheus_of(config: Path, folder: Path, *options: str, port: int = 0) -> Iterator[Prometheus]:
     """A Prometheus with this configuration, and its data and log in the folder."""
-    port = free_port()
+    port = port or free_port()
     command = [
         *("prometheus", f"--config.file={config}"),
         *(f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
+        *options,
     ]
     with _running(command, folder / "prometheus.log"):
         found = Prometheus(port)
         wait_for(found.is_ready, "Prometheus to be ready")
         yield found
+
+
+@contextmanager
+def prometheus_agent(config: Path, folder: Path) -> Iterator[None]:
+    """A Prometheus agent with this configuration, which answers no queries."""
+    command = [
+        *("prometheus", "--enable-feature=agent", f"--config.file={config}"),
+        *(f"--storage.agent.path={folder}/data", f"--web.listen-address=127.0.0.1:{free_port()}"),
+    ]
+    with _running(command, folder / "prometheus.log"):
+        yield
 
 
 @contextmanager

@@ -151,8 +151,11 @@ def _words(text: str) -> str:
     return re.sub(r"(?<=[.`]) (?=[A-Z])", "\n", named)
 
 
-NODE_LEVELS = re.compile(r"(node|node_\w+|instance|namespace_pod):")
-"""The levels of recorded series that are about one node, and those of a pod on its node."""
+NODE_LEVELS = re.compile(r"(node|node_gpu|node_pod|node_workload|instance):")
+"""The levels of recorded series that need the families of each node."""
+
+
+ACROSS_NODES = ("hw-faults-recording", "hw-cluster-recording", "hw-clusters")
 
 
 def clusters_file() -> str:
@@ -165,7 +168,7 @@ def clusters_file() -> str:
             "rules": [it for it in group["rules"] if not NODE_LEVELS.match(it.get("record", ""))],
         }
         for group in groups
-        if group["name"] in ("hw-cluster-recording", "hw-clusters")
+        if group["name"] in ACROSS_NODES
     ]
     head = (
         "# Generated from recording.yml and alerts.yml by `make docs`: the rules across nodes,\n"

@@ -156,8 +156,8 @@ def _began_together(name: str, what: Mapping[str, Any]) -> str:
     """Return the expression for faults that began on several nodes together and last on as many."""
     faults = "|".join(what.get("faults", ()))
     since = what.get("since") or (
-        "min by (cluster, rack, node)"
-        f' (node_fault:hw_fault_since_timestamp_seconds:min{{fault=~"{faults}"}} {NOT_SILENCED})'
+        f'min by (cluster, rack, node) (hw_fault_since_timestamp_seconds{{fault=~"{faults}"}}'
+        f" {NOT_SILENCED})"
     )
     began = f'max by (cluster, rack) (ALERTS_FOR_STATE{{alertname="{name}"}})'
     return (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from exporter.collectors.gpu.labels import states
-from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.gpu.values import GpuState
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
@@ -11,8 +11,9 @@ from exporter.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GpuType:
-    """Figures of the GPUs of one product that answer; None where none of them reports a value."""
+    """Figures of the GPUs of one product; None where none that answers reports a value."""
 
+    lost_gpus: int
     measured_gpus: int
     utilization_percent: float | None
     power_draw_watts: float | None
@@ -22,15 +23,15 @@ class GpuType:
 
 
 def _types(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], GpuType]]:
-    fresh: dict[str, list[Gpu]] = {}
+    known: dict[str, list[GpuState]] = {}
     for state in states(snapshot):
-        if state.up and state.is_fresh:
-            fresh.setdefault(state.gpu.name, []).append(state.gpu)
-    for name, gpus in sorted(fresh.items()):
-        yield (name,), _type_of(gpus)
+        known.setdefault(state.gpu.name, []).append(state)
+    for name, members in sorted(known.items()):
+        yield (name,), _type_of(members)
 
 
-def _type_of(gpus: list[Gpu]) -> GpuType:
+def _type_of(members: list[GpuState]) -> GpuType:
+    gpus = [state.gpu for state in members if state.up and state.is_fresh]
     utilizations = _known(gpu.utilization_percent for gpu in gpus)
     memories = [
         (gpu.memory_used_bytes, gpu.memory_total_bytes)
@@ -39,6 +40,7 @@ def _type_of(gpus: list[Gpu]) -> GpuType:
     ]
     watts = _known(gpu.power_draw_watts for gpu in gpus)
     return GpuType(
+        lost_gpus=sum(not state.up for state in members),
         measured_gpus=len(utilizations),
         utilization_percent=sum(utilizations) / len(utilizations) if utilizations else None,
         power_draw_watts=sum(watts) if watts else None,
@@ -55,6 +57,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
 TYPE_FAMILIES = families(
     "hw_gpu_type_",
     Items(("gpu_type",), GpuType, _types),
+    Row("lost_gpus", "GPUs of this product that are lost or cannot be read."),
     Row(
         "measured_gpus",
         "GPUs of this product that answer and report a utilization: what it is the mean of.",

@@ -31,6 +31,7 @@ def test_only_fresh_values_of_gpus_that_answer_count() -> None:
         GpuState(OLD, 0.0, stale=True),
         GpuState(OLD, 0.0, up=False),
     )
+    assert shown["hw_gpu_type_lost_gpus"] == [(("H100",), 1)]
     assert shown["hw_gpu_type_measured_gpus"] == [(("H100",), 1)]
     assert shown["hw_gpu_type_utilization_percent"] == [(("H100",), 90)]
     assert shown["hw_gpu_type_power_draw_watts"] == [(("H100",), 400)]
@@ -41,4 +42,6 @@ def test_only_fresh_values_of_gpus_that_answer_count() -> None:
 def test_no_gpu_that_answers_has_no_figures() -> None:
     """Where all values are from the cache nothing is said, not zero."""
     shown = _shown(GpuState(OLD, 0.0, stale=True))
+    counts = {name: shown.pop(f"hw_gpu_type_{name}_gpus") for name in ("lost", "measured")}
+    assert counts == {name: [(("H100",), 0)] for name in ("lost", "measured")}
     assert set(map(len, shown.values())) == {0}
