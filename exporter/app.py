@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.roots import resolved
 from exporter.reading.source import Releasable
+from exporter.reloading import Reloader, Reread
 from exporter.reports.installation import Installation, installation
 from exporter.rule_runner import RuleRunner
 from exporter.state_folder import StateFolder
@@ -36,20 +37,14 @@ from exporter.web.answer import Answer
 from exporter.web.live import LivePages
 from exporter.web.maintenance import Maintenance
 from exporter.web.renderer import Renderer
-from exporter.web.routes import Routes
-from exporter.web.server.acceptor import Acceptor, Bounds
-from exporter.web.server.admission import Limits
+from exporter.web.routes import Action, Routes
+from exporter.web.server.acceptor import Acceptor
+from exporter.web.server.bounds import limits_of, waiting_bounds
 from exporter.web.server.guard import GuardedServer
-from exporter.web.server.listening import (
-    MAX_WAITING,
-    free_descriptors,
-    is_taken,
-    listening_sockets,
-)
+from exporter.web.server.listening import is_taken, listening_sockets
 from exporter.web.server.security import Security
 
 STOP_SECS = 1.2
-TLS_COSTS_TIMES = 4
 STATE_CHECK_SECS, FIRST_STATE_CHECK_SECS = 15.0, 1.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
@@ -83,9 +78,14 @@ class App:
     """The running program: collector, sources and server, and what the pages ask of them."""
 
     def __init__(
-        self, config: Config, identity: Identity, dropped_log_lines: Callable[[], int]
+        self,
+        config: Config,
+        identity: Identity,
+        dropped_log_lines: Callable[[], int],
+        reread: Reread | None = None,
     ) -> None:
         """Put everything together; raises SecurityError."""
+        self._reloader = Reloader(config, reread or (lambda: config), DaemonThreads(), wall_now)
         self._state_folder = StateFolder(config.state.dir)
         state = replace(config.state, dir=str(self._state_folder.path or ""))
         config = replace(config, sources=resolved(config.sources), state=state)
@@ -100,31 +100,34 @@ class App:
         self._children = Children()
         self._driver_children = Children()
         self._collecting: asyncio.Task[None] | None = None
-        self._rule_runner: RuleRunner | None = None
         self._driver_restart = DriverRestartDetector(config.gpu.late_driver_exit_secs)
         self._stop = asyncio.Event()
-        self._reloading: asyncio.Future[None] | None = None
+        self._reloading: asyncio.Task[Mapping[str, object]] | None = None
         self.needs_restart = False
         self._pages = Pages(self._collectors, boottime_now, self._moment, config.families_off())
-        if config.faults.enabled:
-            self._rule_runner = RuleRunner(config, self._collectors, self._call, time.perf_counter)
+        parts = (config, self._collectors, self._call, time.perf_counter)
+        self._rule_runner = RuleRunner(*parts) if config.faults.enabled else None
         self._live = LivePages(identity.version, self._installation())
+        actions: dict[str, Action] = {
+            "/-/quiesce": self._release_hardware,
+            "/-/resume": self._resume_hardware,
+            "/-/reload": self._reload,
+        }
         self._routes = Routes(
             identity.version,
             self,
             self._pages,
             self._security.authenticator(),
-            actions={
-                "/-/quiesce": self._release_hardware,
-                "/-/resume": self._resume_hardware,
-            },
+            actions=actions,
             maintenance=Maintenance(self._rule_runner, self, wall_now, partial(self._wake, "rules"))
             if self._rule_runner
             else None,
             live=self._live,
             renderer=Renderer(self._call),
         )
-        self._server = GuardedServer(self._routes.handle, self._limits(), self._security.context)
+        self._server = GuardedServer(
+            self._routes.handle, limits_of(config.server), self._security.context
+        )
         self._collector = self._build_collector()
 
     def snapshot(self) -> Snapshot | None:
@@ -171,7 +174,8 @@ class App:
             asyncio.ensure_future(self._keep_conditions()),
             asyncio.ensure_future(self._watch_state_folder()),
         ]
-        acceptor = Acceptor(sockets, self._waiting_bounds(), self._server)
+        waiting = waiting_bounds(self._config.server, self._server.limits.max_connections)
+        acceptor = Acceptor(sockets, waiting, self._server)
         acceptor.start()
         log.info("listening on %s", self._address(sockets[0]))
         await self._stop.wait()
@@ -202,8 +206,20 @@ class App:
         self._stop.set()
 
     def _on_hangup(self) -> None:
-        log.info("SIGHUP: reloading certificates and tokens; other keys need a restart")
-        self._reloading = asyncio.ensure_future(self._security.refresh())
+        log.info("SIGHUP: reloading rules, patterns and credentials; other keys need a restart")
+        self._reload().add_done_callback(asyncio.Task.exception)  # a mistake is logged
+
+    def _reload(self) -> "asyncio.Task[Mapping[str, object]]":
+        """Reload the configuration; a mistake is the error of the task."""
+        parts = (self._security, self._rule_runner, self._sources, self._context)
+
+        async def reload() -> Mapping[str, object]:
+            kept = await self._reloader.reload(*parts)
+            self._routes.authenticator = self._security.authenticator()
+            return {"needs_restart": list(kept)}
+
+        self._reloading = asyncio.ensure_future(reload())
+        return self._reloading
 
     async def _end(self) -> None:
         if self._collecting is not None:
@@ -230,21 +246,6 @@ class App:
         scheme = "https" if self._security.context() else "http"
         return f"{scheme}://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
-    def _limits(self) -> Limits:
-        server = self._config.server
-        most = server.max_connections
-        if server.tls.cert_file:
-            most = max(1, most // TLS_COSTS_TIMES)
-        return Limits(
-            max_connections=min(most, max(16, free_descriptors() // 2)),
-            request_timeout_secs=server.request_timeout_secs,
-            keepalive_timeout_secs=server.keepalive_timeout_secs,
-        )
-
-    def _waiting_bounds(self) -> Bounds:
-        left = free_descriptors() - self._server.limits.max_connections
-        return Bounds(min(MAX_WAITING, max(16, left)), self._config.server.request_timeout_secs)
-
     def _moment(self, boottime: float) -> Moment:
         return Moment(
             boottime=boottime,
@@ -255,6 +256,8 @@ class App:
             failed_handshakes=self._server.failed_handshakes if self._security.context() else None,
             last_reload_successful=self._security.last_reload_successful(),
             dropped_log_lines=self._dropped_log_lines(),
+            is_reloaded=self._reloader.is_successful,
+            reloaded_at=self._reloader.succeeded_at,
         )
 
     def _publish(self, snapshot: Snapshot) -> None:
@@ -276,7 +279,7 @@ class App:
 
     def _build_collector(self) -> CollectionLoop:
         state_dir = self._config.state.dir
-        ctx = SourceContext(
+        ctx = self._context = SourceContext(
             config=self._config,
             hostname=self._identity.hostname,
             child_environment=self._identity.child_environment,

@@ -143,6 +143,16 @@ class RuleRunner:
         """Clear faults at the next evaluation, until new evidence comes."""
         self._clears += [(rule, key, boottime) for key in keys]
 
+    async def reload(self, config: Config, collectors: Collectors) -> None:
+        """Judge by the rules of this configuration; raise ValueError for mistakes in them."""
+        book = await self._call(lambda: collectors.rule_book_for(config))
+        if book.mistakes:
+            raise ValueError("\n".join(map(str, book.mistakes)))
+        while self._evaluating is not None and not self._evaluating.done():
+            await asyncio.wait({self._evaluating})
+        self.mistakes = ()
+        self._engine.take(book, collectors.subjects)
+
     async def close(self) -> None:
         """Write what has not been written yet, within a moment: the log is not read again."""
         if self._evaluating is not None:

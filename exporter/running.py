@@ -11,6 +11,7 @@ from exporter.config import Config
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.identity import Identity
 from exporter.logs import NonBlockingHandler, set_up_logging
+from exporter.reloading import Reread
 from exporter.watchdog import Watchdog
 
 LAST_TASKS_SECS = 0.2
@@ -43,7 +44,7 @@ def use_one_heap() -> None:
         mallopt(M_TRIM_THRESHOLD, FREE_BYTES)
 
 
-def run(config: Config, identity: Identity, log_level: str) -> int:
+def run(config: Config, identity: Identity, log_level: str, reread: Reread) -> int:
     """Serve until told to stop; the exit code, also when the address cannot be had."""
     use_one_heap()
     sys.setswitchinterval(SWITCH_SECS)
@@ -52,7 +53,7 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
     watchdog = Watchdog(loop, lambda stacks: _give_up(handler, stacks))
     watchdog.start()
     try:
-        return loop.run_until_complete(_serve(config, identity, handler))
+        return loop.run_until_complete(_serve(config, identity, handler, reread))
     except CannotListen as error:
         print(f"hw-exporter: {error}", file=sys.stderr)  # noqa: T201 - one line, whatever the log level
         return EXIT_FAILED
@@ -62,9 +63,11 @@ def run(config: Config, identity: Identity, log_level: str) -> int:
         handler.drain(LAST_WORDS_SECS)
 
 
-async def _serve(config: Config, identity: Identity, handler: NonBlockingHandler) -> int:
+async def _serve(
+    config: Config, identity: Identity, handler: NonBlockingHandler, reread: Reread
+) -> int:
     trimming = asyncio.ensure_future(_keep_heap_small())
-    app = App(config, identity, dropped_log_lines=lambda: handler.dropped)
+    app = App(config, identity, lambda: handler.dropped, reread)
     try:
         await app.run()
     finally:

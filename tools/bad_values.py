@@ -175,7 +175,7 @@ MEANT: Mapping[str, str] = {
         ),
         COUNT,
     ),
-    "hw_gpu_type_lost_gpus": "`hw_gpu_up` says which; rules judge each GPU",
+    "hw_gpu_type_lost_gpus": "`hw_gpu_up` says which; each GPU has rules",
     "hw_gpu_mode_pending": "an operator has chosen the mode, and chooses when to reset",
     "hw_fault_silenced": "somebody has set the fault aside; `hw_fault_active` has it",
     "hw_gpu_throttle_active": "clocks are throttled often and shortly; a rule judges how long",
@@ -183,6 +183,7 @@ MEANT: Mapping[str, str] = {
     "hw_exporter_rules_skipped": "the alert HwExporterRulesSkipped; a mistake in a rule file",
     "hw_exporter_rules_unjudged": "`/why` lists what is not known; most nodes lack some readings",
     "hw_exporter_credentials_last_reload_successful": "the last good ones stay in use",
+    "hw_exporter_config_last_reload_successful": "the last good configuration stays in use",
 }
 """Families without bad values of their own, and why."""
 

@@ -23,6 +23,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -182,12 +183,15 @@ def measure(pages: dict[str, bytes], cluster: Cluster, secs: int, ports: Ports) 
 def _evaluations(port: int, secs: int) -> list[dict[str, float]]:
     """Return what each group and rule took, evaluation by evaluation, until these seconds."""
     time.sleep(FIRST_SECS)
-    found = []
+    found: list[dict[str, float]] = []
+    first = datetime.now(timezone.utc).isoformat()
     for _ in range(max(1, (secs - FIRST_SECS) // EVALUATED_SECS)):
         time.sleep(EVALUATED_SECS)
         url = f"http://127.0.0.1:{port}/api/v1/rules"
         with urllib.request.urlopen(url, timeout=120) as answer:
             groups = json.loads(answer.read())["data"]["groups"]
+        if min(group["lastEvaluation"] for group in groups) < first:
+            continue  # of before, when there was less to evaluate
         found.append(
             {group["name"]: group["evaluationTime"] for group in groups}
             | {
@@ -196,6 +200,8 @@ def _evaluations(port: int, secs: int) -> list[dict[str, float]]:
                 for rule in group["rules"]
             }
         )
+    if not found:
+        raise SystemExit("tools.scale: no evaluation of all rules has ended in this time")
     return found
 
 

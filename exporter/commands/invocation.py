@@ -68,6 +68,13 @@ class Invocation:
         every(partial(check, config) for check in checks)
         return Settings(config, self._log_level(), identify(self.environment))
 
+    def reread(self, demo: Mapping[str, Any] | None = None) -> Config:
+        """Return the configuration as it is now; raise ConfigError, also for wrong rules."""
+        config = self.settings(demo).config
+        if wrong := _rule_mistakes(config):
+            raise ConfigError(*wrong)
+        return config
+
     def check(self, demo: Mapping[str, Any] | None = None) -> None:
         """Check also what costs a running exporter only a part of its work; raise ConfigError."""
         config = self.settings(demo).config

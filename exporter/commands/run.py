@@ -1,6 +1,7 @@
 """`hw-exporter run` and `hw-exporter demo`: the exporter on this machine or on a simulated node."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from exporter.commands.invocation import Invocation
@@ -38,4 +39,9 @@ def _check_and_run(
         print("\n".join(plan(settings.config)), flush=True)
     from exporter.running import run as serve  # noqa: PLC0415 - checking needs no server
 
-    return serve(settings.config, settings.identity, settings.log_level)
+    return serve(
+        settings.config,
+        settings.identity,
+        settings.log_level,
+        partial(invocation.reread, demo_tables),
+    )

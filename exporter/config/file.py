@@ -40,7 +40,7 @@ MAX_SENTENCES = 50
 """Mistakes of one configuration that are printed; the rest is counted."""
 
 
-class ConfigError(Exception):
+class ConfigError(ValueError):
     """Mistakes in the configuration; each names place, key, what was found and allowed."""
 
     def __init__(self, *sentences: str) -> None:

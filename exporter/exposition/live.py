@@ -25,6 +25,8 @@ class Moment:
     failed_handshakes: int | None = None  # None while connections are not encrypted
     last_reload_successful: bool | None = None  # None without files of certificates and tokens
     dropped_log_lines: int = 0
+    is_reloaded: bool = True  # whether the last reload of the configuration succeeded
+    reloaded_at: float | None = None  # seconds since the epoch
 
 
 def page_families(moment: Moment) -> tuple[Family, ...]:
@@ -85,6 +87,16 @@ def _of_the_server(moment: Moment) -> tuple[Family, ...]:
             "Whether the last reload of certificates and tokens succeeded; absent if none are"
             " configured.",
             lambda _: one(moment.last_reload_successful),
+        ),
+        family(
+            "hw_exporter_config_last_reload_successful",
+            "Whether the last reload of the configuration succeeded.",
+            lambda _: one(moment.is_reloaded),
+        ),
+        family(
+            "hw_exporter_config_last_reload_success_timestamp_seconds",
+            "Unix time of the last successful reload of the configuration, or of the start.",
+            lambda _: one(moment.reloaded_at),
         ),
         family(
             "hw_exporter_log_lines_dropped_total",

@@ -65,6 +65,11 @@ class RuleEngine:
                 self._evaluator.observer.events.take(wanted)
         return {key: it for key, it in kept.alerts.items() if it.last_evidence not in off}
 
+    def take(self, book: RuleBook, subjects: Subjects) -> None:
+        """Judge by this book from now on, with the events that these subjects know."""
+        self._subjects = subjects
+        self._evaluator.take(book, subjects)
+
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Everything that follows from this snapshot and those before."""
         if self._detect is None:

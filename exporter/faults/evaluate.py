@@ -74,6 +74,16 @@ class Evaluator:
         self._broken: set[str] = set()
         self._rule_seconds = 0.0
 
+    def take(self, book: RuleBook, subjects: Subjects) -> None:
+        """Judge by this book from now on; faults of rules that are still in it go on."""
+        self._rules = {rule.id: rule for rule in book.rules}
+        self._traits = subjects.traits
+        self.alerts = {key: it for key, it in self.alerts.items() if key.rule in self._rules}
+        self.ended = {key: at for key, at in self.ended.items() if key.rule in self._rules}
+        self._broken.clear()
+        self.observer.learn(tuple(book.rules), subjects)
+        self._report.take(self._rules, dict(book.skipped))
+
     def evaluate(self, scene: Scene) -> Conclusions:
         """Conclude everything that holds now, with what it follows from."""
         started = self._stopwatch()

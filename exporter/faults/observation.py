@@ -120,7 +120,13 @@ class Observer:
 
     def __post_init__(self) -> None:
         self.events = EventStore(self.subjects.names_processes)
-        for rule in self.rules:
+        self.learn(self.rules, self.subjects)
+
+    def learn(self, rules: Iterable[Rule], subjects: Subjects) -> None:
+        """Keep from now on what these rules look back at; what was seen so far is kept."""
+        self.rules, self.subjects = rules, subjects
+        self._cache.clear()
+        for rule in rules:
             for name, secs in rule.looks_back():
                 kind = self._owner(rule.entity, name)
                 self._track(kind, name.key, secs)

@@ -59,11 +59,8 @@ class ReportBuilder:
         skipped: Mapping[str, int],
         counted_elsewhere: frozenset[str],
     ) -> None:
-        self._rules = rules
-        self._traits = traits
-        self._hw_types = traits.hw_types
+        self._traits, self._hw_types = traits, traits.hw_types
         self._counted_elsewhere = counted_elsewhere | {LOOKS}
-        self._skipped = Counter(skipped)
         self._transitions: Counter[tuple[str, str]] = Counter()
         self._events: Counter[str] = Counter()
         self._reported: dict[Place, Fault] = {}
@@ -71,11 +68,20 @@ class ReportBuilder:
         self._ended: dict[Place, Change] = {}
         self._subjects: dict[Key, Subject] = {}
         self._affected_by: dict[tuple[Key, tuple[Edge, ...]], tuple[Subject, ...]] = {}
+        self._kinds_seen = {"process", "workload"}
+        self.rule_seconds = 0.0  # untested: it is set before each conclusion
+        self.take(rules, skipped)
+
+    def take(self, rules: Mapping[str, Rule], skipped: Mapping[str, int]) -> None:
+        """Report by these rules from now on, and no more of others."""
+        self._rules = rules
+        self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
         for rule in rules.values():
             self._rules_of[rule.entity] = (*self._rules_of.get(rule.entity, ()), rule.id)
-        self._kinds_seen = {"process", "workload"}
-        self.rule_seconds = 0.0  # untested: it is set before each conclusion
+        self._reported = {it: fault for it, fault in self._reported.items() if it[0] in rules}
+        self._recent = {it: fault for it, fault in self._recent.items() if it[0] in rules}
+        self._ended = {it: change for it, change in self._ended.items() if it[0] in rules}
 
     def count_event(self, event: Event) -> None:
         """Count one event by its type, but for those that their reading counts."""

@@ -85,4 +85,15 @@ class Releasable(Protocol):
         ...
 
 
+@runtime_checkable
+class Reloadable(Protocol):
+    """A source whose files of the operator can be read again."""
+
+    name: str
+
+    def reload(self, renewed: object) -> None:
+        """Take the settings of the same source that was built anew."""
+        ...
+
+
 AnySource: TypeAlias = Source | Follower

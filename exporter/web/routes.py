@@ -1,7 +1,7 @@
 """The endpoints: each answers a request without waiting."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Protocol
@@ -64,6 +64,9 @@ class ProgramStatus(Protocol):
         ...
 
 
+Action = Callable[[], "Awaitable[Mapping[str, object]] | None"]
+"""What POST does: at once, or with further fields of the answer; ValueError says a mistake."""
+
 Endpoint = Callable[[PageRequest], Answer]
 
 
@@ -77,7 +80,7 @@ class Routes:
         pages: Pages,
         authenticator: Authenticator | None = None,
         *,
-        actions: Mapping[str, Callable[[], None]] = MappingProxyType({}),
+        actions: Mapping[str, Action] = MappingProxyType({}),
         maintenance: Maintenance | None = None,
         live: LivePages | None = None,
         renderer: Renderer | None = None,
@@ -86,7 +89,7 @@ class Routes:
         self._live = live or LivePages(version)
         self._actions = actions
         self._maintenance = maintenance
-        self._authenticator = authenticator or Authenticator()
+        self.authenticator = authenticator or Authenticator()
         self._version = version
         self._status = status
         self._pages = pages
@@ -115,7 +118,7 @@ class Routes:
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
         endpoint = self._endpoints.get(known)
         try:
-            await self._authenticator.authenticate(_client(request, path))
+            await self.authenticator.authenticate(_client(request, path))
             answer = await self._answer(request, endpoint)
         except AuthError as error:
             answer = error_answer(error.status, error.sentence, error.headers)
@@ -133,7 +136,7 @@ class Routes:
         if mistake is not None:
             return error_answer(400, mistake)
         if request.path in self._actions:
-            return self._act(request)
+            return await self._act(request)
         if self._maintenance is not None and (request.method, request.path) in CHANGES:
             return await self._change(request, self._maintenance)
         if endpoint is None or request.method not in ("GET", "HEAD"):
@@ -154,15 +157,19 @@ class Routes:
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
         return _answered(self._endpoints[known], PageRequest(path, query, accept))
 
-    def _act(self, request: BaseRequest) -> Answer:
+    async def _act(self, request: BaseRequest) -> Answer:
         """Do what this path stands for; only for programs on this machine."""
         refusal = refusal_of_request(request)
         if refusal is not None:
             return error_answer(403, refusal)
         if request.method != "POST":
             return error_answer(405, "this needs POST", {"Allow": "POST"})
-        self._actions[request.path]()
-        return json_answer({"status": "ok"})
+        try:
+            done = self._actions[request.path]()
+            more = {} if done is None else await done
+        except ValueError as mistake:
+            return error_answer(400, str(mistake))
+        return json_answer({"status": "ok", **more})
 
     async def _change(self, request: BaseRequest, maintenance: Maintenance) -> Answer:
         """Change silences or clear faults; only for programs on this machine."""

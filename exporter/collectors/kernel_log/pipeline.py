@@ -82,7 +82,7 @@ class Pipeline:
         self.position: Position | None = None if saved is None else saved.position
         self._clock = clock
         self._accept_user_records = accept_user_records
-        self._table = table or Table()
+        self.table = table or Table()
         self._assembler = MultilineAssembler()
         self._repeats = Repeats()
         self._history_until = self.position
@@ -118,7 +118,7 @@ class Pipeline:
         elif record.is_from_user and not self._accept_user_records:
             return
         is_fragment = self._is_fragment(record)
-        if self._table.may_match(record.body):
+        if self.table.may_match(record.body):
             self._look_at(record, is_fragment=is_fragment)
 
     def reject(self, reason: str) -> None:
@@ -170,7 +170,7 @@ class Pipeline:
 
     def _look_at(self, record: Record, *, is_fragment: bool) -> None:
         text, is_one_print = record.text(), record.sequence is not None
-        matches = tuple(self._table.matches(text, is_one_print=is_one_print))
+        matches = tuple(self.table.matches(text, is_one_print=is_one_print))
         if matches and is_fragment:
             self._reject_new(FRAGMENT)
         elif matches:
@@ -181,9 +181,7 @@ class Pipeline:
             else:
                 self._reject_new(FOREIGN)
         if not is_one_print and "\n" in text:
-            known = sum(
-                self._table.match(line) is not None for line in text.split("\n")[:MAX_LINES]
-            )
+            known = sum(self.table.match(line) is not None for line in text.split("\n")[:MAX_LINES])
             self._reject_new(AMBIGUOUS, max(0, known - len(matches)))
 
     def _reject_new(self, reason: str, count: int = 1) -> None:
@@ -218,7 +216,7 @@ class Pipeline:
         return Event(
             at=at,
             boottime=boottime,
-            type=self._table.kinds[message.row.kind].type,
+            type=self.table.kinds[message.row.kind].type,
             kind=message.row.kind,
             entity_type=entity_type,
             entity_id=entity_id,

@@ -97,6 +97,13 @@ class KernelLogSource:
         self._woke_at = self._pipeline.counters.number
         return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
 
+    def reload(self, renewed: object) -> None:
+        """Take the lines of a source that was built anew; those read before are not read again."""
+        if isinstance(renewed, KernelLogSource):
+            self._settings = renewed._settings  # noqa: SLF001 - the same class
+            if self._pipeline is not None:
+                self._pipeline.table = Table(self._settings.lines)
+
     async def close(self) -> None:
         """Close the device and save the position."""
         if self._saving is not None:

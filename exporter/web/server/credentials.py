@@ -13,7 +13,7 @@ _HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
 _TOKEN = re.compile(r"[!-~]+")
 
 
-class SecurityError(Exception):
+class SecurityError(ValueError):
     """What the server needs for its security cannot be used; the message is one sentence."""
 
 

@@ -70,9 +70,14 @@ class Security:
 
     async def watch(self) -> None:
         """Read the files every few seconds, for ever."""
-        while self._names:
+        while True:
             await asyncio.sleep(RELOAD_SECS)
-            await self.refresh()
+            if self._names:
+                await self.refresh()
+
+    def take(self, other: "Security") -> None:
+        """Ask from now on for what another one asks for, as it has read it."""
+        vars(self).update(vars(other))
 
     async def refresh(self) -> None:
         """Read the files again and take what has changed; a mistake is logged once."""

@@ -1,0 +1,219 @@
+"""A reload while the exporter is scraped: what it takes over, and what it refuses."""
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.program import QUIET, Answer, Program, wait_for
+
+pytestmark = pytest.mark.system
+
+SUCCESSFUL = "hw_exporter_config_last_reload_successful"
+SUCCEEDED_AT = "hw_exporter_config_last_reload_success_timestamp_seconds"
+TOKEN = "correct-horse-battery"
+RULE = """
+[actions]
+look = "Look."
+
+[[rule]]
+id = "site_rule"
+entity = "node"
+when = "memory_total_bytes > {least}"
+severity = "info"
+summary = "The node has memory"
+action = "look"
+"""
+LINE = """
+[kinds."error.hw"]
+site_line = "Something of this site."
+
+[[line]]
+kind = "site_line"
+contains = "site"
+pattern = 'site: (?P<device>[a-z]{1,8}) failed'
+"""
+GOOD = {"rules.toml": RULE.format(least=0), "lines.toml": LINE, "token": TOKEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The program with files of its operator."""
+
+    program: Program
+    folder: Path
+
+    def write(self, *more: str, **files: str) -> None:
+        """Write all files well, but those that are given, and `more` lines of the configuration."""
+        for name, text in {
+            **GOOD,
+            **{key.replace("_", "."): it for key, it in files.items()},
+        }.items():
+            (self.folder / name).write_text(text)
+        if "program.toml" not in {key.replace("_", ".") for key in files}:
+            self.config.write_text("\n".join((_config(self.folder), *more)))
+
+    @property
+    def config(self) -> Path:
+        """The file that the program was started with."""
+        return self.folder / "program.toml"
+
+    def reload(self) -> Answer:
+        """What a reload answers."""
+        return self.program.get("/-/reload", method="POST", Authorization=f"Bearer {TOKEN}")
+
+    def page(self) -> str:
+        """The page as the token allows."""
+        return self.program.get("/metrics", Authorization=f"Bearer {TOKEN}").text
+
+
+def _tables(folder: Path) -> dict[str, dict[str, Any]]:
+    return {
+        **QUIET,
+        "metrics": {"collect_interval_secs": 0.3},
+        "faults": {"rules_dirs": [str(folder / "rules.toml")]},
+        "kernel_log": {"enabled": False, "patterns_dirs": [str(folder / "lines.toml")]},
+        "server": {**QUIET["server"], "auth.bearer_token_file": str(folder / "token")},
+    }
+
+
+def _config(folder: Path) -> str:
+    rows = []
+    for name, table in _tables(folder).items():
+        rows += [f"[{name}]", *(f"{key} = {json.dumps(it)}" for key, it in table.items())]
+    return "\n".join(rows)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The program, with a rule, a pattern and a token of its operator."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, text in GOOD.items():
+        (folder / name).write_text(text)
+    with Program(folder, _tables(folder)) as program:
+        found = Site(program, folder)
+        wait_for(lambda: _has_fault(found) or None, "the rule to fire")
+        yield found
+
+
+def _has_fault(site: Site, severity: str = "info") -> bool:
+    return f'fault="site_rule",severity="{severity}"' in site.page()
+
+
+@contextmanager
+def _scraped(site: Site) -> Iterator[Callable[[], int]]:
+    """Scrape all the time; every answer must be the page."""
+    statuses: list[int] = []
+    ended = threading.Event()
+
+    def scrape() -> None:
+        while not ended.is_set():
+            answer = site.program.get("/metrics", Authorization=f"Bearer {TOKEN}")
+            statuses.append(answer.status if b"hw_node_info" in answer.body else 0)
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield lambda: len(statuses)
+    finally:
+        ended.set()
+        thread.join()
+    assert set(statuses) == {200}
+
+
+def _wrong_rule(old: str, new: str) -> dict[str, str]:
+    return {"rules_toml": RULE.format(least=0).replace(old, new)}
+
+
+MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
+    "no TOML": (("this is no TOML",), {}, "program.toml"),
+    "an empty value": (("[cpu]\nx = ",), {}, "program.toml"),
+    "a table twice": (("[server]",), {}, "program.toml"),
+    "an unknown table": (("[surver]\nport = 1",), {}, "surver"),
+    "an unknown key": (("[state]\ndirectory = '/x'",), {}, "state.directory"),
+    "a wrong type": (("[processes]\ntop_n = 'many'",), {}, "processes.top_n"),
+    "a number out of bounds": (("[processes]\ntop_n = -1",), {}, "processes.top_n"),
+    "an unknown word": (("[gpus]\nbackend = 'nvml'",), {}, "gpus"),
+    "an unknown severity": (("[faults.severity]\ngpu_lost = 'grave'",), {}, "faults.severity"),
+    "a severity of no rule": (("[faults.severity]\nno_rule = 'info'",), {}, "no_rule"),
+    "rules that are no TOML": ((), {"rules_toml": "[[rule"}, "rules.toml"),
+    "a rule without condition": ((), _wrong_rule("when = ", "# "), "when"),
+    "an unknown word of a rule": ((), _wrong_rule("memory_total_bytes", "memori"), "memori"),
+    "a wrong severity of a rule": ((), _wrong_rule('"info"', '"grave"'), "severity"),
+    "an unknown component": ((), _wrong_rule('"node"', '"fridge"'), "fridge"),
+    "a wrong condition": ((), _wrong_rule("> 0", "> > 0"), "when"),
+    "lines that are no TOML": ((), {"lines_toml": "[[line"}, "lines.toml"),
+    "a wrong pattern": ((), {"lines_toml": LINE.replace("[a-z]{1,8}", "[a-z")}, "pattern"),
+    "a slow pattern": ((), {"lines_toml": LINE.replace("[a-z]{1,8}", "([a-z]+)+")}, "pattern"),
+    "an empty token": ((), {"token": ""}, "token"),
+    "no UTF-8": ((), {"program_toml": "\u0000"}, "program.toml"),
+}
+"""What is written wrongly, and the word by which the answer names the place."""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_keeps_what_was(site: Site, name: str) -> None:
+    """It is said in one sentence and on the page; rules and tokens stay; no scrape fails."""
+    more, files, word = MISTAKES[name]
+    site.write(*more, **files)
+    with _scraped(site) as scrapes:
+        answer = site.reload()
+        before = scrapes()
+        wait_for(lambda: scrapes() > before + 2 or None, "further scrapes")
+    assert answer.status == 400, answer.text
+    assert word in answer.document["error"]
+    assert "\n" not in answer.document["error"]
+    wait_for(lambda: _value(site.page(), SUCCESSFUL) == 0 or None, "the page to say so")
+    assert _has_fault(site)
+    site.write()
+    assert site.reload().status == 200
+    wait_for(lambda: _value(site.page(), SUCCESSFUL) == 1 or None, "the page to say so")
+
+
+def _value(page: str, name: str) -> float:
+    (line,) = (line for line in page.splitlines() if line.startswith(name + "{"))
+    return float(line.rpartition(" ")[2])
+
+
+def test_a_severity_and_a_threshold_change_without_a_gap(site: Site) -> None:
+    """The fault goes on with its new severity; with a threshold above the value it ends."""
+    since = "hw_fault_since_timestamp_seconds"
+    site.write()
+    assert site.reload().document == {"status": "ok", "needs_restart": []}
+    wait_for(lambda: _has_fault(site) or None, "the fault")
+    began = _value(site.page(), since)
+    with _scraped(site):
+        site.write("[faults.severity]\nsite_rule = 'warning'")
+        assert site.reload().status == 200
+        wait_for(lambda: _has_fault(site, "warning") or None, "the new severity")
+        assert _value(site.page(), since) == began
+        site.write(rules_toml=RULE.format(least=2**60))
+        assert site.reload().status == 200
+        wait_for(lambda: not _has_fault(site) or None, "the fault to end")
+
+
+def test_what_needs_a_restart_is_named(site: Site) -> None:
+    """A key that cannot change now is in the answer, and the rest is taken."""
+    site.write("[processes]\ntop_n = 7")
+    assert site.reload().document == {"status": "ok", "needs_restart": ["processes.top_n"]}
+
+
+def test_a_hangup_is_a_reload(site: Site) -> None:
+    """SIGHUP does the same as the request."""
+    site.write()
+    before = _value(site.page(), SUCCEEDED_AT)
+    site.program.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: _value(site.page(), SUCCEEDED_AT) > before or None, "the reload")
+
+
+def test_nobody_else_may_reload(site: Site) -> None:
+    """A request that came through a proxy is refused, as one that only reads."""
+    token = {"Authorization": f"Bearer {TOKEN}"}
+    refused = site.program.get("/-/reload", method="POST", X_Forwarded_For="10.0.0.1", **token)
+    assert (refused.status, site.program.get("/-/reload", **token).status) == (403, 405)
