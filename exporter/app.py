@@ -108,20 +108,13 @@ class App:
         parts = (config, self._collectors, self._call, time.perf_counter)
         self._rule_runner = RuleRunner(*parts) if config.faults.enabled else None
         self._live = LivePages(identity.version, self._installation())
-        actions: dict[str, Action] = {
-            "/-/quiesce": self._release_hardware,
-            "/-/resume": self._resume_hardware,
-            "/-/reload": self._reload,
-        }
         self._routes = Routes(
             identity.version,
             self,
             self._pages,
             self._security.authenticator(),
-            actions=actions,
-            maintenance=Maintenance(self._rule_runner, self, wall_now, partial(self._wake, "rules"))
-            if self._rule_runner
-            else None,
+            actions=self._actions(),
+            maintenance=self._maintenance(),
             live=self._live,
             renderer=Renderer(self._call),
         )
@@ -129,6 +122,17 @@ class App:
             self._routes.handle, limits_of(config.server), self._security.context
         )
         self._collector = self._build_collector()
+
+    def _actions(self) -> dict[str, Action]:
+        return {
+            "/-/quiesce": self._release_hardware,
+            "/-/resume": self._resume_hardware,
+            "/-/reload": self._reload,
+        }
+
+    def _maintenance(self) -> Maintenance | None:
+        runner = self._rule_runner
+        return runner and Maintenance(runner, self, wall_now, partial(self._wake, "rules"))
 
     def snapshot(self) -> Snapshot | None:
         """Return the last snapshot, without what has expired by now."""

@@ -1,0 +1,77 @@
+"""The names of node_exporter and dcgm-exporter, from the metrics of the simulated node."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.fakes.prometheus import RULES, Prometheus, prometheus_of, why_not
+from tests.fakes.promtool import METRIC
+from tests.program import Program, wait_for
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(why_not("prometheus") is not None, reason=f"{why_not('prometheus')}"),
+]
+
+FILES = ("compat-node.yml", "compat-dcgm.yml")
+IN_12239 = {
+    *("DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL"),
+    *("DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"),
+}
+"""All names that the dashboard of dcgm-exporter asks for."""
+
+LEAST = 80
+"""So many of the hundred names the simulated node has; it has no fan, EDAC or swap."""
+
+
+def _rules(file: str) -> dict[str, set[str]]:
+    """The families that each recorded name is made from."""
+    (group,) = yaml.safe_load((RULES / file).read_text())["groups"]
+    return {rule["record"]: set(METRIC.findall(rule["expr"])) for rule in group["rules"]}
+
+
+def _names(server: Prometheus, pattern: str) -> set[str]:
+    found = server.query(f'count by (__name__) ({{__name__=~"{pattern}"}})')
+    return {row["metric"]["__name__"] for row in found}
+
+
+def test_the_node_has_the_names_of_both(tmp_path: Path) -> None:
+    """A real Prometheus answers every name that the node has a value for, in the others' units."""
+    demo = (sys.executable, "-m", "exporter", "demo", "--whole-node", "--healthy")
+    with Program(tmp_path / "node", command=demo) as program:
+        program.page_with("hw_gpu_activity_ratio")
+        config = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(RULES / file) for file in FILES],
+            "scrape_configs": [
+                {
+                    "job_name": "node",
+                    "honor_labels": True,
+                    "static_configs": [{"targets": [f"127.0.0.1:{program.port}"]}],
+                }
+            ],
+        }
+        place = tmp_path / "prometheus.yml"
+        place.write_text(yaml.safe_dump(config))
+        with prometheus_of(place, tmp_path) as server:
+            wait_for(lambda: server.query("DCGM_FI_DEV_FB_USED") or None, "the recorded names")
+            wait_for(lambda: server.query("node_load1") or None, "the recorded names")
+            rules = {name: needs for file in FILES for name, needs in _rules(file).items()}
+            has = _names(server, "hw_.+")
+            answered = _names(server, "(node|DCGM)_.+")
+            needed_for_freshness = {"hw_gpu_up", "hw_gpu_data_stale"}
+            expected = {it for it, needs in rules.items() if needs - needed_for_freshness <= has}
+            assert answered == expected
+            assert answered >= IN_12239
+            assert len(answered) >= LEAST
+            (ratio,) = server.query(
+                "node_memory_MemTotal_bytes / on (instance) hw_memory_total_bytes"
+            )
+            assert float(ratio["value"][1]) == 1
+            memory = server.query("DCGM_FI_DEV_FB_USED * 1048576")
+            assert all(float(row["value"][1]) > 2**20 for row in memory)
+            assert {"gpu", "UUID", "modelName", "Hostname"} <= set(memory[0]["metric"])
+            failed = server.ask("rules")["groups"]
+            assert {rule["health"] for group in failed for rule in group["rules"]} == {"ok"}
