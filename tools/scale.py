@@ -263,7 +263,7 @@ def main() -> int:
         KIND: _page_of(ports.pages, "demo", "--whole-node", "--healthy"),
         SICK: _page_of(ports.pages, "demo", "--whole-node", "--start=840"),
     }
-    sizes = {kind: dataclasses.asdict(size_of(page)) for kind, page in pages.items()}
+    sizes = {kind: dataclasses.asdict(size_of(pages[kind])) for kind in ("CPU node", KIND)}
     sick = round(options.nodes * options.sick / 100)
     cluster = Cluster(options.nodes, sick, options.rules)
     found = {"pages": sizes, **measure(pages, cluster, options.secs, ports)}
