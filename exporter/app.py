@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from exporter.blocking import DaemonThreads
+from exporter.clock import boottime_now, rfc3339_now, wall_now
 from exporter.collectors import chosen
 from exporter.collectors.cpu.model import ask_cpu_model
 from exporter.collectors.gpu.driver_restart import DriverRestartDetector
@@ -58,20 +59,6 @@ log = logging.getLogger("exporter")
 
 class CannotListen(Exception):
     """The address cannot be listened on; the message is one sentence."""
-
-
-def wall_now() -> float:
-    """Seconds since the epoch."""
-    return time.time()
-
-
-def _rfc3339_now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall_now()))
-
-
-def boottime_now() -> float:
-    """Seconds since boot, suspended time included."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class App:
@@ -131,8 +118,9 @@ class App:
         }
 
     def _maintenance(self) -> Maintenance | None:
-        runner = self._rule_runner
-        return runner and Maintenance(runner, self, wall_now, partial(self._wake, "rules"))
+        if self._rule_runner is None:
+            return None
+        return Maintenance(self._rule_runner, self, wall_now, partial(self._wake, "rules"))
 
     def snapshot(self) -> Snapshot | None:
         """Return the last snapshot, without what has expired by now."""
@@ -342,7 +330,7 @@ class App:
             log.error("node conditions are not written: %s", error)  # noqa: TRY400 - one sentence says it
             return
         await ConditionsLoop(
-            settings, node, status, latest=self.snapshot, now=_rfc3339_now, elapsed=boottime_now
+            settings, node, status, latest=self.snapshot, now=rfc3339_now, elapsed=boottime_now
         ).run()
 
     async def _ask_cpu_model(self) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from exporter.blocking import DaemonThreads
+from exporter.clock import wall_now
 from exporter.collectors import chosen
 from exporter.collectors import every as all_collectors
 from exporter.config import Config
@@ -130,7 +131,6 @@ def _rule_mistakes(config: Config) -> list[str]:
 def _silence_mistakes(config: Config) -> tuple[str, ...]:
     if not config.faults.enabled or not config.faults.silences_dirs:
         return ()
-    from exporter.app import wall_now  # noqa: PLC0415 - only such files need the time
     from exporter.faults.silences import Silences  # noqa: PLC0415 - as above
 
     rules = chosen(config).rule_book_for(config).rules

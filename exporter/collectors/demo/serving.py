@@ -9,17 +9,13 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from exporter.clock import boottime_now
 from exporter.collectors.demo.files import NodeFolder
 from exporter.collectors.demo.node import DemoNode, event
 from exporter.collectors.demo.script import INCIDENTS
 from exporter.probes.protocol import BadLine, decode_line, encode_line
 
 TICK_SECS = 1.0
-
-
-def boottime_now() -> float:
-    """Seconds since boot, suspended time included."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class DemoServer:
