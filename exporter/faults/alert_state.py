@@ -62,7 +62,7 @@ class Alert:
     entered: float = 0.0  # when it came into this state
     held_secs: float = 0.0
     unknown_since: float | None = None  # while it is pending
-    is_told: bool = False  # it was shown as a fault
+    was_shown: bool = False  # as a fault
     is_confirmed: bool = False  # it need not wait: its consequence has begun
     is_escalated: bool = False
     severity: str = ""

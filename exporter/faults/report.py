@@ -1,6 +1,5 @@
 """Builds conclusions from active alerts: causes, texts, counts, and recently ended faults."""
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from exporter.faults.observation import View
 from exporter.faults.root_cause import Place, Step, find_steps, path_to_root, place_of, raised
 from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import SIBLINGS, Siblings
+from exporter.faults.transition_log import log_transition
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
 from exporter.model.incident import grouped_summary
@@ -45,8 +45,6 @@ ENDED_WITHIN_SECS = 60.0
 """A process that ends so shortly before or after a fault begins is affected by the fault."""
 
 LIVING_EDGES = ("consumes", "waits_on")
-
-log = logging.getLogger("exporter.faults")
 
 
 class ReportBuilder:
@@ -173,7 +171,7 @@ class ReportBuilder:
         both = {**chosen, **waiting}
         for alert, causes in [*zip(both.values(), self._all_causes(both, [*steps, *later], view))]:  # noqa: B905 - as many
             alert.causes = causes
-            alert.is_told = alert.is_active
+            alert.was_shown = alert.is_active
         faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
         for place in chosen.keys() - active.keys():  # of siblings: they are what it affects
             parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]
@@ -319,24 +317,7 @@ class ReportBuilder:
 
     def _transition(self, fault: Fault, state: str) -> None:
         self._transitions[fault.rule, state] += 1
-        level = logging.WARNING if state == "active" and fault.severity != "info" else logging.INFO
-        log.log(
-            level,
-            "fault %s is %s on %s %s: %s",
-            *(fault.rule, state, fault.subject.hw_type, fault.subject.hw_name, fault.summary),
-            extra={
-                "fields": {
-                    "fault": fault.rule,
-                    "state": state,
-                    "severity": fault.severity,
-                    "hw_type": fault.subject.hw_type,
-                    "hw_id": fault.subject.hw_id,
-                    "since": round(fault.since, 3),
-                    "cause": fault.root.rule,
-                    "cause_hw_id": fault.root.subject.hw_id,
-                }
-            },
-        )
+        log_transition(fault, state)
 
     def _statuses(self, faults: Mapping[Place, Fault], view: View) -> Iterable[tuple[Subject, str]]:
         """Yield the status of each component that has a fault, or that reports to be up."""

@@ -35,8 +35,8 @@ class Standing:
     onset: float
     last_evidence: float
     is_event: bool
-    is_told: bool = False
-    is_told_root: bool = False
+    was_shown: bool = False
+    was_shown_as_root: bool = False
 
     @property
     def rank(self) -> tuple[bool, bool, float, int, str, Key]:
@@ -112,8 +112,8 @@ def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
     """Return the fault as causes see it."""
     is_event = alert.has_events or rule.needed is not None
     seen = alert.seen if alert.is_waiting else alert.last_evidence
-    is_root = alert.is_told and not alert.causes
-    return Standing(rule, key, alert.active_since, seen, is_event, alert.is_told, is_root)
+    is_root = alert.was_shown and not alert.causes
+    return Standing(rule, key, alert.active_since, seen, is_event, alert.was_shown, is_root)
 
 
 def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
@@ -225,11 +225,11 @@ def _keep_roots(choices: Sequence[list[Step]], standings: Sequence[Standing]) ->
     An incident that was told as one thing is not told again as another, which is found later.
     """
     for index, row in enumerate(choices):
-        if not standings[index].is_told_root:
+        if not standings[index].was_shown_as_root:
             continue
         for step in [step for step in row if step.via in ON_COMPONENT]:
             cause, effect = standings[step.cause], standings[index]
-            if not cause.is_told and cause.onset - effect.onset > SAMPLING_SECS:
+            if not cause.was_shown and cause.onset - effect.onset > SAMPLING_SECS:
                 row.remove(step)
                 choices[step.cause].append(Step(index, step.via))
 
