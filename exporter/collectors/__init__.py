@@ -47,6 +47,7 @@ COLLECTORS = (
     CollectorRow("sharing", lambda config: config.gpu.backend != "off"),
     CollectorRow("ebpf", lambda config: config.ebpf.enabled),
     CollectorRow("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
+    CollectorRow("expect", lambda config: config.expect.is_on),
     CollectorRow("external_probes", lambda config: bool(config.probes)),
     CollectorRow("kernel_log"),
     CollectorRow("exporter"),

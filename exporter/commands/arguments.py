@@ -38,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_reading_commands(commands)
     _add_rules_command(commands)
     _add_config_command(commands)
+    _add_expect_command(commands)
     _add_other_commands(commands)
     _add_selfcheck_command(commands)
     return parser
@@ -243,6 +244,18 @@ def _add_config_command(commands: Commands) -> None:
         part = _command(parts, name, f"config:{name}", help_)
         _add_config_option(part, is_top=False)
         part.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_expect_command(commands: Commands) -> None:
+    help_ = "list the expected hardware, and what of it is missing; exit code 0 all there, 1 not"
+    expect = _reading_command(commands, "expect", "expect:show", help_, has_json=False)
+    expect.add_argument(
+        "part",
+        nargs="?",
+        choices=("show", "accept"),
+        default="show",
+        help="show it (the default), or accept the hardware of now as the expected one",
+    )
 
 
 def _add_other_commands(commands: Commands) -> None:

@@ -17,6 +17,7 @@ from exporter.config.defaults import (
 )
 from exporter.config.ebpf import Ebpf
 from exporter.config.enabled import Enabled
+from exporter.config.expect import Expect
 from exporter.config.server import ServerConfig
 from exporter.config.setting import section, setting
 from exporter.record import dataclass
@@ -296,6 +297,7 @@ class Config:
     state: State = section(State)
     demo: Demo = section(Demo)
     ebpf: Ebpf = section(Ebpf)
+    expect: Expect = section(Expect)
     node_conditions: NodeConditions = section(NodeConditions)
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each: docs/probes.md."}

@@ -1,0 +1,133 @@
+"""The parts that a snapshot shows, by kind; a kind that cannot be told is left out."""
+
+from collections.abc import Iterator, Mapping
+
+from exporter.collectors.disk.values import Disk, Disks
+from exporter.collectors.expect.values import Part
+from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.memory.values import Memory, MemoryErrors
+from exporter.collectors.network.values import Infiniband
+from exporter.collectors.pcie.values import Pcie, pci_address
+from exporter.model.snapshot import Outcome, Snapshot
+from exporter.record import dataclass
+
+LOST = ("gpu_lost", "not_listed", "no_devices")
+BUILT_IN = ("nvme", "sata", "sas")
+BYTES_OF_A_GBIT = 1e9 / 8
+GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The parts of one kind; `is_whole` tells whether they may be learned as the healthy state."""
+
+    parts: tuple[Part, ...]
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What is there: parts by kind, rates of active ports in Gbit/s, memory in GiB."""
+
+    found: Mapping[str, Found]
+    rates: Mapping[str, float]
+    memory_gib: float | None
+
+
+def hardware_of(snapshot: Snapshot) -> Hardware:
+    """Return the parts that the snapshot shows."""
+    memory = snapshot.reading(Memory)
+    ports = snapshot.reading(Infiniband)
+    rates = {
+        f"{port.device}/{port.port}": port.rate_bytes_per_second / BYTES_OF_A_GBIT
+        for port in (ports.ports if ports else ())
+        if port.rate_bytes_per_second is not None and port.up
+    }
+    found = {kind: parts for kind, parts in _found(snapshot) if parts is not None}
+    return Hardware(found, rates, memory.total_bytes / GIB if memory else None)
+
+
+def _found(snapshot: Snapshot) -> Iterator[tuple[str, Found | None]]:
+    yield "gpu", _gpus(snapshot)
+    yield "nvlink", _nvlinks(snapshot)
+    yield "port", _ports(snapshot)
+    yield "disk", _disks(snapshot)
+    yield "dimm", _dimms(snapshot.reading(MemoryErrors))
+
+
+def _gpus(snapshot: Snapshot) -> Found | None:
+    """Return the GPUs that the driver lists and has not lost, and those given away.
+
+    Without a driver these are the GPUs on the bus; None where nothing lists GPUs now.
+    """
+    gpus, pcie = snapshot.reading(Gpus), snapshot.reading(Pcie)
+    states = gpus.states if gpus else ()
+    bus = [device for device in (pcie.devices if pcie else ()) if device.kind == "gpu"]
+    if not states:
+        is_told = gpus is not None and gpus.backend.reason in ("ok", "no_driver")
+        on_the_bus = tuple(Part("gpu", device.device) for device in bus)
+        return Found(on_the_bus, is_whole=False) if is_told and pcie else None
+    here = [state.gpu for state in states if state.reason not in LOST]
+    listed = [Part("gpu", _address(gpu.pci_bus_id), gpu.name) for gpu in here]
+    given_away = [Part("gpu", device.device) for device in bus if device.is_passed_through]
+    is_whole = all(state.up and state.is_fresh for state in states)
+    return Found((*listed, *given_away), is_whole and not given_away)
+
+
+def _nvlinks(snapshot: Snapshot) -> Found | None:
+    """Return the active NVLinks; None where no GPU tells its links."""
+    gpus = snapshot.reading(Gpus)
+    known = [state.gpu for state in (gpus.states if gpus else ()) if state.gpu.nvlink_up]
+    if not known:
+        return None
+    links = [
+        Part("nvlink", f"{_address(gpu.pci_bus_id)}/{link}")
+        for gpu in known
+        for link, is_up in gpu.nvlink_up or ()
+        if is_up
+    ]
+    is_whole = gpus is not None and all(state.up and state.is_fresh for state in gpus.states)
+    return Found(tuple(links), is_whole)
+
+
+def _ports(snapshot: Snapshot) -> Found | None:
+    reading = snapshot.reading(Infiniband)
+    if reading is None:
+        return _none_of("infiniband", snapshot)
+    if reading.truncated:
+        return None
+    return Found(tuple(Part("port", f"{each.device}/{each.port}") for each in reading.ports))
+
+
+def _disks(snapshot: Snapshot) -> Found | None:
+    """Return the disks that are built in: no USB disk, volume of a network, or made device."""
+    reading = snapshot.reading(Disks)
+    if reading is None:
+        return _none_of("disk", snapshot)
+    if reading.truncated:
+        return None
+    built_in = filter(_is_built_in, reading.disks)
+    return Found(
+        tuple(Part("disk", disk.device, disk.model or "", disk.serial or "") for disk in built_in)
+    )
+
+
+def _none_of(source: str, snapshot: Snapshot) -> Found | None:
+    """Return no part where the source says that there is none, None where it cannot tell."""
+    outcomes = {report.source: report.outcome for report in snapshot.reports}
+    return Found((), is_whole=False) if outcomes.get(source) is Outcome.ABSENT else None
+
+
+def _is_built_in(disk: Disk) -> bool:
+    return disk.transport in BUILT_IN and not disk.removable and not disk.is_network_volume
+
+
+def _dimms(reading: MemoryErrors | None) -> Found | None:
+    if reading is None or not reading.controllers:
+        return None
+    dimms = [(each, dimm) for each in reading.controllers for dimm in each.dimms]
+    return Found(tuple(Part("dimm", f"{mc.controller}/{dimm.dimm}") for mc, dimm in dimms))
+
+
+def _address(text: str | None) -> str:
+    return pci_address(text) or text or "unknown"

@@ -1,0 +1,135 @@
+"""What a node is expected to have: the configuration, labels of the node, and what was learned."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from exporter.collectors.expect.hardware import Hardware
+from exporter.collectors.expect.values import WORDS, Part
+from exporter.config.expect import Expect
+from exporter.model.reading import Missing
+from exporter.reading.files import read_text
+from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.state import StateFile, dump
+
+NAME = "expected.json"
+VERSION = 1
+ANY_BOOT = "any"
+PREFIX = "expect.hw-exporter/"
+MAX_PARTS = 4096
+MAX_TEXT = 200
+_LABEL = re.compile(rf'{re.escape(PREFIX)}([\w-]+)="?([^"\n]*?)"?')
+
+
+def file_in(folder: str) -> StateFile | None:
+    """Return the file with what was learned, None without a state directory."""
+    return StateFile(Path(folder) / NAME, ANY_BOOT, VERSION) if folder else None
+
+
+def with_labels(config: Expect) -> tuple[Expect, list[Missing]]:
+    """Return the configuration with what labels of the node say, and a reason for each bad label.
+
+    A label wins over the configuration.
+    """
+    try:
+        text = read_text(config.labels_file) if config.labels_file else ""
+    except (SourceAbsent, SourceFailed) as error:
+        return config, [Missing("expect.labels_file", str(error))]
+    allowed = {each.name: each for each in fields(Expect) if each.name not in ("slots", "learn")}
+    changes: dict[str, Any] = {}
+    wrong = []
+    for line in filter(None, map(_LABEL.fullmatch, text.splitlines())):
+        name = line[1].replace("-", "_")
+        if name not in allowed or name == "labels_file":
+            wrong.append(Missing(f"{PREFIX}{line[1]}", "is no label of expected hardware"))
+            continue
+        try:
+            changes[name] = _value(line[2], getattr(config, name), allowed[name].metadata)
+        except ValueError as error:
+            wrong.append(Missing(f"{PREFIX}{line[1]}", f'is "{line[2][:40]}", but must be {error}'))
+    return replace(config, **changes), wrong
+
+
+def _value(text: str, usual: Any, bounds: Mapping[str, Any]) -> Any:
+    """Return the value of a label; raise ValueError with what is allowed."""
+    if isinstance(usual, str):
+        return text
+    highest = bounds["at_most"]
+    if not re.fullmatch(r"\d{1,7}(\.\d{1,3})?" if isinstance(usual, float) else r"\d{1,7}", text):
+        raise ValueError(f"a number from 0 to {highest}")
+    number = type(usual)(text)
+    if number > highest:
+        raise ValueError(f"a number from 0 to {highest}")
+    return number
+
+
+def configured_parts(config: Expect) -> dict[str, tuple[Part, ...]]:
+    """Return the parts that the configuration names, by kind."""
+    return _by_kind(Part(*text.split(" ", 1)) for text in config.slots)
+
+
+class Learned:
+    """The hardware that was learned: each kind at the second look in a row that shows it whole.
+
+    Nothing is forgotten before the file is removed. Blocks.
+    """
+
+    def __init__(self, file: StateFile | None, path: Path | None) -> None:
+        self._file = file
+        self._path = path
+        self._parts: dict[str, tuple[Part, ...]] | None = None
+        self._before: dict[str, tuple[Part, ...]] = {}
+        self._is_saved = False
+
+    def parts(self) -> Mapping[str, tuple[Part, ...]]:
+        """Return what was learned by kind, after a look whether the file is still there."""
+        if self._parts is None or (self._is_saved and self._path and not self._path.exists()):
+            self._parts = (self._file.load(decoded) if self._file else None) or {}
+            self._is_saved = bool(self._parts)
+        return self._parts
+
+    def see(self, hardware: Hardware) -> None:
+        """Learn the kinds that are not known yet and were the same at the look before."""
+        known = dict(self.parts())
+        whole = {kind: found.parts for kind, found in hardware.found.items() if found.is_whole}
+        new = {
+            kind: parts
+            for kind, parts in whole.items()
+            if kind not in known and parts and self._before.get(kind) == parts
+        }
+        self._before = whole
+        if not new:
+            return
+        self._parts = known | new
+        if self._file and self._path:
+            self._file.save(dump({"parts": encoded(self._parts)}, ANY_BOOT, VERSION))
+            self._is_saved = self._path.exists()
+
+
+def encoded(parts: Mapping[str, Iterable[Part]]) -> list[list[str]]:
+    """Return the parts as JSON."""
+    return [
+        [each.kind, each.slot, each.detail, each.identity] for kind in parts for each in parts[kind]
+    ]
+
+
+def decoded(document: Mapping[str, Any]) -> dict[str, tuple[Part, ...]]:
+    """Return the parts in a state file; raise one of `MISFITS`."""
+    return _by_kind(_decoded(document["parts"]))
+
+
+def _decoded(rows: Any) -> Iterator[Part]:
+    for row in rows[:MAX_PARTS]:
+        kind, slot, detail, identity = row
+        if kind not in WORDS or not all(isinstance(each, str) for each in row):
+            raise ValueError("it names a kind that is not known")
+        yield Part(kind, slot[:MAX_TEXT], detail[:MAX_TEXT], identity[:MAX_TEXT])
+
+
+def _by_kind(parts: Iterable[Part]) -> dict[str, tuple[Part, ...]]:
+    found: dict[str, tuple[Part, ...]] = {}
+    for part in parts:
+        found[part.kind] = (*found.get(part.kind, ()), part)
+    return found

@@ -1,0 +1,67 @@
+"""`hw-exporter expect`: what hardware is expected, what is missing, and accept that of now."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from exporter.collectors.expect.wanted import NAME, decoded, file_in
+from exporter.commands.invocation import CommandError, Invocation
+from exporter.commands.printing import screen_of
+from exporter.commands.readings import connected, document_in
+from exporter.config import Config
+from exporter.config.expect import Expect
+from exporter.exit_codes import EXIT_FAILED, EXIT_OK
+
+RULES = "expected_"
+
+
+def show(invocation: Invocation) -> int:
+    """Print the expected hardware and what is missing, or accept what is there now."""
+    config = invocation.settings().config
+    if not config.expect.is_on:
+        raise CommandError("no hardware is expected: set expect.learn, or numbers in [expect]")
+    if invocation.options.part == "accept":
+        return _accept(config)
+    with connected(invocation) as readings:
+        document = document_in(readings, "/faults", readings.get("/faults"))
+        missing = [_line(fault) for fault in document["faults"] if _is_ours(fault)]
+        lines = [*_expected(config), "", *(missing or ["everything expected is there"])]
+        print("\n".join(screen_of(invocation).fit("\n".join(lines)).splitlines()))
+    return EXIT_FAILED if missing else EXIT_OK
+
+
+def _is_ours(fault: dict[str, Any]) -> bool:
+    return str(fault["rule"]).startswith(RULES) and fault["state"] == "active"
+
+
+def _line(fault: dict[str, Any]) -> str:
+    return f"{fault['severity']}: {fault['summary']}"
+
+
+def _expected(config: Config) -> list[str]:
+    """Return the lines about the configuration and about what was learned."""
+    usual = Expect()
+    lines = [
+        f"configured: expect.{each.name} = {getattr(config.expect, each.name)}"
+        for each in fields(Expect)
+        if getattr(config.expect, each.name) != getattr(usual, each.name)
+    ]
+    file = file_in(config.state.dir) if config.expect.learn else None
+    learned = (file.load(decoded) if file else None) or {}
+    return lines + [f"learned: {part.title}" for parts in learned.values() for part in parts]
+
+
+def _accept(config: Config) -> int:
+    """Forget what was learned: the running exporter then learns the hardware of now."""
+    if not config.expect.learn:
+        raise CommandError("hardware is configured, not learned: change the numbers in [expect]")
+    if not config.state.dir:
+        raise CommandError("without state.dir a restart of the exporter learns the hardware anew")
+    try:
+        Path(config.state.dir, NAME).unlink(missing_ok=True)
+    except OSError as error:
+        raise CommandError(
+            f"{config.state.dir}/{NAME} cannot be removed: {error.strerror}"
+        ) from error
+    print("the exporter learns the hardware of now within two collections")
+    return EXIT_OK

@@ -1,0 +1,187 @@
+"""Expected hardware: one root, labels, replaced hardware, and what must not page."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.collectors.expect.wanted import NAME, with_labels
+from exporter.config.expect import Expect
+from exporter.config.file import ConfigError, Layer, load
+from exporter.model.snapshot import Snapshot
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.scenes.scene import Change, Scene
+from tests.scenes.stage import Stage
+
+LAST_GPU = "0000:db:00.0"
+LOOKS = 8
+
+
+@pytest.fixture
+def stage(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
+    """A node that is well."""
+    found = Stage(tmp_path, nvml, nvidia_smi)
+    yield found
+    found.close()
+
+
+def scene(*, has_gpus: bool = False, **expect: Any) -> Scene:
+    """A node with this in `[expect]`."""
+    return Scene("expected", Change(), gpus=has_gpus, settings={"expect": expect})
+
+
+def played(stage: Stage, scene: Scene, play: Callable[[], Awaitable[None]]) -> None:
+    """Play with the exporter running."""
+
+    async def run() -> None:
+        await stage.start(scene)
+        try:
+            await play()
+        finally:
+            await stage.stop()
+
+    asyncio.run(run())
+
+
+async def looks(stage: Stage, count: int = LOOKS) -> Snapshot:
+    """Look so often; return the last snapshot."""
+    for _ in range(count):
+        snapshot = await stage.look()
+    return snapshot
+
+
+def faults(snapshot: Snapshot) -> dict[str, bool]:
+    """The active faults, and whether each is a root."""
+    assert snapshot.conclusions is not None
+    return {fault.rule: fault.is_root for fault in snapshot.conclusions.active}
+
+
+def unplug(stage: Stage, address: str) -> None:
+    """Take a GPU off the bus, as it is when it does not answer at boot."""
+    stage.tree.at(f"/sys/bus/pci/devices/{address}").unlink()
+    shutil.rmtree(stage.tree.at(f"/proc/driver/nvidia/gpus/{address}"))
+
+
+@pytest.mark.parametrize("root", ["gpu_count_low", "expected_gpu_missing"])
+def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> None:
+    """Another rule is the root where the bus still shows the GPU, else this one."""
+
+    async def play() -> None:
+        await stage.change(Change(nvml=("count = 7",)))
+        found = faults(await looks(stage))
+        assert "expected_gpu_missing" in found
+        assert [rule for rule, is_root in found.items() if is_root] == [root]
+
+    if root == "expected_gpu_missing":
+        unplug(stage, LAST_GPU)
+    played(stage, scene(has_gpus=True, gpus=8), play)
+
+
+def test_a_dimm_without_its_files_is_missing_by_its_label(stage: Stage) -> None:
+    """A module that the firmware disabled has no directory."""
+
+    async def play() -> None:
+        await looks(stage, 2)
+        shutil.rmtree(stage.tree.at("/sys/devices/system/edac/mc/mc1/dimm0"))
+        snapshot = await looks(stage)
+        assert snapshot.conclusions is not None
+        (fault,) = snapshot.conclusions.active
+        assert fault.summary == "DIMM mc1/CPU1_DIMM_A1 is missing"
+
+    played(stage, scene(learn=True), play)
+
+
+def test_labels_of_the_node_say_what_is_expected(stage: Stage, tmp_path: Path) -> None:
+    """A label as the downward API writes it makes the fault, and a corrected one ends it."""
+    file = tmp_path / "labels"
+    file.write_text('zone="a"\nexpect.hw-exporter/ports="9"\n')
+
+    async def play() -> None:
+        assert faults(await looks(stage)) == {"expected_port_missing": True}
+        file.write_text('expect.hw-exporter/ports="8"\n')
+        assert faults(await looks(stage)) == {}
+
+    played(stage, scene(labels_file=str(file)), play)
+
+
+def test_a_bad_label_is_one_sentence_and_costs_only_itself(tmp_path: Path) -> None:
+    """Each names the label, what it is, and what is allowed."""
+    file = tmp_path / "labels"
+    file.write_text(
+        'expect.hw-exporter/gpus="eight"\nexpect.hw-exporter/gpsu="8"\n'
+        'expect.hw-exporter/disks="4"\nexpect.hw-exporter/dimms="9999"\n'
+    )
+    config, wrong = with_labels(Expect(labels_file=str(file)))
+    assert (config.gpus, config.disks, config.dimms) == (0, 4, 0)
+    assert [f"{each.field} {each.reason}" for each in wrong] == [
+        'expect.hw-exporter/gpus is "eight", but must be a number from 0 to 1000',
+        "expect.hw-exporter/gpsu is no label of expected hardware",
+        'expect.hw-exporter/dimms is "9999", but must be a number from 0 to 1000',
+    ]
+
+
+def test_a_labels_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    """The rest of the configuration is still expected."""
+    config, wrong = with_labels(Expect(gpus=8, labels_file=str(tmp_path / "none")))
+    assert config.gpus == 8
+    assert [each.reason for each in wrong] == [f"{tmp_path}/none is not there"]
+
+
+@pytest.mark.parametrize(
+    "table", [{"gpus": -1}, {"gpus": "eight"}, {"slots": ["0000:18:00.0"]}, {"memory_gib": -1.0}]
+)
+def test_a_wrong_expectation_is_one_sentence(table: dict[str, Any]) -> None:
+    """It names the key and what is allowed."""
+    with pytest.raises(ConfigError) as caught:
+        load([Layer("file", {"expect": table})])
+    assert str(caught.value).count("\n") == 0
+    assert f"expect.{next(iter(table))}" in str(caught.value)
+
+
+def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, tmp_path: Path) -> None:
+    """After a restart the missing port is still expected, and no more once it is forgotten."""
+
+    async def play() -> None:
+        await looks(stage, 3)
+        await stage.stop()
+        await stage.change(Change(files={"/sys/class/infiniband/mlx5_7": None}))
+        await stage.start(scene(learn=True))
+        assert faults(await looks(stage)) == {"expected_port_missing": True}
+        (tmp_path / "state" / NAME).unlink()
+        assert faults(await looks(stage)) == {}
+
+    played(stage, scene(learn=True), play)
+
+
+def test_a_damaged_file_is_learned_anew(stage: Stage, tmp_path: Path) -> None:
+    """It is set aside, and nothing pages."""
+    (tmp_path / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
+
+    async def play() -> None:
+        assert faults(await looks(stage)) == {}
+
+    played(stage, scene(learn=True), play)
+    assert (tmp_path / "state" / f"{NAME}.bad").exists()
+
+
+def test_what_comes_and_goes_by_request_is_not_learned(stage: Stage) -> None:
+    """A USB disk that is pulled out is no fault."""
+    stats = stage.tree.at("/proc/diskstats")
+    before = stats.read_text()
+    usb = "../devices/pci0000:00/0000:00:14.0/usb1/1-1/host6/target6:0:0/6:0:0:0/block/sdz"
+    stats.write_text(f"{before}   8       0 sdz 1 0 8 1 1 0 8 1 0 1 1\n")
+    stage.tree.at("/sys/block").mkdir(exist_ok=True)
+    stage.tree.at(f"/sys/block/{usb}").resolve().mkdir(parents=True)
+    stage.tree.link({"/sys/block/sdz": usb})
+
+    async def play() -> None:
+        await looks(stage, 3)
+        stage.tree.at("/sys/block/sdz").unlink()
+        stats.write_text(before)
+        assert faults(await looks(stage)) == {}
+
+    played(stage, scene(learn=True), play)
