@@ -27,7 +27,8 @@ def sources(tree: HostTree) -> Iterator[Source]:
         host_root=str(tree.host),
     )
     ctx = source_context(replace(config, sources=roots))
-    return (cast("Source", row.build(ctx)) for row in NODE_ROWS)
+    built = (cast("Source", row.build(ctx)) for row in NODE_ROWS)
+    return (source for source in built if hasattr(source, "read"))  # the others follow a reading
 
 
 def look_around(tree: HostTree, leave_out: frozenset[str] = frozenset()) -> Snapshot:
