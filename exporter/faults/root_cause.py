@@ -1,6 +1,6 @@
 """Finds the root cause of each fault, also if rules explain each other in cycles."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -75,32 +75,42 @@ def find_steps(
 
 def confirmed(
     waiting: Sequence[Standing], active: Sequence[Standing], graph: Graph
-) -> Iterator[Standing]:
-    """Yield the faults that wait for their time, while a fault that nothing else explains follows.
+) -> list[Standing]:
+    """Return the faults that wait for their time, while a fault that nothing else explains follows.
 
     An alarm may be a flicker, but not when its consequence has been seen.
     """
-    for cause in waiting:
-        effects = [effect for effect in active if _explains(cause, effect, graph)]
-        if not all(_is_explained(effect, active, graph) for effect in effects) and not (
-            cause.rule.symptom or _is_explained(cause, active, graph)
-        ):
-            yield cause
+    pending, known = _by_rule(waiting), _by_rule(active)
+    found: dict[Place, Standing] = {}
+    for effect in active if waiting else ():
+        if effect.was_shown_as_root or not effect.was_shown:  # the others have a cause
+            causes = list(_explaining(effect, pending, graph))
+            if causes and not any(_explaining(effect, known, graph)):
+                found |= {(cause.rule.id, cause.key): cause for cause in causes}
+    return [
+        cause
+        for cause in found.values()
+        if not cause.rule.symptom and not any(_explaining(cause, known, graph))
+    ]
 
 
-def _is_explained(effect: Standing, active: Sequence[Standing], graph: Graph) -> bool:
-    return any(_explains(cause, effect, graph) for cause in active)
+def _by_rule(standings: Iterable[Standing]) -> dict[str, list[Standing]]:
+    found: dict[str, list[Standing]] = {}
+    for standing in standings:
+        found.setdefault(standing.rule.id, []).append(standing)
+    return found
 
 
-def _explains(cause: Standing, effect: Standing, graph: Graph) -> bool:
-    """Return whether the cause explains the effect, by more than that it is plausible."""
-    return any(
-        explanation.rule == cause.rule.id
-        and not explanation.is_weak
-        and _in_place(effect, explanation, (0,), (cause,), graph)
-        and _in_time(cause, effect, explanation)
-        for explanation in effect.rule.explained_by
-    )
+def _explaining(
+    effect: Standing, by_rule: Mapping[str, Sequence[Standing]], graph: Graph
+) -> Iterator[Standing]:
+    """Yield what explains the effect, by more than that it is plausible."""
+    for explanation in effect.rule.explained_by:
+        causes = by_rule.get(explanation.rule, ())
+        if causes and not explanation.is_weak:
+            for place in _in_place(effect, explanation, range(len(causes)), causes, graph):
+                if causes[place] is not effect and _in_time(causes[place], effect, explanation):
+                    yield causes[place]
 
 
 def place_of(row: Cause | Fault) -> Place:
