@@ -34,6 +34,16 @@ class Guard:
         finally:
             self._is_closed = False
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
+        """Open the guard for what is built once for all tests, whichever of them comes first."""
+        is_closed = self._is_closed
+        self._is_closed = is_closed and fixturedef.scope != "session"
+        try:
+            return (yield)
+        finally:
+            self._is_closed = is_closed
+
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._is_closed and event in STARTS:
             self._is_closed = False  # the report of the failure may need a process itself

@@ -6,6 +6,7 @@ from pathlib import Path
 from exporter.collectors.everything import KINDS
 from exporter.collectors.external_probes.entities import PROBE_FIELDS
 from exporter.durations import show_duration
+from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Vocabulary
 
@@ -78,11 +79,13 @@ def _names(vocabulary: Vocabulary) -> Iterator[str]:
     yield "Fields of each kind of component; `[]` has one value per label.\n"
     yield "| kind | fields |"
     yield "|---|---|"
+    of_all = {*PROBE_FIELDS, *HISTORY_FIELDS}
     for kind, names in sorted(vocabulary.names.items()):
-        own = sorted((name, t) for name, t in names.items() if name not in PROBE_FIELDS)
+        own = sorted((name, t) for name, t in names.items() if name not in of_all)
         fields = [f"`{n}[]`" if t.is_labeled else f"`{n}`" for n, t in own]
         yield f"| {kind} | {' '.join(fields) or 'events only'} |"
     yield "\nEach kind also has `probe_value[]` and `probe_metric[]` from external probes."
+    yield "Each kind except `process` and `workload` has `repeated_fault` and `repeated_faults`."
     events = " ".join(f"`{word}`" for word in sorted(vocabulary.event_words))
     yield f"\nEvents: {events}."
 

@@ -13,18 +13,19 @@ from exporter.config.expect import Expect
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 
 RULES = "expected_"
+NOTHING_EXPECTED = "no hardware is expected: set expect.learn, or numbers in [expect]"
 
 
 def show(invocation: Invocation) -> int:
     """Print the expected hardware and what is missing, or accept what is there now."""
     config = invocation.settings().config
-    if not config.expect.is_on:
-        raise CommandError("no hardware is expected: set expect.learn, or numbers in [expect]")
     if invocation.options.part == "accept":
         return _accept(config)
     with connected(invocation) as readings:
         document = document_in(readings, "/faults", readings.get("/faults"))
         missing = [_line(fault) for fault in document["faults"] if _is_ours(fault)]
+        if not config.expect.is_on and not missing:
+            raise CommandError(NOTHING_EXPECTED)
         lines = [*_expected(config), "", *(missing or ["everything expected is there"])]
         print("\n".join(screen_of(invocation).fit("\n".join(lines)).splitlines()))
     return EXIT_FAILED if missing else EXIT_OK
@@ -53,6 +54,8 @@ def _expected(config: Config) -> list[str]:
 
 def _accept(config: Config) -> int:
     """Forget what was learned: the running exporter then learns the hardware of now."""
+    if not config.expect.is_on:
+        raise CommandError(NOTHING_EXPECTED)
     if not config.expect.learn:
         raise CommandError("hardware is configured, not learned: change the numbers in [expect]")
     if not config.state.dir:

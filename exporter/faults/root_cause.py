@@ -184,11 +184,18 @@ def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool:
-    """Tell whether the one was known to follow from the other."""
+    """Tell whether `effect` was known to follow from `cause`.
+
+    Steps known at different times may lead in a circle.
+    """
+    seen: set[int] = set()
     step = known[effect] if known else None
-    while step is not None and step.cause != cause:
+    while step is not None and step.cause not in seen:
+        if step.cause == cause:
+            return True
+        seen.add(step.cause)
         step = known[step.cause]
-    return step is not None
+    return False
 
 
 def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:

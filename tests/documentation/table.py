@@ -33,6 +33,8 @@ PLACEHOLDERS: Mapping[str, str] = {
     "/opt/probes/": "{folder}/",
     ".venv/bin/": "",
     "hw-exporter selfcheck": "hw-exporter selfcheck http://localhost:{port}",
+    "hw-exporter expect": "APP__EXPECT__LEARN=1 APP__STATE__DIR={folder} hw-exporter expect"
+    " --url http://localhost:{port}",
     "hw-exporter silence": "hw-exporter silence --url localhost:{port}",
     "hw-exporter clear": "hw-exporter clear --url localhost:{port}",
     "/opt/hw-exporter/bin/": "",
@@ -83,6 +85,10 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
         "hw-exporter demo --gpus 8 --speed 10": Try(stays=True),
         "hw-exporter demo --healthy": Try(stays=True),
     },
+    "docs/expect.md": {
+        "hw-exporter expect": Try(Place.DEMO, ("^everything expected is there$",)),
+        "hw-exporter expect accept": Try(Place.DEMO, ("^the exporter learns",)),
+    },
     "docs/maintenance.md": {
         'hw-exporter silence --component nvme1n1 --for 2h --reason "swap the disk"': Try(
             Place.DEMO, ("^silenced: ",)
@@ -112,6 +118,7 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
             )
         ),
     },
+    "docs/runbooks/expect.md": {"hw-exporter expect": Try(Place.DEMO)},
     "docs/runbooks/exporter.md": {
         "hw-exporter selfcheck": Try(Place.NODE, ("^PASS health$",)),
         "curl -s localhost:8080/ready": Try(Place.NODE, ('"status": "ready"',)),
@@ -205,6 +212,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "docs/platforms.md": {REGISTRY: ("docker run …",), CLUSTER: ("oc …",)},
     "docs/runbooks/cpu.md": {SICK: ("dmesg …", "ras-mc-ctl …", "ipmitool …")},
+    "docs/runbooks/expect.md": {SICK: ("lspci …", "lsblk …", "dmidecode …")},
     "docs/runbooks/filesystem.md": {SICK: ("dmesg …",), WALKS: ("du …",)},
     "docs/runbooks/gpu_errors.md": {
         SICK: ("dmesg …", "nvidia-smi …", "dcgmi …", "nvidia-bug-report.sh")

@@ -87,6 +87,11 @@ TERMS = {
     "xid_last_timestamp_seconds": "XID error",
     "used_count": "compute process",
     "type_count": "product name",
+    "type_utilization_percent": "GPU utilization",
+    "type_power_draw_watts": "power usage",
+    "type_temperature_celsius": "GPU core temperature",
+    "type_memory_used_bytes": "framebuffer (FB) memory",
+    "type_memory_total_bytes": "framebuffer (FB) memory",
     "nvml_up": "NVML",
     "suspended": "runtime power management",
     "processes": "compute and graphics processes running",
@@ -110,6 +115,8 @@ TERMS = {
 OURS = {
     *(
         "count",
+        "type_lost_gpus",
+        "type_measured_gpus",
         "up",
         "problem_info",
         "call_disabled_info",

@@ -10,7 +10,7 @@ from exporter.faults.evaluate import Evaluator
 from exporter.faults.persistence import SavedFaults, decode, to_text
 from exporter.faults.values import Entity
 from exporter.model.event import Event
-from exporter.model.verdict import Conclusions, Edge
+from exporter.model.verdict import Cause, Conclusions, Edge
 from tests.faults.scenes import active, edge, event, fault, gpu, judge, rule, scene, thing, xid
 
 
@@ -518,3 +518,22 @@ def test_an_incident_that_was_told_keeps_its_root(tmp_path: Path) -> None:
     said = judging.evaluate(scene(300, gpu(heat=90.0, up=False)))
     assert path(said, "dead") == [("slow", "u0", "same")]
     assert fault(said, "slow").is_root
+
+
+def test_causes_kept_in_a_circle_end(tmp_path: Path) -> None:
+    """Causes kept from different times may lead in a circle: each fault is judged all the same."""
+    text = "".join(
+        explained(name, "gpu", "events(xid, within=1h) > 0", {"rule": other, "via": "same"})
+        for name, other in (("hot", "slow"), ("slow", "hot"), ("odd", "hot"))
+    )
+    first = judge(tmp_path, text)
+    said = first.evaluate(scene(10, gpu(), events=[xid(79, 10.0)]))
+    steps = {
+        name: (Cause(other, fault(said, other).subject, "same", "", 0.0),)
+        for name, other in (("hot", "slow"), ("slow", "hot"))
+    }
+    kept = first.kept()
+    second = judge(tmp_path, text)
+    second.recall({key: replace(kept[key], causes=steps.get(key.rule, ())) for key in kept})
+    said = second.evaluate(scene(25, gpu(), events=[xid(79, 24.0)]))
+    assert len([each for each in said.active if each.is_root]) == 1

@@ -24,8 +24,10 @@ def test_every_name_is_there() -> None:
     """Who writes a rule finds what can be spoken of."""
     for kind, names in VOCABULARY.names.items():
         (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {kind} |")]
-        assert all(f"`{name}" in row for name in names if not name.startswith("probe_"))
+        of_all = ("probe_", "repeated_")
+        assert all(f"`{name}" in row for name in names if not name.startswith(of_all))
     assert "`probe_value[]` and `probe_metric[]`" in PAGE
+    assert "`repeated_fault` and `repeated_faults`" in PAGE
     assert re.search(r"^Events: .*`nfs_not_responding`.*\.$", PAGE, re.MULTILINE)
     assert "| kind | fields |\n|---|---|\n" in PAGE
     assert re.search(r"^\| cpu \| [a-z ]*events[a-z ]* \|$", PAGE, re.MULTILINE)

@@ -39,6 +39,13 @@ SENTENCES = {
     "gpu_unhealthy": "the driver reports that {name} is not healthy",
     "workload_over_sm_quota": "{name} exceeds its SM quota",
     "workload_over_memory_quota": "{name} exceeds its GPU memory quota",
+    "expected_gpu_missing": "a GPU that the node is expected to have is missing",
+    "expected_nvlink_missing": "an NVLink that is expected to be active is not",
+    "expected_port_missing": "an RDMA port that the node is expected to have is missing",
+    "expected_disk_missing": "a disk that the node is expected to have is missing",
+    "expected_memory_missing": "memory that the node is expected to have is missing",
+    "expected_hardware_differs": "hardware of the node is another one than expected",
+    "gpu_repeat_offender": "{name} has had the same critical fault several times within 14 days",
     "io_stall": "all tasks wait for storage",
 }
 """Texts for rules whose summary is about readings, which must not be in an alert."""

@@ -18,7 +18,7 @@ GIB = 1024**3
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PartsOfKind:
     """The parts of one kind; `is_whole` tells whether they may be learned as the healthy state."""
 
     parts: tuple[Part, ...]
@@ -26,15 +26,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class HardwareNow:
     """What is there: parts by kind, rates of active ports in Gbit/s, memory in GiB."""
 
-    found: Mapping[str, Found]
+    found: Mapping[str, PartsOfKind]
     rates: Mapping[str, float]
     memory_gib: float | None
 
 
-def hardware_of(snapshot: Snapshot) -> Hardware:
+def hardware_of(snapshot: Snapshot) -> HardwareNow:
     """Return the parts that the snapshot shows."""
     memory = snapshot.reading(Memory)
     ports = snapshot.reading(Infiniband)
@@ -44,10 +44,10 @@ def hardware_of(snapshot: Snapshot) -> Hardware:
         if port.rate_bytes_per_second is not None and port.up
     }
     found = {kind: parts for kind, parts in _found(snapshot) if parts is not None}
-    return Hardware(found, rates, memory.total_bytes / GIB if memory else None)
+    return HardwareNow(found, rates, memory.total_bytes / GIB if memory else None)
 
 
-def _found(snapshot: Snapshot) -> Iterator[tuple[str, Found | None]]:
+def _found(snapshot: Snapshot) -> Iterator[tuple[str, PartsOfKind | None]]:
     yield "gpu", _gpus(snapshot)
     yield "nvlink", _nvlinks(snapshot)
     yield "port", _ports(snapshot)
@@ -55,7 +55,7 @@ def _found(snapshot: Snapshot) -> Iterator[tuple[str, Found | None]]:
     yield "dimm", _dimms(snapshot.reading(MemoryErrors))
 
 
-def _gpus(snapshot: Snapshot) -> Found | None:
+def _gpus(snapshot: Snapshot) -> PartsOfKind | None:
     """Return the GPUs that the driver lists and has not lost, and those given away.
 
     Without a driver these are the GPUs on the bus; None where nothing lists GPUs now.
@@ -64,17 +64,17 @@ def _gpus(snapshot: Snapshot) -> Found | None:
     states = gpus.states if gpus else ()
     bus = [device for device in (pcie.devices if pcie else ()) if device.kind == "gpu"]
     if not states:
-        is_told = gpus is not None and gpus.backend.reason in ("ok", "no_driver")
+        is_known = gpus is not None and gpus.backend.reason in ("ok", "no_driver")
         on_the_bus = tuple(Part("gpu", device.device) for device in bus)
-        return Found(on_the_bus, is_whole=False) if is_told and pcie else None
+        return PartsOfKind(on_the_bus, is_whole=False) if is_known and pcie else None
     here = [state.gpu for state in states if state.reason not in LOST]
     listed = [Part("gpu", _address(gpu.pci_bus_id), gpu.name) for gpu in here]
     given_away = [Part("gpu", device.device) for device in bus if device.is_passed_through]
     is_whole = all(state.up and state.is_fresh for state in states)
-    return Found((*listed, *given_away), is_whole and not given_away)
+    return PartsOfKind((*listed, *given_away), is_whole and not given_away)
 
 
-def _nvlinks(snapshot: Snapshot) -> Found | None:
+def _nvlinks(snapshot: Snapshot) -> PartsOfKind | None:
     """Return the active NVLinks; None where no GPU tells its links."""
     gpus = snapshot.reading(Gpus)
     known = [state.gpu for state in (gpus.states if gpus else ()) if state.gpu.nvlink_up]
@@ -87,19 +87,19 @@ def _nvlinks(snapshot: Snapshot) -> Found | None:
         if is_up
     ]
     is_whole = gpus is not None and all(state.up and state.is_fresh for state in gpus.states)
-    return Found(tuple(links), is_whole)
+    return PartsOfKind(tuple(links), is_whole)
 
 
-def _ports(snapshot: Snapshot) -> Found | None:
+def _ports(snapshot: Snapshot) -> PartsOfKind | None:
     reading = snapshot.reading(Infiniband)
     if reading is None:
         return _none_of("infiniband", snapshot)
     if reading.truncated:
         return None
-    return Found(tuple(Part("port", f"{each.device}/{each.port}") for each in reading.ports))
+    return PartsOfKind(tuple(Part("port", f"{each.device}/{each.port}") for each in reading.ports))
 
 
-def _disks(snapshot: Snapshot) -> Found | None:
+def _disks(snapshot: Snapshot) -> PartsOfKind | None:
     """Return the disks that are built in: no USB disk, volume of a network, or made device."""
     reading = snapshot.reading(Disks)
     if reading is None:
@@ -107,26 +107,26 @@ def _disks(snapshot: Snapshot) -> Found | None:
     if reading.truncated:
         return None
     built_in = filter(_is_built_in, reading.disks)
-    return Found(
+    return PartsOfKind(
         tuple(Part("disk", disk.device, disk.model or "", disk.serial or "") for disk in built_in)
     )
 
 
-def _none_of(source: str, snapshot: Snapshot) -> Found | None:
+def _none_of(source: str, snapshot: Snapshot) -> PartsOfKind | None:
     """Return no part where the source says that there is none, None where it cannot tell."""
     outcomes = {report.source: report.outcome for report in snapshot.reports}
-    return Found((), is_whole=False) if outcomes.get(source) is Outcome.ABSENT else None
+    return PartsOfKind((), is_whole=False) if outcomes.get(source) is Outcome.ABSENT else None
 
 
 def _is_built_in(disk: Disk) -> bool:
     return disk.transport in BUILT_IN and not disk.removable and not disk.is_network_volume
 
 
-def _dimms(reading: MemoryErrors | None) -> Found | None:
+def _dimms(reading: MemoryErrors | None) -> PartsOfKind | None:
     if reading is None or not reading.controllers:
         return None
     dimms = [(each, dimm) for each in reading.controllers for dimm in each.dimms]
-    return Found(tuple(Part("dimm", f"{mc.controller}/{dimm.dimm}") for mc, dimm in dimms))
+    return PartsOfKind(tuple(Part("dimm", f"{mc.controller}/{dimm.dimm}") for mc, dimm in dimms))
 
 
 def _address(text: str | None) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from exporter.collectors.expect.hardware import Found, Hardware
+from exporter.collectors.expect.hardware import HardwareNow, PartsOfKind
 from exporter.collectors.expect.values import WORDS, Part, Shortage
 from exporter.config.expect import Expect
 
@@ -12,7 +12,7 @@ MEMORY_SHARE = 0.95
 
 
 def shortages(
-    config: Expect, named: Mapping[str, tuple[Part, ...]], hardware: Hardware
+    config: Expect, named: Mapping[str, tuple[Part, ...]], hardware: HardwareNow
 ) -> Iterator[Shortage]:
     """Yield what is not as expected; kinds that cannot be told now are left out."""
     for kind, found in hardware.found.items():
@@ -27,7 +27,9 @@ def shortages(
     yield from _little_memory(config.memory_gib, hardware.memory_gib)
 
 
-def _missing(wanted: Iterable[Part], found: Found, hardware: Hardware) -> Iterator[Shortage]:
+def _missing(
+    wanted: Iterable[Part], found: PartsOfKind, hardware: HardwareNow
+) -> Iterator[Shortage]:
     """Yield the named parts that are not there, and those in whose place another is."""
     slots = {part.slot: part for part in found.parts}
     identities = {part.identity for part in found.parts if part.identity}
@@ -51,7 +53,7 @@ def _differs(wanted: Part, there: Part) -> bool:
     return any(one and other and one != other for one, other in pairs)
 
 
-def _too_few(kind: str, wanted: int, found: Found, named: int) -> Iterator[Shortage]:
+def _too_few(kind: str, wanted: int, found: PartsOfKind, named: int) -> Iterator[Shortage]:
     """Yield that parts are missing beyond those that are missing by name."""
     count = len(found.parts)
     if wanted - count > named:
@@ -65,7 +67,7 @@ def _missing_of(kind: str, missing: int, wanted: int) -> str:
     return f"{missing} of {wanted} expected {WORDS[kind][1]} {'is' if missing == 1 else 'are'}"
 
 
-def _too_few_links(wanted: int, hardware: Hardware, named: Iterable[Part]) -> Iterator[Shortage]:
+def _too_few_links(wanted: int, hardware: HardwareNow, named: Iterable[Part]) -> Iterator[Shortage]:
     """Yield the GPUs that have fewer active NVLinks than each should have."""
     links, gpus = hardware.found.get("nvlink"), hardware.found.get("gpu")
     if not wanted or links is None or gpus is None:
@@ -86,7 +88,7 @@ def _is_of(link: Part, gpu: Part) -> bool:
     return link.slot.rpartition("/")[0] == gpu.slot
 
 
-def _other_models(wanted: str, hardware: Hardware) -> Iterator[Shortage]:
+def _other_models(wanted: str, hardware: HardwareNow) -> Iterator[Shortage]:
     """Yield the GPUs whose name does not contain the expected model."""
     found = hardware.found.get("gpu")
     for gpu in found.parts if found and wanted else ():
@@ -100,7 +102,7 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _slow_ports(wanted: float, hardware: Hardware) -> Iterator[Shortage]:
+def _slow_ports(wanted: float, hardware: HardwareNow) -> Iterator[Shortage]:
     for port, rate in hardware.rates.items():
         if rate < wanted:
             text = f"InfiniBand port {port} has {rate:g} Gbit/s, not the expected {wanted:g}"

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from exporter.collectors.expect.hardware import Hardware, hardware_of
+from exporter.collectors.expect.hardware import HardwareNow, hardware_of
 from exporter.collectors.expect.shortages import shortages
 from exporter.collectors.expect.values import Expected, Part, Shortage
 from exporter.collectors.expect.wanted import (
     NAME,
-    Learned,
+    LearnedHardware,
     configured_parts,
     file_in,
     with_labels,
@@ -30,7 +30,7 @@ class ExpectSource:
         self._config = ctx.config.expect
         self._call = ctx.call
         folder = ctx.config.state.dir
-        self._learned = Learned(file_in(folder), Path(folder) / NAME if folder else None)
+        self._learned = LearnedHardware(file_in(folder), Path(folder) / NAME if folder else None)
         self._named = configured_parts(self._config)
         self._before: tuple[Shortage, ...] = ()
 
@@ -41,18 +41,18 @@ class ExpectSource:
     async def close(self) -> None:
         """Let go of nothing."""
 
-    def _compare(self, hardware: Hardware) -> Reading[Expected]:
+    def _compare(self, hardware: HardwareNow) -> Reading[Expected]:
         config, wrong = with_labels(self._config)
         named = self._parts(hardware)
-        told = {*hardware.found, *(["memory"] if hardware.memory_gib is not None else [])}
-        kept = (each for each in self._before if each.kind not in told)
+        known = {*hardware.found, *(["memory"] if hardware.memory_gib is not None else [])}
+        kept = (each for each in self._before if each.kind not in known)
         self._before = (*shortages(config, named, hardware), *kept)
         expected = sum(map(len, named.values()))
         counts = (config.gpus, config.nvlinks, config.ports, config.disks, config.dimms)
         expected += sum(map(bool, (*counts, config.gpu_model, config.memory_gib)))
         return Reading(Expected(self._before, expected or None), wrong)
 
-    def _parts(self, hardware: Hardware) -> dict[str, tuple[Part, ...]]:
+    def _parts(self, hardware: HardwareNow) -> dict[str, tuple[Part, ...]]:
         """Return the parts that are expected by name: learned, and configured ones."""
         if not self._config.learn:
             return self._named

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.collectors.expect.hardware import Hardware
+from exporter.collectors.expect.hardware import HardwareNow
 from exporter.collectors.expect.values import WORDS, Part
 from exporter.config.expect import Expect
 from exporter.model.reading import Missing
@@ -70,7 +70,7 @@ def configured_parts(config: Expect) -> dict[str, tuple[Part, ...]]:
     return _by_kind(Part(*text.split(" ", 1)) for text in config.slots)
 
 
-class Learned:
+class LearnedHardware:
     """The hardware that was learned: each kind at the second look in a row that shows it whole.
 
     Nothing is forgotten before the file is removed. Blocks.
@@ -90,7 +90,7 @@ class Learned:
             self._is_saved = bool(self._parts)
         return self._parts
 
-    def see(self, hardware: Hardware) -> None:
+    def see(self, hardware: HardwareNow) -> None:
         """Learn the kinds that are not known yet and were the same at the look before."""
         known = dict(self.parts())
         whole = {kind: found.parts for kind, found in hardware.found.items() if found.is_whole}

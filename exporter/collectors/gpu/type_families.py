@@ -64,24 +64,24 @@ TYPE_FAMILIES = families(
     ),
     Row(
         "utilization_percent",
-        "Mean utilization of the GPUs of this product, without lost ones and cached values.",
+        "GPU utilization: mean of the GPUs of this product, lost and stale ones excluded.",
         digits=3,
     ),
     Row(
         "power_draw_watts",
-        "Sum of the power draw of the GPUs of this product, without lost ones and cached values.",
+        "Power usage of all GPUs of this product, lost and stale ones excluded.",
         digits=3,
     ),
     Row(
         "temperature_celsius",
-        "Temperature of the hottest GPU of this product, without lost ones and cached values.",
+        "GPU core temperature of the hottest GPU of this product, lost and stale ones excluded.",
     ),
     Row(
         "memory_used_bytes",
-        "Used memory of the GPUs of this product, without lost ones and cached values.",
+        "Used framebuffer (FB) memory of GPUs of this product, lost and stale ones excluded.",
     ),
     Row(
         "memory_total_bytes",
-        "Memory of the GPUs of this product, without lost ones and cached values.",
+        "Total framebuffer (FB) memory of GPUs of this product, lost and stale ones excluded.",
     ),
 )

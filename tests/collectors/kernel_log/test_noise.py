@@ -21,7 +21,6 @@ nvme{n}n1: p1 p2 p3
 EXT4-fs ({disk}): mounted filesystem {hex}-{n} r/w with ordered data mode. Quota mode: none.
 EXT4-fs ({disk}): unmounting filesystem {hex}.
 XFS ({disk}): Mounting V5 Filesystem {hex}
-XFS ({disk}): Ending clean mount
 BTRFS info (device {disk}): first mount of filesystem {hex}
 pci {pci}: [10de:2330] type 00 class 0x030200 PCIe Endpoint
 pci {pci}: BAR {n} [mem 0x{hex}-0x{hex} 64bit pref]: assigned

@@ -26,7 +26,7 @@ ROWS: tuple[Row, ...] = (
 )
 TOPICS = (
     *("pcie", "memory", "cpu", "node", "storage", "filesystem", "network", "infiniband"),
-    *("raid", "workload", "exporter", "collectives"),
+    *("raid", "workload", "exporter", "collectives", "expect"),
 )
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)

@@ -1,0 +1,40 @@
+"""A GPU that fails again after each repair, from the driver's library to the fault."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from tests.scenes.scene import scenes
+from tests.scenes.stage import Stage
+from tests.scenes.test_scenes import Acts, stage
+
+__all__ = ["stage"]
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+
+def test_the_third_loss_of_a_gpu_makes_it_a_repeat_offender(stage: Stage) -> None:
+    """Two losses do not, also over a restart of the exporter; the third names the fault."""
+    (lost,) = [scene for scene in scenes() if scene.id == "gpu_lost"]
+    repeats = Acts(stage, replace(lost, rule="gpu_repeat_offender"))
+
+    async def play() -> None:
+        acts = Acts(stage, lost)
+        await stage.start(lost)
+        try:
+            await stage.look()
+            for _ in range(2):
+                await acts.begins()
+                assert await repeats.now() is None
+                await acts.ends()
+            await stage.stop()
+            await stage.start(lost)
+            await stage.look()
+            await acts.begins()
+            fault = await repeats.now()
+        finally:
+            await stage.stop()
+        assert fault is not None
+        assert "had gpu_lost 3 times in 14 days" in fault.summary
+
+    asyncio.run(play())
