@@ -275,6 +275,8 @@ def _is_beside(cause: Standing, effect: Standing) -> bool:
     """Return whether the cause is a fault that began within minutes before the effect."""
     if cause.rule.symptom or cause.rule.severity == "info":
         return False
+    if SEVERITIES.index(effect.rule.severity) < SEVERITIES.index(cause.rule.severity):
+        return False  # what is plausible may not name a page after less than it is about
     if effect.is_event > cause.is_event or _is_edge(cause, effect) or _is_edge(effect, cause):
         return False  # where a rule speaks of the other, it says all
     is_one_layer = cause.rule.layer == effect.rule.layer

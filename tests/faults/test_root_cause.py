@@ -509,6 +509,15 @@ def test_what_begins_on_an_ill_component_is_its_incident(
     assert fault(said, "odd").root.rule == root
 
 
+def test_what_is_worse_than_the_fault_before_is_an_incident_of_its_own(tmp_path: Path) -> None:
+    """A critical fault that no rule connects to a warning is named itself, not the warning."""
+    lost = rule("lost", "gpu", "not up").replace('"warning"', '"critical"')
+    judging = judge(tmp_path, rule("worn", "gpu", "heat > 85") + lost)
+    judging.evaluate(scene(0, gpu(heat=90.0)))
+    said = judging.evaluate(scene(60, gpu(heat=90.0, up=False)))
+    assert fault(said, "lost").is_root
+
+
 def test_an_incident_that_was_told_keeps_its_root(tmp_path: Path) -> None:
     """A cause on the component that shows after minutes follows from what was told first."""
     early = {"rule": "dead", "via": "same", "ahead": "30m"}
