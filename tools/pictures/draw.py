@@ -32,6 +32,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MASKS = (
     (re.compile(r"throttled: [a-z ]+"), ""),  # comes and goes
     (re.compile(r"· up \d+ \w+"), "· up # h"),  # of the machine that draws
+    (re.compile(r"\b[A-Z][a-z]{2} \d+ [A-Z][a-z]{2}\b"), "day"),  # of the day it was drawn
     (re.compile(r"\d+(?:\.\d+)?"), "#"),
     (re.compile(r"[ \t]+"), " "),
     (re.compile(r"\n\s*\n*"), "\n"),
