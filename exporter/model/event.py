@@ -10,7 +10,7 @@ from exporter.record import dataclass
 
 
 class EventType(Enum):
-    """The twelve types that probes and the kernel log are sorted into."""
+    """Event types of probes and of the kernel log."""
 
     COMPUTE_UTIL = "compute.util"
     COMPUTE_MEM = "compute.mem"
@@ -28,13 +28,13 @@ class EventType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record of evidence.
+    """One event of a component or of the node.
 
-    `kind` is the name in docs/kernel-log.md; `entity_type` and `entity_id` name what it is about in
-    the words of the faults page; `fields` are what the line said, by name (code, pid, count, …),
-    all as text. The id of what is about the node as a whole is empty. An event with the field
-    `ended` says that what its kind is about is over (a server answers again). `number` rises within
-    one source of events, and is 0 where they are not numbered.
+    `kind` is a name of docs/kernel-log.md. `entity_type` and `entity_id` name the component as the
+    faults page does; `entity_id` is empty for the node. `fields` are values of the line by name
+    (code, pid, count, …), as text. An event with the field `ended` ends the condition that `kind`
+    names (a server answers again). `number` rises within one source of events; 0 if the source does
+    not number events.
     """
 
     at: float  # wall clock, seconds since the epoch
@@ -52,8 +52,8 @@ class Event:
 
 @runtime_checkable
 class CountsEvents(Protocol):
-    """A reading that counts its events itself, also those that were dropped."""
+    """A reading that counts its events itself, dropped ones included."""
 
     def counted_events(self) -> tuple[tuple[str, int], ...]:
-        """Return how many events of each type there were since the start."""
+        """Return the number of events of each type since the start."""
         ...

@@ -1,4 +1,4 @@
-"""Incidents: each root cause with what follows from it, in the one text that everybody shows."""
+"""Incidents: each root cause with the faults that follow from it, in one text for all outputs."""
 
 import re
 import time
@@ -21,26 +21,26 @@ from exporter.record import dataclass
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
 FEW = 3
-"""So many equal faults are named by their components, more of them by their number."""
+"""Up to so many equal faults are named by component, more by their number."""
 
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 _CODE = re.compile(r"\w+ \d")
 """A name with a number keeps its capital letter within a sentence."""
 
 _OPTION = re.compile(r"(?<= -i )\d{1,3}\b")
-"""Where a command of an advice takes the numbers of components."""
+"""The place in an advice's command that takes the numbers of components."""
 
 _NUMBERED = re.compile(r"(.+) (\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A root cause with the faults that follow from it; `roots` is empty once it ended.
+    """A root cause with the faults that follow from it; `roots` is empty once the root has ended.
 
-    `summary` says what is broken, `affects` names components that have numbers, pods and jobs
-    (empty where none is known), `action` says what to do: it is that of the root. `since` counts
-    seconds since the epoch. An incident has a `silence` if all its faults have one; else its
-    severity is that of the others.
+    `summary` says what is broken. `affects` names numbered components, pods and jobs; empty where
+    none is known. `action` is the advice of the root. `since` is in seconds since the epoch.
+    `silence` is set if all faults of the incident are silenced; else `severity` is the highest of
+    the faults that are not.
     """
 
     rule: str
@@ -60,24 +60,24 @@ class Incident:
 
     @property
     def details(self) -> str:
-        """Say in sentences whom it affects, since when, and what to do; no age, which changes."""
+        """Whom the incident affects, since when, and what to do; no age, which would change."""
         affects = f"Affects {self.affects}. " if self.affects else ""
         when = time.strftime("%d %b %H:%M UTC", time.gmtime(self.since)).lstrip("0")
         return f"{affects}Since {when}. {self.action}".strip()
 
     @property
     def text(self) -> str:
-        """The whole text: what is broken, then the details."""
+        """The summary, then the details."""
         return f"{self.summary}. {self.details}"
 
 
 def severity_rank(severity: str) -> int:
-    """Return 0 for the most severe."""
+    """Return the rank of a severity: 0 for the highest."""
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
 def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
-    """Group the active faults of one root: the severe incidents first, then the old."""
+    """Group active faults by root: by severity, then the oldest first."""
     if conclusions is None:
         return ()
     active = {_place(fault): fault for fault in conclusions.active}
@@ -97,7 +97,7 @@ def incidents_of(conclusions: Conclusions | None) -> tuple[Incident, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """How components are named, and how many there are of each type in labels."""
+    """The naming and the number of components by type in labels."""
 
     namings: Mapping[str, Naming]
     totals: Mapping[str, int]
@@ -106,7 +106,7 @@ class _Words:
         return self.namings.get(hw_type, PLAIN_NAMING)
 
     def together(self, alike: Sequence[tuple[Subject, str]]) -> str:
-        """Tell equal faults of several components as one."""
+        """Summarize equal faults of several components."""
         hw_type = alike[0][0].hw_type
         return grouped_summary(alike, self.of(hw_type), self.totals.get(hw_type, 0))
 
@@ -147,9 +147,9 @@ def _summary(
     follows: Sequence[Fault],
     words: _Words,
 ) -> str:
-    """Say what broke and why: the worst thing that follows, because of the root."""
+    """Say what broke and why: the worst consequence, because of the root."""
     cause = first.summary or f"{first.rule} of {first.subject.hw_name}"
-    effects = [fault for fault in follows if fault.rule != first.rule]  # not its siblings' faults
+    effects = [fault for fault in follows if fault.rule != first.rule]  # not of the root's rule
     if not effects:
         return cause
     worst = min(effects, key=lambda fault: severity_rank(fault.severity))
@@ -167,13 +167,13 @@ def _things(number: int) -> str:
 
 
 def within_sentence(sentence: str) -> str:
-    """Write a sentence as it stands behind a comma."""
+    """Lower the first letter of a sentence that starts with an article, for use after a comma."""
     is_lowered = sentence.startswith(ARTICLES)
     return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
 
 
 def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
-    """Tell equal faults of several components as one.
+    """Summarize equal faults of several components in one sentence.
 
     For example "8 of 8 GPUs: row remapping failed".
     """
@@ -191,7 +191,7 @@ def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total:
 
 
 _RELATING = re.compile(r"\b(?:of|on|in|for|below|between|with|at|to)\b|[^\w -]")
-"""What stands between a fact and the component: not only the kind of the component."""
+"""Text between a fact and the component that is more than the component's kind."""
 
 
 def _without_name(subject: Subject, summary: str) -> str:
@@ -208,7 +208,7 @@ def _without_name(subject: Subject, summary: str) -> str:
 
 
 def _affects(faults: Iterable[Fault], words: _Words) -> str:
-    """Name components that have numbers, and the pods, jobs or else processes that suffer."""
+    """Name numbered components, and the pods, jobs or else processes that use them."""
     subjects = dict.fromkeys(each for it in faults for each in (it.subject, *it.affected))
     numbered = [each.hw_name for each in subjects if words.of(each.hw_type).is_numbered]
     owners = dict.fromkeys(_owner(each) for each in subjects if each.kind == "workload")
@@ -221,7 +221,7 @@ def _affects(faults: Iterable[Fault], words: _Words) -> str:
 
 
 def _owner(workload: Subject) -> str:
-    """Write a workload as people call it: its pod, or the job or unit outside pods."""
+    """Return the pod of a workload, or its job or unit outside pods."""
     pod, slash, _ = workload.hw_name.rpartition("/")
     return f"pod {pod}" if slash and "/" in pod else workload.hw_name
 
@@ -233,7 +233,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def number_ranges(names: Iterable[str]) -> str:
-    """Write names that end with a number shortly, others as they are.
+    """Write names that end with a number as ranges, other names unchanged.
 
     For example "GPU 0–3, 5".
     """
@@ -247,12 +247,12 @@ def number_ranges(names: Iterable[str]) -> str:
 
 
 def _numbers(names: Iterable[str]) -> list[int]:
-    """Return the numbers at the end of these names, in their order."""
+    """Return the numbers at the end of these names, sorted."""
     return sorted({int(match[2]) for name in names if (match := _NUMBERED.fullmatch(name))})
 
 
 def _runs(numbers: Iterable[int]) -> Iterator[str]:
-    """Yield numbers that follow each other as ranges."""
+    """Yield consecutive numbers as ranges."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""What external probes said: numbers with names of their own, and whether each still speaks."""
+"""Readings of external probes: metrics with names of their own, and the state of each probe."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def names_taken(name: str, kind: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class ProbeValue:
-    """A number in the plain line format: what kind of event, about what."""
+    """A number in the plain line format: type of event, entity, value."""
 
     event_type: str
     entity: str
@@ -32,13 +32,13 @@ class ProbeValue:
 
     @property
     def series(self) -> int:
-        """How many series it is on the page."""
+        """The number of series that the value has on the page."""
         return 1
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many observations were at most each bound, and the sum of all.
+    """Counts of observations by upper bound, and the sum of all.
 
     Counts are cumulative; the last bound is infinite, its count is that of all observations.
     """
@@ -48,18 +48,18 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many observations there were."""
+        """The number of all observations."""
         return self.buckets[-1][1]
 
     @property
     def series(self) -> int:
-        """How many series it is on the page: its buckets, their sum and count."""
+        """The number of series that the histogram has on the page: buckets, sum and count."""
         return len(self.buckets) + 2
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeMetric:
-    """A metric in the rich line format, with a name of its own; units are base units."""
+    """A metric in the rich line format, with its own name, in base units."""
 
     name: str
     kind: str  # gauge, counter or histogram
@@ -69,12 +69,12 @@ class ProbeMetric:
 
     @property
     def series(self) -> int:
-        """How many series it is on the page."""
+        """The number of series that the metric has on the page."""
         return self.value.series if isinstance(self.value, Histogram) else 1
 
     @property
     def numbers(self) -> tuple[tuple[str, float], ...]:
-        """The numbers that rules see, by name: of a histogram its count and sum."""
+        """The numbers that rules read, by name: count and sum of a histogram, else the value."""
         if isinstance(self.value, Histogram):
             count, total = f"{self.name}_count", f"{self.name}_sum"
             return (count, self.value.count), (total, self.value.sum)
@@ -83,7 +83,7 @@ class ProbeMetric:
 
 @dataclass(frozen=True, slots=True)
 class ProbeState:
-    """One external probe; what it said is gone when it has been silent beyond `expires`."""
+    """One external probe; its values are dropped when it was silent until `expires`."""
 
     name: str
     up: bool
@@ -94,7 +94,7 @@ class ProbeState:
     expires: float | None = None  # boot time in seconds
 
     def at(self, boottime: float) -> "ProbeState":
-        """Return the state as it may be shown at this boot time in seconds."""
+        """Return the state at this boot time in seconds: without values that have expired."""
         if self.expires is None or boottime < self.expires:
             return self
         return replace(self, up=False, values=(), metrics=(), expires=None)
@@ -104,7 +104,7 @@ class ProbeState:
 class ExternalProbes:
     """All external probes, in the order of the configuration, and their latest events.
 
-    `event_count` counts all events since the start; `events` are the last of them.
+    `event_count` counts all events since the start; `events` are the latest.
     """
 
     probes: tuple[ProbeState, ...]
@@ -112,9 +112,9 @@ class ExternalProbes:
     event_count: int = 0
 
     def at(self, boottime: float) -> "ExternalProbes":
-        """Return the same probes without what has expired at this boot time in seconds."""
+        """Return the probes without values that have expired at this boot time in seconds."""
         return replace(self, probes=tuple(probe.at(boottime) for probe in self.probes))
 
     def next_expiry(self) -> float | None:
-        """Return the boot time in seconds at which `at` will give something else, if ever."""
+        """Return the boot time in seconds at which the first value expires; None if none does."""
         return min((p.expires for p in self.probes if p.expires is not None), default=None)

@@ -1,4 +1,4 @@
-"""What one source saw, and what it could not see and why."""
+"""The reading of one source, with the fields that are missing and why."""
 
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -19,7 +19,7 @@ Labeled3 = tuple[tuple[str, str, str, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One field that the hardware did not say, and the reason in one word or sentence."""
+    """One field that the hardware did not report, and the reason in one word or sentence."""
 
     field: str
     reason: str
@@ -27,11 +27,11 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T_co]):
-    """The value of one source with everything it had to leave out.
+    """The value of one source, with the fields that are missing from it.
 
-    `missing` names fields that are absent and why; `rejected` counts impossible values by field
-    since the start (`hw_exporter_values_rejected_total`). `took_secs` is how long the look itself
-    took, where that is less than the wait for it: readers of files take turns in one thread.
+    `missing` names these fields and the reasons; `rejected` counts impossible values by field since
+    the start (`hw_exporter_values_rejected_total`). `took_secs` is the duration of the read where
+    the wait for the read was longer: readers of files take turns in one thread.
     """
 
     value: T_co
@@ -42,13 +42,13 @@ class Reading(Generic[T_co]):
 
 @runtime_checkable
 class Truncated(Protocol):
-    """A reading of devices that leaves out those beyond the configured maximum."""
+    """A reading of devices, without the devices beyond the configured maximum."""
 
     @property
     def truncated(self) -> int:
-        """How many devices were left out."""
+        """The number of devices beyond the maximum."""
         ...
 
     def device_kind(self) -> str:
-        """Return what these devices are called in the label `kind`."""
+        """Return the value of the label `kind` for these devices."""
         ...

@@ -1,4 +1,4 @@
-"""A silence: faults that are shown but neither page nor count, until a time, for a reason."""
+"""A silence: matching faults are shown, but neither page nor count until it ends."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from exporter.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Faults that are set aside until a time, by somebody, for a reason.
+    """A silence of faults until a time, with its author and reason.
 
-    `rule` and `component` (its id or name) are empty where every rule or component is meant, and
-    `hw_type` where every type is; times count seconds since the epoch. `file` is the file it
-    stands in, empty for one that was asked for.
+    `rule`, `hw_type` and `component` (id or name) are empty if they match all. Times are in seconds
+    since the epoch. `file` is the file of silences that defines it, empty for a silence made by a
+    request.
     """
 
     id: str
@@ -25,7 +25,7 @@ class Silence:
     file: str = ""
 
     def is_about(self, hw_type: str, *names: str) -> bool:
-        """Tell whether a component of this type with one of these names is meant."""
+        """Tell whether the silence matches a component of this type with one of these names."""
         if not self.component:
             return True
         wanted = plain(self.component)
@@ -34,12 +34,12 @@ class Silence:
 
 
 def plain(name: str) -> str:
-    """Return a name as it is compared: without blanks, in lower case."""
+    """Return a name in lower case without blanks, for comparisons."""
     return "".join(name.split()).casefold()
 
 
 def silence_document(silence: Silence | None) -> dict[str, Any] | None:
-    """Return until when, by whom and why a fault is silenced; None where it is not."""
+    """Return the silence of a fault as JSON: id, end, author, reason; None without a silence."""
     if silence is None:
         return None
     return {

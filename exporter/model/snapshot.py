@@ -1,4 +1,4 @@
-"""The one value that flows: everything known about the node at one moment."""
+"""The snapshot: all readings and conclusions of the node at one moment."""
 
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -13,21 +13,21 @@ from exporter.record import dataclass
 T = TypeVar("T")
 
 MAX_AGE_SECS = 300.0
-"""Nothing older than this is ever shown, whatever has stopped."""
+"""No reading older than this is shown, whatever has stopped."""
 
 
 class Outcome(Enum):
-    """How one attempt of one source ended."""
+    """The result of one read of a source."""
 
     OK = "ok"
-    ABSENT = "absent"  # the thing is not on this node: expected, not an error
+    ABSENT = "absent"  # the hardware is not on this node: expected, not an error
     FAILED = "failed"
-    STUCK = "stuck"  # it did not answer within its deadline
+    STUCK = "stuck"  # no answer within the deadline
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """The health of one source, kept apart from its data."""
+    """The health of one source, kept apart from the source's reading."""
 
     source: str
     outcome: Outcome
@@ -42,16 +42,16 @@ class Perishable(Protocol):
     """A value with parts that expire one by one (devices served from a cache)."""
 
     def at(self, boottime: float) -> "Perishable":
-        """Return the same value without what has expired at this boot time, in seconds."""
+        """Return the value without the parts that have expired at this boot time, in seconds."""
         ...
 
     def next_expiry(self) -> float | None:
-        """Return the boot time in seconds at which `at` will give something else, if ever."""
+        """Return the boot time in seconds at which the next part expires; None if none does."""
         ...
 
 
 def _perishes(value: object) -> TypeGuard[Perishable]:
-    """Tell whether the value expires; by name, since `isinstance` of a protocol takes long."""
+    """Tell whether a value expires, by attribute: `isinstance` with a protocol is slow."""
     return hasattr(value, "next_expiry")
 
 
@@ -59,9 +59,9 @@ def _perishes(value: object) -> TypeGuard[Perishable]:
 class Snapshot:
     """One complete collection; replaced whole, never changed.
 
-    `readings` holds one value per type; a source that failed has none, so that nothing old is
-    shown as new. Times named `boottime` count seconds since boot, suspended time included.
-    `renewed_secs` is how long after it was taken a source was read again, 0 where none was.
+    `readings` holds one value per type, and none of a failed source, so that nothing old is shown
+    as new. Times named `boottime` are in seconds since boot, suspended time included.
+    `renewed_secs` is the time from the collection to a later read of single sources, 0 without one.
     """
 
     node: str
@@ -76,15 +76,15 @@ class Snapshot:
     renewed_secs: float = 0.0
 
     def reading(self, kind: type[T]) -> T | None:
-        """Return the reading of this type; None when it was not said."""
+        """Return the reading of this type; None if no source reported one."""
         return cast("T | None", self.readings.get(kind))
 
     def report(self, source: str) -> SourceReport | None:
-        """Return the report of this source; None where it does not run."""
+        """Return the report of this source; None if the source does not run."""
         return next((report for report in self.reports if report.source == source), None)
 
     def at(self, boottime: float) -> "Snapshot":
-        """Return the snapshot as it may be shown at this boot time: without what has expired."""
+        """Return the snapshot to show at this boot time (seconds): without what has expired."""
         if boottime < self.next_expiry():
             return self
         if boottime >= self.taken_boottime + MAX_AGE_SECS:
@@ -98,7 +98,7 @@ class Snapshot:
         return replace(self, readings=MappingProxyType(kept))
 
     def next_expiry(self) -> float:
-        """Return the boot time in seconds at which `at` will first give something else."""
+        """Return the boot time in seconds at which the next part of the snapshot expires."""
         expiries = [self.taken_boottime + MAX_AGE_SECS]
         for value in self.readings.values():
             if _perishes(value):

@@ -1,4 +1,4 @@
-"""One transition of a fault, as the history of faults has it."""
+"""One transition of a fault, a row of the history of faults."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,10 +10,9 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 
 class Transition(NamedTuple):
-    """A fault that began, ended, or changed its severity at a time since the epoch.
+    """The beginning, end or new severity of a fault, at a time in seconds since the epoch.
 
-    `kind` is that of the component in the words of rules; `is_root` tells whether nothing
-    explained the fault.
+    `kind` is the component's kind in rules; `is_root` is true if nothing explained the fault.
     """
 
     at: float
@@ -34,7 +33,7 @@ class Transition(NamedTuple):
 
 
 def times_text(times: int) -> str:
-    """Say how often a fault began lately; empty for the first time."""
+    """Say how often a fault began in the last days; empty for the first time."""
     if times < 2:  # noqa: PLR2004 - the second time
         return ""
     which = ORDINALS[times - 1] if times <= len(ORDINALS) else f"{times}th"
@@ -44,7 +43,7 @@ def times_text(times: int) -> str:
 def lasted(
     rows: Iterable[Transition], now: float
 ) -> list[tuple[tuple[str, str, str], str, float, float]]:
-    """Return each fault of a history with its place, highest severity, beginning and end."""
+    """Return each fault of a history: place, highest severity, beginning and end."""
     found = []
     running: dict[tuple[str, str, str], tuple[str, float]] = {}
     for row in rows:

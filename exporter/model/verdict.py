@@ -1,4 +1,4 @@
-"""What was concluded: faults with their causes, and what could not be judged."""
+"""Conclusions of an evaluation: faults with causes, and rules that could not be evaluated."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -11,21 +11,21 @@ from exporter.model.transition import Transition
 from exporter.record import dataclass
 
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
-"""What a component can be, in the words of OpenTelemetry, from good to bad."""
+"""Statuses of a component in OpenTelemetry, from good to bad."""
 
 SEVERITIES = ("critical", "warning", "info")
-"""From the highest to the lowest."""
+"""Severities of faults, from the highest to the lowest."""
 
 STATUS_OF_SEVERITY = MappingProxyType({"critical": "failed", "warning": "degraded", "info": "ok"})
-"""What a fault makes of its component, unless its rule says otherwise."""
+"""The status of a component with a fault of this severity, if the rule has none."""
 
 
 Key: TypeAlias = tuple[str, str]
-"""The kind of a component, in the words of rules, and its stable id."""
+"""A component: its kind in rules, and its stable id."""
 
 
 class FaultState(Enum):
-    """Whether a fault holds, held until lately, or could no longer be judged."""
+    """Whether a fault is active, has ended, or can no longer be evaluated."""
 
     ACTIVE = "active"
     CLEARED = "cleared"
@@ -34,7 +34,7 @@ class FaultState(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """What a fault is about: `kind` in the words of rules, `hw_type` in those of OpenTelemetry."""
+    """The component of a fault: `kind` as in rules, `hw_type` as in OpenTelemetry."""
 
     kind: str
     hw_type: str
@@ -49,10 +49,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How incidents speak of all components of one type in labels.
+    """How incidents name the components of one type.
 
-    `plural` is empty where the type with an s says it. Components that are `is_numbered` are told
-    by ranges of their numbers; `is_alone` makes equal faults incidents of their own, because each
+    `plural` is empty if the plural is the type with an s. Components that are `is_numbered` are
+    named by ranges of numbers. With `is_alone`, equal faults are separate incidents, because each
     component has another owner.
     """
 
@@ -66,9 +66,9 @@ PLAIN_NAMING = Naming()
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing seen: `value` beside the `threshold` it crossed, and when (since the epoch).
+    """One piece of evidence: `value`, the `threshold` it crossed, and when (since the epoch).
 
-    `raw` is the kernel's own line where the evidence is one.
+    `raw` is the line of the kernel log, if the evidence is one.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One step towards the root: a fault, and by which relation it explains the one before."""
+    """One step towards the root: a fault, and the relation `via` to the fault it explains."""
 
     rule: str
     subject: Subject
@@ -93,11 +93,11 @@ class Cause:
 class Fault:
     """One fault of one component.
 
-    `since` and `ended` count seconds since the epoch; `confidence` is 0 to 1; `causes` lead from
-    the nearest cause to the root and are empty for a root; `action` is a slug for programs,
-    `advice` the same as a sentence, both those of the root; `affected` are processes and workloads
-    that use what is broken; a fault with a `silence` neither pages nor counts;
-    `times` is how often it began in the last 14 days.
+    `since` and `ended` are in seconds since the epoch; `confidence` is 0 to 1. `causes` lead from
+    the nearest cause to the root and are empty for a root. `action` (a slug for programs) and
+    `advice` (a sentence) are those of the root. `affected` are the processes and workloads that use
+    the component. A fault with a `silence` neither pages nor counts. `times` is the number of
+    beginnings in the last 14 days.
     """
 
     rule: str
@@ -120,26 +120,26 @@ class Fault:
 
     @property
     def is_active(self) -> bool:
-        """Whether it holds now."""
+        """Whether the condition of the fault holds now."""
         return self.state is FaultState.ACTIVE
 
     @property
     def root(self) -> "Fault | Cause":
-        """The last cause of this fault; the fault itself where nothing active explains it."""
+        """The last cause of this fault; the fault itself if no active fault explains it."""
         return self.causes[-1] if self.causes else self
 
     @property
     def is_root(self) -> bool:
-        """Whether nothing that is active explains it."""
+        """Whether no active fault explains this fault."""
         return not self.causes
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """How one component hangs together with another.
+    """A relation of one component to another.
 
-    `relation` is consumes, waits_on or runs_in (something that goes on), or part_of, below, peer
-    (how the hardware is built). `evidence` says how that is known.
+    `relation` is consumes, waits_on or runs_in (of processes), or part_of, below, peer (of
+    hardware). `evidence` says how the relation is known.
     """
 
     relation: str
@@ -150,11 +150,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Conclusions:
-    """Everything one judgement said; `transitions` count since the start.
+    """The result of one evaluation; `transitions` are counted since the start.
 
-    `namings` are by type in labels; `rules` are all that look at a kind of component, `unknown`
-    those that could not be judged for one component, `silent` those that are off there: what they
-    are about was not said.
+    `namings` are by type in labels. `rules` are all rules by kind of component. `unknown` has the
+    rules that could not be evaluated for a component, `silent` those that are off for a component
+    because the fields they need are not reported.
     """
 
     faults: tuple[Fault, ...] = ()
@@ -172,15 +172,15 @@ class Conclusions:
     rules_loaded: int = 0
     rules_skipped: tuple[tuple[str, int], ...] = ()
     rule_seconds: float = 0.0
-    detected: object | None = None  # by the detectors, where one is on
+    detected: object | None = None  # by the detectors, if one is enabled
     history: tuple[Transition, ...] = ()
 
     @property
     def active(self) -> tuple[Fault, ...]:
-        """The faults that hold now."""
+        """The faults that are active now."""
         return tuple(fault for fault in self.faults if fault.is_active)
 
     @property
     def is_healthy(self) -> bool:
-        """Whether no critical fault is active, root or not, but for silenced faults."""
+        """Whether no critical fault is active, silenced ones left out."""
         return not any(it.severity == "critical" and it.silence is None for it in self.active)
