@@ -1,1 +1,1 @@
-"""Fault rules: their evaluation, evidence, root causes and catalogues."""
+"""The rule engine: evaluation of rules, evidence and root causes of faults."""

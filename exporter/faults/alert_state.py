@@ -8,17 +8,17 @@ from exporter.model.verdict import Cause, Evidence, Key
 from exporter.record import dataclass
 
 UNKNOWN_ENDS_SECS = 300.0
-"""A fault that could not be judged for so long is no longer shown as one: the cache's life."""
+"""An active fault that is unknown for so long is no longer shown; the cache lasts as long."""
 
 BRIDGED_SECS = 60.0
-"""A pause in which nothing could be judged counts as held between two judgements that held.
+"""A pause without a result between two evaluations that held counts as held up to this time.
 
-A driver that hangs is tried again every half minute: what is said in between is no news.
+A driver that hangs is tried again every half minute: until then nothing is known.
 """
 
 
 class AlertState(Enum):
-    """Where an alert stands: all but the first two are shown as an active fault."""
+    """The state of an alert: all but the first two are shown as an active fault."""
 
     INACTIVE = "inactive"
     PENDING = "pending"  # `when` holds, but not yet for as long as `for` says
@@ -48,12 +48,11 @@ class AlertKey(NamedTuple):
 
 @dataclass(slots=True)
 class Alert:
-    """One rule about one component; times are boot times in seconds.
+    """The state of one rule for one component; times are boot times in seconds.
 
-    `held_secs` counts only time between two judgements that both held, and a short pause between
-    them: what nobody saw for longer does not count. `severity` is that of the site for its events,
-    empty for that of the rule. `causes` are those that were known last: they outlive the cause
-    itself.
+    `held_secs` counts the time between evaluations that held, with pauses up to BRIDGED_SECS.
+    `severity` is the one that the site gives to the events, empty for that of the rule. `causes`
+    are the last known ones: they are kept when the cause has ended.
     """
 
     active_since: float
@@ -61,37 +60,37 @@ class Alert:
     state: AlertState = AlertState.PENDING
     entered: float = 0.0  # when it came into this state
     held_secs: float = 0.0
-    unknown_since: float | None = None  # while it is pending
+    unknown_since: float | None = None  # while the alert is pending
     was_shown: bool = False  # as a fault
-    is_confirmed: bool = False  # it need not wait: its consequence has begun
+    is_confirmed: bool = False  # its consequence has begun, so that `for` need not pass
     is_escalated: bool = False
     severity: str = ""
     confidence: float = 1.0
     summary: str = ""
     advice: str = ""
     last_evidence: float = 0.0
-    described: tuple[float, int] = (0.0, 0)  # the last event, and how many, when it was described
+    described: tuple[float, int] = (0.0, 0)  # the last event and their number, at `describe`
     evidence: tuple[Evidence, ...] = field(default_factory=tuple)
     causes: tuple[Cause, ...] = ()
 
     @property
     def is_active(self) -> bool:
-        """Whether it is shown as a fault."""
+        """Whether the alert is shown as a fault."""
         return self.state not in NOT_SHOWN
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its condition was seen to hold, but not yet for as long as `for` says."""
+        """Whether the condition holds, but not yet for as long as `for` says."""
         return self.state is AlertState.PENDING and self.unknown_since is None
 
     @property
     def end_seen(self) -> float:
-        """When its end was seen first; when it was judged last while none was."""
+        """When the end of the fault was seen first; the last evaluation if it was not."""
         return self.entered if self.state is AlertState.CLEARING else self.seen
 
     @property
     def has_events(self) -> bool:
-        """Whether events are among what it was found by, whichever source reported them."""
+        """Whether the evidence has events, of any source."""
         return self.described[1] > 0 or any(piece.raw for piece in self.evidence)
 
     def step(
@@ -102,7 +101,7 @@ class Alert:
         for_secs: float,
         clear_for_secs: float,
     ) -> Change:
-        """Take in what the conditions of the rule are at this boot time; None is unknown."""
+        """Apply the conditions of the rule at this boot time (None: unknown); return the change."""
         passed = max(0.0, now - self.seen)
         self.seen = now
         if not self.is_active:

@@ -19,14 +19,14 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
 
 Detect: TypeAlias = Callable[[Snapshot, Conclusions | None], object]
-"""Finds the unusual in a snapshot, given the conclusions from the snapshot before."""
+"""Finds unusual GPUs in a snapshot, given the conclusions of the last snapshot."""
 
 
 log = logging.getLogger("exporter.faults")
 
 
 class RuleEngine:
-    """Judges snapshots by a book of rules; `kept` is what the process before left behind."""
+    """Evaluates snapshots by a rule book; `kept` is the state saved by the last process."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class RuleEngine:
             self._evaluator.recall(self._take_over(kept), kept.ended, kept.cleared)
 
     def _take_over(self, kept: SavedFaults) -> Mapping[AlertKey, Alert]:
-        """Take over events, as the site wants them now; return the faults that rest on them."""
+        """Take over saved events with the site's severities; return the faults to take over."""
         off = set()
         for event in kept.events:
             wanted = event_for_site(event, self._of_events)
@@ -66,17 +66,17 @@ class RuleEngine:
         return {key: it for key, it in kept.alerts.items() if it.last_evidence not in off}
 
     def take(self, book: RuleBook, subjects: Subjects) -> None:
-        """Judge by this book from now on, with the events that these subjects know."""
+        """Replace the rules and subjects; used from the next snapshot on."""
         self._subjects = subjects
         self._evaluator.take(book, subjects)
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
-        """Everything that follows from this snapshot and those before."""
+        """Return the conclusions from this snapshot and those before."""
         if self._detect is None:
             return self._evaluate(snapshot)
         try:
             unusual = self._detect(snapshot, self._last)
-        except Exception:  # a detector breaks: it costs itself only
+        except Exception:  # a detector fails: only detectors are switched off
             log.exception("the detectors failed and are disabled")
             self._detect = None
             return self._evaluate(snapshot)
@@ -96,7 +96,7 @@ class RuleEngine:
         return self.history.take(conclusions, scene.wall, scene.now)
 
     def _new_events(self, snapshot: Snapshot) -> Iterator[Event]:
-        """Yield the events that no snapshot before had, with what collectors know of them."""
+        """Yield the events that no earlier snapshot had, with the facts that collectors add."""
         for interpreter in self._interpreters:
             interpreter.see(snapshot)
         for feed in self._feeds:
@@ -109,12 +109,12 @@ class RuleEngine:
                     yield wanted
 
     def clear(self, rule: str, key: Key | None, now: float) -> None:
-        """End faults of a rule until new evidence comes: those of one component, or all."""
+        """End faults of a rule on one component, or all for None, until new evidence comes."""
         self._clears += 1
         self._evaluator.clear(rule, key, now)
 
     def pending_state(self) -> str | None:
-        """Return what a restart should take over, as text; None when that has not changed."""
+        """Return the state to save for a restart, as text; None if it has not changed."""
         if not self._boot_id:
             return None
         events = tuple(self._evaluator.observer.events.all())
@@ -129,7 +129,7 @@ class RuleEngine:
 
 
 def repaired(repair: Repair, snapshot: Snapshot) -> Event:
-    """Return the event that rules see of a repair."""
+    """Return the event for a repair."""
     kind, entity_type, entity_id = repair
     return Event(
         at=snapshot.taken_at + snapshot.renewed_secs,

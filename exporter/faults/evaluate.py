@@ -24,17 +24,17 @@ from exporter.record import dataclass
 MAX_ALERTS = 5_000
 MAX_CLEARED = 500
 MAX_OF_ONE_RULE = 200
-"""Components one rule may find something about at a time: a flood must not cost the others."""
+"""The most components with alerts of one rule: a flood must not cost the other rules."""
 
 log = logging.getLogger("exporter.faults")
 
 
 @dataclass(slots=True)
 class _Round:
-    """One judgement while it is made: `touched` are the alerts looked at."""
+    """The state of one evaluation: `touched` are the alerts that were evaluated."""
 
     view: View
-    known: dict[str, set[Key]]  # by rule the components it had found something about
+    known: dict[str, set[Key]]  # by rule the components with an alert
     touched: set[AlertKey] = field(default_factory=set)
     unknown: dict[Key, list[str]] = field(default_factory=dict)
     silent: dict[Key, list[str]] = field(default_factory=dict)
@@ -45,9 +45,9 @@ NONE_KNOWN: frozenset[Key] = frozenset()
 
 
 class Evaluator:
-    """Judges one scene after the other by the rules of a book.
+    """Evaluates one scene after the other by the rules of a book.
 
-    `stopwatch` gives seconds of any origin, for the time that rules take.
+    `stopwatch` returns seconds of any origin, to measure the time of rules.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Evaluator:
         self._rule_seconds = 0.0
 
     def take(self, book: RuleBook, subjects: Subjects) -> None:
-        """Judge by this book from now on; faults of rules that are still in it go on."""
+        """Replace the rule book; faults of rules that remain go on."""
         self._rules = {rule.id: rule for rule in book.rules}
         self._traits = subjects.traits
         self.alerts = {key: it for key, it in self.alerts.items() if key.rule in self._rules}
@@ -85,7 +85,7 @@ class Evaluator:
         self._report.take(self._rules, dict(book.skipped))
 
     def evaluate(self, scene: Scene) -> Conclusions:
-        """Conclude everything that holds now, with what it follows from."""
+        """Return the conclusions of this scene."""
         started = self._stopwatch()
         view = self.observer.observe(scene)
         for event in scene.events:
@@ -116,13 +116,13 @@ class Evaluator:
         ended: Mapping[AlertKey, float] | None = None,
         cleared: Mapping[AlertKey, float] | None = None,
     ) -> None:
-        """Take over faults that held, had ended, or were cleared, before a restart."""
+        """Take over faults that were active, ended or cleared before a restart."""
         self.cleared |= cleared or {}
         self.alerts |= {key: alert for key, alert in alerts.items() if key.rule in self._rules}
         self.ended |= {key: at for key, at in (ended or {}).items() if key.rule in self._rules}
 
     def kept(self) -> dict[AlertKey, Alert]:
-        """Return the active faults that nothing shows again: events, what was better before."""
+        """Return the active faults to save: from events, or from a comparison with the past."""
         return {
             key: alert
             for key, alert in self.alerts.items()
@@ -137,7 +137,7 @@ class Evaluator:
         return known
 
     def _confirm(self, round_: _Round) -> None:
-        """Begin the faults that wait while what follows from them has begun."""
+        """Begin the waiting faults whose consequence has begun."""
         waiting, active = [], []
         for (rule, key), alert in self.alerts.items():
             if alert.is_waiting:
@@ -149,7 +149,7 @@ class Evaluator:
             self._evaluate_rule(cause.rule, round_, cause.key)
 
     def _evaluate_rule(self, rule: Rule, round_: _Round, only: Key | None = None) -> None:
-        """Judge one rule; one that breaks costs itself and is not asked again."""
+        """Evaluate one rule; a rule that fails is disabled."""
         try:
             view = round_.view
             known = round_.known.get(rule.id, NONE_KNOWN)
@@ -157,10 +157,10 @@ class Evaluator:
             if only is not None:
                 candidates = [entity for entity in candidates if entity.key == only]
             if not candidates:
-                return  # as of most rules about events
+                return  # as for most rules about events
             ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
             words = self._traits.related.get(rule.entity, {})
-            kinds = {word: words[word] for word in rule.related}  # of most rules there are none
+            kinds = {word: words[word] for word in rule.related}  # empty for most rules
             can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
             holds = rule.when.evaluate
             for entity in candidates:
@@ -169,19 +169,19 @@ class Evaluator:
                     ctx.related = related_of(entity, kinds, view)
                 is_known = entity.key in known
                 if not is_known and entity.is_fresh and holds(ctx) is False:
-                    # as nearly always: there is nothing to end, and nothing begins
+                    # as nearly always: no alert ends and none begins
                     if can_be_silent and rule.is_silent(ctx):
                         round_.silent.setdefault(entity.key, []).append(rule.id)
                     continue
                 self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
                 ctx.after = -math.inf
-        except Exception:  # a rule breaks: it costs itself only
+        except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
 
     def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
-        """Find the entities for which the rule can say anything."""
+        """Find the entities for which the rule may hold or has an alert."""
         entities = view.by_kind.get(rule.entity, ())
         needed = rule.needed
         if needed is None or rule.entity == "node" or not all(map(view.has_source, needed)):
@@ -194,7 +194,7 @@ class Evaluator:
         return [e for e in entities if e.key in known or not with_events.isdisjoint(e.addresses)]
 
     def _evaluate_one(self, rule: Rule, key: AlertKey, ctx: EvalContext, round_: _Round) -> None:
-        """Judge one rule about the entity that the context looks at."""
+        """Evaluate one rule for the entity of the context."""
         alert = self.alerts.get(key)
         ctx.after = self.cleared.get(key, -math.inf)
         if rule.clear is not None:
@@ -235,7 +235,7 @@ class Evaluator:
             round_.unknown.setdefault(key.key, []).append(key.rule)
 
     def _is_full(self, key: AlertKey, round_: _Round) -> bool:
-        """Whether no more can be remembered of this rule, or of all."""
+        """Whether the limit of alerts, of this rule or of all, is reached."""
         known = round_.known.setdefault(key.rule, set())
         if len(known) >= self._max_of_one_rule or len(self.alerts) >= MAX_ALERTS:
             return True
@@ -243,7 +243,7 @@ class Evaluator:
         return False
 
     def _end(self, key: AlertKey, alert: Alert, change: Change) -> None:
-        """Forget an alert, but not when it ended: what happened before is no evidence any more."""
+        """Delete an alert but keep its end: events before it are no evidence any more."""
         self._report.end(key.rule, key.key, change)
         del self.alerts[key]
         self.ended.pop(key, None)
@@ -252,7 +252,7 @@ class Evaluator:
             del self.ended[next(iter(self.ended))]
 
     def _end_untouched(self, round_: _Round) -> None:
-        """End what is about something that is not there any more, or doubt it."""
+        """End alerts of components that are gone; evaluate the others without fresh fields."""
         view = round_.view
         for key in [key for key in self.alerts if key not in round_.touched]:
             alert = self.alerts[key]
@@ -270,7 +270,7 @@ class Evaluator:
                 self._take_verdict(rule, alert, ctx, view, holds=holds)
 
     def _is_gone(self, key: AlertKey, view: View) -> bool:
-        """Whether the entity has ended, as far as its source was read, or has another name now."""
+        """Whether the entity has ended, if its source was read, or has a new key."""
         kind = key.key[0]
         if self.observer.aliases.key_of(key.key) not in (None, key.key):
             return True
@@ -279,10 +279,10 @@ class Evaluator:
 
 
 def _gated(rule: Rule, ctx: EvalContext, *, is_known: bool) -> bool | None:
-    """Whether the condition holds where the gate is open; unknown where either is.
+    """Whether the condition holds and the gate is open; None if either is unknown.
 
-    Where the gate is closed the rule is off: it does not hold, but a fault that it had found
-    before is not over while its evidence is unknown.
+    Where the gate is closed the rule does not hold; but a fault that it found before does not end
+    while the condition is unknown.
     """
     holds = _trusted(rule, ctx, rule.when.evaluate(ctx), doubted=False)
     if holds is False or rule.only_if is None:
@@ -298,12 +298,12 @@ def _clears(rule: Rule, ctx: EvalContext, *, holds: bool | None) -> bool | None:
     if rule.clear is not None:
         return _trusted(rule, ctx, rule.clear.evaluate(ctx), doubted=True)
     if rule.until and holds is False:
-        return False  # an event is over with what ends it, not when it leaves a window
+        return False  # an event ends by its end event, not by leaving the window
     return None if holds is None else not holds
 
 
 def _holds_anew(rule: Rule, alert: Alert, ctx: EvalContext) -> bool:
-    """Whether the fault holds by what came after its end was seen first."""
+    """Whether the fault holds by events after its end was first seen."""
     before = ctx.after
     ctx.after = max(before, alert.end_seen)
     holds = bool(_gated(rule, ctx, is_known=True))
@@ -312,7 +312,7 @@ def _holds_anew(rule: Rule, alert: Alert, ctx: EvalContext) -> bool:
 
 
 def _trusted(rule: Rule, ctx: EvalContext, value: Value, *, doubted: bool) -> bool | None:
-    """Take the value as a verdict; old values cannot speak for health."""
+    """Return the value as a result; None if a stale entity would look healthy."""
     if value is None or ctx.entity.is_fresh or rule.needed is not None:
         return None if value is None else bool(value)
     return None if bool(value) is doubted else bool(value)

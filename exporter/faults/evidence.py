@@ -17,23 +17,23 @@ from exporter.model.event import Event
 from exporter.model.verdict import Evidence
 
 DOUBT_FACTOR = 0.8
-"""What the confidence is multiplied with while a part of the evidence could not be judged."""
+"""The factor of the confidence while a part of the evidence is unknown."""
 
 MAX_EVIDENCE = 8
 MAX_RAW_CHARS = 512
 
 Judged: TypeAlias = tuple[Leaf, Value]
-"""A part of a condition, and what it is."""
+"""A part of a condition, and its value."""
 
 
 def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
-    """Put sentence, evidence and confidence of this moment into the alert."""
+    """Set summary, advice, evidence and confidence of an alert to those of this evaluation."""
     judged = [(leaf, leaf.evaluate(ctx)) for leaf in rule.when.leaves]
     matched = _matched(judged, ctx)
     moment = max((events[-1].boottime for events in matched), default=view.now)
     mark = (moment, sum(map(len, matched)))
     if rule.needed is not None and mark == alert.described:
-        return  # nothing has happened since
+        return  # no new events since
     alert.described = mark
     pieces = [*_evidence(rule.when, judged, ctx, view)]
     case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
@@ -54,7 +54,7 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
 
 
 def first_moment(rule: Rule, ctx: EvalContext, view: View, *, after: float) -> float:
-    """Find since when, in seconds since boot, the condition holds that was just found to hold.
+    """Return since when, in seconds since boot, a condition that has just become true holds.
 
     Events up to `after` belong to a fault that has ended.
     """
@@ -67,7 +67,7 @@ def first_moment(rule: Rule, ctx: EvalContext, view: View, *, after: float) -> f
 
 
 def _matched(judged: Sequence[Judged], ctx: EvalContext) -> list[list[Event]]:
-    """Return the events of each part of the condition that counts some and holds."""
+    """Return the events of each part of the condition that counts events and holds."""
     counted = [leaf.counted for leaf, value in judged if leaf.counted and value is leaf.wanted]
     return [events for wanted in counted if (events := ctx.matching_events(wanted))]
 
@@ -92,7 +92,7 @@ def _value(name: Name, rule: Rule, ctx: EvalContext) -> Value:
 
 
 def _doubts(rule: Rule, judged: Sequence[Judged], ctx: EvalContext) -> bool:
-    """Whether a piece of the evidence, or the gate, could not be judged."""
+    """Whether a part of the evidence, or the gate, is unknown."""
     if any(value is None for _, value in judged):
         return True
     return rule.only_if is not None and rule.only_if.evaluate(ctx) is None
@@ -101,7 +101,7 @@ def _doubts(rule: Rule, judged: Sequence[Judged], ctx: EvalContext) -> bool:
 def _evidence(
     condition: Condition, judged: Sequence[Judged], ctx: EvalContext, view: View
 ) -> Iterator[Evidence]:
-    """Yield what was seen: the events, and each comparison that holds with what stood in it."""
+    """Yield the evidence: events, and each comparison that holds, with its value and limit."""
     for counted in condition.looks_at_events():
         yield from _event_evidence(counted, ctx)
     for leaf, value in judged:
@@ -138,7 +138,7 @@ def _json(value: Value) -> Value:
 
 
 def related_of(entity: Entity, kinds: Mapping[str, str], view: View) -> dict[str, Entity]:
-    """Find the related components, by the words that rules use for their kinds."""
+    """Find the related components by the words that rules use for their kinds."""
     related = {}
     for word, kind in kinds.items():
         if kind == "node":

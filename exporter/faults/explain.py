@@ -1,4 +1,4 @@
-"""Finds why a process or component is slow or broken: ranked causes, with the way to each."""
+"""Finds why a process or component is slow or broken: ranked causes, and the path to each."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -7,27 +7,27 @@ from exporter.model.verdict import SEVERITIES, Conclusions, Edge, Fault, Key, Su
 from exporter.record import dataclass
 
 MAX_STEPS = 4
-"""How far from the subject faults are looked for: a workload, its process, its device, its slot."""
+"""The longest path from the subject to a fault: a workload, its process, its device, its slot."""
 
 NO_WAY = ("peer",)
-"""Relations that do not lead to causes: a neighbour by a link is no part of what is asked about."""
+"""Relations that do not lead to causes: a neighbour on a link is not part of the subject."""
 
 LED_BACK = ("consumes", "runs_in", "part_of")
 """Relations that are also followed against their direction, from the subject only.
 
-Anywhere else that would lead to neighbours: who shares a device with a process is no cause for it.
+From other places that would lead to neighbours: a process that shares a device is no cause.
 """
 
 
 class NoSuchSubject(Exception):
-    """There is no process or component of that name; the message is one sentence."""
+    """No such process or component is known; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked about: a process by its pid, a component by its id, or with neither all.
+    """The process (`pid`) or component (`hw_id`) to explain; the node if both are empty.
 
-    With `everything` also what is well is named, not only counted.
+    With `everything`, healthy components are listed, not only counted.
     """
 
     pid: str = ""
@@ -37,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class GraphStep:
-    """An edge that is followed from one component to another, `is_back` against its direction."""
+    """An edge on the path from one component to another; `is_back` if against its direction."""
 
     near: Subject
     edge: Edge
@@ -47,10 +47,10 @@ class GraphStep:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A component near the subject, and the steps that lead to it.
+    """A component near the subject, and the path to it.
 
-    `is_shared` is true of the node, which everything on it has in common; `is_affecting` of a
-    component with a fault that names the subject as affected.
+    `is_shared` is true for the node, which all components have in common; `is_affecting` for a
+    component whose fault affects the subject.
     """
 
     subject: Subject
@@ -66,10 +66,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What explains a subject: what it waits for, causes from the likeliest on, and the rest.
+    """The explanation of a subject: what it waits for, and causes by likelihood.
 
-    `healthy` are places whose rules, named here, were all judged and hold for none; `unknown` are
-    places with the rules that could not be judged.
+    `healthy` are components whose rules, listed here, are all false; `unknown` are components with
+    rules that could not be evaluated.
     """
 
     subject: Subject
@@ -85,7 +85,7 @@ class Findings:
 
 
 def explain(conclusions: Conclusions, node: str, wanted: Wanted) -> Findings:
-    """Find why what is asked about is slow or broken; raises NoSuchSubject."""
+    """Find why the wanted subject is slow or broken; raise NoSuchSubject."""
     subject = _subject(conclusions, node, wanted)
     places = tuple(_around(conclusions, subject))
     own = {
@@ -108,7 +108,7 @@ def explain(conclusions: Conclusions, node: str, wanted: Wanted) -> Findings:
 
 
 def _subject(conclusions: Conclusions, node: str, wanted: Wanted) -> Subject:
-    """Find the component or process that is asked about."""
+    """Find the wanted component or process; raise NoSuchSubject."""
     named = [each for fault in conclusions.faults for each in (fault.subject, *fault.affected)]
     for subject in (*conclusions.subjects, *named):
         if wanted.pid and subject.kind == "process" and subject.hw_id == wanted.pid:
@@ -127,7 +127,7 @@ def _subject(conclusions: Conclusions, node: str, wanted: Wanted) -> Subject:
 
 
 def _workload_of(conclusions: Conclusions, pod: str) -> Subject:
-    """Find the only workload of a pod; raise NoSuchSubject where there is none or a choice."""
+    """Find the only workload of a pod; raise NoSuchSubject if there is none or more than one."""
     found = {each.hw_id: each for each in conclusions.subjects if pod in _pod_names(each)}
     if len(found) > 1:
         raise NoSuchSubject(f"{pod!r} is one of: {', '.join(sorted(found))}")
@@ -143,7 +143,7 @@ def _pod_names(subject: Subject) -> tuple[str, ...]:
 
 
 def _waits(conclusions: Conclusions, subject: Subject) -> Iterator[tuple[Subject, str]]:
-    """Yield what the subject waits for, broken or not: also who holds its lock; with evidence."""
+    """Yield what the subject waits for, such as the owner of a lock, with the evidence."""
     known = {each.key: each for each in conclusions.subjects}
     for edge in conclusions.graph:
         if edge.relation == "waits_on" and edge.source == subject.key and edge.target in known:
@@ -151,7 +151,7 @@ def _waits(conclusions: Conclusions, subject: Subject) -> Iterator[tuple[Subject
 
 
 def _around(conclusions: Conclusions, subject: Subject) -> Iterator[Place]:
-    """Yield the subject and what it depends on, nearest first, each with the way there."""
+    """Yield the subject and the components it depends on, nearest first, with their paths."""
     if subject.kind == "node":
         yield from map(Place, conclusions.subjects)
         return
@@ -174,7 +174,7 @@ def _around(conclusions: Conclusions, subject: Subject) -> Iterator[Place]:
 def _beyond(
     place: Place, edges: Mapping[Key, Iterable[Edge]], unseen: dict[Key, Subject]
 ) -> Iterator[Place]:
-    """Yield what one place depends on, and take it out of what is unseen."""
+    """Yield the components that one place depends on, and remove them from `unseen`."""
     for edge in edges.get(place.subject.key, ()):
         is_back = edge.source != place.subject.key
         far = unseen.pop(edge.source if is_back else edge.target, None)
@@ -201,9 +201,9 @@ def _causes(
 def _rank(
     found: tuple[Fault, Place], own: Collection[tuple[str, Subject]]
 ) -> tuple[bool, bool, bool, int, int, float]:
-    """Order by what the subject's own faults follow from; then roots, the severe, the near.
+    """Return the sort key: causes of the subject's own faults, then roots, severity, distance.
 
-    What only has the node in common with the subject comes after what it depends on.
+    Faults of the node come after those of components that the subject depends on.
     """
     fault, place = found
     is_own = (fault.root.rule, fault.root.subject) in own
@@ -215,9 +215,9 @@ def _rank(
 def _healthy(
     conclusions: Conclusions, places: Iterable[Place]
 ) -> Iterator[tuple[Subject, tuple[str, ...]]]:
-    """Yield the places that have no fault and no rule that could not be judged, with the rules.
+    """Yield the places without faults or unknown rules, with the rules that were false.
 
-    A rule that is off where nothing is said of its matter does not speak for health.
+    A rule that is off because its fields are not reported does not count.
     """
     broken = {fault.subject for fault in conclusions.active}
     for place in places:

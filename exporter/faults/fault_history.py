@@ -16,23 +16,24 @@ from exporter.state import MISFITS, StateFile
 NAME = "fault_history.jsonl"
 MAX_ROWS = 2_000
 MAX_OF_ONE_FAULT = 60
-"""Transitions of one fault of one component that are kept: flapping costs no other fault."""
+"""The most transitions of one fault of one component: flapping must not push out other faults."""
 
 MAX_SUMMARY_CHARS = 160
 MAX_BYTES = 2 * 1024 * 1024
-"""A row has about 300 bytes in the file; with hostile names the newest rows are kept."""
+"""A row has about 300 bytes in the file; if names make rows longer, the newest rows are kept."""
 
 RETURN_SECS = 300.0
-"""A fault from before a restart has so long to be seen again before it counts as ended."""
+"""The time in which a fault of the last process must return after a restart, else it has ended."""
 
 NO_COUNTS: tuple[int, str] = (0, "")
 FIELDS: Names = {
     "repeated_faults": FieldType(Type.NUMBER),
     "repeated_fault": FieldType(Type.TEXT),
 }
-"""What rules see of the history of a component.
+"""Fields with the history of a component, for rules.
 
-How often its critical root fault that began most often began in 14 days, and the rule of it.
+`repeated_fault` is the rule of the critical root fault that began most often in 14 days,
+`repeated_faults` how often it began.
 """
 
 log = logging.getLogger("exporter.faults")
@@ -40,14 +41,14 @@ log = logging.getLogger("exporter.faults")
 
 @dataclass(slots=True)
 class _WithHistory:
-    """The fields of a component, and those of its history."""
+    """The fields of a component with those of its history."""
 
     fields: Fields
     count: int
     rule: str
 
     def get(self, name: str, /) -> Value:
-        """Return the value of a field, or None when it was not said."""
+        """Return the value of a field, or None when it was not reported."""
         if name == "repeated_faults":
             return float(self.count)
         if name == "repeated_fault":
@@ -56,10 +57,7 @@ class _WithHistory:
 
 
 class FaultHistory:
-    """The transitions of faults; `rows` are those kept, the oldest first.
-
-    `pending_text` is the text of the file where something is to be written.
-    """
+    """The transitions of faults; `rows` are the stored ones, the oldest first."""
 
     def __init__(self, rows: Iterable[Transition] = ()) -> None:
         self.rows: tuple[Transition, ...] = tuple(rows)[-MAX_ROWS:]
@@ -77,9 +75,9 @@ class FaultHistory:
         self._count()
 
     def take(self, conclusions: Conclusions, wall: float, now: float) -> Conclusions:
-        """Note what has changed; return the conclusions with the history, and how often each began.
+        """Add the transitions; return the conclusions with the history, and `times` of each fault.
 
-        `wall` counts seconds since the epoch, `now` since boot.
+        `wall` is in seconds since the epoch, `now` since boot.
         """
         if self._began_at is None:
             self._began_at = now
@@ -111,7 +109,7 @@ class FaultHistory:
         return made
 
     def _keep(self, rows: list[Transition], oldest: float) -> None:
-        """Keep the newest rows, of each fault and of all."""
+        """Limit the rows: the newest of each fault, then the newest of all."""
         left: Counter[tuple[str, str, str]] = Counter()
         kept = []
         for row in reversed(rows):
@@ -137,7 +135,7 @@ class FaultHistory:
         return replace(fault, times=times) if times > 1 else fault
 
     def extended(self, entities: Iterable[Entity], ending: frozenset[str]) -> tuple[Entity, ...]:
-        """Return components with the fields of their history, but for kinds of `ending`."""
+        """Return components with the fields of their history, except kinds in `ending`."""
         return tuple(
             entity
             if entity.kind in ending
@@ -149,7 +147,7 @@ class FaultHistory:
         )
 
     def pending_text(self) -> str | None:
-        """Return the text of the file; None where it has it already."""
+        """Return the text of the file to write; None if nothing has changed."""
         if not self._is_dirty:
             return None
         self._is_dirty = False
@@ -164,17 +162,17 @@ class FaultHistory:
         return "".join(reversed(lines))
 
     def was_not_saved(self) -> None:
-        """Note that the text must be written again."""
+        """Mark the text as not written, after a failed write."""
         self._is_dirty = True
 
 
 def state_file(folder: Path) -> StateFile:
-    """Name the file of the history in the state directory."""
+    """Return the file of the history in the state directory."""
     return StateFile(folder / NAME, "", 1, max_bytes=MAX_BYTES)
 
 
 def load(file: StateFile) -> FaultHistory:
-    """Read the history that an earlier process saved; a damaged line costs itself only."""
+    """Read the history that an earlier process saved; a damaged line is skipped."""
     rows, bad = [], 0
     for line in file.lines():
         try:
@@ -187,7 +185,7 @@ def load(file: StateFile) -> FaultHistory:
 
 
 def _row(fields: object) -> Transition:
-    """Take apart one line; raises one of MISFITS."""
+    """Decode one line; raise one of MISFITS."""
     if not isinstance(fields, list) or len(fields) != len(Transition._fields):
         raise ValueError("it is no row")
     row = Transition(*fields)

@@ -1,4 +1,4 @@
-"""The history that evaluations need: events, time series and aliases."""
+"""The state between evaluations that rules need: events, time series and aliases."""
 
 import math
 from collections import defaultdict
@@ -20,18 +20,18 @@ from exporter.model.verdict import Edge, Key
 from exporter.record import dataclass
 
 KEPT_USES_SECS = 3600.0
-"""Uses of a process are remembered after its end: that a device idles is reported much later."""
+"""How long uses of a process are kept after its end: that a device idles is reported late."""
 
 KEPT_PARTS_SECS = 600.0
-"""Where a device sat is remembered after it has gone: a lost device may vanish from the bus."""
+"""How long the slot of a lost device is kept: the device may vanish from the bus."""
 
 ENDED_WITH = ("consumes", "runs_in")
-"""What a process that has ended did, which a fault of that moment may have ended."""
+"""The uses of an ended process; a fault at that time may have ended the process."""
 
 SAME_EVENT_SECS = 5.0
 
 AHEAD_SECS = 5.0
-"""Events of the moment may be dated a little after it; more is a clock that was misjudged."""
+"""Events may be dated so much after now; more means that their clock was misread."""
 
 
 NODE_ADDRESS: Address = ("node", "")
@@ -40,31 +40,28 @@ MAX_KEPT_EDGES = 5_000
 MAX_CACHED = 10_000
 
 MatchCache: TypeAlias = dict[tuple[tuple[Address, ...] | None, Events], tuple[list[Event], float]]
-"""The events of these addresses that a rule asks for, and until when these are all."""
+"""The events of these addresses by query, and the boot time until which they are valid."""
 
 NOT_CACHED: tuple[list[Event], float] = ([], -math.inf)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One scene with all that is known beside it; answers what happened to an entity."""
+    """One scene with its graphs and events; finds the events of an entity."""
 
     scene: Scene
     now: float
     entities: Mapping[Key, Entity]
     by_kind: Mapping[str, list[Entity]]
     graph: Graph  # as it is now
-    past_graph: Graph  # with what processes that ended had used
-    ended_uses: Mapping[Edge, float]  # those uses, and when they were last seen
+    past_graph: Graph  # with the uses of ended processes
+    ended_uses: Mapping[Edge, float]  # those uses, and when each was last seen
     memory: EventStore
     cache: MatchCache
     sources_of: Mapping[str, frozenset[str]]
 
     def matching_events(self, entity: Entity, wanted: Events, after: float) -> list[Event] | None:
-        """Find the events of the entity after this boot time.
-
-        None when no source would report them and none is known.
-        """
+        """Find the events of the entity after this boot time; None if no source of them works."""
         if not self.memory.addresses_with(wanted.what):
             return [] if self.has_source(wanted) else None  # as nearly always
         addresses = None if entity.kind == NODE_KIND else entity.addresses
@@ -81,9 +78,9 @@ class View:
         return events if events or self.has_source(wanted) else None
 
     def ended_at(self, entity: Entity, kinds: Sequence[str]) -> float:
-        """When an event of these kinds last was about the entity or about the whole node.
+        """Return when an event of these kinds was last about the entity or the node; -inf if never.
 
-        What its parts are and what it is part of count as itself; minus infinity when none was.
+        Events of the entity's parts and wholes count as its own.
         """
         if not any(map(self.memory.addresses_with, kinds)):
             return -math.inf
@@ -97,14 +94,14 @@ class View:
                 yield from self.entities[key].addresses
 
     def has_source(self, wanted: Events) -> bool:
-        """Whether a source that would report such events works."""
+        """Whether a source of such events works."""
         sources = self.sources_of.get(wanted.what)
         return not sources or not self.scene.event_sources.isdisjoint(sources)
 
 
 @dataclass(slots=True)
 class Observer:
-    """Takes in one scene after the other."""
+    """Turns one scene after the other into a view, with the history that rules need."""
 
     rules: Iterable[Rule]
     subjects: Subjects
@@ -123,7 +120,7 @@ class Observer:
         self.learn(self.rules, self.subjects)
 
     def learn(self, rules: Iterable[Rule], subjects: Subjects) -> None:
-        """Keep from now on what these rules look back at; what was seen so far is kept."""
+        """Track the fields that these rules need; the history so far is kept."""
         self.rules, self.subjects = rules, subjects
         self._cache.clear()
         for rule in rules:
@@ -134,7 +131,7 @@ class Observer:
             self._track(kind, field_name, secs)
 
     def observe(self, scene: Scene) -> View:
-        """Everything rules look at now."""
+        """Return the view of this scene for rules."""
         entities = {entity.key: entity for entity in scene.entities}
         present = frozenset(entities)
         self.aliases.add_all(scene.entities)
@@ -175,10 +172,10 @@ class Observer:
         )
 
     def _keep_histories(self, read: AbstractSet[Key], known: AbstractSet[Key]) -> None:
-        """Forget the past of fields of components that are gone.
+        """Forget the history of components that are gone.
 
-        While no component of a kind that is read as a whole is there (a driver is unloaded), the
-        past of its components is kept: it counts when they are back.
+        While no component of a kind that is read as a whole is there (the driver is unloaded), the
+        history of its components is kept until they are back.
         """
         for kind in self.subjects.read_as_a_whole:
             present = {key for key in read if key[0] == kind}
@@ -201,7 +198,7 @@ class Observer:
         twice = self._duplicates_of(event) if event.kind in self.subjects.reported_twice else []
         if twice:
             bare = next((other for other in twice if not other.raw), None)
-            if bare is not None and event.raw:  # the log names process and place as well
+            if bare is not None and event.raw:  # the kernel log also names process and place
                 self.events.exchange(bare, replace(event, source=bare.source))
             return
         if not self.subjects.is_reported_better(event, scene.event_sources):
@@ -216,10 +213,7 @@ class Observer:
         return duplicates if 2 * len(duplicates) > len(nearby) else []
 
     def _known_by_events(self, entities: Mapping[Key, Entity]) -> Iterator[Entity]:
-        """Yield what is not in the scene, but had events or is named in one.
-
-        A lost device, a process.
-        """
+        """Yield entities that only events show: a lost device, an ended process."""
         for address in self.events.addresses():
             key = self.aliases.key_of(address)
             if key is not None and key not in entities:
@@ -238,7 +232,7 @@ class Observer:
                     self.history.take(entity.key, name, secs, self.now, value)
 
     def _edges_of_gone(self, edges: tuple[Edge, ...], present: AbstractSet[Key]) -> list[Edge]:
-        """Return what processes that are gone used, and where devices that are gone sat."""
+        """Return the uses of processes that are gone, and the slots of devices that are gone."""
         lost = [e for e in self._last_edges if e.source not in present or e.target not in present]
         self._gone.update(dict.fromkeys(lost, self.now))
         self._last_edges = edges
@@ -252,15 +246,12 @@ class Observer:
 
 
 def _not_after(event: Event, latest: float) -> Event:
-    """Return the event, dated this boot time at the latest.
-
-    One from the future would stop our clock.
-    """
+    """Return the event with at most this boot time: a time in the future would stop our clock."""
     return event if event.boottime <= latest else replace(event, boottime=latest)
 
 
 def _with_more(edges: tuple[Edge, ...], more: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """All edges, each once; the further edges are compared with edges of their relation only."""
+    """Return all edges, each once; further edges are compared within their relations only."""
     relations = {edge.relation for edge in more}
     known = {edge for edge in edges if edge.relation in relations}
     return (*edges, *(edge for edge in dict.fromkeys(more) if edge not in known))

@@ -1,4 +1,4 @@
-"""Saves faults from events, and these events, over a restart within the same boot."""
+"""Saves faults that rest on events, with these events, over a restart within the same boot."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, field
@@ -21,7 +21,7 @@ MAX_RAW_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class SavedFaults:
-    """Faults and events to take over, and when faults had ended, or were cleared, in this boot."""
+    """Saved faults and events, and when faults of this boot ended or were cleared."""
 
     boot_id: str
     alerts: Mapping[AlertKey, Alert]
@@ -31,7 +31,7 @@ class SavedFaults:
 
 
 def to_text(kept: SavedFaults) -> str:
-    """Write the latest events and the faults as the text of the file."""
+    """Encode the faults and the latest events as the text of the file."""
     events = sorted(kept.events, key=lambda event: event.boottime)[-MAX_EVENTS:]
     content = {
         "faults": [_fault_row(key, alert) for key, alert in [*kept.alerts.items()][:MAX_FAULTS]],
@@ -43,7 +43,7 @@ def to_text(kept: SavedFaults) -> str:
 
 
 def decode(document: Mapping[str, Any]) -> SavedFaults:
-    """Take apart what the file holds; raises one of MISFITS."""
+    """Decode the document of the file; raise one of MISFITS."""
     faults = dict(map(_fault, document["faults"]))
     return SavedFaults(
         str(document["boot_id"]),
@@ -63,7 +63,7 @@ def _moments(rows: Iterable[Any]) -> dict[AlertKey, float]:
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:
-    """Name the file of this boot in this directory."""
+    """Return the file of this boot in this directory."""
     return StateFile(folder / NAME, boot_id, VERSION)
 
 
@@ -114,7 +114,7 @@ def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
 
 
 def _severity(text: object) -> str:
-    """Return a severity, or an empty text; raise ValueError for others."""
+    """Return the severity, which may be empty; raise ValueError for other texts."""
     if text not in ("", *SEVERITIES):
         raise ValueError(f"{text!r} is no severity")
     return str(text)

@@ -1,4 +1,4 @@
-"""Builds conclusions from active alerts: causes, texts, counts, and recently ended faults."""
+"""Builds conclusions from active alerts: faults with causes and texts, counts, ended faults."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,13 +32,13 @@ from exporter.model.verdict import (
 )
 
 SHOWN_AFTER_SECS = 900.0
-"""How long an ended fault is still shown, so that an alert can resolve."""
+"""How long an ended fault is still shown, so that its alert can resolve."""
 
 MAX_FAULTS = 500
 MAX_AFFECTED = 20
 MAX_USERS = 200
 USERS = ("workload", "process")
-"""The kinds that a fault affects; of each kind MAX_AFFECTED are named."""
+"""The kinds that a fault affects; of each kind at most MAX_AFFECTED are named."""
 
 MAX_RECENT = 1000
 ENDED_WITHIN_SECS = 60.0
@@ -48,7 +48,7 @@ LIVING_EDGES = ("consumes", "waits_on")
 
 
 class ReportBuilder:
-    """Makes conclusions, and remembers what was said before to tell what is new."""
+    """Makes conclusions; remembers the previous ones to find transitions."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ReportBuilder:
         self.take(rules, skipped)
 
     def take(self, rules: Mapping[str, Rule], skipped: Mapping[str, int]) -> None:
-        """Report by these rules from now on, and no more of others."""
+        """Replace the rules; faults of removed rules are dropped."""
         self._rules = rules
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
@@ -82,12 +82,12 @@ class ReportBuilder:
         self._ended = {it: change for it, change in self._ended.items() if it[0] in rules}
 
     def count_event(self, event: Event) -> None:
-        """Count one event by its type, but for those that their reading counts."""
+        """Count one event by type, unless its reading counts its events."""
         if event.source not in self._counted_elsewhere:
             self._events[event.type.value] += 1
 
     def count_skipped(self, reason: str) -> None:
-        """Count one more rule that is left out."""
+        """Count one more skipped rule."""
         self._skipped[reason] += 1
 
     def end(self, rule: str, key: Key, change: Change) -> None:
@@ -101,9 +101,9 @@ class ReportBuilder:
         unknown: Mapping[Key, list[str]],
         silent: Mapping[Key, list[str]],
     ) -> Conclusions:
-        """Everything that is to be said after one judgement."""
+        """Return the conclusions of one evaluation."""
         self._name_all(view)
-        self._affected_by.clear()  # of one judgement: a component may have many faults
+        self._affected_by.clear()  # valid for one evaluation: a component may have many faults
         chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
         waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
         faults = self._faults(chosen, waiting, view)
@@ -135,7 +135,7 @@ class ReportBuilder:
         return MappingProxyType({self._subject(key): tuple(names) for key, names in rules.items()})
 
     def _count_nodes(self, view: View) -> Iterable[tuple[str, int]]:
-        """Entities by kind; a kind that was there once is counted for ever, down to zero."""
+        """Count entities by kind; a kind that was seen once is counted for ever, down to zero."""
         self._kinds_seen |= view.by_kind.keys()
         return (
             (self._traits.graph_words.get(kind, kind), len(view.by_kind.get(kind, ())))
@@ -143,11 +143,11 @@ class ReportBuilder:
         )
 
     def _name_all(self, view: View) -> None:
-        """Name the subjects of all entities; forget those that are gone and not mentioned."""
+        """Name the subjects of all entities; forget subjects that are gone and not mentioned."""
         fresh = {}
         for key, entity in view.entities.items():
             known = self._subjects.get(key)
-            # While a driver is loaded anew only the id is known: no new name for the same thing.
+            # While a driver is reloaded only the id is known: the component keeps its name.
             if known is None or entity.name not in (known.hw_name, key[1]):
                 known = Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
             fresh[key] = known
@@ -164,7 +164,7 @@ class ReportBuilder:
     def _faults(
         self, active: Mapping[Place, Alert], waiting: Mapping[Place, Alert], view: View
     ) -> dict[Place, Fault]:
-        """Make the active faults, with their causes, the most severe first."""
+        """Make the active faults with their causes, by severity."""
         steps = find_steps(active, self._rules, view.past_graph, waiting)
         later = [steps.pop() for _ in waiting][::-1]
         chosen = self._put_together(active, steps, view)
@@ -173,7 +173,7 @@ class ReportBuilder:
             alert.causes = causes
             alert.was_shown = alert.is_active
         faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
-        for place in chosen.keys() - active.keys():  # of siblings: they are what it affects
+        for place in chosen.keys() - active.keys():  # of siblings: the fault affects its parts
             parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]
             affected = dict.fromkeys(it for part in parts for it in (part.subject, *part.affected))
             faults[place] = replace(faults[place], affected=tuple(affected))
@@ -190,7 +190,7 @@ class ReportBuilder:
         return dict(shown)
 
     def _is_covered(self, fault: Fault, faults: Mapping[Place, Fault], view: View) -> bool:
-        """Tell whether an active cause of the component, or of all its kind, says it already."""
+        """Tell whether an active cause, on the component or its whole kind, covers the fault."""
         if not self._rules[fault.rule].unless_explained:
             return False
         alike = sum(rule == fault.rule for rule, _ in faults)
@@ -202,7 +202,7 @@ class ReportBuilder:
     def _all_causes(
         self, chosen: Mapping[Place, Alert], steps: Sequence[Step | None], view: View
     ) -> list[tuple[Cause, ...]]:
-        """Name the faults on the way from each fault to its root; those that ended come last."""
+        """Name the faults on the way from each fault to its root; ended faults come last."""
         places = list(chosen.items())
         active = {place for place, alert in places if alert.is_active}
         causes = []
@@ -217,7 +217,7 @@ class ReportBuilder:
     def _put_together(
         self, chosen: Mapping[Place, Alert], steps: list[Step | None], view: View
     ) -> dict[Place, Alert]:
-        """Add a fault of the parent for equal roots of siblings, and lead these back to it."""
+        """Add a fault of the parent for equal root faults of siblings, as their cause."""
         roots = {
             place: alert
             for (place, alert), step in zip(chosen.items(), steps, strict=True)
@@ -273,9 +273,10 @@ class ReportBuilder:
         )
 
     def _affected(self, key: Key, since: float, view: View) -> tuple[Subject, ...]:
-        """Return the workloads and processes that use what is broken, workloads first.
+        """Return the workloads and processes that use the faulty component, workloads first.
 
-        So do those that ended at about the boot time `since`, when the fault began.
+        Users that ended within a minute of the boot time `since`, when the fault began, are
+        included.
         """
         ended = tuple(
             u for u, at in view.ended_uses.items() if abs(at - since) <= ENDED_WITHIN_SECS
@@ -285,7 +286,7 @@ class ReportBuilder:
         return self._affected_by[key, ended]
 
     def _users(self, key: Key, ended: Sequence[Edge], graph: Graph) -> tuple[Subject, ...]:
-        """Return the users of now, and those of the uses that have ended."""
+        """Return the present users of a component, and those of the uses that have ended."""
         users = graph.users(key)[:MAX_USERS]
         workloads = [other for user in users for other in graph.neighbours("runs_in", user)]
         same = graph.same(key) if ended else ()
@@ -320,7 +321,7 @@ class ReportBuilder:
         log_transition(fault, state)
 
     def _statuses(self, faults: Mapping[Place, Fault], view: View) -> Iterable[tuple[Subject, str]]:
-        """Yield the status of each component that has a fault, or that reports to be up."""
+        """Yield the status of each component that has a fault or that reports to be up."""
         worst: dict[Key, str] = {}
         for (_, key), fault in faults.items():
             worst[key] = max(worst.get(key, "ok"), fault.status, key=STATUSES.index)
@@ -335,5 +336,5 @@ class ReportBuilder:
 
 
 def _wall(boottime: float, view: View) -> float:
-    """Return the time of day of a boot time."""
+    """Return a boot time as seconds since the epoch."""
     return round(view.scene.wall - (view.scene.now - boottime), 6)

@@ -14,7 +14,7 @@ Place: TypeAlias = "tuple[str, Key]"
 """A fault: its rule and its component."""
 
 PRINT_ORDER_SECS = 2.0
-"""Lines of one incident are printed in any order within this time."""
+"""Lines of one incident may be printed in any order within this time."""
 
 ON_COMPONENT = (SAME, "upstream_of")
 NOT_HARDWARE = ("node", "process", "workload")
@@ -23,12 +23,12 @@ BESIDE_SECS = 600.0
 
 NO_ALERTS: Mapping[Place, Alert] = MappingProxyType({})
 SAMPLING_SECS = 120.0
-"""Thresholds are noticed late: a cause may be seen so long after its effect."""
+"""A threshold is noticed late: a cause may be seen this long after its effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One active fault as causes see it; times in seconds since boot."""
+    """One active fault in the search for causes; times in seconds since boot."""
 
     rule: Rule
     key: Key
@@ -40,14 +40,14 @@ class Standing:
 
     @property
     def rank(self) -> tuple[bool, bool, float, int, str, Key]:
-        """What makes it the stronger cause, smallest first; no two are equal."""
+        """The sort key of causes, the strongest first; no two faults have the same."""
         layer = LAYERS.index(self.rule.layer)
         return (self.rule.symptom, not self.is_event, self.onset, layer, self.rule.id, self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The cause of a fault, and the relation by which it explains it."""
+    """The index of the cause of a fault, and the relation between the two."""
 
     cause: int
     via: str
@@ -59,10 +59,10 @@ def find_steps(
     graph: Graph,
     waiting: Mapping[Place, Alert] = NO_ALERTS,
 ) -> list[Step | None]:
-    """Find the cause of each of these faults, then of those that wait; None for a root.
+    """Find the cause of each of `alerts`, then of the `waiting` ones; None for a root.
 
-    A cause that was known once is not forgotten while it is active. A fault that waits explains
-    none; what it follows from may have ended when its own time is over.
+    A cause once known is kept while it is active. A waiting fault explains no fault; its own cause
+    may have ended when its time has passed.
     """
     both = {**alerts, **waiting}
     standings = [standing_of(rules[rule], key, alert) for (rule, key), alert in both.items()]
@@ -76,14 +76,14 @@ def find_steps(
 def confirmed(
     waiting: Sequence[Standing], active: Sequence[Standing], graph: Graph
 ) -> list[Standing]:
-    """Return the faults that wait for their time, while a fault that nothing else explains follows.
+    """Return the waiting faults that explain an active fault which nothing else explains.
 
-    An alarm may be a flicker, but not when its consequence has been seen.
+    A waiting alarm may be a flicker, but not once its consequence has been seen.
     """
     pending, known = _by_rule(waiting), _by_rule(active)
     found: dict[Place, Standing] = {}
     for effect in active if waiting else ():
-        if effect.was_shown_as_root or not effect.was_shown:  # the others have a cause
+        if effect.was_shown_as_root or not effect.was_shown:  # other faults have a cause
             causes = list(_explaining(effect, pending, graph))
             if causes and not any(_explaining(effect, known, graph)):
                 found |= {(cause.rule.id, cause.key): cause for cause in causes}
@@ -104,7 +104,7 @@ def _by_rule(standings: Iterable[Standing]) -> dict[str, list[Standing]]:
 def _explaining(
     effect: Standing, by_rule: Mapping[str, Sequence[Standing]], graph: Graph
 ) -> Iterator[Standing]:
-    """Yield what explains the effect, by more than that it is plausible."""
+    """Yield the causes of the effect that are not only plausible."""
     for explanation in effect.rule.explained_by:
         causes = by_rule.get(explanation.rule, ())
         if causes and not explanation.is_weak:
@@ -119,7 +119,7 @@ def place_of(row: Cause | Fault) -> Place:
 
 
 def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
-    """Return the fault as causes see it."""
+    """Return the fault with the values that decide on causes."""
     is_event = alert.has_events or rule.needed is not None
     seen = alert.seen if alert.is_waiting else alert.last_evidence
     is_root = alert.was_shown and not alert.causes
@@ -127,7 +127,7 @@ def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
 
 
 def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
-    """Return the nearest of the causes known last that still holds."""
+    """Return the nearest of the last known causes that is still active."""
     for cause in alert.causes:
         index = index_of.get(place_of(cause))
         if index is not None:
@@ -142,13 +142,13 @@ def find_causes(
     *,
     causes: int | None = None,
 ) -> tuple[Step | None, ...]:
-    """For each fault the strongest of those that explain it; None for a root.
+    """Find the strongest cause of each fault; None for a root.
 
-    Only the first so many faults may be `causes`, or all.
+    Only the first `causes` faults may be causes; all for None.
 
-    Following the steps ends at a root always: where faults explain each other in a circle, the
-    strongest of them is not explained from within it. What followed from a fault by the `known`
-    steps does not explain that it comes back.
+    Steps always end at a root: where faults explain each other in a circle, the strongest of them
+    has no cause within the circle. A fault that followed from another by the `known` steps does not
+    explain that this other comes back.
     """
     by_rule: dict[str, list[int]] = {}
     by_key: dict[Key, list[int]] = {}
@@ -172,9 +172,9 @@ def find_causes(
 
 
 def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
-    """Give each fault without a cause the one that was known before, unless that makes a circle.
+    """Give each fault without a cause the last known one, unless that makes a circle.
 
-    At recovery the relation or the time may not show the cause any more.
+    During recovery, the relation or the time may no longer show the cause.
     """
     for index, step in enumerate(known):
         if steps[index] is None and step is not None:
@@ -184,7 +184,7 @@ def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool:
-    """Tell whether `effect` was known to follow from `cause`.
+    """Tell whether the effect followed from the cause by the known steps.
 
     Steps known at different times may lead in a circle.
     """
@@ -214,16 +214,16 @@ def _choices(
     by_rule: Mapping[str, list[int]],
     graph: Graph,
 ) -> list[Step]:
-    """All that explain one fault, the strongest first, each by its first relation.
+    """Return all possible causes of one fault, the strongest first, each by its nearest relation.
 
-    What the component is or waits for comes before what it uses, and that before what has only
-    the node in common with it; what is only plausible comes last.
+    Causes on the component or on what it waits for come before causes on what it uses, then those
+    elsewhere on the node; weak explanations come last.
     """
     effect = standings[index]
     found: dict[int, Explanation] = {}
     for explanation in effect.rule.near_causes_first:
         if explanation.rule not in by_rule:
-            continue  # as of most
+            continue  # as for most rules
         candidates = by_rule[explanation.rule]
         for place in _in_place(effect, explanation, candidates, standings, graph):
             if _in_time(standings[place], effect, explanation):
@@ -237,9 +237,9 @@ def _choices(
 
 
 def _keep_roots(choices: Sequence[list[Step]], standings: Sequence[Standing]) -> None:
-    """Let a root that was shown be the root of what begins on its component later.
+    """Keep a shown root as the cause of later faults on its component.
 
-    An incident that was told as one thing is not told again as another, which is found later.
+    An incident keeps its root when a possible cause is found later.
     """
     for index, row in enumerate(choices):
         if not standings[index].was_shown_as_root:
@@ -254,10 +254,10 @@ def _keep_roots(choices: Sequence[list[Step]], standings: Sequence[Standing]) ->
 def _beside(
     index: int, standings: Sequence[Standing], by_key: Mapping[Key, list[int]], graph: Graph
 ) -> list[Step]:
-    """Return what else has begun on the component just before, the strongest first.
+    """Return other faults that began on the component just before, the strongest first.
 
-    No rule says that the one explains the other, but one component rarely breaks in two ways
-    within minutes: it is one incident.
+    No rule relates the two faults, but one component rarely breaks in two ways within minutes: they
+    are one incident.
     """
     effect = standings[index]
     if effect.key[0] in NOT_HARDWARE or effect.rule.severity == "info":
@@ -272,13 +272,13 @@ def _beside(
 
 
 def _is_beside(cause: Standing, effect: Standing) -> bool:
-    """Return whether the cause is a fault that began within minutes before the effect."""
+    """Return whether the cause began within BESIDE_SECS before the effect."""
     if cause.rule.symptom or cause.rule.severity == "info":
         return False
     if SEVERITIES.index(effect.rule.severity) < SEVERITIES.index(cause.rule.severity):
         return False  # what is plausible may not name a page after less than it is about
     if effect.is_event > cause.is_event or _is_edge(cause, effect) or _is_edge(effect, cause):
-        return False  # where a rule speaks of the other, it says all
+        return False  # a rule that names the other has its own conditions
     is_one_layer = cause.rule.layer == effect.rule.layer
     began = cause.last_evidence if is_one_layer else cause.onset
     return cause.onset <= effect.onset + PRINT_ORDER_SECS and effect.onset - began <= BESIDE_SECS
@@ -303,7 +303,7 @@ def _in_place(
 
 
 def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> bool:
-    """Whether the cause began before the effect, and was seen within the window before it."""
+    """Whether the cause began before the effect, and was last seen within the window before it."""
     slack = PRINT_ORDER_SECS if cause.is_event and effect.is_event else SAMPLING_SECS
     if cause.onset > effect.onset + max(slack, explanation.ahead_secs):
         return False
@@ -312,10 +312,7 @@ def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> boo
 
 
 def _circle(index: int, steps: Sequence[Step | None]) -> set[int]:
-    """Return the faults that explain each other on the way from this one.
-
-    Empty when there are none.
-    """
+    """Return the faults that explain each other on the way from the fault `index`; may be empty."""
     seen: dict[int, int] = {}
     place: int | None = index
     while place is not None:
@@ -328,7 +325,7 @@ def _circle(index: int, steps: Sequence[Step | None]) -> set[int]:
 
 
 def raised(faults: Mapping[Place, Fault]) -> dict[Place, str]:
-    """Return the roots less severe than something that follows from them, and that severity."""
+    """Return the roots that are less severe than their consequences, and the new severity."""
     raised: dict[Place, str] = {}
     for fault in faults.values():
         place = place_of(fault.root)

@@ -1,4 +1,4 @@
-"""Puts the same fault of most siblings together: it becomes one fault of their parent."""
+"""Joins the same fault of most siblings to one fault of their parent."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
@@ -10,25 +10,25 @@ from exporter.model.verdict import Key
 from exporter.record import dataclass
 
 SIBLINGS = "siblings"
-"""The relation of a fault to the fault of the parent that stands for it and its equals."""
+"""The relation of a fault to the fault of its parent that it was joined to."""
 
 TOGETHER_SECS = 60.0
 """Equal faults that begin within this time have one cause."""
 
 FEWEST, FEWEST_UNCOUNTED = 2, 4
-"""So many siblings at least; of components that only events name it is unknown how many exist."""
+"""The fewest siblings of a group; the second is for kinds whose number is unknown (only events)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A fault of a parent, the equal faults of its parts in order of onset, and how many parts."""
+    """A fault of a parent, the equal faults of its parts by onset, and the number of parts."""
 
     place: Place
     members: tuple[Place, ...]
     total: int
 
     def alert(self, alerts: Mapping[Place, Alert], now: float, summary: str) -> Alert:
-        """Return the state of the fault: it began with the first part, and lasts with the last."""
+        """Return the state of the parent's fault, which begins with the fault of the first part."""
         parts = [alerts[place] for place in self.members]
         first = parts[0]
         is_one = len({part.advice for part in parts}) == 1
@@ -57,9 +57,9 @@ class Siblings:
         self._traits = traits
 
     def groups(self, roots: Mapping[Place, Alert], active: Container[Place]) -> list[Group]:
-        """Return the groups among the roots of the active faults; a part belongs to one at most.
+        """Return the groups among the roots of the active faults; a fault is in one group at most.
 
-        Where the parent itself has the fault and it is a root, that one stands for the parts.
+        Where the parent itself has the fault, and that fault is a root, it stands for the parts.
         """
         equal: dict[tuple[str, str], list[Place]] = {}
         for place in sorted(roots, key=lambda place: (roots[place].active_since, place)):
@@ -76,7 +76,7 @@ class Siblings:
     def _of_rule(
         self, rule: str, kind: str, places: list[Place], roots: Mapping[Place, Alert]
     ) -> Iterator[Group]:
-        """Yield the groups of one rule, those known from before first."""
+        """Yield the groups of one rule, groups of the last evaluation first."""
         since = {place: roots[place].active_since for place in places}
         known = self._known(places, roots)
         for parent in known:
@@ -98,7 +98,7 @@ class Siblings:
                 places = [place for place in places if place not in burst]
 
     def _by_share(self, kind: str, places: Sequence[Place], known: Container[Key]) -> list[Key]:
-        """Return the possible parents: of most ill parts first, then of the largest share."""
+        """Return the possible parents: by the number of faulty parts, then by their share."""
         ill: dict[Key, int] = {}
         for place in places:
             for parent in self._parents(place[1]):
@@ -120,7 +120,7 @@ class Siblings:
         return number >= fewest and 2 * number >= total
 
     def _parents(self, key: Key) -> list[Key]:
-        """Return what the component is part of or connected to, the node first: the widest."""
+        """Return what the component is part of or connected to, the widest (the node) first."""
         node = self._by_kind.get(NODE_KIND, ())
         above = list(self._graph.above(key))[::-1]
         wholes = [whole for whole in self._graph.wholes(key) if whole not in above]
@@ -134,13 +134,13 @@ class Siblings:
 
 
 def _known_parent(alert: Alert) -> Key | None:
-    """Return the parent whose fault stood for this one so far."""
+    """Return the parent whose fault the alert was joined to; None if there is none."""
     nearest = alert.causes[0] if alert.causes else None
     return nearest.subject.key if nearest and nearest.via == SIBLINGS else None
 
 
 def _burst(places: Sequence[Place], since: Mapping[Place, float]) -> tuple[Place, ...]:
-    """Return the most of these faults, ordered by onset, that began within one window."""
+    """Return the largest set of these faults, ordered by onset, that began within TOGETHER_SECS."""
     bursts = (
         tuple(p for p in places[index:] if since[p] - since[first] <= TOGETHER_SECS)
         for index, first in enumerate(places)

@@ -1,4 +1,4 @@
-"""Silences: kept over restarts, read from files, and found for faults."""
+"""Silences: saved over restarts, read from files, and matched with faults."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from exporter.toml import tomllib
 NAME = "silences.json"
 VERSION = 1
 EVERY_BOOT = "every boot"
-"""Silences count over a reboot: maintenance has some."""
+"""The boot id of the state file: silences also count after a reboot."""
 
 MAX_SILENCES = 100
 MAX_SECS = 90 * 86_400.0
@@ -34,20 +34,19 @@ log = logging.getLogger("exporter.faults")
 
 
 class BadSilence(Exception):
-    """A silence that cannot be; the message is one sentence."""
+    """An invalid silence; the message is one sentence."""
 
 
 def state_file(folder: Path) -> StateFile:
-    """Name the file of silences in the state directory."""
+    """Return the file of silences in the state directory."""
     return StateFile(folder / NAME, EVERY_BOOT, VERSION)
 
 
 class Silences:
-    """The silences of this node; every change is saved at once.
+    """The silences of this node, from requests and from `files` (files and directories).
 
-    `files` are files and directories of further silences. `rules` are the names of the rules that
-    are loaded; `rules_of_all` returns those of all rules, which files for many nodes may name.
-    `save` and `reread` block.
+    `rules` are the names of the loaded rules; `rules_of_all` returns the names of all rules, which
+    files for many nodes may use. `save` and `reread` block.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Silences:
         self.mistakes: tuple[str, ...] = ()
 
     def active(self, now: float) -> tuple[Silence, ...]:
-        """Return those that have not ended at this time since the epoch, the next to end first."""
+        """Return the silences that last beyond `now` (since the epoch), the next to end first."""
         return tuple(
             sorted(
                 (it for it in (*self._asked, *self._of_files) if it.until > now),
@@ -76,7 +75,7 @@ class Silences:
         )
 
     def add(self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float) -> Silence:
-        """Take a silence of a document with KEYS; raise BadSilence."""
+        """Add the silence of a document with KEYS; raise BadSilence."""
         _check_keys(wanted, KEYS)
         self._asked = tuple(it for it in self._asked if it.until > now)
         if len(self._asked) >= MAX_SILENCES:
@@ -108,14 +107,14 @@ class Silences:
         raise BadSilence(f"there is no silence {id_[:40]!r}; GET /silences lists all")
 
     def save(self) -> bool:
-        """Keep the silences over a restart; False where that is not possible."""
+        """Save the silences of requests; False if that is not possible."""
         if self._file is None:
             return False
         content = {"silences": [asdict(silence) for silence in self._asked]}
         return self._file.save(dump(content, EVERY_BOOT, VERSION))
 
     def reread(self, now: float) -> None:
-        """Read the files of silences again where one has changed; log each mistake once."""
+        """Read the files of silences again if one has changed; log each mistake once."""
         if not self._places:
             return
         files = [path for place in self._places for path in toml_files(place)]
@@ -135,7 +134,7 @@ class Silences:
             log.warning("silences: %s", mistake)
 
     def _read(self, path: Path, now: float, mistakes: list[str]) -> Iterator[Silence]:
-        """Yield the silences of one file; one with a mistake costs itself only."""
+        """Yield the silences of one file; a silence with a mistake is skipped."""
         try:
             table = tomllib.loads(read_text(path, MAX_FILE_BYTES))
         except FileUnusable as error:
@@ -172,15 +171,15 @@ class Silences:
         )
 
     def applied(self, conclusions: Conclusions, now: float) -> Conclusions:
-        """Return the conclusions with the silence of each fault that has one."""
+        """Return the conclusions with the silence of each silenced fault."""
         active = self.active(now)
         return silenced(conclusions, active) if active else conclusions
 
 
 def silenced(conclusions: Conclusions, active: Sequence[Silence]) -> Conclusions:
-    """Return the conclusions with the silence of each active fault, that which lasts longest.
+    """Return the conclusions with, for each active fault, the matching silence that ends last.
 
-    A component is silenced with its parts, a fault with what follows from it.
+    A silence of a component covers its parts, a silence of a fault its consequences.
     """
     longest = [*reversed(active)]
     covered = [_covered(silence, conclusions) for silence in longest]
@@ -201,7 +200,7 @@ def silenced(conclusions: Conclusions, active: Sequence[Silence]) -> Conclusions
 
 
 def _covered(silence: Silence, conclusions: Conclusions) -> frozenset[Key]:
-    """Return the components that are parts of what is silenced."""
+    """Return the silenced component with its parts."""
     if not silence.component:
         return frozenset()
     keys = {
@@ -260,7 +259,7 @@ def _text(wanted: Mapping[str, Any], key: str, *, is_needed: bool = False) -> st
 
 
 def _until(wanted: Mapping[str, Any], now: float, *, may_be_over: bool = False) -> float:
-    """Return when it ends, in seconds since the epoch."""
+    """Return when a silence ends, in seconds since the epoch; raise BadSilence."""
     if ("for" in wanted) == ("until" in wanted):
         raise BadSilence("give either for or until")
     end = _after(wanted["for"], now) if "for" in wanted else _moment(wanted["until"])
@@ -279,7 +278,7 @@ def _after(value: object, now: float) -> float:
 
 
 def _moment(value: object) -> float:
-    """Return a time with its offset, of TOML or as RFC 3339 has it, in seconds since the epoch."""
+    """Return a time of TOML or RFC 3339 in seconds since the epoch; raise BadSilence."""
     text = value.isoformat() if isinstance(value, datetime) else value
     at = parse_moment(text)
     if at is None:
@@ -296,7 +295,7 @@ def _mark(path: Path) -> object:
 
 
 def _decode(document: Mapping[str, Any]) -> tuple[Silence, ...]:
-    """Take apart what the state file holds; raises one of MISFITS."""
+    """Decode the document of the state file; raise one of MISFITS."""
     return tuple(map(_silence, document["silences"][:MAX_SILENCES]))
 
 

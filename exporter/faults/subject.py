@@ -1,7 +1,7 @@
-"""What a collector tells the rule engine of its subject, and what several collectors tell together.
+"""What collectors tell the rule engine of their hardware.
 
-The engine knows components, events and edges between components; what they are in hardware only
-collectors know.
+The engine knows components, events and edges between components; only collectors know which
+hardware they are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ from exporter.record import dataclass
 
 ANY_KIND = ""
 Repair = tuple[str, str, str]
-"""The kind of a repair event, and the type and id of what was repaired."""
+"""The kind of a repair event, and the type and id of the repaired component."""
 
 
 class EventFeed(Protocol):
-    """Events that come with a reading; remembers which were taken before."""
+    """The events of one reading; remembers which events were returned before."""
 
     @property
     def name(self) -> str:
@@ -38,11 +38,11 @@ class EventFeed(Protocol):
         ...
 
     def new_events(self, snapshot: Snapshot) -> Iterable[Event]:
-        """Return the events that no snapshot before had."""
+        """Return the events that no earlier snapshot had."""
         ...
 
     def works(self, snapshot: Snapshot) -> bool:
-        """Tell whether events would be reported now."""
+        """Tell whether the source of these events works now."""
         ...
 
 
@@ -50,8 +50,8 @@ class EventFeed(Protocol):
 class NumberedEvents:
     """The feed of a reading with numbered `events`.
 
-    `is_working` tells of a reading whether its events would be reported; after a restart,
-    `first_new` is the number from which events were not seen by the process before.
+    `is_working` tells of a reading whether its source of events works; after a restart, `first_new`
+    returns the number from which events are new to this process.
     """
 
     name: str
@@ -72,34 +72,34 @@ class NumberedEvents:
         return new
 
     def works(self, snapshot: Snapshot) -> bool:
-        """Tell whether there is a reading that reports events."""
+        """Tell whether the reading is there and its source of events works."""
         reading = snapshot.reading(self.reading)
         return reading is not None and self.is_working(reading)
 
 
 class Interpreter(Protocol):
-    """Adds to events what a subject knows of them; may remember snapshots."""
+    """Adds facts about a component to its events; may remember snapshots."""
 
     def see(self, snapshot: Snapshot) -> None:
-        """Take in what is so now, before the events of the same snapshot."""
+        """Take in the snapshot before its events are interpreted."""
         ...
 
     def interpret(self, event: Event) -> Event:
-        """Return the event with what its fields mean."""
+        """Return the event with the meaning of its fields added."""
         ...
 
 
 class Repairs(Protocol):
-    """Finds what was repaired by comparing each snapshot with the one before."""
+    """Finds repairs by comparing each snapshot with the one before."""
 
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
-        """Yield the repairs since the snapshot before; `events` are those since then."""
+        """Yield the repairs since the last snapshot; `events` are the events since then."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KnownEntities:
-    """What edges can be derived from: the components of now, and what is remembered."""
+    """The components of now, and the history, that edges are derived from."""
 
     entities: Mapping[Key, Entity]
     by_kind: Mapping[str, list[Entity]]
@@ -113,8 +113,8 @@ class KnownEntities:
 class Extension:
     """Fields that one collector adds to components of others.
 
-    `names` are the fields by kind of component, `ANY_KIND` for all; `extend` returns the
-    components with these fields, and perhaps new ones.
+    `names` are the fields by kind of component, `ANY_KIND` for all; `extend` returns the components
+    with these fields, and new components if there are any.
     """
 
     names: Mapping[str, Names]
@@ -125,16 +125,16 @@ class Extension:
 class CollectorSubject:
     """One collector's part of the rule engine.
 
-    `event_kinds` are the words for its events, each with the feeds that report it; `names` yields
-    what events call components beside their own names; `links` yield edges that need more than
-    one snapshot; `tracked` are fields that they need the past of: kind, field, seconds;
-    `named_in_events` yields components that only events name; `resolve` gives events the
-    component that their text names; events of the kinds `reported_twice` come from two feeds,
-    once each; events of the kinds `names_processes` are also about the process in their field
-    `pid`; `repair_kinds` are the words for what `repairs` find; `usual_texts` stand in sentences
-    for fields that a component does not have; `counts_events` are feeds whose reading counts their
-    events itself; `is_reported_better` tells whether another feed reports the same with more
-    detail; `title` names a component that only events name, None for an unknown component.
+    `event_kinds` are the kinds of events by name, each with the feeds that report it. `names`
+    yields further names of components in events. `links` yield edges that one snapshot does not
+    show; `tracked` are the fields whose history they need: kind, field, seconds. `named_in_events`
+    yields components that only events name. `resolve` sets the component that the text of an event
+    names. Events of the kinds `reported_twice` come from two feeds, once each; events of the kinds
+    `names_processes` are also about the process in their field `pid`. `repair_kinds` are the kinds
+    of events for `repairs`. `usual_texts` replace, in sentences, fields that a component does not
+    have. `counts_events` are feeds whose reading counts its events itself. `is_reported_better`
+    tells whether another feed reports the same event with more detail. `title` names a component
+    that only events name; None for an unknown component.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -162,7 +162,7 @@ class CollectorSubject:
 class Subjects:
     """The subjects of some collectors, as the engine needs them.
 
-    Where several kinds have one type in labels, events of that type are about the first.
+    Where several kinds have the same type in labels, events of that type are about the first kind.
     """
 
     rows: tuple[CollectorSubject, ...]
@@ -175,7 +175,7 @@ class Subjects:
 
     @cached_property
     def event_sources(self) -> Mapping[str, frozenset[str]]:
-        """The feeds of which one must work for events of a kind to be missed by nobody."""
+        """The feeds by kind of event; one of them must work, or events may be missed."""
         found: dict[str, frozenset[str]] = {}
         for row in self.rows:
             for kind, feeds in row.event_kinds.items():
@@ -184,7 +184,7 @@ class Subjects:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words of rules."""
+        """The words of rules: kinds, fields, relations and events."""
         added = [row.extension.names for row in self.rows if row.extension]
         names = {
             kind.name: {
@@ -210,7 +210,7 @@ class Subjects:
 
     @cached_property
     def traits(self) -> KindTraits:
-        """What evaluation needs to know of the kinds."""
+        """The properties of the kinds that evaluation needs."""
         return KindTraits(
             hw_types=MappingProxyType({kind.name: kind.hw_type for kind in self.kinds}),
             related=self.vocabulary.related,
@@ -227,7 +227,7 @@ class Subjects:
     def scene_of(
         self, snapshot: Snapshot, events: Iterable[Event], event_sources: frozenset[str]
     ) -> Scene:
-        """Collect what rules look at: the entities of a snapshot, and the events new in it."""
+        """Return the input of an evaluation: the entities of a snapshot, and its new events."""
         entities = tuple(chain.from_iterable(kind.build(snapshot) for kind in self.kinds))
         for row in self.rows:
             if row.extension:
@@ -272,13 +272,13 @@ class Subjects:
                 yield from row.named_in_events(events, now)
 
     def title(self, key: Key, aliases: AliasIndex, entities: Mapping[Key, Entity]) -> str:
-        """Return a name for people of a component that only events name."""
+        """Return a display name of a component that only events name."""
         titles = (row.title(key, aliases, entities) for row in self.rows if row.title)
         return next((title for title in titles if title), key[1])
 
     @cached_property
     def tracked(self) -> tuple[tuple[str, str, float], ...]:
-        """The fields whose past the links need: kind, field, seconds."""
+        """The fields whose history the links need: kind, field, seconds."""
         return tuple(each for row in self.rows for each in row.tracked)
 
     @cached_property
@@ -302,7 +302,7 @@ class Subjects:
         return frozenset(feed for row in self.rows for feed in row.counts_events)
 
     def is_reported_better(self, event: Event, working: frozenset[str]) -> bool:
-        """Tell whether another feed that works reports the same event with more detail."""
+        """Tell whether another working feed reports the same event with more detail."""
         return any(
             row.is_reported_better(event, working) for row in self.rows if row.is_reported_better
         )

@@ -7,20 +7,20 @@ from exporter.faults.values import Value
 from exporter.model.verdict import Key
 
 BUCKETS = 30
-"""Steps a window is remembered in: long ones coarsely, those of some minutes sample by sample."""
+"""The number of steps of a window: a long window has coarse steps, one of minutes every sample."""
 
 MAX_SERIES = 20_000
 
 
-# What is remembered of the samples of one step; the sums count from the beginning of the series.
+# The cells of one step; sums count from the beginning of the series.
 CELLS = 7
 (
     BEGAN,
     ENDED,
     HIGHEST,
-    FIRST_RISEN,  # what had risen and changed at its first sample
+    FIRST_RISEN,  # sums at the first sample of the step: increase, changes
     FIRST_CHANGES,
-    LAST_RISEN,  # the same at its last
+    LAST_RISEN,  # sums at the last sample of the step
     LAST_CHANGES,
 ) = range(CELLS)
 
@@ -28,8 +28,8 @@ CELLS = 7
 class Series:
     """One field of one entity over its longest window.
 
-    The steps lie one behind the other in one array: there are thousands of them on a node with
-    many processes, and an object each would cost six times as much.
+    All steps lie in one array: a node with many processes has thousands of them, and an object each
+    would cost six times as much memory.
     """
 
     __slots__ = ("_cells", "_changes", "_last", "_risen", "_window_secs")
@@ -65,11 +65,11 @@ class Series:
             del cells[:CELLS]
 
     def is_of(self, now: float) -> bool:
-        """Whether the last sample was taken now: anything else is not fresh."""
+        """Whether the last sample was taken now: an older sample is not fresh."""
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
 
     def over(self, function: str, secs: float, now: float) -> float | None:
-        """Return a function of the last seconds; None when it cannot be said."""
+        """Return a function of the last `secs` seconds; None without a fresh sample."""
         if not self.is_of(now):
             return None
         if function == "max_over":
@@ -79,7 +79,7 @@ class Series:
         return self._difference(function, now - secs, now)
 
     def _difference(self, function: str, since: float, now: float) -> float | None:
-        """Return what was added since then: to the counter, or to the number of changes."""
+        """Return the increase or the number of changes since `since`; None with only one sample."""
         began, (risen, changes) = self._start(since)
         if began >= now:
             return None  # one sample says nothing about a change
@@ -89,7 +89,7 @@ class Series:
         return added if function == "increase" else added / (now - began)
 
     def _start(self, since: float) -> tuple[float, tuple[float, float]]:
-        """Return the last sample before that moment, else the first there is."""
+        """Return the last sample before `since`, else the first sample."""
         cells, start = self._cells, 0
         for at in self._steps():
             if cells[at + BEGAN] > since:  # untested: BEGAN is 0, adding it is for readers
@@ -100,12 +100,12 @@ class Series:
         return cells[start + BEGAN], (cells[start + FIRST_RISEN], cells[start + FIRST_CHANGES])
 
     def _steps(self) -> range:
-        """Where each step begins, oldest first."""
+        """Return the index of each step, oldest first."""
         return range(0, len(self._cells), CELLS)
 
 
 class History:
-    """All series that rules look back on, at most `max_series` of them."""
+    """All series that windows of rules need, at most `max_series`."""
 
     def __init__(self, max_series: int = MAX_SERIES) -> None:
         self._max_series = max_series
@@ -113,7 +113,7 @@ class History:
         self._present: set[Key] = set()
 
     def take(self, key: Key, name: str, window_secs: float, now: float, value: Value) -> None:
-        """Add one sample of one field, for looking back over this window; none of an unknown."""
+        """Add one sample of a field to the series of this window; an unknown value adds none."""
         if value is None:
             return
         series = self._series.get((key, name, window_secs))
@@ -124,11 +124,11 @@ class History:
         series.take(now, value)
 
     def keep_only(self, keys: AbstractSet[Key]) -> None:
-        """Forget the series of everything else."""
+        """Delete the series of all other entities."""
         if keys != self._present:
             self._series = {k: v for k, v in self._series.items() if k[0] in keys}
             self._present = set(keys)
 
     def series(self, key: Key, name: str, window_secs: float) -> Series | None:
-        """Return the series of one field over this window, if it is remembered."""
+        """Return the series of one field over this window; None without samples."""
         return self._series.get((key, name, window_secs))

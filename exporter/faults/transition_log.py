@@ -1,4 +1,4 @@
-"""Writes to the log when a fault begins and when it ends."""
+"""Logs the beginning and the end of each fault."""
 
 import logging
 
@@ -8,7 +8,7 @@ log = logging.getLogger("exporter.faults")
 
 
 def log_transition(fault: Fault, state: str) -> None:
-    """Log one line for people, with fields for programs; a warning if a fault needs somebody."""
+    """Log one line with fields for programs; a warning for an active fault above info."""
     level = logging.WARNING if state == "active" and fault.severity != "info" else logging.INFO
     log.log(
         level,

@@ -13,11 +13,11 @@ from exporter.model.verdict import Edge, Key, Naming
 from exporter.record import dataclass
 
 Value: TypeAlias = float | bool | str | None
-"""What a part of an expression says; None is unknown."""
+"""The value of a part of an expression; None is unknown."""
 
 
 class Type(Enum):
-    """What kind of value a part of an expression has."""
+    """The type of a part of an expression."""
 
     NUMBER = "a number"
     TRUTH = "a condition"
@@ -26,7 +26,7 @@ class Type(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What a field holds; `is_labeled` means one value per label, as in `clock[sm]`."""
+    """The type of a field; `is_labeled` means one value per label, as in `clock[sm]`."""
 
     type: Type
     is_labeled: bool = False
@@ -37,10 +37,10 @@ Names = Mapping[str, FieldType]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """All words by kind of entity; `related` leads from a word in front of the dot to a kind.
+    """All words of rules by kind of entity; `related` gives the kind for a word before the dot.
 
-    `actions` are sentences that tell a person what to do; `usual_texts` stand in these sentences
-    for fields that a component does not have.
+    `actions` are sentences that tell a person what to do; `usual_texts` replace, in these
+    sentences, fields that a component does not have.
     """
 
     names: Mapping[str, Names]
@@ -51,7 +51,7 @@ class Vocabulary:
 
 
 def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
-    """Return the known words for an error message, the close ones first."""
+    """Return the known words for an error message, similar ones first."""
     return _hint(word, tuple(sorted(known)))
 
 
@@ -66,25 +66,25 @@ def _hint(word: str, words: tuple[str, ...]) -> str:
 
 
 Address: TypeAlias = tuple[str, str]
-"""What events call an entity: a type in the words of the faults page, and an id."""
+"""The name of an entity in events: a type as on the faults page, and an id."""
 
 
 class Fields(Protocol):
     """The fields of one entity by name (`clock[sm]` for one label); None is unknown."""
 
     def get(self, name: str, /) -> Value:
-        """Return the value, or None when it was not said."""
+        """Return the value of the field, or None when it was not reported."""
         ...
 
 
 NO_FIELDS: Mapping[str, Value] = MappingProxyType({})
 
 
-@dataclass(slots=True)  # not frozen: it is made for each process in each judgement
+@dataclass(slots=True)  # not frozen: made for each process in each evaluation
 class Entity:
-    """One thing that can have a fault; one that is not fresh was not read lately.
+    """A component that can have a fault; it is not fresh if it was not read lately.
 
-    `untold` are fields that the way of reading it cannot tell: whether it has them is unknown.
+    `untold` are fields that the backend cannot read: whether the component has them is unknown.
     """
 
     key: Key
@@ -96,15 +96,15 @@ class Entity:
 
     @property
     def kind(self) -> str:
-        """What sort of thing it is, in the words of rules."""
+        """The kind of the component in rules."""
         return self.key[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything rules look at in one judgement.
+    """The input of one evaluation.
 
-    `now` counts seconds since boot, `wall` since the epoch; `events` are those not seen before;
+    `now` is in seconds since boot, `wall` since the epoch; `events` are the new ones;
     `event_sources` names the sources of events that work.
     """
 
@@ -117,17 +117,18 @@ class Scene:
     event_sources: frozenset[str] = frozenset()
     read_kinds: frozenset[str] = (
         frozenset()
-    )  # kinds whose sources were read: what is not there is gone
-    names: tuple[tuple[Address, Key], ...] = ()  # what events call things, beside their own names
+    )  # kinds whose sources were read: a missing entity is gone
+    names: tuple[tuple[Address, Key], ...] = ()  # further names of components in events
 
 
 @dataclass(frozen=True, slots=True)
 class KindTraits:
-    """What must be known of kinds: label types, related ones, and whose faults end with them.
+    """The properties of kinds that evaluation needs.
 
-    Kinds on a bus, depended on and with a status are those with the flags of `Kind`; `graph_words`
-    are by kind, `namings` by type in labels. Equal faults of kinds `with_siblings` may have one
-    cause; of `uncounted` kinds only events say which components there are.
+    `ending` are kinds whose faults end with their entities. `on_a_bus`, `depended_on` and
+    `with_status` are the kinds with the flags of `Kind`; `graph_words` are by kind, `namings` by
+    type in labels. Equal faults of kinds `with_siblings` may have one cause; the components of
+    `uncounted` kinds are known from events only.
     """
 
     hw_types: Mapping[str, str]

@@ -9,7 +9,7 @@ from exporter.model.verdict import Edge, Key
 SAME = "same"
 NODE_WIDE = ("node", "hosts")
 LIVING = ("consumes", "waits_on", "runs_in")
-"""Relations of what goes on; those of how the hardware is built are part_of, below, peer."""
+"""Relations of processes; those of hardware are part_of, below and peer."""
 
 MAX_DEPTH = 16
 
@@ -18,10 +18,10 @@ NODE_KIND = "node"
 
 
 class Graph:
-    """The relations among these entities; made anew for each evaluation.
+    """The relations among these entities, built for each evaluation.
 
-    Edges of processes lead to what they use or wait for; hardware edges lead from the part to the
-    whole (part_of), from a device to the port above it (below), and between neighbours.
+    Edges of processes lead to what the process uses or waits for; hardware edges lead from the part
+    to the whole (part_of), from a device to the port above it (below), and between neighbours.
     """
 
     def __init__(self, keys: Iterable[Key], edges: Iterable[Edge], traits: KindTraits) -> None:
@@ -36,7 +36,7 @@ class Graph:
         self._related: dict[tuple[Key, str], frozenset[Key]] = {}
 
     def _out(self, relation: str, key: Key) -> list[Key]:
-        """Where edges lead from here; each relation is sorted when it is first asked for."""
+        """Return the targets of edges from this key; a relation is indexed at its first use."""
         targets = self._targets.get(relation)
         if targets is None:
             targets = self._targets[relation] = defaultdict(list)
@@ -45,7 +45,7 @@ class Graph:
         return targets.get(key, [])
 
     def _in(self, relation: str, key: Key) -> list[Key]:
-        """Where edges that lead here come from."""
+        """Return the sources of edges to this key."""
         sources = self._sources.get(relation)
         if sources is None:
             sources = self._sources[relation] = defaultdict(list)
@@ -54,7 +54,7 @@ class Graph:
         return sources.get(key, [])
 
     def count(self, relation: str) -> int:
-        """How many edges of this relation there are."""
+        """Return the number of edges of this relation."""
         return len(self._edges.get(relation, ()))
 
     def related(self, key: Key, relation: str) -> Collection[Key]:
@@ -66,11 +66,11 @@ class Graph:
         return self._related[key, relation]
 
     def neighbours(self, relation: str, key: Key) -> list[Key]:
-        """Where edges of this relation lead from here."""
+        """Return the targets of edges of this relation from this key."""
         return self._out(relation, key)
 
     def users(self, key: Key) -> list[Key]:
-        """Return the processes that use or wait for this entity or a part or whole of it."""
+        """Return the processes that use or wait for this entity, its parts or its wholes."""
         found: dict[Key, None] = {}
         for part in self.same(key):
             for relation in ("consumes", "waits_on"):
@@ -78,10 +78,7 @@ class Graph:
         return list(found)
 
     def same(self, key: Key) -> frozenset[Key]:
-        """Return the entity with its parts and the wholes it is part of.
-
-        One thing in several views.
-        """
+        """Return the entity with its parts and wholes: one component in several views."""
         if key not in self._wholes:
             self._wholes[key] = frozenset(self._connected(key))
         return self._wholes[key]
@@ -99,14 +96,14 @@ class Graph:
                         yield other
 
     def wholes(self, key: Key) -> Iterator[Key]:
-        """Yield what the entity is part of, the nearest first."""
+        """Yield the wholes that the entity is part of, the nearest first."""
         level = self._out("part_of", key)
         for _ in range(MAX_DEPTH):
             yield from level
             level = [whole for part in level for whole in self._out("part_of", part)]
 
     def above(self, key: Key) -> Iterator[Key]:
-        """Every port between the root and the device, the device's own function included."""
+        """Yield every port between the root and the device, and the device's own function."""
         level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
         for _ in range(MAX_DEPTH):
             yield from level
@@ -128,23 +125,20 @@ class Graph:
                 yield from self.same(device)
 
     def around(self, relation: str, key: Key) -> Iterator[Key]:
-        """Neighbours by an edge that has no direction, with all they are part of."""
+        """Yield neighbours by an edge without direction, with their parts and wholes."""
         for part in self.same(key):
             for edges in (self._out, self._in):
                 for other in edges(relation, part):
                     yield from self.same(other)
 
     def used(self, key: Key) -> Iterator[Key]:
-        """Yield what a process uses, or who uses a component."""
+        """Yield the components that a process uses, or the processes that use a component."""
         for part in self.same(key):
             yield from self._out("consumes", part)
             yield from self._in("consumes", part)
 
     def waited_for(self, key: Key) -> Iterator[Key]:
-        """Yield what a process waits for, or what the users of a component wait for.
-
-        All for the node.
-        """
+        """Yield what a process or the users of a component wait for; all entities for the node."""
         if key[0] == "node":
             yield from self._keys
             return
@@ -153,7 +147,7 @@ class Graph:
         while waiting:
             for target in self._out("waits_on", waiting.pop(0)):
                 yield from self.same(target)
-                if target[0] == "process" and target not in seen:  # what the owner of a lock needs
+                if target[0] == "process" and target not in seen:  # the owner of a lock waits, too
                     seen.add(target)
                     waiting.append(target)
 
@@ -163,7 +157,7 @@ class Graph:
         yield from self._in("runs_in", key)
 
     def depended_on(self, key: Key) -> Iterator[Key]:
-        """Components that drivers, links and collectors depend on, and the component itself."""
+        """Yield the component, and those that drivers, links and collectors depend on."""
         yield from (other for other in self._keys if other[0] in self._traits.depended_on)
         yield from self.same(key)
 
@@ -184,11 +178,11 @@ RELATIONS: Mapping[str, Related] = {
     "depends_on": Graph.depended_on,
     "lies_on": Graph.wholes,
 }
-"""What `via` may say: the name of a relation, and who may be the cause by it."""
+"""The relations that `via` may name, each with the possible causes by it."""
 
 
 class AliasIndex:
-    """Remembers names also of what has gone; `kind_of` is the kind of entity by event type."""
+    """Maps names in events to entities, gone ones too; `kind_of` is the kind by event type."""
 
     def __init__(self, kind_of: Mapping[str, str]) -> None:
         self._kind_of = kind_of
@@ -196,14 +190,14 @@ class AliasIndex:
         self._addresses: dict[Key, dict[Address, None]] = {}
 
     def add_all(self, entities: Iterable[Entity]) -> None:
-        """Take in the names of these entities; the first to have a name keeps it."""
+        """Add the names of these entities; the first entity with a name keeps it."""
         for entity in entities:
             for address in entity.addresses:
                 if address != entity.key:
                     self.add(address, entity.key)
 
     def add(self, address: Address, key: Key) -> None:
-        """Remember that events about the address are about this entity."""
+        """Map the address, in events, to this entity."""
         self._addresses.setdefault(key, {})[address] = None
         self._keys.setdefault(address, key)
         if len(self._keys) > MAX_NAMES:
@@ -212,10 +206,7 @@ class AliasIndex:
             self._addresses.pop(owner, None)
 
     def key_of(self, address: Address) -> Key | None:
-        """Return what events with this address are about.
-
-        None for the node and for unknown types.
-        """
+        """Return the entity of events with this address; None for the node and unknown types."""
         known = self._keys.get(address)
         if known is not None:
             return known
@@ -223,11 +214,11 @@ class AliasIndex:
         return None if kind in (None, NODE_KIND) else (str(kind), address[1])
 
     def known_key(self, address: Address) -> Key | None:
-        """Return the entity that has this name, if one was ever seen."""
+        """Return the entity that was seen with this name; None if there was none."""
         return self._keys.get(address)
 
     def addresses_of(self, address: Address) -> tuple[Address, ...]:
-        """All names of what this address is about, the address itself included."""
+        """Return all names of the entity of this address, the address included."""
         key = self.key_of(address)
         if key is None:
             return (address,)

@@ -25,21 +25,21 @@ def known_by_events(_: Snapshot) -> Iterable[Entity]:
 
 
 def no_edges(_: Snapshot) -> Iterable[Edge]:
-    """Entities of this kind bring no edges."""
+    """Return no edges, for kinds without any."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One sort of entity: its name in rules, its type in labels, its fields and related ones.
+    """One kind of entity: its name in rules, its type in labels, its fields and related kinds.
 
-    `reading` is what it is built from; where that was read and an entity is not in it, the entity
-    is gone, and with `ends` its faults are over. Components of a kind that
-    `is_read_as_a_whole` come and go with their driver: while none is there, the past of their
-    fields is kept. Edges `below` lead from a component that `is_on_a_bus` to the port above;
-    drivers, links and collectors depend on a kind that `is_depended_on`; a component of a kind
-    with `has_status` has a status also without a fault, as long as its field `up` is true.
-    `graph_word` is what the graph calls the kind, if not by its name; `naming` is for incidents.
+    `reading` is the source of its entities; if the reading exists without an entity, the entity is
+    gone, and with `ends` its faults end. Components of a kind that `is_read_as_a_whole` come and go
+    with their driver: while there is none, the history of their fields is kept. Edges `below` lead
+    from a component that `is_on_a_bus` to the port above; drivers, links and collectors depend on a
+    kind that `is_depended_on`; a component of a kind with `has_status` has a status also without a
+    fault, as long as its field `up` is true. `graph_word` is the kind's name in the graph, if
+    another; `naming` is for incidents.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Kind:
 
 
 def getters_of(kind: type) -> dict[str, Getter]:
-    """How each field that rules can read is got from a value of this class."""
+    """Return the getter of each field that rules can read in this class."""
     return {
         name: _getter(name) if found.type is Type.TEXT else operator.attrgetter(name)
         for name, found in names_of(kind).items()
@@ -68,7 +68,7 @@ def getters_of(kind: type) -> dict[str, Getter]:
 
 
 def _getter(name: str) -> Getter:
-    """How a text is got, also where it is one of a few words."""
+    """Return the getter of a text or Enum field."""
     get = operator.attrgetter(name)
 
     def value_of(value: object) -> Value:
@@ -79,12 +79,12 @@ def _getter(name: str) -> Getter:
 
 
 def prefixed(prefix: str, names: Mapping[str, FieldType]) -> dict[str, FieldType]:
-    """Return the same fields with something in front of their names."""
+    """Return the fields with a prefix in front of their names."""
     return {f"{prefix}{name}": found for name, found in names.items()}
 
 
 class FieldsOf:
-    """Fields read from a model value when they are asked for."""
+    """Fields that are read from a model value on demand."""
 
     __slots__ = ("_getters", "_value")
 
@@ -93,7 +93,7 @@ class FieldsOf:
         self._getters = getters
 
     def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not reported."""
         getter = self._getters.get(name)
         if getter is not None:
             return getter(self._value)
@@ -104,13 +104,13 @@ class FieldsOf:
 
 @lru_cache(maxsize=512)
 def labels_of(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the field and the labels of `field[a,b]`; a plain field has none."""
+    """Return the field and the labels of `field[a,b]`; no labels for a plain field."""
     field_name, bracket, label = name.partition("[")
     return field_name, tuple(label[:-1].split(",")) if bracket else ()
 
 
 def of_labels(rows: Iterable[tuple[str | float, ...]], wanted: tuple[str, ...]) -> Value:
-    """Return the value beside these labels among rows of labels and a value."""
+    """Return the value of the row with these labels; None if there is none."""
     for row in rows:
         if row[:-1] == wanted:
             return row[-1]
@@ -145,7 +145,7 @@ def _fields(kind: type) -> Iterator[tuple[str, FieldType]]:
 
 
 def _field_type(hint: Any) -> FieldType | None:
-    """Return what a field with this annotation holds; None for what rules cannot read."""
+    """Return the type of a field with this annotation; None if rules cannot read it."""
     if _is_labeled(hint):
         return FieldType(Type.NUMBER, is_labeled=True)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -158,7 +158,7 @@ def _field_type(hint: Any) -> FieldType | None:
 
 
 def _is_labeled(hint: Any) -> bool:
-    """Whether it is a tuple of rows, each of some labels and a number."""
+    """Whether the annotation is a tuple of rows, each of some labels and a number."""
     rows = typing.get_args(hint) if typing.get_origin(hint) is tuple else ()
     if len(rows) != 2 or rows[1] is not Ellipsis:  # noqa: PLR2004 - tuple[row, ...]
         return False
@@ -167,5 +167,5 @@ def _is_labeled(hint: Any) -> bool:
 
 
 def _widest(parts: list[FieldType], count: int) -> FieldType | None:
-    """Return the one type all parts of a union agree on."""
+    """Return the type that all parts of a union have; None if they differ."""
     return parts[0] if parts and len(parts) == count and len(set(parts)) == 1 else None

@@ -1,4 +1,4 @@
-"""The node as a component: its fields are those that collectors give it."""
+"""The node as a component, with the fields that collectors give it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
@@ -24,7 +24,7 @@ NODE = "node"
 
 
 def of_reading(kind: type, say: Callable[[Any], Value]) -> Getter:
-    """Return a getter of one value of this reading; None where nothing was read."""
+    """Return a getter of one value of this reading; the value is None without the reading."""
 
     def value_of(snapshot: object) -> Value:
         reading = snapshot.reading(kind) if isinstance(snapshot, Snapshot) else None
@@ -43,10 +43,10 @@ class NodeField:
 
 @dataclass(frozen=True, slots=True)
 class NodeFields:
-    """What one collector says of the node.
+    """The fields of the node that one collector adds.
 
-    `readings` are classes whose fields are fields of the node, each with the text in front of
-    their names; `computed` are single fields by name.
+    `readings` are classes whose fields are fields of the node, each with the prefix of their names;
+    `computed` are single fields by name.
     """
 
     readings: tuple[tuple[str, type], ...] = ()
@@ -54,7 +54,7 @@ class NodeFields:
 
 
 class _Fields:
-    """The fields of all readings about the node, those with labels included."""
+    """The fields of all readings about the node, with and without labels."""
 
     __slots__ = ("_labeled", "_snapshot", "_values")
 
@@ -80,7 +80,7 @@ class _Fields:
 
 
 def node_kind(parts: Iterable[NodeFields]) -> Kind:
-    """Return the kind of component that the node is, with the fields of these collectors."""
+    """Return the kind of the node, with the fields of these collectors."""
     getters: dict[str, Getter] = {}
     names: dict[str, FieldType] = {}
     labeled: dict[str, tuple[type, str]] = {}

@@ -1,1 +1,1 @@
-"""Events: store, stream, and what catalogues add to them."""
+"""Events: store, queries and the kinds that the engine knows."""

@@ -6,12 +6,12 @@ MAX_WINDOW_SECS = 86_400.0
 
 
 class Events(NamedTuple):
-    """How many events of this type or kind the entity had in the last seconds.
+    """A count of the events of this type or kind, of one entity, in the last seconds.
 
-    `filters` are fields of the event with the texts that are let through. With `alike` only the
-    largest number of them counts that are equal in these fields; with `differ` not the events are
-    counted, but how many different values they have in these. Only events after the last one of a
-    kind in `until` count.
+    `filters` are fields of the event with the texts they may have. With `alike`, only the largest
+    group of events with equal values in these fields counts; with `differ`, the number of different
+    values in these fields is counted, not events. Only events after the last event of a kind in
+    `until` count.
     """
 
     what: str

@@ -9,16 +9,16 @@ from exporter.faults.values import Address
 from exporter.model.event import Event
 
 MAX_PER_CODE = 64
-"""Equal events of one entity that are kept; a count above is a count of so many."""
+"""The most equal events of one entity that are kept; counts end there."""
 
 MAX_CODES = 5_000
-"""Different codes over all entities that are kept; the one quiet for longest goes first."""
+"""The most different codes, over all entities; the one without events for longest is dropped."""
 
 ENDED = "ended"
-"""The field of an event that says that the kind is over for what it is about."""
+"""The field of an event that ends the condition of the event's kind."""
 
 NOT_ENDED = ("no",)
-"""`ended=no` in a rule: what is not over yet."""
+"""`ended=no` in a rule: conditions that have not ended."""
 
 PROCESS = "process"
 
@@ -26,7 +26,7 @@ _Slot = tuple[Address, str, str]
 
 
 class EventStore:
-    """Events by address, kind and code, so that many of one code cannot push out another.
+    """Events by address, kind and code, so that many events of one code push out no other code.
 
     Events of the kinds `names_processes` are also about the process in their field `pid`.
     """
@@ -37,12 +37,12 @@ class EventStore:
         self._by_kind: dict[str, dict[Address, dict[str, None]]] = {}
 
     def take(self, event: Event) -> None:
-        """Remember one event."""
+        """Store one event."""
         for address in addresses_of(event, self._names_processes):
             self._keep(event, (address, event.kind, event.fields.get("code", "")))
 
     def exchange(self, event: Event, fuller: Event) -> None:
-        """Remember another event in the place of one that says less of the same."""
+        """Replace an event by one of the same occurrence with more fields."""
         for address in addresses_of(event, self._names_processes):
             slot = (address, event.kind, event.fields.get("code", ""))
             others = [other for other in self._slots.get(slot, ()) if other is not event]
@@ -65,7 +65,7 @@ class EventStore:
             self._drop(next(iter(self._slots)))
 
     def forget_old(self, now: float) -> None:
-        """Let events go that no window reaches any more."""
+        """Delete events older than the longest window."""
         old = now - MAX_WINDOW_SECS
         for slot in [s for s, kept in self._slots.items() if kept[-1].boottime < old]:
             self._drop(slot)
@@ -77,7 +77,7 @@ class EventStore:
         now: float,
         after: float = -math.inf,
     ) -> list[Event]:
-        """Find the wanted events of these addresses (of all for None), oldest first."""
+        """Find the wanted events of these addresses (None: of all), oldest first."""
         places = self._by_kind.get(wanted.what)
         if not places:
             return []
@@ -96,7 +96,7 @@ class EventStore:
         return _largest_group(found, wanted) if wanted.alike or wanted.differ else found
 
     def last_of(self, addresses: Iterable[Address], kinds: Iterable[str]) -> float:
-        """When the last event of these kinds and addresses was; minus infinity when none was."""
+        """Return the boot time of the last of these kinds of events; -inf if there is none."""
         indexed = [by_address for what in kinds if (by_address := self._by_kind.get(what))]
         if not indexed:
             return -math.inf  # as nearly always
@@ -109,15 +109,15 @@ class EventStore:
         return max(moments, default=-math.inf)
 
     def addresses(self) -> set[Address]:
-        """Everything that had events."""
+        """Return all addresses that have events."""
         return {slot[0] for slot in self._slots}
 
     def addresses_with(self, what: str) -> Collection[Address]:
-        """Everything that had events of this kind or type."""
+        """Return the addresses that have events of this kind or type."""
         return self._by_kind.get(what, ())
 
     def all(self) -> Iterator[Event]:
-        """Every event that is kept, once."""
+        """Yield each stored event once."""
         kept = {id(event): event for events in self._slots.values() for event in events}
         yield from kept.values()
 
@@ -144,7 +144,7 @@ class EventStore:
 
 
 def addresses_of(event: Event, names_processes: Collection[str]) -> tuple[Address, ...]:
-    """Return what the event is about; of some kinds also the process that the event names."""
+    """Return the component of an event; for some kinds also the process that the event names."""
     about = (event.entity_type, event.entity_id)
     pid = event.fields.get("pid", "") if event.pid is None else str(event.pid)
     if event.kind in names_processes and pid.isdigit() and about != (PROCESS, pid):
@@ -153,18 +153,18 @@ def addresses_of(event: Event, names_processes: Collection[str]) -> tuple[Addres
 
 
 def number_of(events: list[Event], wanted: Events) -> int:
-    """How many they are: events, or different values in the fields that have to differ."""
+    """Count the events: their number, or that of different values in the fields `differ`."""
     return len(_groups(events, wanted.differ)) if wanted.differ else len(events)
 
 
 def _largest_group(events: list[Event], wanted: Events) -> list[Event]:
-    """Return the largest group of events that are equal in the fields that are to be alike."""
+    """Return the largest group of events that are equal in the fields `alike`."""
     groups = _groups((e for e in events if _groups([e], wanted.differ)), wanted.alike)
     return max(groups.values(), key=lambda group: number_of(group, wanted), default=[])
 
 
 def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ...], list[Event]]:
-    """Return the events by their values in these fields; those that lack one are left out."""
+    """Return the events by their values in these fields, without events that lack a field."""
     groups: dict[tuple[str, ...], list[Event]] = {}
     for event in events:
         values = tuple(event.fields.get(name, "") for name in names)
@@ -174,10 +174,7 @@ def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ..
 
 
 def _open(events: list[Event], wanted: Events) -> list[Event]:
-    """Return the events of one address.
-
-    With `ended=no` only those after the last that ended them.
-    """
+    """Return the events of one address; with `ended=no` only those after the last end event."""
     if dict(wanted.filters).get(ENDED) != NOT_ENDED:
         return events
     over = max((event.boottime for event in events if ENDED in event.fields), default=None)
@@ -185,7 +182,7 @@ def _open(events: list[Event], wanted: Events) -> list[Event]:
 
 
 def _passes(event: Event, filters: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
-    """Whether it is let through; that something is over counts only where that is asked for."""
+    """Whether the event passes the filters; end events pass only if the filters name `ended`."""
     if ENDED in event.fields and ENDED not in dict(filters):
         return False
     return all(

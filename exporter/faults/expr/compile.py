@@ -1,6 +1,6 @@
 """Compiles an expression tree to a three-valued function that never raises.
 
-A tree is compiled once, when the rules are loaded; a judgement only calls the functions.
+A tree is compiled once, when the rules are loaded; an evaluation only calls the functions.
 """
 
 import math
@@ -27,25 +27,22 @@ from exporter.model.event import Event
 from exporter.record import dataclass
 
 COUNTING = ("increase", "changes")
-"""Functions that say how much was added: they can leave out what came before a moment."""
+"""Functions that return an increase: they can leave out what came before a moment."""
 
 
 class EventLookup(Protocol):
-    """Where events are looked up."""
+    """Finds events of an entity."""
 
     def matching_events(self, entity: Entity, wanted: Events, after: float) -> "list[Event] | None":
-        """Find the events of the entity after this boot time.
-
-        None when no source would report them and none is known.
-        """
+        """Find the events of the entity after this boot time; None if no source of them works."""
         ...
 
 
 @dataclass(slots=True)
 class EvalContext:
-    """One component at one moment; used again and again for the next component.
+    """One component at one moment; reused for the next component.
 
-    Events up to `after` do not count, nor does what counters added until then.
+    Events and increases of counters up to `after` do not count.
     """
 
     now: float
@@ -56,16 +53,16 @@ class EvalContext:
     after: float = -math.inf
 
     def entity_for(self, word: str) -> Entity | None:
-        """Return the related component of that word; the component itself for none."""
+        """Return the related component of this word; the component itself for an empty word."""
         return self.related.get(word) if word else self.entity
 
     def series(self, word: str, field: str, secs: float) -> Series | None:
-        """Return what is remembered of the field over so many seconds."""
+        """Return the series of a field over this window; None without samples."""
         owner = self.entity_for(word)
         return None if owner is None else self.history.series(owner.key, field, secs)
 
     def matching_events(self, wanted: Events) -> list[Event] | None:
-        """Find the events that an expression asks for."""
+        """Find the events that the expression `wanted` counts."""
         return self.events.matching_events(self.entity, wanted, self.after)
 
 
@@ -88,7 +85,7 @@ _ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
 
 
 def compile_expr(node: Node) -> Compiled:
-    """Make the function that says what the node says; the tree must have been checked."""
+    """Return the function of a type-checked tree."""
     if isinstance(node, Literal):
         value = node.value
         return lambda _: value
@@ -144,7 +141,7 @@ def _not(part: Compiled) -> Compiled:
 
 
 def _logic(node: Not | Junction) -> Compiled:
-    """Join by `or` (one that is true decides) or `and` (one that is false decides)."""
+    """Return `or` (true if one part is true) or `and` (false if one part is false), or `not`."""
     if isinstance(node, Not):
         return _not(compile_expr(node.part))
     parts = tuple(map(compile_expr, node.parts))
@@ -173,7 +170,7 @@ def _compare(node: Compare) -> Compiled:
         first, second = left(ctx), right(ctx)
         if first is None or second is None:
             return None
-        return compare(first, second)  # type: ignore[arg-type]  # like was set beside like when checked
+        return compare(first, second)  # type: ignore[arg-type]  # the types agree, as checked
 
     return comparison
 
@@ -181,7 +178,7 @@ def _compare(node: Compare) -> Compiled:
 def _limit(
     node: Node, left: Compiled, compare: Callable[[Any, Any], bool], limit: Value
 ) -> Compiled:
-    """Compare with a number or text: most comparisons do, most of a field, with fewer calls."""
+    """Return a comparison with a number or text: the most frequent ones, with fewer calls."""
     if isinstance(node, Name) and not node.related:
         key = node.key
 
@@ -209,7 +206,7 @@ def _arithmetic(node: Arithmetic) -> Compiled:
         try:
             result = combine(first, second)  # type: ignore[arg-type]  # numbers, as checked
         except (ZeroDivisionError, OverflowError):
-            return None  # nothing can be said of a share of nothing
+            return None  # a share of nothing is unknown
         return result if math.isfinite(result) else None
 
     return combination

@@ -1,6 +1,6 @@
 """Parses an expression with Python's parser and a list of allowed nodes.
 
-Nothing is ever executed: the tree of Python is read, and what a rule may not say is refused.
+Nothing is ever executed: Python's tree is read, and every other node is rejected.
 """
 
 import ast
@@ -57,7 +57,7 @@ _WORDS = re.compile(
 
 
 def parse_expression(source: str) -> Node:
-    """Parse an expression; raises ExpressionError."""
+    """Parse an expression; raise ExpressionError."""
     if len(source) > MAX_LENGTH:
         raise ExpressionError(1, f"is longer than {MAX_LENGTH} characters")
     tree = _Reader(source).whole()
@@ -68,7 +68,7 @@ def parse_expression(source: str) -> Node:
 
 
 class _Reader:
-    """Reads one expression; a duration stands in Python's tree as a name of underscores."""
+    """Reads one expression; a duration is replaced by underscores for Python's parser."""
 
     def __init__(self, source: str) -> None:
         self._source = source.strip()
@@ -76,7 +76,7 @@ class _Reader:
         self._depth = 0
 
     def whole(self) -> Node:
-        """Read all of it."""
+        """Read the whole expression."""
         text = "".join(self._words())
         try:
             return self._node(ast.parse(text, mode="eval").body)
@@ -94,7 +94,7 @@ class _Reader:
         return f"found {word[:40]}, which cannot stand here"
 
     def _words(self) -> Iterator[str]:
-        """Spell the words for Python, each in its place, on one line."""
+        """Yield the words for Python's parser, each at its position, on one line."""
         place = 0
         while place < len(self._source):
             match = _WORDS.match(self._source, place)
@@ -122,7 +122,7 @@ class _Reader:
         return ExpressionError(node.col_offset + 1, f"{self._text(node)[:40]} {sentence}")
 
     def _text(self, node: ast.expr) -> str:
-        """Return the part of an expression as it is written."""
+        """Return the source of a part of the expression."""
         return self._source[node.col_offset : node.end_col_offset]
 
     def junction(self, node: ast.BoolOp) -> Node:
@@ -264,4 +264,4 @@ _READERS: Mapping[type, Callable[..., Node]] = {
     ast.Subscript: _Reader.word,
     ast.Call: _Reader.call,
 }
-"""What may stand in an expression; everything else is refused."""
+"""Readers of the allowed nodes; all others are rejected."""

@@ -10,11 +10,11 @@ from exporter.record import dataclass
 MAX_LENGTH = 2000
 MAX_DEPTH = 24
 MAX_COST = 400
-"""Nodes of one expression; a window counts five, a look at the events ten."""
+"""The highest cost of an expression: a window costs five nodes, a count of events ten."""
 
 
 class ExpressionError(Exception):
-    """A mistake in an expression: the character it is at, from 1, and a sentence."""
+    """A mistake in an expression: the position from 1, and a sentence."""
 
     def __init__(self, position: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -32,7 +32,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A field of the component, or of a related one: `node.memory_used_bytes`, `clock[sm]`."""
+    """A field of the component or a related component: `node.memory_used_bytes`, `clock[sm]`."""
 
     related: str  # empty for the component itself
     field: str
@@ -41,18 +41,18 @@ class Name:
 
     @property
     def key(self) -> str:
-        """The field with its label, as entities know it."""
+        """The field with its label, the key in `Fields`."""
         return f"{self.field}[{self.label}]" if self.label else self.field
 
     @property
     def text(self) -> str:
-        """The name as it is written."""
+        """The name as in the source."""
         return f"{self.related}.{self.key}" if self.related else self.key
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite of a condition; unknown stays unknown."""
+    """The negation of a condition; unknown stays unknown."""
 
     part: "Node"
     position: int
@@ -69,7 +69,7 @@ class Junction:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Two numbers or two texts set side by side."""
+    """A comparison of two numbers or two texts."""
 
     operator: str
     left: "Node"
@@ -89,7 +89,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Whether the field was said; unknown only where the way of reading cannot tell it."""
+    """Whether the field is reported; unknown only where the backend cannot read it."""
 
     name: Name
     position: int
@@ -109,7 +109,7 @@ Node: TypeAlias = Literal | Name | Not | Junction | Compare | Arithmetic | Known
 
 
 def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
-    """Return the same expression, counting only events after the last one of these kinds."""
+    """Return the expression with all counts restricted to events after the last of these kinds."""
     if isinstance(node, Events):
         return node._replace(until=kinds)
     if isinstance(node, Not):
@@ -123,7 +123,7 @@ def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the parts a node is made of."""
+    """Return the direct parts of a node."""
     if isinstance(node, Not):
         return (node.part,)
     if isinstance(node, Junction):
@@ -136,7 +136,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the node and all below it."""
+    """Yield the node and all nodes below it."""
     waiting = [node]
     while waiting:
         current = waiting.pop()

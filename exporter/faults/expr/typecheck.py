@@ -28,7 +28,7 @@ def check_condition(tree: Node, kind: str, vocabulary: Vocabulary) -> None:
 
 
 def type_of(node: Node, kind: str, vocabulary: Vocabulary) -> Type:
-    """Return the type of a part; raises ExpressionError for anything in it that makes no sense."""
+    """Return the type of a part; raise ExpressionError for a mistake in it."""
     if isinstance(node, (Literal, Name)):
         return _leaf_type(node, kind, vocabulary)
     if isinstance(node, (Known, Window)):
@@ -48,7 +48,7 @@ def type_of(node: Node, kind: str, vocabulary: Vocabulary) -> Type:
 
 
 def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
-    """Return the field a name means; raises ExpressionError with the names that exist."""
+    """Return the field of a name; raise ExpressionError with the names that exist."""
     owner = _owner(name.related, name.position, kind, vocabulary)
     names = vocabulary.names[owner]
     if name.field not in names:
@@ -65,7 +65,7 @@ def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
 
 
 def _owner(word: str, position: int, kind: str, vocabulary: Vocabulary) -> str:
-    """Return the kind of the related component of this word; the kind itself for none."""
+    """Return the kind of the related component of this word; `kind` itself for an empty word."""
     if not word:
         return kind
     related = vocabulary.related.get(kind, {})

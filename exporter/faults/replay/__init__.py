@@ -1,1 +1,1 @@
-"""Recordings to replay rules on."""
+"""Recordings of snapshots, to replay rules on."""

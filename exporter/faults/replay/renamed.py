@@ -1,4 +1,4 @@
-"""Old names of fields in recordings: they are read as today's, with a note."""
+"""Renames fields of old recordings to the present names, and logs each name."""
 
 import logging
 from collections.abc import Mapping
@@ -8,25 +8,25 @@ logger = logging.getLogger(__name__)
 
 Tree = dict[str, Any]
 OldNames: TypeAlias = Mapping[tuple[str, ...], Mapping[str, str]]
-"""Today's names by the old ones, for each place; `*` in a place is any name, or each of a list."""
+"""Present names by old names, for each path; `*` in a path is any name, or each of a list."""
 
 OF_EVERY_READING: OldNames = {("*",): {"left_out": "truncated"}}
 
 
 class Renaming:
-    """Reads old names of one recording as today's; each name is noted once."""
+    """Renames the old names of one recording; each is logged once."""
 
     def __init__(self, old_names: OldNames) -> None:
         self._names = old_names
         self._noted: set[str] = set()
 
     def read(self, readings: Mapping[str, Any]) -> Tree:
-        """Return the same change of readings with today's names."""
+        """Return the readings with present names."""
         found: Tree = self._read(dict(readings), self._names)
         return found
 
     def _read(self, found: Any, names: OldNames) -> Any:
-        """Rename below this place: the inner names first, so that places are those of old."""
+        """Rename below this path: inner names first, since paths use old names."""
         if isinstance(found, list):
             return self._read_list(found, names)
         if not isinstance(found, dict) or not names:
@@ -53,5 +53,5 @@ class Renaming:
 
 
 def _below(names: OldNames, name: str) -> OldNames:
-    """Return the old names at the places below this one."""
+    """Return the old names below this path."""
     return {place[1:]: table for place, table in names.items() if place[:1] in ((name,), ("*",))}

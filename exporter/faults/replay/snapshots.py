@@ -1,11 +1,11 @@
-"""Recorded snapshots: one JSON object per line, with what was read at one moment.
+"""Recorded snapshots: one JSON object per line, with the readings of one moment.
 
 For example `{"at": 15, "readings": {"Gpus": {"states": {"a": {"gpu": {"up": 0}}}}}}`.
 
-`at` counts seconds from the beginning. `readings` holds values of the model by the names of their
-types and fields, and changes what the lines before said: an object is merged into the one that
-was there, anything else replaces it, null takes it away. `reports` are those of sources, merged
-alike. Events stand beside them: a collector says under which key (`RecordedEvents`).
+`at` is in seconds from the beginning. `readings` holds values of the model by the names of their
+types and fields, as a change of the readings before: an object is merged, null removes, anything
+else replaces. `reports` are those of sources, merged alike. Events stand beside the readings, under
+the key of their collector (`RecordedEvents`).
 
 For example `"kernel": "NVRM: Xid …"`, or a list; lines of one message are in one text. Events of
 NVML are `"xid": {"gpu": "GPU-…", "code": 79}`, or a list.
@@ -34,25 +34,25 @@ START_WALL = 1_700_000_000.0
 KEPT_EVENTS = 2_000
 MOMENTS = ("expires", "dynamic_expires")
 NOW = math.inf
-"""Stands for the moment of the line where no other is written."""
+"""Stands for the time of the line where a recording has no other."""
 
 NODE = "node"
 
 
 class EventParser(Protocol):
-    """Makes the events of the items under one key of a recording."""
+    """Decodes the items under one key of a recording to events."""
 
     def events(self, item: Any, boottime: float, /) -> Iterable[Event]:
-        """Return the events of one item, at this boot time in seconds; raises ValueError."""
+        """Return the events of one item at this boot time in seconds; raise ValueError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvents:
-    """How the events of a reading are recorded: under which key, and how an item is read.
+    """The recorded events of a reading: their key, and the parser of an item.
 
-    `dated` returns the reading with the boot time of now wherever the recording has none; its
-    arguments are the reading, the time that stands for none, and now.
+    `dated` returns the reading with the present boot time where the recording has none; its
+    arguments are the reading, the time that stands for none, and the present.
     """
 
     key: str
@@ -62,16 +62,15 @@ class RecordedEvents:
 
 
 class BadRecording(Exception):
-    """A line that makes no sense; the message names the line and what is wrong."""
+    """An invalid line of a recording; the message names the line and the mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingFormat:
-    """What a recording may hold.
+    """The format of recordings.
 
-    `types` are the readings by name, `events` how events of readings are recorded, `nodes` the file
-    with the nodes that a short recording may begin with; `old_names` are today's names by those
-    of older recordings, for each path.
+    `types` are the readings by name, `events` the keys of events, `nodes` the file with the base
+    nodes of short recordings; `old_names` are present names by old names, for each path.
     """
 
     types: Mapping[str, type]
@@ -81,7 +80,7 @@ class RecordingFormat:
 
     @property
     def steps(self) -> Steps:
-        """What turns the lines of one short recording into moments."""
+        """Return the reader of one short recording, which turns lines into moments."""
         return Steps(frozenset(row.key for row in self.events), self.nodes, self.old_names)
 
 
@@ -100,7 +99,7 @@ class SnapshotReader:
         self._parsers = {row.key: (row.reading, row.parser()) for row in self.format.events}
 
     def snapshots(self, lines: Iterable[str]) -> Iterator[Snapshot]:
-        """Yield a snapshot for each moment, without remarks; raise BadRecording."""
+        """Yield a snapshot for each moment; skip comments; raise BadRecording."""
         steps = self.format.steps
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.lstrip().startswith("#"):
@@ -164,7 +163,7 @@ def _unknown(name: str, known: Collection[str]) -> str:
 
 
 def _complete(kind: type, values: Tree) -> None:
-    """Count moments from the beginning; a reading whose time is not written was made now."""
+    """Count times from the beginning; a reading without a time was made now."""
     for name in _moments_of(kind):
         if isinstance(values.get(name), float):
             values[name] += START_BOOTTIME

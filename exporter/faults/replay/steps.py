@@ -1,9 +1,9 @@
-"""Short recordings: a base node by name, and steps in which time passes and counters rise.
+"""Short recordings: a base node, and steps in which time passes and counters rise.
 
 A line `{"base": "server"}` begins with a node of the file of nodes. `set` changes values by dotted
-path, `rate` lets counters rise by so many per second from now on (0 or null ends it), `log` is
-another name for `kernel`. With `wait` time passes after the line: a moment every `every` seconds
-(15), less often as the wait gets long. In a path `*` is every component that there is.
+path, `rate` lets counters rise by so many per second from now on (0 or null ends the rise), `log`
+is another name for `kernel`. With `wait`, time passes after the line: a moment every `every`
+seconds (15), less often in a long wait. In a path `*` is every component that exists.
 """
 
 import json
@@ -18,11 +18,11 @@ from exporter.faults.values import did_you_mean
 
 EVERY_SECS = 15
 LONGEST_STEP_SECS = 300
-"""Between two moments of a long wait, unless the line asks for longer steps."""
+"""The longest time between two moments of a long wait, unless the line has `every`."""
 MOST_MOMENTS = 100_000
-"""Of one wait: a mistake in its seconds must not fill the memory."""
+"""The most moments of one wait: a mistake in its seconds must not fill the memory."""
 LEAST_STEP_SECS, MOST_SECS = 0.001, 1e12
-"""So that a step is never lost in rounding, and every wait ends."""
+"""Bounds of steps: no step is lost in rounding, and every wait ends."""
 
 KEYS = frozenset({"at", "readings", "reports"})
 STEP_KEYS = frozenset({"base", "set", "rate", "log", "wait", "every"})
@@ -33,7 +33,7 @@ Place = tuple[str, ...]
 class Steps:
     """Turns the lines of a short recording into lines that hold `at`, `readings` and events.
 
-    `events` are the keys under which events are recorded.
+    `events` are the keys of events.
     """
 
     def __init__(self, events: frozenset[str], nodes: Path, old_names: OldNames) -> None:
@@ -46,7 +46,7 @@ class Steps:
         self._renaming = Renaming(old_names)
 
     def moments(self, row: Tree) -> Iterator[Tree]:
-        """Yield a line for each moment, with what changes at it; raise ValueError."""
+        """Yield a line for each moment, with the changes of that moment; raise ValueError."""
         for key in row:
             if key not in self._keys | STEP_KEYS:
                 raise ValueError(f"no key {key}; {did_you_mean(key, self._keys | STEP_KEYS)}")
@@ -60,7 +60,7 @@ class Steps:
         yield from self._wait(_seconds(row, "wait", 0), _seconds(row, "every", EVERY_SECS))
 
     def _changes(self, row: Tree) -> Tree:
-        """Return what this line changes, of its base, `readings` and `set`, and take it in."""
+        """Apply the changes of this line (base, `readings`, `set`), and return them."""
         changed: Tree = {}
         if "base" in row:
             if self._now:
@@ -97,7 +97,7 @@ class Steps:
             yield {"at": self._at, "readings": change}
 
     def _risen(self, secs: float) -> Iterator[tuple[Place, float]]:
-        """Yield the counters that go on; whole numbers keep what is less than one for later."""
+        """Yield the counters that rise; a fraction of a whole number is added at a later moment."""
         for path, per_second in self._rates.items():
             value: Any = self._now
             for name in path:
@@ -113,13 +113,13 @@ class Steps:
 
 @cache
 def base_nodes(file: Path) -> Mapping[str, Tree]:
-    """Load the nodes that a recording may begin with, by name: `readings` and `rate` of each."""
+    """Load the base nodes of recordings by name: `readings` and `rate` of each."""
     found: Mapping[str, Tree] = json.loads(file.read_text("utf-8"))
     return found
 
 
 def base_node(file: Path, name: str) -> Tree:
-    """Return `readings` and `rate` of this base node; ValueError for an unknown name."""
+    """Return `readings` and `rate` of this base node; raise ValueError for an unknown name."""
     nodes = base_nodes(file)
     if name not in nodes:
         raise ValueError(f"no base node {name}; {did_you_mean(name, sorted(nodes))}")
@@ -127,7 +127,7 @@ def base_node(file: Path, name: str) -> Tree:
 
 
 def merge(into: Tree, change: Mapping[str, Any]) -> None:
-    """Apply a change: objects are merged, null takes away, anything else replaces."""
+    """Apply a change: objects are merged, null removes, anything else replaces."""
     for name, value in change.items():
         if value is None:
             into.pop(name, None)
@@ -141,7 +141,7 @@ def merge(into: Tree, change: Mapping[str, Any]) -> None:
 
 
 def join(into: Tree, change: Mapping[str, Any]) -> None:
-    """Add a later change to an earlier one: null stays, it takes away."""
+    """Merge a later change into an earlier one; null is kept, since it removes."""
     for name, value in change.items():
         if isinstance(value, Mapping) and isinstance(into.get(name), dict):
             join(into[name], value)
@@ -150,7 +150,7 @@ def join(into: Tree, change: Mapping[str, Any]) -> None:
 
 
 def unfolded(change: Mapping[str, Any]) -> Tree:
-    """Return objects in objects for dotted paths; keys of inner objects stay as they are."""
+    """Return nested objects for dotted paths; keys of inner objects are not split."""
     found: Tree = {}
     for path, value in change.items():
         join(found, nested(tuple(path.split(".")), value))
@@ -158,7 +158,7 @@ def unfolded(change: Mapping[str, Any]) -> Tree:
 
 
 def nested(path: Place, value: object) -> Tree:
-    """Return the value as a change at this place."""
+    """Return the value as a change at this path."""
     for name in reversed(path):
         value = {name: value}
     return value if isinstance(value, dict) else {}
@@ -172,7 +172,7 @@ def listed(found: object) -> list[Any]:
 
 
 def _spread(change: Mapping[str, Any], now: object) -> Tree:
-    """Return the change with each component that there is in the place of `*`."""
+    """Return the change with every existing component in the place of `*`."""
     there = now if isinstance(now, dict) else {}
     spread: Tree = {}
     for name, value in change.items():

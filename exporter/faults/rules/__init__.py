@@ -1,1 +1,1 @@
-"""Rules: their data model, schema, loader and documentation."""
+"""Rules: data model, schema, loader, templates and the site's changes."""

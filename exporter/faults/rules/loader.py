@@ -27,10 +27,10 @@ SKIP_REASONS = ("unreadable", "syntax", "invalid", "broken")
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """The rules that count, files and rules left out by reason, and everything that is wrong.
+    """The loaded rules, counts of skipped files and rules by reason, and all mistakes.
 
-    `actions` has the sentence of each action that files give one; `of_events` has severities of
-    the site by kind and code of an event.
+    `actions` has the sentence of each action in the files; `of_events` has severities of the site
+    by kind and code of an event.
     """
 
     rules: tuple[Rule, ...]
@@ -42,7 +42,7 @@ class RuleBook:
 
 @dataclass(slots=True)
 class _File:
-    """One file while it is read; `ids` are those it meant to define, with their lines."""
+    """One rule file; `ids` are the rules it tries to define, `lines` where each begins."""
 
     name: str
     tables: tuple[Mapping[str, Any], ...] = ()
@@ -54,7 +54,7 @@ class _File:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def leave_out(self, rule: Rule, sentence: str, key: str) -> None:
-        """Note a mistake of a rule among others, and keep the others."""
+        """Remove a rule because of its relation to other rules, and note the mistake."""
         line = self.lines.get(rule.id, 0)
         self.mistakes.append(Mistake(self.name, sentence, line, rule.id, key))
         del self.rules[rule.id]
@@ -62,7 +62,7 @@ class _File:
 
 
 def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
-    """All rules of these directories and files; a rule with a mistake is left out."""
+    """Load all rules of these directories and files; a rule with a mistake is skipped."""
     files = [_read(path) for place in places for path in toml_files(place)]
     actions = dict(vocabulary.actions)
     for file in files:
@@ -91,7 +91,7 @@ def toml_files(place: Path) -> list[Path]:
         if place.is_dir():
             return sorted(path for path in place.iterdir() if path.suffix == ".toml")
     except OSError:
-        return [place]  # reading it says why
+        return [place]  # reading the path reports why
     return [place]
 
 
@@ -106,7 +106,7 @@ def _read(path: Path) -> _File:
 
 
 def _read_actions(found: object, file: _File) -> None:
-    """Take the sentences of actions; the others of a table with a mistake count."""
+    """Read the sentences of actions; a wrong row is skipped."""
     rows = found if isinstance(found, Mapping) else {"": found}
     for slug, sentence in rows.items():
         if slug and isinstance(sentence, str) and len(sentence) <= MAX_ACTION_CHARS:
@@ -165,7 +165,7 @@ def _text(path: Path, file: _File) -> str:
 
 
 def _tables(text: str, file: _File) -> Iterator[dict[str, Any]]:
-    """Yield what is in a file; where that is no TOML, each of its rules that is."""
+    """Yield the tables of a file; if its TOML is broken, those of each rule that can be parsed."""
     with suppress(ValueError, RecursionError):
         yield parsed(text.encode(), Path(file.name))
         return
@@ -181,12 +181,12 @@ def _tables(text: str, file: _File) -> Iterator[dict[str, Any]]:
 
 
 def _moved(sentence: str, lines: int) -> str:
-    """Let a sentence about a part of a file name the line in the file."""
+    """Replace the line of a part of a file in a message by the line in the file."""
     return re.sub(r"at line (\d+)", lambda match: f"at line {int(match[1]) + lines}", sentence)
 
 
 def _lines_of_ids(text: str) -> dict[str, int]:
-    """Return the line on which each rule is named first, as far as that can be told."""
+    """Return the line on which each rule is named first, where one can be found."""
     found: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if match := ID_LINE.match(line):
@@ -195,9 +195,9 @@ def _lines_of_ids(text: str) -> dict[str, int]:
 
 
 def _check_references(files: list[_File]) -> None:
-    """Note causes that no file defines as mistakes; one in a skipped file is none."""
+    """Note causes that no file defines as mistakes, unless a file could not be read."""
     if any(file.skipped[reason] for file in files for reason in ("unreadable", "syntax")):
-        return  # what such a file would have defined is not known
+        return  # the rules of such a file are not known
     known = set().union(*(file.ids for file in files)) if files else set()
     for file in files:
         for rule in list(file.rules.values()):
@@ -208,7 +208,7 @@ def _check_references(files: list[_File]) -> None:
 
 
 def _check_number(files: list[_File], chosen: Mapping[str, Rule]) -> None:
-    """Note in the last file how many rules are more than there may be."""
+    """Note in the last file the number of rules beyond MAX_RULES."""
     more = len(chosen) - MAX_RULES
     if more > 0:
         sentence = f"the last {more} rules are left out: there may be {MAX_RULES} in all"
@@ -217,7 +217,7 @@ def _check_number(files: list[_File], chosen: Mapping[str, Rule]) -> None:
 
 
 def _check_twice(files: list[_File]) -> None:
-    """Two files of one directory must not define the same rule: the first one counts."""
+    """Note a rule that two files of one directory define as a mistake: the first file counts."""
     seen: dict[tuple[Path, str], str] = {}
     for file in files:
         for rule in list(file.rules.values()):

@@ -31,21 +31,21 @@ LAYERS = (
     "driver",
     "process",
 )
-"""From the lowest to the highest: the lower explains the higher."""
+"""The layers from the lowest to the highest: a lower layer explains a higher one."""
 
 
 DISTANCES = {"consumes": 1, "runs_in": 1, "depends_on": 2, "node": 3, "hosts": 3}
-"""How far away a cause by a relation is; 0 for all others."""
+"""The distance of a cause by relation; 0 for all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Another rule that may be the cause, on a component with this relation to ours.
+    """Another rule that may be the cause, on a component with the relation `via`.
 
-    `within_secs` is how long before our fault the cause may last have been seen, None for any;
-    `ahead_secs` how long before its cause ours may have begun: a symptom that shows first.
-    A weak one is only plausible: it counts where nothing else explains. An optional rule may be
-    missing: it belongs to a collector that is switched off.
+    `within_secs` is how long before the effect the cause must have been seen, None for any time.
+    `ahead_secs` is how much earlier than its cause the effect may begin: a symptom that shows
+    first. A weak explanation counts only where no other exists. An optional rule may be missing: it
+    belongs to a collector that may be off.
     """
 
     rule: str
@@ -57,16 +57,15 @@ class Explanation:
 
     @property
     def distance(self) -> tuple[bool, int]:
-        """How far-fetched it is, and how far away such a cause is."""
+        """Whether the explanation is weak, and the distance of its relation."""
         return self.is_weak, DISTANCES.get(self.via, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A comparison or bare condition of an expression, and what it must be for that to hold.
+    """A comparison or bare condition of an expression, and the value that makes the whole true.
 
-    A comparison has what it compares: each side as it is written and as a function, or the events
-    that it counts.
+    A comparison has both sides, as text and as function, or the events that it counts.
     """
 
     tree: Node
@@ -76,20 +75,20 @@ class Leaf:
     counted: Events | None = None
 
 
-@dataclass(frozen=True)  # no slots: what is worked out once is kept
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Condition:
-    """An expression as it is written, as a tree, and as a function."""
+    """An expression: its source, its tree and its function."""
 
     source: str
     tree: Node
     evaluate: Compiled
 
     def names(self) -> tuple[Name, ...]:
-        """Return the fields it speaks of."""
+        """Return the fields in the expression."""
         return tuple(node for node in walk(self.tree) if isinstance(node, Name))
 
     def looks_at_events(self) -> tuple[Events, ...]:
-        """Return what events it counts."""
+        """Return the events that the expression counts."""
         return self._events
 
     @cached_property
@@ -98,7 +97,7 @@ class Condition:
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The comparisons and bare conditions it is made of."""
+        """The comparisons and bare conditions in the expression."""
         return tuple(_leaves(self.tree))
 
 
@@ -118,32 +117,31 @@ def _leaves(tree: Node) -> Iterator[Leaf]:
 
 
 def _written(node: Node) -> str:
-    """Return a part of an expression by the fields in it."""
+    """Return a part of an expression as the names of its fields."""
     names = dict.fromkeys(each.text for each in walk(node) if isinstance(each, Name))
     return ", ".join(names) or "value"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is said instead while this condition is true; None where the rule's own text stays."""
+    """Summary and advice while a condition is true; None where the rule's own text is used."""
 
     when: Condition
     summary: Template | None
     advice: Template | None
 
 
-@dataclass(frozen=True)  # no slots: what is worked out once is kept
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Rule:
     """One rule; times in seconds, `confidence` 0 to 1.
 
-    `lasts` is a value that says for how many seconds it has been so by now.
-    `until` are kinds of events that end it: a reset, a driver load, a link that is up again.
-    `ends_by_time` says why time alone ends a fault that began with an event.
-    `layer` orders causes, `status` is what it makes of the component while it holds, and a
-    `symptom` is nobody's cause. A fault `unless_explained` is shown only while none of its causes
-    is active.
-    `action` is a slug for programs, `advice` the sentence for people. Of the `cases` the first
-    whose condition is true replaces summary and advice.
+    `lasts` is an expression for how many seconds the condition has held. `until` are kinds of
+    events that end the fault: a reset, a driver load, a link that is up again. `ends_by_time` says
+    why time alone ends a fault that began with an event. `layer` orders causes, `status` is the
+    component's while the fault is active, and a `symptom` is never a cause. A fault
+    `unless_explained` is shown only while none of its causes is active. `action` is a slug for
+    programs, `advice` the sentence for people. The first of the `cases` whose condition is true
+    replaces summary and advice.
     """
 
     id: str
@@ -174,31 +172,31 @@ class Rule:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """All its expressions."""
+        """All expressions of the rule."""
         found = (self.when, self.clear, self.only_if, self.escalate)
         by_case = (case.when for case in self.cases)
         return (*(condition for condition in found if condition is not None), *by_case)
 
     @cached_property
     def texts(self) -> tuple[Template, ...]:
-        """All its sentences: its own first, then those of its cases."""
+        """All sentences of the rule: summary and advice, then those of its cases."""
         cases = (text for case in self.cases for text in (case.summary, case.advice) if text)
         return (self.summary, self.advice, *cases)
 
     @cached_property
     def related(self) -> frozenset[str]:
-        """The words for what it speaks of beside the component itself."""
+        """The words for related components in the rule."""
         names = [name for condition in self.conditions for name in condition.names()]
         names += [name for text in self.texts for name in text.names()]
         return frozenset(name.related for name in names if name.related)
 
     @cached_property
     def near_causes_first(self) -> tuple[Explanation, ...]:
-        """What may explain it, the nearest relations first."""
+        """The possible causes of the rule's fault, the nearest relations first."""
         return tuple(sorted(self.explained_by, key=lambda explanation: explanation.distance))
 
     def looks_back(self) -> list[tuple[Name, float]]:
-        """Return the fields it needs the history of, and over how many seconds."""
+        """Return the fields of windows in the rule, and the windows in seconds."""
         return [
             (node.name, node.secs)
             for condition in self.conditions
@@ -208,23 +206,23 @@ class Rule:
 
     @cached_property
     def needed(self) -> tuple[Events, ...] | None:
-        """The events without any of which it cannot hold; None when it can do without."""
+        """The events of which the rule needs at least one; None if it may hold without events."""
         return needed_events(self.when.tree)
 
     @cached_property
     def can_be_silent(self) -> bool:
-        """Whether it has a gate, or looks at nothing but fields that it asks to be known."""
+        """Whether the rule has a gate, or reads only fields that it tests with `known`."""
         return self.only_if is not None or bool(self._guarded)
 
     def is_silent(self, ctx: EvalContext) -> bool:
-        """Whether nothing is said of what the rule is about: it holds for nobody, also not well."""
+        """Whether the rule is off for this component: closed gate, or no field reported."""
         if self.only_if is not None:
             return self.only_if.evaluate(ctx) is not True
         return bool(self._guarded) and all(field(ctx) is None for field in self._guarded)
 
     @cached_property
     def _guarded(self) -> tuple[Compiled, ...]:
-        """The fields of a rule that looks at nothing but fields it asks to be known."""
+        """The fields of a rule that reads only fields it tests with `known`; else empty."""
         is_guarded = any(isinstance(node, Known) for node in walk(self.when.tree))
         if not is_guarded or self.when.looks_at_events():
             return ()  # untested: nothing is as empty
@@ -232,12 +230,12 @@ class Rule:
 
     @cached_property
     def is_from_events(self) -> bool:
-        """Whether events are its evidence: such a fault is kept over a restart."""
+        """Whether the rule counts events: its faults are saved over a restart."""
         return bool(self.when.looks_at_events())
 
     @cached_property
     def compares_with_past(self) -> bool:
-        """Whether it compares with the best so far, and says what ends it: kept as well."""
+        """Whether the rule compares with the maximum of the past and has `clear`: saved as well."""
         is_compared = any(
             isinstance(node, Window) and node.function == "max_over"
             for node in walk(self.when.tree)
@@ -246,10 +244,7 @@ class Rule:
 
 
 def needed_events(node: Node) -> tuple[Events, ...] | None:
-    """Return the events of which the condition needs at least one to hold.
-
-    None when it needs none.
-    """
+    """Return the events of which the condition needs at least one; None if it needs none."""
     if isinstance(node, Compare):
         counted = node.left
         return (counted,) if isinstance(counted, Events) and _needs_one(node) else None
@@ -262,7 +257,7 @@ def needed_events(node: Node) -> tuple[Events, ...] | None:
 
 
 def _needs_one(node: Compare) -> bool:
-    """Whether no event at all makes the comparison false."""
+    """Whether the comparison is false without any event."""
     least = node.right.value if isinstance(node.right, Literal) else None
     if not isinstance(least, float):
         return False

@@ -45,7 +45,7 @@ _FIELD = re.compile(r"( -i)? ?\{(?!name\})\w+\}")
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong: where it stands, and one sentence. Line and position count from 1."""
+    """A mistake in a rule file: place and one sentence; line and position count from 1."""
 
     file: str
     sentence: str
@@ -66,11 +66,11 @@ class Mistake:
 
 
 class WrongValue(Exception):
-    """A value of a rule that cannot be; the message is the rest of a sentence."""
+    """An invalid value of a rule; the message completes a sentence."""
 
 
 class RuleReader:
-    """Reads one table; `mistakes` are what it found wrong."""
+    """Reads the table of one rule; `mistakes` has all errors of the table."""
 
     def __init__(self, table: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         self._table = table
@@ -80,7 +80,7 @@ class RuleReader:
         self.mistakes: list[tuple[str, int, str]] = []
 
     def read(self) -> Rule | None:
-        """Return the rule; None when something is wrong with it."""
+        """Return the rule; None if the table has a mistake."""
         for key in self._table:
             if key not in KEYS:
                 self._wrong(key, f"is not a key of a rule; {did_you_mean(key, KEYS)}")
@@ -101,7 +101,8 @@ class RuleReader:
         return Rule(
             id=self._get("id", _identifier, ""),
             entity=self._kind,
-            # untested: a rule without a condition is a mistake, and this is never asked
+            # untested: a rule without a condition is a mistake, so this condition is never
+            # evaluated
             when=when or Condition("", parse_expression("false"), lambda _: False),
             severity=self._get("severity", _one_of(SEVERITIES), "info"),
             summary=self._get("summary", self._template, nothing),
@@ -127,7 +128,7 @@ class RuleReader:
         )
 
     def _usual_advice(self) -> Template:
-        """Find the sentence for the action; the action in words where there is none."""
+        """Return the sentence of the rule's action; the slug as words where there is none."""
         action = str(self._table.get("action", ""))
         sentence = (
             self._vocabulary.actions.get(action) or f"{action.replace('_', ' ').capitalize()}."
@@ -140,10 +141,7 @@ class RuleReader:
             return self._template(_FIELD.sub("", sentence))
 
     def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
-        """Return the value of the key as `read` understands it.
-
-        The default when it is absent or wrong.
-        """
+        """Return the value of the key, decoded by `read`; the default if it is absent or wrong."""
         if key not in self._table:
             return default
         try:
@@ -171,7 +169,7 @@ class RuleReader:
         return Condition(source, tree, compile_expr(tree))
 
     def _beginning(self, found: Any) -> Condition:
-        """Read a condition that counts nothing from before what ends the fault."""
+        """Read a condition that counts only events after the last `until` event."""
         condition = self._condition(found)
         if not self._until:
             return condition
@@ -194,7 +192,7 @@ class RuleReader:
         return tuple(self._case(row, number) for number, row in enumerate(rows, 1))
 
     def _case(self, row: Any, number: int) -> Case:
-        """Read one case; what is wrong with its texts is said with its number."""
+        """Read one case; mistakes in its texts name its number."""
         if not isinstance(row, Mapping) or not {"when"} < row.keys() <= set(CASE_KEYS):
             raise WrongValue("must be a list of tables with when, and summary, advice or both")
         try:
@@ -216,7 +214,7 @@ class RuleReader:
 
 
 def _status_of(table: Mapping[str, Any]) -> str:
-    """Return what a rule of this severity makes of a component when it does not say."""
+    """Return the usual status of a component for a rule of this severity."""
     return STATUS_OF_SEVERITY.get(str(table.get("severity")), "ok")
 
 

@@ -1,4 +1,4 @@
-"""Severities that a site gives to rules and to codes of events, and what a site switches off."""
+"""Applies the severities that a site gives to rules and codes of events, and removes others."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -25,9 +25,9 @@ def for_site(
 ) -> RuleBook:
     """Return the book with the severities of the site and without the rules that are off.
 
-    A rule with a severity of the site is never escalated. `names_of_all` returns the names of
-    all rules, also of those of collectors that are switched off, and of all codes of events (the
-    kind, `_` and the code): no mistakes either.
+    A rule with a severity of the site is never escalated. `names_of_all` returns the names of all
+    rules, with those of disabled collectors, and of all codes of events (kind, `_` and code): names
+    that are no mistakes either.
     """
     off = frozenset(off)
     known = {rule.id for rule in book.rules}
@@ -65,7 +65,7 @@ def _with(rule: Rule, severity: str) -> Rule:
 
 
 def event_for_site(event: Event, of_events: Mapping[str, str]) -> Event | None:
-    """Return the event with the severity that the site gives to its code; None for one off.
+    """Return the event with the site's severity for its code; None if the code is off.
 
     `of_events` has severities, or OFF, by the kind, `_` and the code.
     """
@@ -81,10 +81,7 @@ def event_for_site(event: Event, of_events: Mapping[str, str]) -> Event | None:
 
 
 def severity_of(events: Iterable[Event]) -> str:
-    """Return the highest severity the site gives to events.
-
-    Empty where the site says nothing of one of them.
-    """
+    """Return the highest severity of the site for events; empty if one of them has none."""
     given = {event.fields.get(SEVERITY_FIELD, "") for event in events}
     if not given or "" in given:
         return ""

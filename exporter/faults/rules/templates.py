@@ -19,15 +19,15 @@ UNKNOWN = "unknown"
 MAX_TEXT = 500
 SIZES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 FEW = 9.95
-"""Fewer than this many of a unit have a digit behind the point."""
+"""Fewer than this many of a unit are shown with one decimal."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Placeholder:
-    """A field in braces; `digits` behind the point, None as the value comes.
+    """A field in braces, with `digits` decimals, None for the plain value.
 
-    A size is a number of bytes, shown in the largest unit of which there is one: 6.0 GB, 50 GB.
-    `other` stands in where the field was not said.
+    A size is a number of bytes, shown in the largest fitting unit: 6.0 GB, 50 GB. `other` is shown
+    where the field is not reported.
     """
 
     name: Name
@@ -49,18 +49,18 @@ class _Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A sentence with places to fill in; no more than names of fields can stand there."""
+    """A sentence with placeholders, which hold only names of fields."""
 
     parts: tuple[str | _Placeholder, ...]
 
     def names(self) -> tuple[Name, ...]:
-        """Return the fields that stand in it, those of events left out."""
+        """Return the fields in the template, except those of events."""
         places = (part for part in self.parts if isinstance(part, _Placeholder))
         names = (name for place in places for name in (place.name, place.other) if name)
         return tuple(name for name in names if name.related != EVENT)
 
     def fill(self, value_of: Callable[[Name], Value]) -> str:
-        """Return the sentence with what is known; «unknown» where nothing is."""
+        """Return the sentence with the values of its fields; "unknown" for None."""
         return "".join(
             [
                 part if isinstance(part, str) else part.show(_first(part, value_of))
@@ -70,7 +70,7 @@ class Template:
 
 
 def _size(number: float) -> str:
-    """Return a number of bytes in the largest unit of which there is one."""
+    """Return a number of bytes in the largest unit that fits."""
     unit = next((unit for unit, least in SIZES if abs(number) >= least), "")
     scaled = number / dict(SIZES).get(unit, 1.0)
     digits = 1 if unit and abs(scaled) < FEW else 0
@@ -83,10 +83,10 @@ def _first(place: _Placeholder, value_of: Callable[[Name], Value]) -> Value:
 
 
 def parse_template(source: str, kind: str, vocabulary: Vocabulary) -> Template:
-    """Return the sentence of a rule about this kind of entity; raises ExpressionError.
+    """Parse the sentence of a rule about this kind of entity; raise ExpressionError.
 
     `{name}` is the entity's display name, `{event.x}` the field x of the last event that the rule
-    looked at, `{a|b}` the field b where a was not said.
+    counted, `{a|b}` the field b where a is not reported.
     """
     if len(source) > MAX_TEXT:
         raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
