@@ -15,7 +15,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What an endpoint needs of a request; `accept` and `accept_encoding` are the headers."""
+    """The parts of a request that endpoints read; `accept` and `accept_encoding` are headers."""
 
     path: str
     query: Sequence[tuple[str, str]] = ()
@@ -29,7 +29,7 @@ class NothingRead(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an endpoint answers."""
+    """The answer of an endpoint."""
 
     body: bytes
     content_type: str
@@ -38,22 +38,22 @@ class Answer:
 
 
 def json_answer(document: dict[str, Any], status: int = 200) -> Answer:
-    """Return the document as JSON that nobody may keep."""
+    """Return the document as JSON that must not be cached."""
     return Answer(to_json(document), JSON_TYPE, status, NO_STORE)
 
 
 def text_answer(text: str) -> Answer:
-    """Return the text, which nobody may keep."""
+    """Return the text as an answer that must not be cached."""
     return Answer(text.encode("utf-8", "replace"), PLAIN_TYPE, headers=NO_STORE)
 
 
 def error_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """Return what went wrong, in one sentence."""
+    """Return an error as JSON, in one sentence."""
     return Answer(to_json({"error": sentence}), JSON_TYPE, status, headers)
 
 
 def to_json(document: dict[str, Any]) -> bytes:
-    """Return the document as UTF-8; NaN and infinity, which JSON does not have, become null."""
+    """Encode the document as UTF-8 JSON; NaN and infinity become null."""
     try:
         text = json.dumps(document, allow_nan=False, ensure_ascii=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`/faults` and `/why`: from a query to an answer."""
+"""The endpoints `/faults` and `/why`: from a query to an answer."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ MAX_PID_DIGITS = 10
 
 
 def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> Answer:
-    """Answer with the active and lately ended faults, with a parameter also with the history.
+    """Answer with active and lately ended faults; with a time or rule also with their history.
 
     Raises MalformedQuery.
     """
@@ -56,7 +56,7 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
 
 
 def _moment(values: Mapping[str, str], name: str, now: float) -> float | None:
-    """Return a time since the epoch: one with its offset, or so long before now."""
+    """Return a time (RFC 3339, or a duration before now) in seconds since the epoch."""
     text = values.get(name)
     if text is None:
         return None
@@ -68,7 +68,7 @@ def _moment(values: Mapping[str, str], name: str, now: float) -> float | None:
 
 
 def why_answer(snapshot: Snapshot, request: PageRequest) -> Answer:
-    """Why a process (`pid`) or component (`hw_id`) is slow or broken; the node with neither.
+    """Answer why a process (`pid`) or component (`hw_id`) is slow or broken; else the node.
 
     Raises MalformedQuery and NoSuchSubject.
     """

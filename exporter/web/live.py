@@ -1,4 +1,4 @@
-"""Serves `/`, `/status` and `/doctor`: rendered once per snapshot, ages added at each request."""
+"""Serves `/`, `/status` and `/doctor`: rendered once per snapshot, with the age at each request."""
 
 from dataclasses import field
 from typing import Any
@@ -29,7 +29,7 @@ OLD_SECS_AT_LEAST = 30.0
 
 @dataclass(slots=True)
 class _Drawn:
-    """One snapshot as it was drawn; the parts come when they are first asked for."""
+    """The rendered forms of one snapshot, each made at its first request."""
 
     snapshot: Snapshot
     document: dict[str, Any]
@@ -39,7 +39,7 @@ class _Drawn:
 
 @dataclass(slots=True)
 class LivePages:
-    """Draws the node at a glance; `history` is fed with every snapshot that is published."""
+    """Renders the node at a glance; `history` takes in every published snapshot."""
 
     version: str
     here: Installation = field(default_factory=Installation)
@@ -47,7 +47,7 @@ class LivePages:
     _drawn: _Drawn | None = None
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Remember what the sparklines show."""
+        """Add the snapshot to the history of the sparklines."""
         self.history.add(snapshot)
 
     @property
@@ -56,7 +56,7 @@ class LivePages:
         return max(OLD_INTERVALS * self.here.interval_secs, OLD_SECS_AT_LEAST)
 
     def landing(self, snapshot: Snapshot | None, boottime: float) -> Answer:
-        """Answer with the page."""
+        """Answer with the page of the node."""
         from exporter.web.html import live_page as html  # noqa: PLC0415 - only a browser needs it
         from exporter.web.html.builder import policy  # noqa: PLC0415 - same
 
@@ -73,7 +73,7 @@ class LivePages:
         return Answer(before + age.encode() + after, HTML_TYPE, headers=headers)
 
     def status(self, request: PageRequest, snapshot: Snapshot | None, boottime: float) -> Answer:
-        """Answer with the document, as JSON, as a page, or as text of 80 columns.
+        """Answer with the status as JSON, as a page, or as text of 80 columns.
 
         Raises MalformedQuery and NothingRead.
         """
@@ -93,7 +93,7 @@ class LivePages:
         return Answer(body, JSON_TYPE, headers=NO_STORE)
 
     def doctor(self, request: PageRequest, snapshot: Snapshot) -> Answer:
-        """Answer with what can be read and what not, as JSON or text; raises MalformedQuery."""
+        """Answer with the checks of all sources as JSON or text; raise MalformedQuery."""
         form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
         document = doctor_document(snapshot, self.here)
         if form is Form.JSON:
@@ -103,7 +103,7 @@ class LivePages:
         return text_answer(doctor_text(document))
 
     def _draw(self, snapshot: Snapshot) -> _Drawn:
-        """Draw a snapshot once: every publication and every expiry of a value is another one."""
+        """Render a snapshot once; after an expiry of values the snapshot is another object."""
         if self._drawn is None or self._drawn.snapshot is not snapshot:
             document = status_document(snapshot, self.history, self.here, self.version)
             self._drawn = _Drawn(snapshot, document)

@@ -21,11 +21,11 @@ CLEAR_KEYS = frozenset({"rule", "component"})
 
 
 class BadChange(Exception):
-    """A change that cannot be made; the message is one sentence."""
+    """A change that is not possible; the message is one sentence."""
 
 
 class Upkeep(Protocol):
-    """What silences and clears faults."""
+    """Adds and ends silences, and clears faults."""
 
     def silences(self, now: float) -> tuple[Silence, ...]:
         """Return the silences that have not ended."""
@@ -34,11 +34,11 @@ class Upkeep(Protocol):
     async def silence(
         self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float
     ) -> tuple[Silence, bool]:
-        """Add a silence; tell whether a restart keeps it. Raises BadSilence."""
+        """Add a silence; return whether it was saved for a restart. Raises BadSilence."""
         ...
 
     async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
-        """End a silence; tell whether a restart knows that. Raises BadSilence."""
+        """End a silence; return whether the change was saved for a restart. Raises BadSilence."""
         ...
 
     def find_clearable(
@@ -53,22 +53,22 @@ class Upkeep(Protocol):
 
 
 class Program(Protocol):
-    """What is known now."""
+    """The present snapshot and boot time."""
 
     def snapshot(self) -> Snapshot | None:
         """Return the last snapshot."""
         ...
 
     def boottime(self) -> float:
-        """Seconds since boot, suspended time included."""
+        """Return seconds since boot, suspended time included."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """Changes that programs of this machine may request.
+    """Changes that programs on this machine may request.
 
-    `wall` returns seconds since the epoch, `changed` evaluates the rules soon.
+    `wall` returns seconds since the epoch; `changed` wakes the evaluation of rules.
     """
 
     upkeep: Upkeep
@@ -82,7 +82,7 @@ class Maintenance:
         return json_answer({"silences": rows})
 
     async def change(self, method: str, path: str, wanted: Mapping[str, Any]) -> Answer:
-        """Do what a request asks for; `wanted` is its body or its query. Raise BadChange."""
+        """Apply the silence or clearing of a request (`wanted`: body or query); raise BadChange."""
         try:
             if path == "/clear":
                 return self._clear(wanted)
@@ -118,7 +118,7 @@ class Maintenance:
 
 
 def silence_row(silence: Silence) -> dict[str, Any]:
-    """Return a silence as HTTP shows it; `null` is every rule, or every component."""
+    """Return a silence as JSON; `null` stands for every rule or component."""
     return {
         "id": silence.id,
         "rule": silence.rule or None,
@@ -133,18 +133,18 @@ def silence_row(silence: Silence) -> dict[str, Any]:
 
 
 def refusal_of_request(request: BaseRequest) -> str | None:
-    """Return in one sentence why this is no request of a program of root on this machine."""
+    """Return why a request is not from a program of root on this machine; None if it is."""
     hosts = request.headers.getall("Host", ())
     refusal = refusal_of(request.remote or "", request.raw_path, request.headers, hosts)
     if refusal is None:
         refusal = refusal_of_user(_user_of(request))
     if refusal is None and request.version.minor == 0:
-        refusal = "this needs HTTP/1.1"  # as no old proxy does
+        refusal = "this needs HTTP/1.1"  # an old proxy may send 1.0
     return refusal
 
 
 async def wanted_of(request: BaseRequest) -> dict[str, object]:
-    """Return the query of a DELETE, the JSON object in the body of others; raise BadChange."""
+    """Return the query of a DELETE, else the JSON object in the body; raise BadChange."""
     if request.method == "DELETE":
         return dict(request.rel_url.query)
     if (request.content_length or 0) > MAX_BODY_BYTES or request.rel_url.raw_query_string:
@@ -161,7 +161,7 @@ async def wanted_of(request: BaseRequest) -> dict[str, object]:
 
 
 def _user_of(request: BaseRequest) -> int | None:
-    """Return whose socket a request of this machine came from; None where nobody's is found."""
+    """Return the user id of the client's socket; None if it is not on this machine."""
     if request.transport is None:
         return None
     ends = [request.transport.get_extra_info(name) for name in ("peername", "sockname")]

@@ -14,12 +14,12 @@ OPENMETRICS_VERSIONS = ("", "1.0.0", "0.0.1")
 TEXT_VERSIONS = ("", "0.0.4", "0.0.3")
 MAX_ITEMS = 100
 MAX_HEADER_CHARS = 2048
-"""Four times what Prometheus sends; a longer header counts as none."""
+"""Four times the header of Prometheus; a longer header is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Preference:
-    """One item of the header: its name, its parameters, and its weight, 0 to 1."""
+    """One item of the header: name, version parameter, and weight from 0 to 1."""
 
     name: str
     version: str
@@ -64,9 +64,9 @@ def _preferences(header: str) -> Iterator[_Preference]:
 
 @lru_cache(maxsize=64)
 def wanted_format(accept: str) -> Format:
-    """Return OpenMetrics where it is wanted at least as much as plain text, else plain text.
+    """Return OpenMetrics if its weight is at least that of plain text, else plain text.
 
-    The plain text format is the answer to everything else, also to what nobody can give.
+    Plain text is also the answer to formats that do not exist.
     """
     openmetrics = text = None
     for item in _preferences(accept):
@@ -88,7 +88,7 @@ def wants_gzip(accept_encoding: str) -> bool:
 
 
 class Form(Enum):
-    """How a document is written."""
+    """The format of a document."""
 
     JSON = "json"
     HTML = "html"
@@ -105,7 +105,7 @@ _MEDIA_TYPES = {
 
 
 def wanted_form(values: Mapping[str, str], accept: str, default: Form) -> Form:
-    """Return the form that `format` names, else the one wanted most; raise MalformedQuery."""
+    """Return the format named by `format`, else the preferred one; raise MalformedQuery."""
     name = values.get("format")
     if name is None:
         return _accepted_form(accept) or default
@@ -118,7 +118,7 @@ def wanted_form(values: Mapping[str, str], accept: str, default: Form) -> Form:
 
 @lru_cache(maxsize=64)
 def _accepted_form(accept: str) -> Form | None:
-    """Return the form with the highest weight; of equal ones JSON, then HTML."""
+    """Return the format with the highest weight; JSON, then HTML, of equal ones."""
     weights = dict.fromkeys(Form, 0.0)
     for item in _preferences(accept):
         form = _MEDIA_TYPES.get(item.name)

@@ -1,4 +1,4 @@
-"""Render large documents away from the event loop: each once, and one at a time."""
+"""Renders large documents in a thread: each once, and one at a time."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -8,14 +8,14 @@ from exporter.model.snapshot import Snapshot
 from exporter.web.answer import Answer, error_answer
 
 MAX_WAITING = 32
-"""So many different documents may wait to be rendered; of one document any number of clients."""
+"""The most different documents that may wait to be rendered; clients of one are not limited."""
 
 
 class Renderer:
-    """Answer from documents that were rendered for this snapshot within this second.
+    """Caches documents of one snapshot, each for one second.
 
     A node with ten thousand processes on its GPUs has documents that take half a second: rendered
-    on the event loop for each of some clients, they would stop collections and `/health`.
+    on the event loop for several clients, they would delay collections and `/health`.
     """
 
     def __init__(self, call: CallBlocking) -> None:
@@ -34,7 +34,7 @@ class Renderer:
         key: Hashable,
         render: Callable[[], Answer],
     ) -> Answer:
-        """Return what `render` gives; it is called once for all who ask for `key` meanwhile."""
+        """Return the answer of `render`, called once for all concurrent requests of `key`."""
         if snapshot is not self._snapshot or int(boottime) != self._second:
             self._snapshot, self._second, self._answers = snapshot, int(boottime), {}
         task = self._answers.get(key)
@@ -45,7 +45,7 @@ class Renderer:
             self._waiting += 1
             task = asyncio.ensure_future(self._render(render))
             self._answers[key] = task
-        # Shielded: others wait for it when this client leaves.
+        # Shielded: other clients wait for the task when this client leaves.
         return await asyncio.shield(task)
 
     async def _render(self, render: Callable[[], Answer]) -> Answer:

@@ -1,4 +1,4 @@
-"""The endpoints: each answers a request without waiting."""
+"""The HTTP endpoints; each answers a request without waiting for a collection."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,10 +33,10 @@ CONTENT_TYPES = {
 }
 OTHER_PATH = "other"
 LARGE_PATHS = frozenset({"/node", "/processes", "/faults", "/why", "/metrics/json"})
-"""Pages that grow with the node, and are rendered away from the event loop."""
+"""Pages that grow with the node, rendered in a thread."""
 
 PARTS_OF_A_PAGE = frozenset({"collect[]", "exclude[]", "name[]"})
-"""Parameters by which other exporters are asked for some of their metrics."""
+"""Parameters by which other exporters select some of their metrics."""
 
 ALLOWED_METHODS = "GET, HEAD"
 CHANGES = frozenset({("POST", "/silences"), ("DELETE", "/silences"), ("POST", "/clear")})
@@ -45,10 +45,10 @@ NOTHING_READ = "the first collection is not complete yet"
 
 
 class ProgramStatus(Protocol):
-    """How the program is doing, asked for at each request."""
+    """The state of the program, read at each request."""
 
     def snapshot(self) -> Snapshot | None:
-        """Return the last snapshot, without what has expired by now."""
+        """Return the last snapshot, without expired values."""
         ...
 
     def is_live(self) -> bool:
@@ -56,22 +56,22 @@ class ProgramStatus(Protocol):
         ...
 
     def unready_reasons(self) -> list[str]:
-        """Return what stands in the way of being ready; nothing when ready."""
+        """Return the reasons why the program is not ready; empty when ready."""
         ...
 
     def boottime(self) -> float:
-        """Seconds since boot, suspended time included."""
+        """Return seconds since boot, suspended time included."""
         ...
 
 
 Action = Callable[[], "Awaitable[Mapping[str, object]] | None"]
-"""What POST does: at once, or with further fields of the answer; ValueError says a mistake."""
+"""The action of a POST: done at once, or returns further fields; raises ValueError."""
 
 Endpoint = Callable[[PageRequest], Answer]
 
 
 class Routes:
-    """Finds the endpoint for a request and counts what was answered."""
+    """Finds the endpoint for a request, and counts answers by path and status."""
 
     def __init__(
         self,
@@ -153,12 +153,12 @@ class Routes:
         )
 
     def page(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = "") -> Answer:
-        """Return the answer to a request that comes from this program itself."""
+        """Return the answer to a request of this program itself."""
         known = RUNBOOKS if path.startswith(RUNBOOKS) else path
         return _answered(self._endpoints[known], PageRequest(path, query, accept))
 
     async def _act(self, request: BaseRequest) -> Answer:
-        """Do what this path stands for; only for programs on this machine."""
+        """Run the action of this path; only for programs on this machine."""
         refusal = refusal_of_request(request)
         if refusal is not None:
             return error_answer(403, refusal)
@@ -185,7 +185,7 @@ class Routes:
             return error_answer(503, NOTHING_READ)
 
     def _metrics(self, request: PageRequest) -> Answer:
-        """Return the page; raise MalformedQuery for a part of it: a rule needs all readings."""
+        """Return the metrics page; raise MalformedQuery if a part of it is requested."""
         chosen = next((name for name, _ in request.query if name in PARTS_OF_A_PAGE), None)
         if chosen is not None:
             raise MalformedQuery(
@@ -247,7 +247,7 @@ class Routes:
 
 
 def _refused(request: BaseRequest, *, is_known: bool) -> Answer:
-    """Return why a path or a method is not answered."""
+    """Return the error for an unknown path or method."""
     if not is_known:
         return error_answer(404, "not found; / lists all pages")
     allowed = ALLOWED_OF_SILENCES if request.path == "/silences" else ALLOWED_METHODS
@@ -259,7 +259,7 @@ def _only_post(_: PageRequest) -> Answer:
 
 
 def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
-    """Return what the endpoint answers, or in one sentence why it does not."""
+    """Return the answer of the endpoint, or an error in one sentence."""
     try:
         return endpoint(request)
     except MalformedQuery as malformed:
@@ -271,12 +271,12 @@ def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
 
 
 def _list_header(request: BaseRequest, name: str) -> str:
-    """Return the header as one list, also where it came in several lines (RFC 9110, 5.3)."""
+    """Return a header of several lines as one list (RFC 9110, 5.3)."""
     return ", ".join(request.headers.getall(name, ()))
 
 
 def _mistake_in(request: BaseRequest) -> str | None:
-    """Return in one sentence what the parser let pass and nobody in good faith sends."""
+    """Return why a request is malformed although aiohttp accepts it; None if it is not."""
     if request.version.major != 1:
         return "this is not an HTTP/1 request"
     if request.version.minor == 0 and "Transfer-Encoding" in request.headers:

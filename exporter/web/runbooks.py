@@ -1,4 +1,4 @@
-"""`/runbooks/RULE`: what to do about a fault, from the pages of docs/runbooks/ in the package."""
+"""The endpoint `/runbooks/RULE`: pages of docs/runbooks/ that are in the package."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "runbooks"
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """What one page says about one rule; `commands` are those of the whole page, for by hand."""
+    """The runbook of one rule; `commands` are the manual commands of the whole page."""
 
     rule: str
     title: str
@@ -31,7 +31,7 @@ class Runbook:
 
 @lru_cache(maxsize=1)
 def runbooks() -> Mapping[str, Runbook]:
-    """Read all runbooks, by rule; about 60 kB, kept from the first question on."""
+    """Read all runbooks, by rule; about 60 kB, cached from the first request on."""
     return {
         book.rule: book
         for path in sorted(FOLDER.glob("*.md"))

@@ -1,1 +1,1 @@
-"""The documents as HTML for a browser; imported only when a browser asks."""
+"""Documents as HTML; imported only for requests of a browser."""

@@ -1,4 +1,4 @@
-"""HTML built from values: text is escaped unless it was built here; styles and scripts hashed."""
+"""Builds HTML from values: text is escaped unless it is Html; styles and scripts are hashed."""
 
 import base64
 import hashlib
@@ -19,8 +19,8 @@ class Html(str):
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
     """Build an element; `class_` and `aria_label` become `class` and `aria-label`.
 
-    Children that are no Html are escaped, and None is left out; so are attributes that are None
-    or False, and True stands for an attribute without a value.
+    Children that are not Html are escaped. Children that are None are left out, and so are
+    attributes that are None or False; True is an attribute without a value.
     """
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID and not children:
@@ -29,7 +29,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
 
 
 def join(children: object) -> Html:
-    """Put children one behind the other; lists and generators of them are taken apart."""
+    """Concatenate children as HTML; lists and generators are flattened."""
     if children is None or children is False:
         return Html("")
     if isinstance(children, Html):
@@ -48,13 +48,13 @@ def _attribute(key: str, value: object) -> str:
 
 @lru_cache(maxsize=4)
 def asset(name: str) -> str:
-    """Read a file of the package that is put into the page."""
+    """Read a file of the package for use in a page."""
     return (ASSETS / name).read_text("utf-8")
 
 
 @lru_cache(maxsize=2)
 def policy(*, with_script: bool) -> str:
-    """Return the Content-Security-Policy: our own style and script by their hashes, no more."""
+    """Return the Content-Security-Policy: our own style and script by hash, nothing else."""
     script = f"script-src 'sha256-{_hash('page.js')}'; connect-src 'self'; " if with_script else ""
     return (
         f"default-src 'none'; style-src 'sha256-{_hash('page.css')}'; {script}"
@@ -67,7 +67,7 @@ def _hash(name: str) -> str:
 
 
 def page(title: str, body: Html, *, with_script: bool = False) -> Html:
-    """Build a whole page; a script makes it live, and without it the browser reloads it."""
+    """Build a whole page; a page without a script is reloaded by the browser."""
     refresh = tag("meta", http_equiv="refresh", content="15")
     head = tag(
         "head",

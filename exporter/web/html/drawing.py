@@ -1,4 +1,4 @@
-"""Small pictures for the page: sparklines and meters as SVG, readable by a screen reader."""
+"""Draws sparklines and meters as SVG, with text for screen readers."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ WARNING_RATIO, CRITICAL_RATIO = 0.9, 0.97
 
 
 def sparkline(points: Sequence[float | None], top: float | None, label: str) -> Html:
-    """Draw the last fifteen minutes from 0 to `top`, else to the largest value; gaps stay gaps."""
+    """Draw the last 15 minutes, from 0 to `top` or else the largest value; None is a gap."""
     known = [value for value in points if value is not None]
     if len(known) < MIN_POINTS:
         return tag("svg", class_="spark", viewBox="0 0 60 20", aria_hidden="true")
@@ -32,7 +32,7 @@ def sparkline(points: Sequence[float | None], top: float | None, label: str) -> 
 
 
 def _path(points: Sequence[float | None], highest: float) -> str:
-    """Draw runs of known values as lines; a value between two gaps is a dot."""
+    """Return the SVG path: known values as lines, a value between two gaps as a dot."""
     commands, is_drawing = [], False
     for at, value in enumerate(points):
         if value is None:
@@ -52,7 +52,7 @@ def _spoken(value: float) -> str:
 
 
 def days_strip(days: Sequence[Mapping[str, Any]]) -> Html:
-    """Draw one field for each day: its date, and how many faults it had, by severity in words."""
+    """Draw one field for each day: the date, and the number of faults by severity in words."""
     return tag("ol", [_day(day, is_last=day is days[-1]) for day in days], class_="days card")
 
 
@@ -69,7 +69,7 @@ def _day(day: Mapping[str, Any], *, is_last: bool) -> Html:
 
 
 def meter(ratio: float | None, label: str, *, warns: bool = False) -> Html:
-    """Draw a part of a whole, 0 to 1; `warns` colours one that is nearly full."""
+    """Draw a share of 0 to 1; with `warns`, a nearly full meter is coloured."""
     if ratio is None:
         return tag("svg", class_="meter", viewBox="0 0 100 6", aria_hidden="true")
     part = min(1.0, max(0.0, ratio))

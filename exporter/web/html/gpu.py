@@ -14,7 +14,7 @@ HOT_CELSIUS = 100.0
 
 
 def gpu_tiles(gpus: Iterable[dict[str, Any]], now: float) -> Html:
-    """Draw all GPUs; one whose values are not those of now shows none."""
+    """Draw all GPUs; a GPU without current values has a tile without numbers."""
     return tag("ul", [_tile(gpu, now) for gpu in gpus], class_="gpus")
 
 

@@ -1,4 +1,4 @@
-"""Incidents as HTML: each root cause with the graph of what follows from it."""
+"""Incidents as HTML: each root cause with the tree of the faults that follow from it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from exporter.web.html.markdown import inline
 def incident_cards(roots: Sequence[Node], now: float) -> Html:
     """Draw all incidents; `now` is in seconds since the epoch.
 
-    The headline of the only one is the verdict, which is not written twice for the eye.
+    The headline of a single incident repeats the verdict and is hidden.
     """
     hidden = "hidden" if len(roots) == 1 else None
     return tag("div", [_card(root, now, hidden) for root in roots], class_="incidents")
@@ -66,7 +66,7 @@ def _facts(root: Node) -> Iterator[Html]:
 
 
 def evidence_lines(fault: dict[str, Any]) -> list[Html]:
-    """Give what was seen, each piece once."""
+    """Return the evidence of a fault as lines, each once."""
     lines = dict.fromkeys(evidence_line(row) for row in fault["evidence"])
     return [tag("code", line) for line in list(lines)[:MAX_EVIDENCE]]
 
@@ -82,12 +82,12 @@ def _links(root: Node) -> Html:
 
 
 def why_link(hw_id: str) -> str:
-    """Link to why one component is broken."""
+    """Return the link to the `/why` page of a component."""
     return f"/why?{urlencode({'hw_id': hw_id})}"
 
 
 def ended_list(faults: Iterable[dict[str, Any]], now: float) -> Html:
-    """List faults that ended lately or can no longer be judged."""
+    """List faults that ended lately or can no longer be evaluated."""
     rows = [
         tag(
             "li",

@@ -1,4 +1,4 @@
-"""The page at `/`: the document of `/status` drawn as HTML, complete without a script."""
+"""The page at `/`: the document of `/status` as HTML, complete without a script."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,18 +30,18 @@ LINKS = (
 
 
 Halves = tuple[bytes, bytes]
-"""A page before and behind the age of the reading, which is written at each request."""
+"""A page before and after the age of the reading, which is inserted at each request."""
 
 AGE_MARK = "\x00AGE\x00"
 
 
 def live_page(status: dict[str, Any]) -> Halves:
-    """Draw the page."""
+    """Draw the page of the document of /status."""
     return _page(status["node"], status["version"], status["verdict"], _main(status))
 
 
 def waiting_page(node: str, version: str) -> Halves:
-    """Draw the page of a node that nothing has been read of yet, or not for too long."""
+    """Draw the page of a node without a recent reading."""
     verdict = {"state": "unknown", "sentence": "Nothing was read yet, or not recently"}
     return _page(node, version, verdict, tag("main", _verdict(verdict, ""), id="main"))
 
@@ -61,7 +61,7 @@ def _page(node: str, version: str, verdict: dict[str, Any], main: Html) -> Halve
 
 
 def age_html(age_secs: float | None, old_secs: float) -> Html:
-    """Write how old the reading is; one older than `old_secs` is marked."""
+    """Draw the age of the reading; an age above `old_secs` is marked as old."""
     if age_secs is None:
         return tag("p", "not read yet", id="live", class_="live", data_age="NaN", data_old=old_secs)
     words = f"read {age_secs:.0f} s ago" if age_secs < 120 else f"read {age_secs / 60:.0f} min ago"  # noqa: PLR2004 - two minutes

@@ -1,4 +1,4 @@
-"""The little of Markdown that runbooks and actions use, as HTML."""
+"""Converts the subset of Markdown in runbooks and actions to HTML."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _INLINE = re.compile(r"`([^`\n]+)`|\[([^\]\n]+)\]\(([^)\s]+)\)")
 
 
 def markdown(text: str) -> Iterator[Html]:
-    """Draw the little of Markdown that runbooks use: paragraphs, lists, code."""
+    """Convert paragraphs, lists and code blocks to HTML."""
     for at, part in enumerate(text.split("```")):
         if at % 2:
             yield tag("pre", part.partition("\n")[2].rstrip())
@@ -26,7 +26,7 @@ def markdown(text: str) -> Iterator[Html]:
 
 
 def inline(text: str) -> Iterator[object]:
-    """Give text with `code` and links; a link to another page of the docs stays text."""
+    """Yield text, code and https links; other links become text."""
     end = 0
     for match in _INLINE.finditer(text):
         yield text[end : match.start()]

@@ -1,4 +1,4 @@
-"""The rest of the node as HTML: workloads, host, network, disks, and what could not be read."""
+"""Other parts of the node as HTML: workloads, host, network, disks, and unread sources."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ MAX_ROWS = 40
 
 
 def _table(caption: str, heads: Iterable[str], rows: Iterable[Html]) -> Html:
-    """Build a table; a head that begins with `#` is of numbers."""
+    """Build a table; a head that begins with `#` is of a column of numbers."""
     cells = [
         tag("th", head.removeprefix("#"), class_="n" if head.startswith("#") else None, scope="col")
         for head in heads
@@ -29,7 +29,7 @@ def _cell(label: str, content: object) -> Html:
 
 
 def workloads_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List who uses the GPUs."""
+    """List the workloads that use GPUs."""
     return _table(
         "Workloads on GPUs",
         ("Workload", "#GPUs", "#Processes", "#Memory", "#Use"),
@@ -73,13 +73,13 @@ def _owner_of(row: dict[str, Any]) -> tuple[str | None, ...]:
 
 
 def _held(row: dict[str, Any]) -> str:
-    """Write the memory a workload holds, and its quota where it has one."""
+    """Return the memory of a workload, and its quota if there is one."""
     used, quota = row["memory_used_bytes"], row["quota_memory_bytes"]
     return size(used) if quota is None else used_of(used, quota)
 
 
 def host_table(host: dict[str, Any], filesystems: Iterable[dict[str, Any]]) -> Html:
-    """Show processors, memory and the room in filesystems."""
+    """Draw the use of processors, memory and filesystems."""
     used, total = host["memory_used_bytes"], host["memory_total_bytes"]
     ratio = used / total if used is not None and total else None
     cpu = f"{number(host['cpu_usage_percent'], ' %')} of {number(host['cpu_threads'])} threads"
@@ -172,7 +172,7 @@ def _room(row: dict[str, Any]) -> str:
 
 
 def unread_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List what could not be read, why, and what helps."""
+    """List the sources that could not be read, with reason and fix."""
     return _table(
         "What could not be read",
         ("What", "Why", "Fix"),

@@ -21,7 +21,7 @@ MAX_UNJUDGED = 30
 
 
 def _page(title: str, node: str, heading: str, content: object) -> Answer:
-    """Answer with a page that has a way back to the live one."""
+    """Answer with a page that links to the live page."""
     header = tag(
         "header",
         tag("span", tag("a", "hw-exporter", href="/"), class_="brand"),
@@ -125,7 +125,7 @@ def _unjudged(rows: list[dict[str, Any]]) -> Html | None:
 
 
 def runbook_page(rule: str, title: str, text: str, commands: str) -> Answer:
-    """Draw one runbook: its text, then the commands to run by hand."""
+    """Draw one runbook: the text, then commands to run manually."""
     by_hand = [tag("h2", "By hand"), *markdown(commands)] if commands else []
     content = tag("div", list(markdown(text)), by_hand, class_="card text")
     return _page(f"Runbook {rule}", "", f"Runbook {rule} ({title})", content)

@@ -1,7 +1,7 @@
-"""Accept clients, and hold each of them cheaply until its first request has arrived.
+"""Accepts clients, and holds each cheaply until its first request has arrived.
 
-A client whose request is not complete costs a socket and its few bytes: no parser, no TLS, none
-of the server's places. So half requests and half handshakes, however many, keep nobody away.
+A client without a complete request costs a socket and its few bytes: no parser, no TLS, none of the
+server's places. Half requests and half handshakes, however many, keep no other client away.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from exporter.record import dataclass
 from exporter.web.server.admission import Clients
 
 ACCEPTED_AT_ONCE = 256
-"""So many clients are accepted before everybody else gets a turn."""
+"""The most clients accepted before other tasks run."""
 
 RETRY_SECS = 0.1
 MAX_FIRST_BYTES = 16 * 1024
-"""A request whose head is longer goes to the parser as it is, which refuses it."""
+"""A longer request head goes unread to the parser, which refuses it."""
 
 TLS_RECORD_HEADER = 5
 TLS_HANDSHAKE = 0x16
@@ -28,9 +28,9 @@ NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of waiting clients: their number, seconds for each, and bytes of all together.
+    """Limits of waiting clients: number, seconds for each, and bytes of all together.
 
-    A client that has sent no more than `fair_bytes` is not closed for others that sent more.
+    A client that has sent at most `fair_bytes` is not closed for clients that sent more.
     """
 
     clients: int
@@ -41,7 +41,7 @@ class Bounds:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """One client whose request is not complete."""
+    """One client whose first request is not complete."""
 
     sock: socket.socket
     peer: str
@@ -50,7 +50,7 @@ class _Waiting:
 
 
 class ClientTaker(Protocol):
-    """The protocol that serves the clients."""
+    """The server that serves accepted clients."""
 
     def is_tls(self) -> bool:
         """Return whether new connections have to begin with a TLS handshake."""
@@ -61,14 +61,14 @@ class ClientTaker(Protocol):
         ...
 
     def turned_away(self, *, because_full: bool) -> None:
-        """Count a client that was closed before it was taken."""
+        """Count a client that was closed before it was served."""
         ...
 
 
 class Acceptor:
-    """Accept clients, and hand over each with its first request or TLS record.
+    """Accepts clients, and hands over each with its first request or TLS record.
 
-    When too many wait, the oldest of the address that has most of them is closed.
+    When too many clients wait, the oldest of the address with the most clients is closed.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Acceptor:
         self._sweep: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        """Return how many clients wait."""
+        """Return the number of waiting clients."""
         return len(self._waiting)
 
     def start(self) -> None:
@@ -116,7 +116,7 @@ class Acceptor:
             self._hold(sock, network_of(address[0]))
 
     def _pause(self, listening: socket.socket) -> None:
-        """Stop accepting for a moment: no descriptor is free, and no client waits to be closed."""
+        """Stop accepting for a moment: no descriptor is free and no client can be closed."""
         self._loop.remove_reader(listening)
 
         def resume() -> None:
@@ -130,13 +130,13 @@ class Acceptor:
             self._evict()
         waiting = _Waiting(sock, peer, self._loop.time() + self._bounds.secs)
         self._waiting.add(waiting)
-        if self._receive(waiting):  # mostly it is all here already
+        if self._receive(waiting):  # the request is mostly here already
             self._loop.add_reader(sock, self._receive, waiting)
         if self._sweep is None:
             self._sweep = self._loop.call_later(self._bounds.secs / 4, self._end_late)
 
     def _evict(self) -> bool:
-        """Close the oldest client of the address that has the most; False where nobody waits."""
+        """Close the oldest client of the address with the most clients; False if none waits."""
         oldest = self._waiting.oldest_of_greediest()
         if oldest is None:
             return False
@@ -144,7 +144,7 @@ class Acceptor:
         return True
 
     def _end_late(self) -> None:
-        """Close the waiting clients whose time is over."""
+        """Close the waiting clients whose time has passed."""
         now = self._loop.time()
         for waiting in tuple(self._waiting):
             if waiting.expires_at > now:
@@ -202,7 +202,7 @@ def network_of(address: str) -> str:
 
 def _is_http_head(data: bytes, before: int) -> bool:
     """Return whether the head of the request is complete, or the bytes cannot be a head."""
-    is_request = data[:1].isupper()  # as each method is
+    is_request = data[:1].isupper()  # every method begins with a capital letter
     end = data.find(b"\r\n\r\n", max(0, before - 3))
     return not is_request or end >= 0 or len(data) >= MAX_FIRST_BYTES
 

@@ -1,8 +1,8 @@
-"""Admission: how many clients are held at once, and which client is closed for a new one.
+"""Admission: limits the clients, and chooses which client is closed for a new one.
 
-A client goes through three stages, each with its own bound: its first bytes are awaited
-(`acceptor.py`), its TLS handshake is made, its requests are answered (both in `guard.py`). In each
-of them the address that holds the most loses a client first.
+A client goes through three stages, each with its own limit: waiting for its first bytes
+(`acceptor.py`), TLS handshake, requests (both in `guard.py`). In each stage, the address with the
+most clients loses a client first.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,11 +16,11 @@ MAX_REGULARS = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one server; times in seconds.
+    """Limits of one server; times in seconds.
 
-    `max_unsent_bytes` is for all answers together that clients are slow to take,
-    `max_arriving_bytes` for all requests together that have not arrived as a whole;
-    a client that has sent less than `fair_request_bytes` is not closed for others that sent more.
+    `max_unsent_bytes` is for all answers that clients are slow to take, `max_arriving_bytes` for
+    all incomplete requests; a client that has sent less than `fair_request_bytes` is not closed for
+    clients that sent more.
     """
 
     max_connections: int
@@ -46,11 +46,11 @@ class Connection(HasAddress, Protocol):
 
     @property
     def unsent_bytes(self) -> int:
-        """Return how many bytes of the answers the kernel has not taken yet."""
+        """Return the number of bytes of answers that the kernel has not taken yet."""
         ...
 
     def end(self) -> None:
-        """Close the connection at once and give its place free."""
+        """Close the connection at once and free its place."""
         ...
 
 
@@ -59,9 +59,9 @@ C = TypeVar("C", bound=Connection)
 
 
 class Clients(Generic[K]):
-    """Clients in the order in which they came, counted by address.
+    """Clients by age, counted by address.
 
-    The greediest address is known at once, however many clients and addresses there are.
+    Finding the address with the most clients takes constant time.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Clients(Generic[K]):
         return iter(self._all)
 
     def add(self, client: K) -> None:
-        """Add a client as the newest; the client is not among them yet."""
+        """Add a client as the newest; it must not be in the collection."""
         self._all[client] = None
         clients = self._of_address.setdefault(client.peer, {})
         clients[client] = None
@@ -87,7 +87,7 @@ class Clients(Generic[K]):
         self._most = max(self._most, len(clients))
 
     def discard(self, client: K) -> bool:
-        """Remove a client; return whether the client was among them."""
+        """Remove a client; return whether it was in the collection."""
         if client not in self._all:
             return False
         del self._all[client]
@@ -101,7 +101,7 @@ class Clients(Generic[K]):
         return True
 
     def greediest(self) -> str | None:
-        """Return the address that has the most clients, one of equals; None without clients."""
+        """Return an address with the most clients; None without clients."""
         return next(iter(self._with_count[self._most]), None) if self._all else None
 
     def oldest_of_greediest(self) -> K | None:
@@ -110,7 +110,7 @@ class Clients(Generic[K]):
         return None if address is None else next(iter(self._of_address[address]))
 
     def _count(self, address: str, before: int, now: int) -> None:
-        """Move the address from the addresses with so many clients before to those with as now."""
+        """Move the address from the group with `before` clients to that with `now` clients."""
         if before:
             same = self._with_count[before]
             del same[address]
@@ -121,13 +121,12 @@ class Clients(Generic[K]):
 
 
 class Admission(Generic[C]):
-    """Admit connections, and end others for them.
+    """Admits connections, and ends others for them.
 
-    When all places are taken, a new client gets the place of the connection idle longest,
-    else of one whose request is not complete, else of one that does not take its answer; first
-    of the address that has the most connections, last of a scraper or a kubelet.
-    `refused` counts the clients that were closed because too many were there, in any stage;
-    idle connections are not counted.
+    When all places are taken, a new client gets the place of the connection that is idle longest,
+    else of one with an incomplete request, else of one that does not take its answer: first of the
+    address with the most connections, last of a scraper or kubelet. `refused` counts clients closed
+    because of a limit, in any stage, idle connections left out.
     """
 
     def __init__(self, most: int, max_unsent_bytes: int) -> None:
@@ -135,18 +134,18 @@ class Admission(Generic[C]):
         self._max_unsent_bytes = max_unsent_bytes
         self._admitted: Clients[C] = Clients()
         self._regulars: dict[str, None] = {}
-        # In the order in which they became so.
+        # In the order of entering the state.
         self._idle: dict[C, None] = {}
         self._arriving: dict[C, None] = {}
         self._slow: dict[C, None] = {}
         self.refused = 0
 
     def __len__(self) -> int:
-        """Return how many places are taken."""
+        """Return the number of places taken."""
         return len(self._admitted)
 
     def admit(self, connection: C) -> bool:
-        """Return whether there is a place for the connection, and take it."""
+        """Take a place for the connection; return False if there is none."""
         if len(self) >= self._most:
             victim = self._victim()
             self.refused += victim not in self._idle
@@ -157,7 +156,7 @@ class Admission(Generic[C]):
         return True
 
     def ended(self, connection: C) -> None:
-        """Give the place of the connection free."""
+        """Free the place of the connection."""
         self._admitted.discard(connection)
         self.became_busy(connection)
         self._slow.pop(connection, None)
@@ -180,12 +179,12 @@ class Admission(Generic[C]):
         self._arriving[connection] = None
 
     def became_busy(self, connection: C) -> None:
-        """Note that a whole request is here and is answered."""
+        """Note that a whole request has arrived and is being answered."""
         self._idle.pop(connection, None)
         self._arriving.pop(connection, None)
 
     def became_slow(self, connection: C) -> None:
-        """End connections whose clients take their answers slowly, if these are too many bytes."""
+        """Note that a client is slow; end the slowest clients above the limit of unsent bytes."""
         self.became_busy(connection)
         self._slow[connection] = None
         unsent = sum(slow.unsent_bytes for slow in self._slow)
@@ -200,7 +199,7 @@ class Admission(Generic[C]):
         self.became_idle(connection)
 
     def _victim(self) -> C | None:
-        """Return the connection whose place a new client gets; None when all are served now."""
+        """Return the connection to end for a new client; None if all are being served."""
         greediest = self._admitted.greediest()
         found = chain(
             self._with_peer(lambda peer: peer == greediest and peer not in self._regulars),
@@ -210,6 +209,6 @@ class Admission(Generic[C]):
         return next(found, None)
 
     def _with_peer(self, is_meant: Callable[[str], bool]) -> Iterator[C]:
-        """Iterate over the connections that may be ended, of the addresses that are meant."""
+        """Yield the connections that may be ended, of the wanted addresses."""
         for group in (self._idle, self._arriving, self._slow):
             yield from (each for each in group if is_meant(each.peer))

@@ -1,9 +1,8 @@
-"""Authentication: decide about each request whether its client may read the page.
+"""Authentication: decides for each request whether the client may read the page.
 
-A bcrypt check takes a tenth of a second of processor time on purpose. Checks run one at a time,
-away from the event loop, and a wrong password is followed by a pause of four times as long, so
-that guessing costs at most a fifth of one processor. What was right or wrong before is known by
-a keyed hash and costs nothing.
+A bcrypt check takes a tenth of a second of processor time by design. Checks run one at a time, in a
+thread, and a wrong password is followed by a pause of four times as long, so that guessing costs at
+most a fifth of one processor. Passwords checked before are found by a keyed hash at no cost.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from exporter.record import dataclass
 from exporter.web.server.credentials import SecurityError, Tokens
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/ready"})
-"""What probes of Kubernetes ask: they have no certificate and no password, and learn nothing."""
+"""Paths that Kubernetes probes: requests without certificate or password, answers without data."""
 
 REALM = 'realm="hw-exporter"'
 MAX_WAITING = 8
@@ -32,7 +31,7 @@ BCRYPT_BYTES = 72
 
 
 class AuthError(Exception):
-    """A request that is not answered: its status, one sentence, and further headers."""
+    """A refused request: status, one sentence, and further headers."""
 
     def __init__(
         self, status: int, sentence: str, headers: Mapping[str, str] = MappingProxyType({})
@@ -44,20 +43,20 @@ class AuthError(Exception):
 
 
 class TooManyLogins(Exception):
-    """Too many passwords wait to be verified."""
+    """Too many passwords wait for their check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What is known of the sender of a request."""
+    """The credentials of a request."""
 
     path: str
     authorization: str
-    has_certificate: bool  # one that was verified
+    has_certificate: bool  # a verified one
 
 
 class PasswordVerifier:
-    """Verify passwords against bcrypt hashes, at a bounded cost whoever asks and however often."""
+    """Checks passwords against bcrypt hashes, at a bounded cost for any number of requests."""
 
     def __init__(
         self,
@@ -84,7 +83,7 @@ class PasswordVerifier:
         self.checks = 0
 
     async def verify(self, user: str, password: str) -> bool:
-        """Return whether the password is the user's; raise TooManyLogins."""
+        """Return whether the password is that of the user; raise TooManyLogins."""
         digest = self._digest(user, password)
         known = self._known(user, digest)
         if known is not None:
@@ -108,7 +107,7 @@ class PasswordVerifier:
         clock = asyncio.get_running_loop().time
         await asyncio.sleep(self._paused_until - clock())
         began = clock()
-        # An unknown user takes as long as a known one: names cannot be found out by the clock.
+        # An unknown user takes as long as a known one: response times show no names.
         stored = self._users.get(user) or next(iter(self._users.values()))
         self.checks += 1
         is_right = await self._call(lambda: self._matches(password, stored)) and user in self._users
@@ -125,7 +124,7 @@ class PasswordVerifier:
             self._wrong.popitem(last=False)
 
     def _matches(self, password: str, stored: str) -> bool:
-        # bcrypt itself reads 72 bytes and no more; tools that make hashes cut longer ones.
+        # bcrypt reads 72 bytes only; tools that make hashes cut longer passwords.
         given = password.encode("utf-8", "surrogateescape")[:BCRYPT_BYTES]
         try:
             return bool(self._bcrypt.checkpw(given, stored.encode()))
@@ -152,7 +151,7 @@ class Authenticator:
         self._needs_certificate = needs_certificate
 
     async def authenticate(self, client: Client) -> None:
-        """Return when the client may read the page; raise AuthError when it may not."""
+        """Return if the client may read the page; else raise AuthError."""
         if client.path in OPEN_PATHS:
             return
         if self._needs_certificate and not client.has_certificate:

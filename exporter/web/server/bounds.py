@@ -1,4 +1,4 @@
-"""How many connections the server takes at once, and how many wait for a place."""
+"""The limits of connections, by configuration and free descriptors."""
 
 from exporter.config.server import ServerConfig
 from exporter.web.server.acceptor import Bounds
@@ -9,7 +9,7 @@ TLS_COSTS_TIMES = 4
 
 
 def limits_of(server: ServerConfig) -> Limits:
-    """Return what the configuration allows, as far as there are descriptors."""
+    """Return the limits of the configuration, reduced to the free descriptors."""
     most = server.max_connections
     if server.tls.cert_file:
         most = max(1, most // TLS_COSTS_TIMES)
@@ -21,6 +21,6 @@ def limits_of(server: ServerConfig) -> Limits:
 
 
 def waiting_bounds(server: ServerConfig, taken: int) -> Bounds:
-    """Return how many connections may wait where so many descriptors are taken by others."""
+    """Return the limits of waiting clients, when `taken` descriptors are needed otherwise."""
     left = free_descriptors() - taken
     return Bounds(min(MAX_WAITING, max(16, left)), server.request_timeout_secs)

@@ -1,4 +1,4 @@
-"""Users and tokens as the configuration names them: read, checked, or refused in a sentence."""
+"""Parses and checks configured users and tokens."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"[!-~]+")
 
 
 class SecurityError(ValueError):
-    """What the server needs for its security cannot be used; the message is one sentence."""
+    """Unusable certificates, users or tokens; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class Tokens:
     digests: tuple[bytes, ...] = ()
 
     def accept(self, token: str) -> bool:
-        """Return whether this is one of the tokens, taking the same time whichever it is."""
+        """Return whether the token is accepted; takes the same time for every token."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         same = [hmac.compare_digest(digest, known) for known in self.digests]
         return any(same)
 
 
 def parse_tokens(content: bytes, where: str) -> Tokens:
-    """Return the tokens of the file's content, one on each line.
+    """Return the tokens of a file, one on each line.
 
-    Raise SecurityError, which begins with `where` and never repeats what is in the file.
+    Raise SecurityError, whose message begins with `where` and never has contents of the file.
     """
     lines = [line.strip() for line in content.decode("utf-8", "replace").split("\n")]
     tokens = [line for line in lines if line]

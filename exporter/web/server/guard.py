@@ -1,7 +1,7 @@
-"""Limits on clients: how many, how slow, how large, and what a broken request may cost.
+"""Limits clients: number, time, size, and the cost of a malformed request.
 
 aiohttp has no time limit for the header of a request and logs a traceback for each malformed
-one; both would let anybody who reaches the port fill our memory or the node's disk.
+request: any client could fill our memory or the node's disk.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from aiohttp.abc import AbstractStreamWriter
 
-# Not aiohttp.web: that brings files, routes and websockets, a megabyte that nobody uses here.
+# Not aiohttp.web, which also loads files, routes and websockets: a megabyte unused here.
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse, json_response
@@ -28,22 +28,22 @@ LARGE_BYTES = 64 * 1024
 """Larger answers are sent one at a time: copying one to the kernel takes up to a millisecond."""
 
 PIECE_BYTES = 32 * 1024
-"""A large answer leaves in pieces, each when the client has taken those before it.
+"""A large answer is sent in pieces, each after the client has taken the last one.
 
-What is not sent stays the page that all share; what is encrypted is a copy for each client.
+Unsent pieces are the page that all clients share; encrypted pieces are copies per client.
 """
 
 REGULAR_PATHS = ("/metrics", "/health", "/healthz", "/ready")
-"""Paths that scrapers and kubelets ask for."""
+"""Paths that scrapers and kubelets request."""
 
 Handler = Callable[[BaseRequest], Awaitable[StreamResponse]]
 SERVER_HEADERS = {"Server": "hw-exporter", "X-Content-Type-Options": "nosniff"}
 
 
 class GuardedServer(Server):
-    """A server whose connections are bounded in number, time and memory.
+    """A server that limits its connections in number, time and memory.
 
-    Connections are encrypted where `context`, asked for each, gives a TLS context.
+    Connections are encrypted if `context`, called for each, returns a TLS context.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class GuardedServer(Server):
         self._turns = {False: asyncio.Lock(), True: asyncio.Lock()}
 
     def open_connections(self) -> int:
-        """Return how many connections there are, TLS handshakes included."""
+        """Return the number of connections, TLS handshakes included."""
         return len(self.admission) + len(self._handshakes)
 
     def is_tls(self) -> bool:
@@ -86,7 +86,7 @@ class GuardedServer(Server):
         task.add_done_callback(self._beginning.discard)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
-        """Answer a request, which is here as a whole."""
+        """Answer a request that has arrived completely."""
         connection = cast("_GuardedConnection", request.protocol)
         connection.request_arrived()
         try:
@@ -94,9 +94,9 @@ class GuardedServer(Server):
             if (response.content_length or 0) > LARGE_BYTES:
                 await self._turn_of(connection)
                 writer = await response.prepare(request)
-                with suppress(ConnectionError):  # who has left is noticed when the body is sent
+                with suppress(ConnectionError):  # a client that left is noticed with the body
                     if writer is not None:
-                        writer.send_headers()  # joined to the body they cost a copy of it
+                        writer.send_headers()  # else joined to a copy of the body
                         await _send_in_pieces(request, response, writer)
         finally:
             connection.answered()
@@ -105,15 +105,15 @@ class GuardedServer(Server):
         return response
 
     async def _turn_of(self, connection: "_GuardedConnection") -> None:
-        """Let others be served between two large answers.
+        """Wait between two large answers, so that other clients are served.
 
-        A client that sends requests before taking answers waits only for other such clients.
+        A client that sends requests before it takes answers waits only for other such clients.
         """
         async with self._turns[connection.is_pipelining]:
             await asyncio.sleep(0)
 
     def turned_away(self, *, because_full: bool) -> None:
-        """Count a client that was closed before it was taken."""
+        """Count a client that was closed before it was served."""
         self.admission.refused += because_full
         self.failed_handshakes += self.is_tls()
 
@@ -131,7 +131,7 @@ class GuardedServer(Server):
         return handshake
 
     def _end_a_handshake(self) -> None:
-        """End the oldest handshake of the address that makes the most of them."""
+        """End the oldest handshake of the address with the most handshakes."""
         handshake = self._handshakes.oldest_of_greediest()
         if handshake is not None:
             self.admission.refused += 1
@@ -139,11 +139,11 @@ class GuardedServer(Server):
             handshake.abort()
 
     def handshake_done(self, handshake: TlsHandshake) -> None:
-        """Treat the connection as any other from now on."""
+        """Count the handshake as successful."""
         self._handshakes.discard(handshake)
 
     def _handshake_ended(self, handshake: TlsHandshake) -> None:
-        """Count the handshake as failed, unless it was done before."""
+        """Count the handshake as failed, unless it was successful."""
         self.failed_handshakes += self._handshakes.discard(handshake)
 
     def _connection(self, peer: str, first: bytes) -> "_GuardedConnection":
@@ -158,12 +158,12 @@ class GuardedServer(Server):
             max_field_size=self.limits.max_header_bytes,
             max_headers=self.limits.max_headers,
             lingering_time=LINGERING_SECS,
-            auto_decompress=False,  # nothing is uploaded: a body is never worth unpacking
+            auto_decompress=False,  # no request body is used
         )
 
 
 class _GuardedConnection(RequestHandler):
-    """One connection; closed when a request takes too long to arrive, or an answer to leave."""
+    """One connection, closed when a request takes too long to arrive or an answer to be taken."""
 
     __slots__ = (
         *("_answering", "_arrived_bytes", "_arriving", "_first", "_guard", "_has_place", "_wire"),
@@ -190,12 +190,12 @@ class _GuardedConnection(RequestHandler):
 
     @property
     def is_pipelining(self) -> bool:
-        """Return whether the client has sent its next request before this one is answered."""
+        """Return whether the client has sent another request before the answer of this one."""
         return bool(self._messages)
 
     @property
     def unsent_bytes(self) -> int:
-        """Return how much of our answers the kernel has not taken yet."""
+        """Return the number of bytes of answers that the kernel has not taken yet."""
         return 0 if self._wire is None else self._wire.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -219,13 +219,13 @@ class _GuardedConnection(RequestHandler):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        # Started before the data are parsed: a whole request among them ends the time at once.
+        # Before parsing: a whole request in the data stops the timer at once.
         self._start_arriving()
         if self._has_place and not self._is_greedy(len(data)):
             super().data_received(data)
 
     def request_arrived(self) -> None:
-        """Note that a whole request is here, and end its time to arrive."""
+        """Note that a whole request has arrived, and stop its timer."""
         if self._arriving is not None:
             self._arriving.cancel()
             self._arriving = None
@@ -233,7 +233,7 @@ class _GuardedConnection(RequestHandler):
         self._guard.admission.became_busy(self)
 
     def answered(self) -> None:
-        """Note that the answer is made and the connection waits for the next request."""
+        """Note that the answer is sent and the connection waits for the next request."""
         if not self.writing_paused:
             self._taken()
         if self._has_place and self._arriving is None:
@@ -256,7 +256,7 @@ class _GuardedConnection(RequestHandler):
             self._guard.admission.became_busy(self)
 
     def end(self) -> None:
-        """Close at once, without waiting for what has not been sent."""
+        """Close the connection at once, without sending the rest."""
         self._leave()
         self.force_close()
         self._abort()
@@ -278,11 +278,11 @@ class _GuardedConnection(RequestHandler):
         return response
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
-        """Log no traceback: a client that breaks the protocol is not worth one."""
+        """Log no traceback: clients that break the protocol must not fill the log."""
         self.logger.debug(*args, **kw)
 
     def _taken(self) -> None:
-        """End the time that the client has to read the answer."""
+        """Stop the timer for taking the answer."""
         if self._answering is not None:
             self._answering.cancel()
             self._answering = None
@@ -294,7 +294,7 @@ class _GuardedConnection(RequestHandler):
             self._guard.admission.became_arriving(self)
 
     def _is_greedy(self, more_bytes: int) -> bool:
-        """Count bytes that arrive; end the connection if it sends too many, and return whether."""
+        """Count arriving bytes; if the connection sent too many, end it and return True."""
         self._arrived_bytes += more_bytes
         self._guard.arriving_bytes += more_bytes
         limits = self._guard.limits
@@ -311,7 +311,7 @@ class _GuardedConnection(RequestHandler):
         self._arrived_bytes = 0
 
     def _leave(self) -> None:
-        """Give the place and the timers free, once."""
+        """Free the place and the timers, once."""
         self._forget_arrived()
         for timer in (self._arriving, self._answering):
             if timer is not None:
@@ -328,7 +328,7 @@ class _GuardedConnection(RequestHandler):
 async def _send_in_pieces(
     request: BaseRequest, response: StreamResponse, writer: AbstractStreamWriter
 ) -> None:
-    """Send the body of a large answer, as fast as the client reads; raise ConnectionError."""
+    """Send the body of a large answer as the client takes it; raise ConnectionError."""
     if not isinstance(response, Response) or not isinstance(response.body, bytes):
         return
     whole, response.body = memoryview(response.body), b""  # nothing is left for aiohttp to send

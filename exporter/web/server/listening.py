@@ -1,21 +1,21 @@
-"""Sockets to listen on: both IP versions where both are there; descriptors for clients."""
+"""Listening sockets, for IPv4 and IPv6, and the limit of open descriptors."""
 
 import errno
 import resource
 import socket
 
 BACKLOG = 16384
-"""Clients that may wait in the kernel to be accepted; net.core.somaxconn may allow less."""
+"""The most clients that wait in the kernel; net.core.somaxconn may allow fewer."""
 
 MAX_WAITING = 16384
-"""Clients whose first request is not complete."""
+"""The most clients with an incomplete first request."""
 
 MAX_SERVED = 1024
 RESERVED_DESCRIPTORS = 128
 
 
 def free_descriptors() -> int:
-    """Return how many files may be open for clients; the limit is raised as far as allowed."""
+    """Return the number of descriptors for clients, after raising the soft limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_WAITING + MAX_SERVED + RESERVED_DESCRIPTORS
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -26,9 +26,9 @@ def free_descriptors() -> int:
 
 
 def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:
-    """Sockets bound to the address; both IP versions for 0.0.0.0 where both are there.
+    """Return sockets bound to the address; for 0.0.0.0 one per available IP version.
 
-    Raises OSError when the address cannot be had.
+    Raises OSError when the address cannot be bound.
     """
     addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
     if host in ("0.0.0.0", ""):  # noqa: S104 - the address meant by the configuration
@@ -50,7 +50,7 @@ def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[so
 
 
 def is_taken(error: OSError) -> bool:
-    """Whether the port is used by somebody else."""
+    """Whether the error says that the port is in use."""
     return error.errno == errno.EADDRINUSE
 
 

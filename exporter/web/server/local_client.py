@@ -1,4 +1,4 @@
-"""Whether a request comes from a program on this machine, and was passed on by nobody."""
+"""Tells whether a request comes from a program on this machine, without a proxy."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable
 
 LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
-"""Not all of 127/8: sidecars of service meshes pass on what others ask from 127.0.0.6."""
+"""Not all of 127/8: sidecars of service meshes forward remote requests from 127.0.0.6."""
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
 HEADERS = frozenset(
@@ -15,7 +15,7 @@ HEADERS = frozenset(
         *("content-length", "content-type"),
     }
 )
-"""What curl, wget and libraries send; proxies and browsers add others, in many spellings."""
+"""Headers that curl, wget and libraries send; proxies and browsers add others."""
 
 ROOT = 0
 _MESSAGE = struct.Struct("=IHHII")
@@ -29,7 +29,7 @@ _NETLINK_SECS = 1.0
 def refusal_of(
     remote: str, target: str, headers: Iterable[str], hosts: Iterable[str]
 ) -> str | None:
-    """Return in one sentence why this is no program of this machine; None when it is one.
+    """Return why a request is not from a program on this machine; None if it is.
 
     `target` is that of the request line, `headers` are the names, in any case, and `hosts` the
     values of the Host header: exactly one, which a page in a browser cannot choose.
@@ -46,9 +46,9 @@ def refusal_of(
 
 
 def refusal_of_user(uid: int | None) -> str | None:
-    """Return in one sentence why a program of this user may not ask; None when it may.
+    """Return why a program of this user may not send requests; None if it may.
 
-    Whoever forwards a connection to us, as ssh does, is the user of its process.
+    A forwarder such as sshd counts as the user of its process.
     """
     if uid in (ROOT, os.geteuid()):
         return None
@@ -58,11 +58,11 @@ def refusal_of_user(uid: int | None) -> str | None:
 def user_of(
     peer: tuple[str, int], ours: tuple[str, int], kernel: socket.socket | None = None
 ) -> int | None:
-    """Return the user id of the socket at the other end of a connection on this machine.
+    """Return the user id of the other end of a connection on this machine.
 
-    None where the socket is not in our network namespace, is closed, or the kernel does not say.
-    Asks NETLINK_SOCK_DIAG (https://man7.org/linux/man-pages/man7/sock_diag.7.html); of a socket
-    that nobody holds any more the kernel says root, so that it needs an inode.
+    None if the socket is not in our network namespace, is closed, or the kernel does not answer.
+    Uses NETLINK_SOCK_DIAG (https://man7.org/linux/man-pages/man7/sock_diag.7.html). The kernel
+    reports root for an orphaned socket, so the socket must have an inode.
     """
     try:
         with kernel or socket.socket(
@@ -81,7 +81,7 @@ def user_of(
 
 
 def _question(peer: tuple[str, int], ours: tuple[str, int]) -> bytes:
-    """Write the question for the socket whose own end is `peer`."""
+    """Encode the sock_diag request for the socket whose own end is `peer`."""
     family = socket.AF_INET6 if ":" in peer[0] else socket.AF_INET
     ends = [struct.pack(">H", port) for _, port in (peer, ours)]
     addresses = [socket.inet_pton(family, address) for address, _ in (peer, ours)]

@@ -1,7 +1,7 @@
 """TLS and authentication: certificates, passwords and tokens from their files.
 
-The files are read again every few seconds, so that certificates and tokens can be rotated without
-a restart; while one of them is unusable, what was read before stays in force.
+The files are read every few seconds, so that certificates and tokens can be rotated without a
+restart; while a file is unusable, the last contents stay in force.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = logging.getLogger("exporter")
 
 
 class Security:
-    """What `[server.tls]` and `[server.auth]` ask for, always as the files last said it."""
+    """The certificates, users and tokens of `[server.tls]` and `[server.auth]`, as last read."""
 
     def __init__(self, server: ServerConfig, call: CallBlocking) -> None:
         """Read every file; raise SecurityError."""
@@ -57,7 +57,7 @@ class Security:
         return self._tokens
 
     def last_reload_successful(self) -> bool | None:
-        """Return whether the files could be read the last time; None when there are none."""
+        """Return whether the last read of the files succeeded; None without files."""
         return not self._error if self._names else None
 
     def authenticator(self) -> Authenticator:
@@ -76,11 +76,11 @@ class Security:
                 await self.refresh()
 
     def take(self, other: "Security") -> None:
-        """Ask from now on for what another one asks for, as it has read it."""
+        """Replace all settings and loaded files by those of `other`."""
         vars(self).update(vars(other))
 
     async def refresh(self) -> None:
-        """Read the files again and take what has changed; a mistake is logged once."""
+        """Read the files and apply changes; a mistake is logged once."""
         try:
             contents = await self._call(self._read)
             digest = _digest(contents)

@@ -1,4 +1,4 @@
-"""TLS as the configuration asks for it, and the handshake of each encrypted connection."""
+"""Builds the TLS context of the configuration; makes the handshake of each connection."""
 
 import asyncio
 import os
@@ -14,22 +14,22 @@ from exporter.web.server.credentials import SecurityError
 
 SHUTDOWN_SECS = 1.0
 HIGH_WATER, LOW_WATER = 64 * 1024, 16 * 1024
-"""Encrypted bytes not read by a client: sending stops above the first, goes on at the second."""
+"""Sending stops above the first number of unread encrypted bytes, and resumes at the second."""
 
 
 def require_certificate(tls: TlsConfig) -> None:
-    """Raise SecurityError where a key or authorities are named, but no certificate."""
+    """Raise SecurityError if a key or authorities are configured without a certificate."""
     for key in ("key_file", "client_ca_file"):
         if getattr(tls, key) and not tls.cert_file:
             raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
 
 
 def load_context(tls: TlsConfig, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
-    """Return the TLS context of these files by key; None when no certificate is named.
+    """Return the TLS context of these files by key; None without a certificate.
 
-    A client certificate is asked for where `client_ca_file` is named, and checked if it is
-    given; whether one is needed is decided for each request, since probes have none.
-    Raise SecurityError.
+    A client certificate is requested if `client_ca_file` is set, and verified if the client sends
+    one; whether one is required is decided for each request, since probes have none. Raise
+    SecurityError.
     """
     if not tls.cert_file:
         return None
@@ -49,7 +49,7 @@ def _load_own_certificate(
     key_name = tls.key_file or tls.cert_file
 
     def no_password() -> str:
-        # Without this, OpenSSL would ask for a password on the terminal and wait.
+        # Without this, OpenSSL would wait for a password on the terminal.
         raise SecurityError(f"server.tls.key_file: {key_name}: the key is encrypted")
 
     try:
@@ -75,7 +75,7 @@ def _load_authorities(context: ssl.SSLContext, name: str, content: bytes) -> Non
 
 @contextmanager
 def _named(content: bytes) -> Iterator[str]:
-    """Give this content a name for OpenSSL, which only reads files; it stays in memory."""
+    """Yield a path of this content for OpenSSL, which reads only files; it stays in memory."""
     with os.fdopen(os.memfd_create("pem"), "wb") as file:
         file.write(content)
         file.flush()
@@ -83,14 +83,14 @@ def _named(content: bytes) -> Iterator[str]:
 
 
 class TlsHandshake(sslproto.SSLProtocol):
-    """The TLS of one connection; `inner` gets the connection once the handshake is done.
+    """The TLS of one connection; `inner` gets the connection after the handshake.
 
-    asyncio reserves 256 KiB for each connection, and what a failed handshake leaves holds itself
-    in a cycle that only a full garbage collection finds: a thousand clients a second would cost
-    hundreds of megabytes.
+    asyncio reserves 256 KiB for each connection, and a failed handshake leaves a reference cycle
+    that only a full garbage collection finds: a thousand clients a second would cost hundreds of
+    megabytes.
     """
 
-    max_size = 16 * 1024  # that of one TLS record
+    max_size = 16 * 1024  # the size of one TLS record
     peer = ""  # the address of the client, set by the server
 
     def __init__(
@@ -112,10 +112,10 @@ class TlsHandshake(sslproto.SSLProtocol):
         self._wire: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin the handshake with what the client has already sent."""
+        """Begin the handshake with the bytes that have already arrived."""
         self._wire = cast("asyncio.Transport", transport)
         super().connection_made(transport)
-        if sys.version_info >= (3, 11):  # it is resumed when the connection below is
+        if sys.version_info >= (3, 11):  # the transport resumes with the connection below
             self._set_write_buffer_limits(HIGH_WATER + 1, LOW_WATER)
             self._wire.set_write_buffer_limits(HIGH_WATER, LOW_WATER)
         first, self._first = self._first, b""
@@ -123,17 +123,17 @@ class TlsHandshake(sslproto.SSLProtocol):
             first = first[self._feed(first) :]
 
     def _get_write_buffer_size(self) -> int:
-        """Return how many bytes the kernel has not taken yet, encrypted or not.
+        """Return the number of bytes, encrypted or not, that the kernel has not taken yet.
 
-        Since Python 3.11 the buffer of the connection below is left out, so that whoever does
-        not read is neither waited for nor ended.
+        Python 3.11 and newer leave out the buffer of the connection below; without it, clients that
+        do not read would not be ended.
         """
         below = 0 if self._wire is None else self._wire.get_write_buffer_size()
         above: int = super()._get_write_buffer_size()  # type: ignore[misc]  # not in typeshed
         return above + below
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Let go of everything at once, wherever the handshake stood."""
+        """Drop all references at once, in any state of the handshake."""
         self._wire = None
         super().connection_lost(exc)
         self._ended(self)
@@ -141,12 +141,12 @@ class TlsHandshake(sslproto.SSLProtocol):
         self._ssl_buffer = self._ssl_buffer_view = None
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection at once."""
         if self._wire is not None:
             self._wire.abort()
 
     def _feed(self, data: bytes) -> int:
-        """Hand bytes over as a transport would; return how many were taken."""
+        """Pass bytes on as a transport would; return the number of bytes taken."""
         if sys.version_info < (3, 11):
             self.data_received(data)
             return len(data)
