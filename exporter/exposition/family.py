@@ -10,11 +10,11 @@ from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 
 Sample: TypeAlias = "tuple[tuple[str, ...], float | Histogram]"
-"""The values of the labels after `node`, in the family's order, and the number."""
+"""Values of the labels after `node`, in the family's order, and the number."""
 
 
 class MetricType(Enum):
-    """The types of the exposition formats that we use."""
+    """The metric types of the exposition formats that are in use."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -23,7 +23,7 @@ class MetricType(Enum):
 
     @property
     def in_text(self) -> str:
-        """The name of the type in the text format, where an info metric is a gauge."""
+        """The type in the text format, where an info metric is a gauge."""
         return MetricType.GAUGE.value if self is MetricType.INFO else self.value
 
 
@@ -31,16 +31,17 @@ UNITS = (
     *("bytes_per_second", "bytes", "seconds", "celsius", "watts", "joules", "hertz", "volts"),
     *("ratio", "percent", "rpm"),
 )
-"""The units that names end in; a name that ends in none counts things or states."""
+"""Units at the end of metric names; a name without one counts things or states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """One metric family of the page.
 
-    `samples` gives the family's samples of one snapshot; an absent value has no sample. A family
+    `samples` returns the samples of one snapshot; an unknown value has no sample, and a family
     without samples is left off the page. `stability` says whether name, type and labels may change
-    in any minor version; `never_bad` why no value of a gauge is bad, empty where the unit says it.
+    in any minor version. `never_bad` says why no value of a gauge is bad; empty where the unit says
+    that.
     """
 
     name: str
@@ -58,7 +59,7 @@ def experimental(families: Iterable[Family]) -> tuple[Family, ...]:
 
 
 def type_of(name: str) -> MetricType:
-    """Return the type that a name stands for: `_total` a counter, `_info` labels that are read."""
+    """Return the metric type by name: `_total` is a counter, `_info` an info metric."""
     if name.endswith("_info"):
         return MetricType.INFO
     return MetricType.COUNTER if name.endswith("_total") else MetricType.GAUGE

@@ -1,4 +1,4 @@
-"""Families of faults, their root causes, and the rules themselves."""
+"""Families of faults, root causes and rules."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, STATUSES, Conclusions, Fault, FaultState
 
 MAX_SHOWN = 64
-"""Faults that get series of their own, the most severe first; `hw_faults` counts them all."""
+"""The most faults with own series, the most severe first; `hw_faults` counts all."""
 
 
 CONCLUSIONS = Items(
@@ -34,7 +34,7 @@ def _family(
 
 
 def _shown(conclusions: Conclusions) -> list[Fault]:
-    """Return the faults with series; one that can no longer be judged has none: unknown."""
+    """Return the faults with series; a fault that can no longer be evaluated has none."""
     known = [fault for fault in conclusions.faults if fault.state is not FaultState.UNJUDGED]
     return known[:MAX_SHOWN]
 
@@ -65,7 +65,7 @@ def _silenced(conclusions: Conclusions) -> Iterable[Sample]:
 
 
 def _incidents(conclusions: Conclusions) -> Iterable[Sample]:
-    """Tell each root the text of its incident: equal roots have the same."""
+    """Yield the text of the incident for each root; equal roots have the same text."""
     shown = {_fault_labels(fault) for fault in _active(conclusions)}
     for incident in incidents_of(conclusions):
         for root in incident.roots:
@@ -87,7 +87,7 @@ def _statuses(conclusions: Conclusions) -> Iterable[Sample]:
 
 
 def _events(snapshot: Snapshot) -> Iterable[Sample]:
-    """Yield events by type: those that a reading counts itself, and all others."""
+    """Yield the counts of events by type, with those that readings count themselves."""
     conclusions = snapshot.conclusions
     counting = [each for each in snapshot.readings.values() if isinstance(each, CountsEvents)]
     if not counting and conclusions is None:

@@ -8,7 +8,7 @@ from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
 
 def _up(snapshot: Snapshot) -> Iterable[Sample]:
-    """Yield whether each source could be read; hardware that is not there has no sample."""
+    """Yield whether each source was read; absent hardware has no sample."""
     for report in snapshot.reports:
         if report.outcome is not Outcome.ABSENT:
             yield (report.source,), report.outcome is Outcome.OK

@@ -10,9 +10,9 @@ from exporter.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is known only at the scrape.
+    """Values known only at the scrape.
 
-    `series` and `dropped` describe the page itself; `requests` counts answers by path and code.
+    `series` and `dropped` are of the page itself; `requests` counts answers by path and code.
     """
 
     boottime: float  # seconds since boot, suspended time included
@@ -30,7 +30,7 @@ class Moment:
 
 
 def page_families(moment: Moment) -> tuple[Family, ...]:
-    """Return the families as they are at this moment."""
+    """Return the families with the values of this scrape."""
     return (*_of_the_page(moment), *_of_the_server(moment))
 
 

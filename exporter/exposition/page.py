@@ -13,7 +13,7 @@ from exporter.exposition.render import Format, Rendered, render
 from exporter.model.snapshot import Snapshot
 
 LIVE_REUSE_SECS = 0.1
-"""Scrapes within this time get the same bytes: the ages stay right to the second."""
+"""Scrapes within this time get the same bytes; ages stay right to the second."""
 
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 RAW_DEFLATE = -15
@@ -21,7 +21,7 @@ END_OF_OPENMETRICS = b"# EOF\n"
 
 
 class Families(Protocol):
-    """The families that are exported."""
+    """The exported families."""
 
     def families_of(self, snapshot: Snapshot, /) -> Iterable[Family]:
         """Return the families of a snapshot."""
@@ -33,7 +33,7 @@ class Families(Protocol):
 
 
 class Pages:
-    """The pages of the snapshot published last, in every form, made when first asked for."""
+    """The pages of the latest snapshot in every format, each rendered at its first request."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Pages:
         moment: Callable[[float], Moment],
         off: Collection[str] = (),
     ) -> None:
-        """Families whose names are in `off` are left off every page."""
+        """Take the families; those named in `off` are left off every page."""
         self._families = families
         self._off = off
         self._boottime = boottime
@@ -57,7 +57,7 @@ class Pages:
         self._dropped: Counter[str] = Counter()
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Show this snapshot from now on."""
+        """Replace the snapshot of the pages."""
         self._snapshot = snapshot
         self._expires_at = snapshot.next_expiry()
         self._fixed.clear()
@@ -65,7 +65,7 @@ class Pages:
         self._ready.clear()
 
     def warm(self) -> None:
-        """Make what was asked for of the last snapshot, so that no scrape waits for it."""
+        """Render the formats requested of the last snapshot, so that no scrape waits for them."""
         asked, self._asked = self._asked, set()
         for form, gzipped in asked:
             fixed = self._fixed_part(form)
@@ -73,7 +73,7 @@ class Pages:
                 self._pack(form, fixed.body)
 
     def body(self, form: Format, *, gzipped: bool) -> bytes | None:
-        """Return the bytes of the page now; None before the first snapshot."""
+        """Return the present bytes of the page; None before the first snapshot."""
         if self._snapshot is None:
             return None
         now = self._boottime()
@@ -98,7 +98,7 @@ class Pages:
         return self._fixed_part(form).body + self._live_part(form, moment)
 
     def _gzipped(self, form: Format, moment: Moment) -> bytes:
-        """One gzip member: the packed page is kept, only the live lines are packed anew."""
+        """Return one gzip member: a cached part, and live lines packed at each scrape."""
         fixed = self._fixed_part(form).body
         packed, checksum = self._pack(form, fixed)
         live = self._live_part(form, moment)

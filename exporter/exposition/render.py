@@ -1,8 +1,8 @@
-"""Renders families and a snapshot to the bytes of the exposition formats.
+"""Renders families and a snapshot to the exposition formats.
 
-Our own few lines instead of prometheus_client's encoder: that one takes several times as long,
-and lets one bad label fail the page. Its parsers check these bytes in the tests.
-Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and
+Not with prometheus_client's encoder, which takes several times as long and fails the page for one
+bad label. Its parsers check these bytes in the tests. Formats:
+https://prometheus.io/docs/instrumenting/exposition_formats/ and
 https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
@@ -17,13 +17,13 @@ from exporter.record import dataclass
 
 MAX_FAMILY_SERIES = 2000
 SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
-"""What OpenMetrics takes from the name of a sample to get the name of its family."""
+"""The suffix of a sample's name that OpenMetrics removes for the name of the family."""
 EXPONENT_FROM = 1e6
-"""Bounds of buckets are written with an exponent from here on, as Go does."""
+"""Bounds of buckets from here on have an exponent, as in Go."""
 
 
 class Format(Enum):
-    """The formats a page can be asked for in."""
+    """The exposition formats."""
 
     TEXT = "text"
     OPENMETRICS = "openmetrics"
@@ -31,7 +31,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The bytes of some families, how many series they hold, and what was dropped."""
+    """The bytes of some families, their number of series, and dropped samples by family."""
 
     body: bytes
     series: int
@@ -39,7 +39,7 @@ class Rendered:
 
 
 def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rendered:
-    """Return the samples of one snapshot as UTF-8 text; `node` is the first label of each."""
+    """Render the samples of one snapshot as UTF-8; `node` is the first label of each."""
     lines: list[str] = []
     dropped = []
     series = 0
@@ -68,7 +68,7 @@ def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rend
 def _distinct(
     family: Family, snapshot: Snapshot
 ) -> tuple[dict[tuple[str, ...], float | Histogram], int, int]:
-    """Return the samples by their labels, their series, and those too many or there twice."""
+    """Return the samples by labels, the number of series, and that of dropped samples."""
     samples: dict[tuple[str, ...], float | Histogram] = {}
     size = surplus = 0
     for values, number in family.samples(snapshot):
@@ -89,7 +89,7 @@ def _buckets(name: str, labels: str, found: Histogram) -> Iterable[str]:
 
 
 def _bound(bound: float) -> str:
-    """Write a bound in the one spelling that OpenMetrics has for it."""
+    """Format a bound in the only spelling that OpenMetrics has for it."""
     if bound == math.inf:
         return "+Inf"
     digits = str(bound)
@@ -100,7 +100,7 @@ def _bound(bound: float) -> str:
 
 
 def _heading(family: Family, form: Format) -> Iterable[str]:
-    """Yield HELP and TYPE; in OpenMetrics the family's own name and UNIT, which text lacks.
+    """Yield HELP and TYPE; in OpenMetrics with the family's own name, and UNIT.
 
     A set of states stays a gauge: a `stateset` needs a label of the family's name for the state.
     """

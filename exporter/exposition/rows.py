@@ -17,7 +17,7 @@ Read = Callable[[Snapshot], Iterable[tuple[tuple[str, ...], Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What has samples of its own: the names of its labels, its class, and how to find all."""
+    """Items with samples: the names of their labels, their class, and the function to read all."""
 
     labels: tuple[str, ...]
     kind: type
@@ -26,14 +26,13 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of each item: its name behind the prefix, and the field of the item it shows.
+    """One metric of each item: name behind the prefix, and field of the item.
 
-    The field has the name of the metric, or that without `_total`, unless it is given. A field
-    of several numbers names their `labels`; a field that holds a word is a state set over
-    `states`: 1 for what it is, 0 for the others. Where there are more samples than
-    `max_with_zeros`, zeros are left out. A field whose second label says which counter a number
-    is of, volatile or aggregate, has one metric for each `counter`: their sum means nothing.
-    `stability` and `never_bad` are those of the family.
+    `field` is by default the name of the metric, with or without `_total`. `labels` name the labels
+    of a field of several numbers; `states` make a field that holds a word a state set: 1 for the
+    present state, 0 for the others. With more samples than `max_with_zeros`, zeros are left out. A
+    field whose second label is the counter (volatile or aggregate) has one metric for each
+    `counter`, since their sum means nothing. `stability` and `never_bad` are those of the family.
     """
 
     name: str
@@ -43,13 +42,13 @@ class Row:
     states: tuple[str, ...] = ()
     digits: int | None = None
     max_with_zeros: int | None = None
-    type: MetricType | None = None  # where the name does not tell
+    type: MetricType | None = None  # if the name does not tell
     counter: str = ""
     stability: str = "stable"
     never_bad: str = ""
 
     def family(self, prefix: str, items: Items) -> Family:
-        """Return the family of this row; raises AttributeError for a field that is not there."""
+        """Return the family of this row; raise AttributeError for an unknown field."""
         name = prefix + self.name
         source = self.field or self.name
         if not hasattr(items.kind, source):
@@ -85,15 +84,15 @@ class Row:
 
 
 def metric(help_text: str, read_from: str = "", **row: Any) -> Any:
-    """Return a field of a value, None by default, that declares its metric beside it.
+    """Return a dataclass field, None by default, that declares its metric.
 
-    `read_from` is what the kernel calls the field; `row` are further arguments of its `Row`.
+    `read_from` is the kernel's name of the value; `row` are further arguments of its `Row`.
     """
     return field(default=None, metadata={"help": help_text, "read_from": read_from, "row": row})
 
 
 def rows_of(kind: type) -> tuple[Row, ...]:
-    """Return a row for each field that declares a metric, named as the field is."""
+    """Return a row for each field that declares a metric, with the name of the field."""
     return tuple(
         replace(
             Row(found.name, found.metadata["help"], found.name),
@@ -105,13 +104,13 @@ def rows_of(kind: type) -> tuple[Row, ...]:
 
 
 def read_from(kind: type) -> Mapping[str, str]:
-    """Return what the kernel calls the fields that say it, by field."""
+    """Return the kernel's names of fields, by field; fields without one are left out."""
     sources = ((found.name, found.metadata.get("read_from")) for found in fields(kind))
     return {name: source for name, source in sources if source}
 
 
 def families(prefix: str, items: Items, *rows: Row) -> tuple[Family, ...]:
-    """Return one family for each row, with a sample for each item that knows the value."""
+    """Return one family for each row, with a sample for each item with a value."""
     return tuple(row.family(prefix, items) for row in rows)
 
 
@@ -128,7 +127,7 @@ def reading(kind: type) -> Items:
 def each(kind: type[R], items: Callable[[R], Iterable[I]], item: type[I], *labels: str) -> Items:
     """Return the items of a reading; each label is the item's field of that name.
 
-    A field of a field, as `workload.pod`, is named by its last part.
+    A field of a field, such as `workload.pod`, is named by its last part.
     """
     getters = [attrgetter(label) for label in labels]
 
@@ -143,7 +142,7 @@ def each(kind: type[R], items: Callable[[R], Iterable[I]], item: type[I], *label
 def info(
     name: str, help_text: str, items: Items, labels: tuple[str, ...], fields: tuple[str, ...] = ()
 ) -> Family:
-    """Return a family that is always 1; its labels are fields of the item, empty if unknown."""
+    """Return a family with the value 1 and fields of the item as labels, empty if unknown."""
     getters = [attrgetter(field) for field in fields or labels]
 
     def samples(snapshot: Snapshot) -> Iterable[Sample]:
@@ -160,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def _of_counter(rows: tuple[Any, ...], counter: str) -> tuple[Any, ...]:
-    """Return the rows of this counter without the label that names the counter."""
+    """Return the rows of this counter without the label `counter`."""
     return tuple((first, *rest) for first, found, *rest in rows if found == counter)
 
 
