@@ -1,1 +1,1 @@
-"""The JSON documents behind all pages."""
+"""The JSON documents of all pages."""

@@ -1,4 +1,4 @@
-"""What can be read here and what not, why, and the fix: the checks of `/doctor` and of the page."""
+"""The checks of `/doctor` and of the page: which sources can be read, why not, and the fix."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -35,7 +35,7 @@ UNKNOWN = Remedy("the reason is unknown", "check the log with --log-level debug"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: `state` is ok, note or problem, `fix` what helps."""
+    """The result of one check: `state` is ok, note or problem, `fix` what to do."""
 
     name: str
     state: str
@@ -44,13 +44,13 @@ class Check:
 
 
 def doctor_document(snapshot: Snapshot, here: Installation) -> dict[str, Any]:
-    """Return what /doctor answers."""
+    """Return the document of /doctor."""
     rows = [*checks(snapshot, here), *_gpus(snapshot.reading(Gpus), here)]
     return {"node": snapshot.node, "checks": [asdict(check) for check in rows]}
 
 
 def checks(snapshot: Snapshot, here: Installation) -> list[Check]:
-    """Look at all sources, the most important first; GPUs that are lost are faults, not here."""
+    """Check all sources, the most important first; lost GPUs are faults and not checked here."""
     gpus = snapshot.reading(Gpus)
     return [
         *_driver(gpus, snapshot, here),
@@ -72,7 +72,7 @@ def _driver(gpus: Gpus | None, snapshot: Snapshot, here: Installation) -> Iterat
     elif here.gpu_backend == "demo":
         yield Check("GPU driver", OK, 'simulated: gpu.backend = "demo"')
     elif gpus is not None and gpus.backend not in gpus.backends:
-        return  # no GPU of NVIDIA is missed where those of another vendor are read
+        return  # an NVIDIA GPU is not missing where GPUs of other vendors are read
     elif gpus is not None and gpus.backend.reason == "no_driver":
         pcie = snapshot.reading(Pcie)
         is_needed = any(device.kind == "gpu" for device in (pcie.devices if pcie else ()))
@@ -86,7 +86,7 @@ def _driver(gpus: Gpus | None, snapshot: Snapshot, here: Installation) -> Iterat
 
 
 def _other_vendors(gpus: Gpus | None, here: Installation) -> Iterator[Check]:
-    """Say how the GPUs of other vendors are read, and why not."""
+    """Yield how the GPUs of other vendors are read, or why not."""
     for backend in gpus.others if gpus else ():
         name, version = f"GPU driver {backend.backend}", backend.driver_version
         if backend.reason == "ok":
@@ -98,7 +98,7 @@ def _other_vendors(gpus: Gpus | None, here: Installation) -> Iterator[Check]:
 
 
 def _library(backend: GpuBackend, here: Installation) -> Check:
-    """Say how GPUs are read, and why not by NVML."""
+    """Return the backend of the GPUs, and why NVML is not used."""
     if backend.reason == "ok":
         return Check("GPU library", OK, f"read by {backend.backend}")
     if backend.reason == "disabled":
@@ -118,7 +118,7 @@ def _pending(name: str) -> Check:
 
 
 def _problem(name: str, reason: str, remedies: Mapping[str, Remedy], here: Installation) -> Check:
-    """Say what the reason means and what helps."""
+    """Return a problem with the meaning of its reason and the fix."""
     remedy = remedies.get(reason, UNKNOWN)
     found = f"{reason}: {remedy.meaning}"
     return Check(name, PROBLEM, found, remedy.fix(in_container=here.in_container))
@@ -144,7 +144,7 @@ def _processes(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
 
 
 def _kubelet(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
-    """Say whether the kubelet tells which container was given which GPU."""
+    """Yield whether the kubelet reports which container has which GPU."""
     gpus = snapshot.reading(Gpus)
     report = snapshot.report("workloads")
     if gpus is None or not gpus.states or report is None or report.outcome is not Outcome.OK:
@@ -180,7 +180,7 @@ def _kernel_log(snapshot: Snapshot, here: Installation) -> Check:
 
 
 def _counted(reports: Iterable[SourceReport], here: Installation) -> Iterator[Check]:
-    """Say whether what was asked of bpftrace is counted, and why not."""
+    """Yield whether bpftrace counts the configured calls and events, or why not."""
     for report in reports:
         name = COUNTED.get(report.source)
         if name is None:
@@ -213,7 +213,7 @@ def _mounts(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
 
 
 def _sources(reports: Iterable[SourceReport]) -> Iterator[Check]:
-    """Say which other sources failed or are stuck; absent things are not missed."""
+    """Yield the other sources that failed or are stuck; absent hardware is no problem."""
     shown = [report for report in reports if report.source not in CHECKED_APART]
     bad = [each for each in shown if each.outcome in (Outcome.FAILED, Outcome.STUCK)]
     for report in bad:

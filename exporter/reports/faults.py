@@ -1,4 +1,4 @@
-"""The documents `/faults` and `/why`: what is broken, since when, and what it follows from."""
+"""The documents `/faults` and `/why`: faults, their times and causes."""
 
 import time
 from collections import Counter
@@ -15,11 +15,11 @@ from exporter.reports.fields import fields_of
 
 DAY_SECS = 86_400.0
 MAX_LISTED = 500
-"""So many components are named in one list: a node may have ten thousand processes."""
+"""The most components in one list: a node may have ten thousand processes."""
 
 
 def faults_document(snapshot: Snapshot) -> dict[str, Any]:
-    """All active faults and those that ended lately; `healthy` is null while nobody judges."""
+    """Return active and lately ended faults; `healthy` is null while no rule is evaluated."""
     reported = snapshot.conclusions
     return {
         "node": snapshot.node,
@@ -32,7 +32,7 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def history_document(rows: Iterable[Transition]) -> list[dict[str, Any]]:
-    """Tell transitions of faults, the newest first."""
+    """Return transitions of faults, the newest first."""
     return [
         {
             "time": round(row.at, 3),
@@ -48,9 +48,9 @@ def history_document(rows: Iterable[Transition]) -> list[dict[str, Any]]:
 
 
 def days_document(reported: Conclusions | None, now: float) -> list[dict[str, Any]]:
-    """Count the faults of each of the last days, UTC; nothing where there were none.
+    """Count the faults of each of the last days (UTC); empty without a history.
 
-    Before the first fault of the history it is not known whether anybody watched.
+    Days before the first fault of the history are unknown: the exporter may not have run.
     """
     spans = lasted(reported.history, now) if reported else []
     known_since = min((at for _, _, at, _ in spans), default=now)
@@ -72,14 +72,14 @@ def _last_days(today: float) -> list[float]:
 
 
 def stale_gpus(snapshot: Snapshot) -> str:
-    """Name the GPUs that count as up and cannot be read now; empty where every GPU is read."""
+    """Name the GPUs that are up but cannot be read now; empty if there are none."""
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
     return number_ranges(f"GPU {state.gpu.index}" for state in states if state.is_unread)
 
 
 def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
-    """Tell each incident: what is broken, whom it affects, since when, what to do."""
+    """Return each incident: what is broken, whom it affects, since when, what to do."""
     return [
         {
             **fields_of(incident, "rule", "severity", "summary", "affects", "details"),
@@ -94,7 +94,7 @@ def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
 
 
 def _roots(incident: Incident) -> tuple[Fault | Cause, ...]:
-    """Return the roots of an incident; what follows from one that has ended names it still."""
+    """Return the roots of an incident; an ended root from the causes of its consequences."""
     return incident.roots or tuple(dict.fromkeys(fault.root for fault in incident.follows))
 
 
@@ -103,13 +103,13 @@ def _place(rule: str, subject: Subject) -> dict[str, str]:
 
 
 def unjudged(reported: Conclusions | None) -> list[dict[str, Any]]:
-    """Which rules could not be judged, and about what."""
+    """Return the rules that could not be evaluated, by component."""
     rows = reported.unknown.items() if reported else ()
     return [{"entity": subject_document(subject), "rules": list(rules)} for subject, rules in rows]
 
 
 def fault_document(fault: Fault) -> dict[str, Any]:
-    """One fault with everything that is known of it."""
+    """Return all fields of one fault."""
     return {
         "rule": fault.rule,
         "severity": fault.severity,
@@ -133,7 +133,7 @@ def fault_document(fault: Fault) -> dict[str, Any]:
 
 
 def subject_document(subject: Subject) -> dict[str, str]:
-    """Return what a fault is about."""
+    """Return the component of a fault."""
     return fields_of(subject, "hw_type", "hw_id", "hw_name")
 
 

@@ -20,7 +20,7 @@ ARRAY = ("device", "level", "state", "active_disks", "failed_disks", "missing_di
 
 
 def hardware(snapshot: Snapshot) -> dict[str, Any]:
-    """Return the fields behind the older ones, in their order."""
+    """Return the hardware fields of `/node`, which follow the older fields, in order."""
     numa, network = snapshot.reading(NumaNodes), snapshot.reading(Network)
     infiniband, disks = snapshot.reading(Infiniband), snapshot.reading(Disks)
     raid, memory = snapshot.reading(MdArrays), snapshot.reading(MemoryErrors)

@@ -1,7 +1,7 @@
-"""The last fifteen minutes of a few values, for sparklines: 60 slots of 15 s in 4 bytes each.
+"""The last fifteen minutes of some values, for sparklines: 60 slots of 15 s in 4 bytes each.
 
 At most MAX_SERIES are kept: 150 kB; a node with 8 GPUs, 4 network cards and 8 disks has about 50
-of them and needs 15 kB.
+series, which need 15 kB.
 """
 
 import math
@@ -20,16 +20,16 @@ SLOT_SECS = 15.0
 SLOTS = 60
 MAX_SERIES = 500
 LEAST_INTERVAL_SECS = 0.5
-"""Two looks nearer than this give no rate."""
+"""Two snapshots nearer than this give no rate."""
 
 Key: TypeAlias = "tuple[str, str]"
-"""What is measured and its name: ("GPU-5…", "temperature")."""
+"""The component and the name of a value: ("GPU-5…", "temperature")."""
 
 Points: TypeAlias = "list[float | None]"
 
 
 class _Ring:
-    """The last values of one series; slots in which nothing was said hold NaN."""
+    """The last values of one series; slots without a value hold NaN."""
 
     __slots__ = ("_last", "_values")
 
@@ -47,7 +47,7 @@ class _Ring:
         return self._last <= slot - SLOTS
 
     def points(self, slot: int) -> Points:
-        """Return the values up to this slot, oldest first."""
+        """Return the values up to this slot, oldest first; None for a slot without a value."""
         slots = range(slot - SLOTS + 1, slot + 1)
         values = (self._values[at % SLOTS] if at <= self._last else math.nan for at in slots)
         return [None if math.isnan(value) else round(value, 2) for value in values]
@@ -64,7 +64,7 @@ class NodeHistory:
         self.rates: dict[Key, float] = {}
 
     def add(self, snapshot: Snapshot) -> None:
-        """Take in a snapshot; stale values are left out: they would pass for new ones."""
+        """Add the values of a snapshot; stale values are left out, or they would look new."""
         self._slot = int(snapshot.taken_boottime // SLOT_SECS)
         self._count(snapshot)
         for key, value in (*_values(snapshot), *self.rates.items()):
@@ -77,12 +77,12 @@ class NodeHistory:
             del self._rings[key]
 
     def points(self, subject: str, name: str) -> Points:
-        """Return the series, oldest first; None where nothing was said."""
+        """Return the series, oldest first; None for a slot without a value."""
         ring = self._rings.get((subject, name))
         return [] if ring is None else ring.points(self._slot)
 
     def _count(self, snapshot: Snapshot) -> None:
-        """Turn counters into rates; one that stepped back or was not there has none."""
+        """Turn counters into rates; a counter that is new or decreased has none."""
         if self._counted_at is not None:
             secs = snapshot.taken_boottime - self._counted_at
             if secs < LEAST_INTERVAL_SECS:

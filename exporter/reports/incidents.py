@@ -1,7 +1,7 @@
-"""Faults grouped into incidents: each root cause with what follows from it, and the verdict.
+"""Trees of incidents: each root cause with the faults that follow from it, and the verdict.
 
-Everything here reads the documents of `/faults`, so that a program that asks over HTTP draws the
-same as the exporter itself.
+This module reads only documents of `/faults`: a program that requests them over HTTP shows the same
+as the exporter.
 """
 
 import time
@@ -27,10 +27,10 @@ class Node:
     fault: Document
     follows: list["Node"] = field(default_factory=list)
     incident: Document = field(default_factory=dict)
-    """Of a root: its incident as `/faults` tells it."""
+    """The incident of a root in `/faults`; empty for other faults."""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Node"]]:
-        """Give this fault and all that follow from it, each with its distance from here."""
+        """Yield the fault and all faults that follow from it, each with its depth."""
         yield depth, self
         for child in self.follows:
             yield from child.walk(depth + 1)
@@ -42,7 +42,7 @@ class Node:
 
 
 def incidents(document: Document) -> list[Node]:
-    """Draw the tree of each incident of a document; of equal roots the first stands for all."""
+    """Return the tree of each incident of a document; of equal roots only the first."""
     roots = {_place(root.fault): root for root in _trees(document["faults"])}
     drawn = []
     for incident in document["incidents"]:
@@ -54,7 +54,7 @@ def incidents(document: Document) -> list[Node]:
 
 
 def _trees(faults: Iterable[Document]) -> list[Node]:
-    """Put the active faults under their roots."""
+    """Return the active faults as trees under their roots."""
     active = [fault for fault in faults if fault["state"] == "active"]
     nodes = {_place(fault): Node(fault) for fault in active}
     roots: dict[Place, Node] = {}
@@ -71,7 +71,7 @@ def _trees(faults: Iterable[Document]) -> list[Node]:
 
 
 def first_of_each(causes: Iterable[Document]) -> list[Document]:
-    """Keep the first cause of each incident: the others follow from the same root or are alike."""
+    """Return the first cause of each incident; further ones have the same root or are equal."""
     kept: dict[int, Document] = {}
     for cause in causes:
         kept.setdefault(cause["incident"], cause)
@@ -87,7 +87,7 @@ def _place(row: Document) -> Place:
 
 
 def _parent(fault: Document, nodes: dict[Place, Node], place: Place) -> Node | None:
-    """Return the nearest cause that is itself active; causes lead to one root, never in a ring."""
+    """Return the nearest cause that is active; causes never form a cycle."""
     for cause in fault["causes"]:
         parent = nodes.get(_place(cause))
         if parent is not None and _place(cause) != place:
@@ -96,7 +96,7 @@ def _parent(fault: Document, nodes: dict[Place, Node], place: Place) -> Node | N
 
 
 def _ended_root(fault: Document) -> Document:
-    """Make a row of a root that is not active itself any more: what follows from it still is."""
+    """Return a row for an ended root with active consequences."""
     cause = fault["causes"][-1]
     return {
         **dict.fromkeys(("action", "runbook"), ""),
@@ -114,14 +114,14 @@ def _ended_root(fault: Document) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a node is: `state` is critical, warning, healthy or unknown, `sentence` says why."""
+    """The state of a node (critical, warning, healthy or unknown), and a sentence that says why."""
 
     state: str
     sentence: str
 
 
 def verdict_of(document: Document) -> Verdict:
-    """Sum up the document of /faults."""
+    """Return the verdict on the document of /faults."""
     return verdict(incidents(document), document["healthy"], document.get("stale_gpus", ""))
 
 
@@ -131,10 +131,10 @@ def verdict(
     stale: str = "",
     well: str = "",
 ) -> Verdict:
-    """Sum up; no node is healthy of which GPUs cannot be read.
+    """Return the verdict on a node; with unread GPUs a node is never healthy.
 
-    `healthy` and `stale` (names of GPUs) are those of /faults, `well` counts the components nothing
-    is wrong with.
+    `healthy` and `stale` (names of GPUs) are those of /faults; `well` counts the healthy
+    components.
     """
     if healthy is None:
         return Verdict("unknown", "Unknown: no rules are evaluated on this node")
@@ -161,13 +161,13 @@ def verdict(
 
 
 def entity_name(entity: Document) -> str:
-    """Write a component as people do: its type and its name, the type only once."""
+    """Return type and name of a component; the type only if the name does not begin with it."""
     kind, name = entity["hw_type"], entity["hw_name"]
     return name if name.lower().startswith(kind.lower()) else f"{kind_name(kind)} {name}"
 
 
 def silence_sentence(row: Document) -> str:
-    """Say until when, by whom and why a fault or an incident is silenced; empty if it is not."""
+    """Return until when, by whom and why a fault or incident is silenced; empty if it is not."""
     silence = row.get("silenced")
     if not silence:
         return ""
@@ -176,7 +176,7 @@ def silence_sentence(row: Document) -> str:
 
 
 def action_sentence(fault: Document) -> str:
-    """Return what to do as a sentence; machines read the word in `action`."""
+    """Return the advice of a fault as a sentence, else the slug in `action` as words."""
     sentence = fault.get("action_text") or ""
     word = fault.get("action") or ""
     return str(sentence or word.replace("_", " ").capitalize())

@@ -1,4 +1,4 @@
-"""How this process was installed: in a container or on the host, and what it may look at."""
+"""The environment of this process: container or host, user, mounts and settings."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -12,10 +12,10 @@ MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys", "/": "/host"}
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What does not change while the process lives; `unmounted` are folders of the host.
+    """Facts that do not change while the process runs; `unmounted` are folders of the host.
 
-    `rule_mistakes` and `state_problems` are sentences: of rule files, and of the state directory
-    as it was looked at last.
+    `rule_mistakes` are sentences about rule files; `state_problems` returns sentences about the
+    state directory as it is now.
     """
 
     in_container: bool = False
@@ -36,7 +36,7 @@ def installation(
     container_variables: Mapping[str, str],
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Installation:
-    """Look once; `config` has its roots resolved, the variables are those of a container engine."""
+    """Return the installation; `config` has resolved roots, variables are of a container engine."""
     in_container = bool(container_variables) or any(map(exists, CONTAINER_SIGNS))
     roots = (config.sources.proc_root, config.sources.sys_root, config.sources.host_root)
     unmounted = [MOUNTS[root] for root in roots if root in MOUNTS]

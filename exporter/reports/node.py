@@ -1,6 +1,6 @@
 """The documents `/node`, `/metrics/json`, `/health` and `/ready`.
 
-Unknown numbers are null and unknown words «unknown»; fields are described in docs/HTTP.md.
+Unknown numbers are null and unknown words «unknown»; docs/HTTP.md describes the fields.
 """
 
 from collections import Counter
@@ -16,22 +16,22 @@ from exporter.reports.hardware import hardware
 
 MIB = 1024 * 1024
 MAX_MISSING = 100
-"""Fields of one source whose absence is explained; eight old GPUs leave out hundreds."""
+"""The most missing fields of one source that are explained; eight old GPUs miss hundreds."""
 
 
 def health(version: str, *, is_live: bool) -> dict[str, Any]:
-    """Liveness."""
+    """Return the document of /health."""
     return {"status": "healthy" if is_live else "unhealthy", "version": version}
 
 
 def readiness(version: str, reasons: list[str]) -> dict[str, Any]:
-    """Readiness, with everything that stands in its way."""
+    """Return the document of /ready, with the reasons why the program is not ready."""
     status = "not ready" if reasons else "ready"
     return {"status": status, "version": version, "reasons": reasons}
 
 
 def flat_metrics(snapshot: Snapshot) -> dict[str, Any]:
-    """Return the flat object that older readers know."""
+    """Return the document of /metrics/json, a flat object for older readers."""
     host, cpu, memory = _basics(snapshot)
     return {
         "cpu_usage": _rounded(cpu.usage_percent if cpu else None),
@@ -46,7 +46,7 @@ def flat_metrics(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def inventory(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
-    """Return the node's inventory; `boottime` in seconds is the moment that ages are counted to."""
+    """Return the document of /node; ages count to `boottime` in seconds."""
     host, cpu, memory = _basics(snapshot)
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
@@ -128,7 +128,7 @@ def _mib(value: int | None) -> int | None:
 
 
 def _whole(value: float | None) -> int | None:
-    """Round to a whole number: readers of the first `/node` take these fields for integers."""
+    """Round to a whole number: readers of the first `/node` parse these fields as integers."""
     return None if value is None else round(value)
 
 

@@ -1,4 +1,4 @@
-"""The JSON document `/processes`: who uses the GPUs; fields are described in docs/HTTP.md."""
+"""The document `/processes`: the processes on GPUs; docs/HTTP.md describes the fields."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,16 +15,13 @@ from exporter.model.snapshot import Snapshot
 from exporter.reports.fields import fields_of
 
 MAX_LISTED = 1000
-"""So many processes are listed; the rest is counted."""
+"""The most processes that are listed; the rest are counted."""
 
 WORKLOAD = ("pod", "namespace", "container")
 
 
 def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
-    """Return the processes on GPUs.
-
-    `boottime` in seconds is the moment that waiting is counted to.
-    """
+    """Return the processes on GPUs; times of waiting count to `boottime` in seconds."""
     workloads = snapshot.reading(Workloads)
     indexes = _indexes(snapshot)
     clients = () if workloads is None else workloads.clients
@@ -53,7 +50,7 @@ def _share(share: GpuShare, index: int) -> dict[str, Any]:
 
 
 def _has_part(use: WorkloadUse) -> bool:
-    """Tell whether a scheduler has given the workload a part of the GPU."""
+    """Tell whether a GPU scheduler has given the workload a part of the GPU."""
     parts = (use.replicas, use.quota_memory_bytes, use.quota_sm_percent)
     return any(part is not None for part in parts)
 
@@ -69,7 +66,7 @@ def _quota(use: WorkloadUse, index: int) -> dict[str, Any]:
 
 
 def _largest(clients: list[GpuClient]) -> list[GpuClient]:
-    """Return the processes that hold most memory, in their order: ten thousand are too many."""
+    """Return the processes with most GPU memory, in their order, at most MAX_LISTED."""
     if len(clients) <= MAX_LISTED:
         return clients
     ranked = sorted(range(len(clients)), key=lambda place: -(clients[place].memory_used_bytes or 0))
@@ -77,7 +74,7 @@ def _largest(clients: list[GpuClient]) -> list[GpuClient]:
 
 
 def _indexes(snapshot: Snapshot) -> dict[str, int]:
-    """Index by UUID of the GPUs whose processes may still be shown."""
+    """Return the index by UUID of the GPUs whose processes are current."""
     gpus = snapshot.reading(Gpus)
     states = () if gpus is None else gpus.states
     return {s.gpu.uuid: s.gpu.index for s in states if s.gpu.processes is not None}

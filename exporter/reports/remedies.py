@@ -7,7 +7,7 @@ from exporter.toml import read_shipped
 
 
 class Remedy(NamedTuple):
-    """What a reason means, and the fix on the host and, where it is another one, in a container."""
+    """The meaning of a reason, and the fix on the host and, if another, in a container."""
 
     meaning: str
     host: str
@@ -19,7 +19,7 @@ class Remedy(NamedTuple):
 
 
 def _remedies(section: str) -> dict[str, Remedy]:
-    """Return the remedies of a section by reason, without the marks of Markdown."""
+    """Return the remedies of a section by reason, without Markdown."""
     keys = ("meaning", "fix", "fix_in_container")
     return {
         reason: Remedy(*(row.get(key, "").replace("`", "") for key in keys))
@@ -34,11 +34,11 @@ GPU_REASONS = _remedies("gpu")
 VENDOR_REASONS = _remedies("vendor")
 ATTRIBUTION_REASONS = _remedies("processes")
 EBPF_REASONS = _remedies("ebpf")
-"""By how the reason of a source begins."""
+"""Remedies by the beginning of a source's reason."""
 
 
 def gpu_meaning(reason: str | None) -> str:
-    """Say in a few words why a GPU has no current values; empty where no reason is known."""
+    """Say in a few words why a GPU has no current values; empty for an unknown reason."""
     remedy = (NODE_REASONS | GPU_REASONS).get(reason or "")
     words = remedy.meaning if remedy else (reason or "").replace("_", " ")
     return words.partition(";")[0].partition(" (")[0]

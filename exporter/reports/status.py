@@ -31,7 +31,7 @@ from exporter.reports.units import counted, duration, size
 MAX_WORKLOADS = 50
 MAX_KINDS = 4
 FIRST_KINDS = ("gpu", "pcie", "network", "physical_disk")
-"""Hardware is named before processes and the exporter's own sources."""
+"""The types that are listed before processes and the exporter's own sources."""
 HARMLESS_LIMITS = ("idle", "app", "display", "sync")
 GPU_SERIES = ("utilization", "memory", "temperature", "power")
 
@@ -39,7 +39,7 @@ GPU_SERIES = ("utilization", "memory", "temperature", "power")
 def status_document(
     snapshot: Snapshot, history: NodeHistory, here: Installation, version: str
 ) -> dict[str, Any]:
-    """Return what is worth a look; ages are added by whoever answers."""
+    """Return the document of /status without ages, which are added at the request."""
     reported = snapshot.conclusions
     faults = [fault_document(fault) for fault in (reported.faults if reported else ())]
     healthy = None if reported is None else reported.is_healthy
@@ -70,7 +70,7 @@ def status_document(
 
 
 def _well(snapshot: Snapshot, reported: Conclusions) -> str:
-    """Count the components that were judged and have no fault; no GPU that cannot be read now."""
+    """Count the evaluated components without faults; unread GPUs do not count."""
     broken = {fault.subject for fault in reported.active}
     gpus = snapshot.reading(Gpus)
     unread = {state.gpu.uuid for state in (gpus.states if gpus else ()) if state.is_unread}
@@ -90,7 +90,7 @@ def _well(snapshot: Snapshot, reported: Conclusions) -> str:
 
 
 def _about(snapshot: Snapshot) -> str:
-    """Say in one line what the node is."""
+    """Describe the node in one line."""
     host, memory, gpus = snapshot.reading(Host), snapshot.reading(Memory), snapshot.reading(Gpus)
     models = Counter(state.gpu.name for state in (gpus.states if gpus else ()))
     parts = [f"{count} × {name}" for name, count in models.items()]
@@ -154,7 +154,7 @@ def _gpus(snapshot: Snapshot, history: NodeHistory) -> Iterator[dict[str, Any]]:
 
 
 def _gpu_state(state: GpuState) -> str:
-    """Say whether the values are those of now: ok, stale, lost or suspended."""
+    """Return whether the values of a GPU are current: ok, stale, lost or suspended."""
     if state.suspended:
         return "suspended"
     if not state.up:
@@ -169,7 +169,10 @@ def _read_at(snapshot: Snapshot, state: GpuState) -> float | None:
 
 
 def _throttled(state: GpuState) -> list[str] | None:
-    """Name what slows a GPU down now; being idle, fixed clocks and displays do not count."""
+    """Return the throttle reasons that slow a GPU down; None if unknown.
+
+    Idle, application clocks and displays do not count.
+    """
     reasons = state.gpu.throttle_active
     if reasons is None:
         return None
@@ -178,7 +181,7 @@ def _throttled(state: GpuState) -> list[str] | None:
 
 
 def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    """Give each workload once with all its GPUs, those with most memory first."""
+    """Yield each workload with all its GPUs, by GPU memory."""
     workloads, gpus = snapshot.reading(Workloads), snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
     current = {state.gpu.uuid: state.gpu.index for state in states if _gpu_state(state) == "ok"}

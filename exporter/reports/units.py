@@ -14,17 +14,17 @@ MAX_SENTENCE = 1000
 
 
 def number(value: float | None, unit: str = "", digits: int = 0) -> str:
-    """Write a number with its unit."""
+    """Format a number with its unit."""
     return UNKNOWN if value is None else f"{value:.{digits}f}{unit}"
 
 
 def size(value: float | None) -> str:
-    """Write bytes in binary units: 71 GiB."""
+    """Format bytes in binary units: 71 GiB."""
     return _scaled(value, 1024.0, _BINARY)
 
 
 def rate(value: float | None) -> str:
-    """Write bytes per second in decimal units, as links are sold: 12.5 GB/s."""
+    """Format bytes per second in decimal units, as links are sold: 12.5 GB/s."""
     return _scaled(value, 1000.0, _DECIMAL)
 
 
@@ -40,7 +40,7 @@ def _scaled(value: float | None, step: float, units: tuple[str, ...]) -> str:
 
 
 def used_of(used: float | None, total: float | None) -> str:
-    """Write a part of a whole in one unit: 71.2 / 80 GiB."""
+    """Format a part of a whole in one unit: 71.2 / 80 GiB."""
     if used is None or total is None:
         return f"{size(used)} / {size(total)}"
     unit = max(0, min(len(_BINARY) - 1, int(math.log(max(total, 1.0) / _SMALL, 1024.0))))
@@ -50,7 +50,7 @@ def used_of(used: float | None, total: float | None) -> str:
 
 
 def duration(secs: float | None) -> str:
-    """Write a length of time roughly: 45 s, 12 min, 5 h, 12 days."""
+    """Format a duration roughly: 45 s, 12 min, 5 h, 12 days."""
     if secs is None:
         return UNKNOWN
     for length, unit in ((172_800, "days"), (7_200, "h"), (120, "min")):
@@ -61,19 +61,19 @@ def duration(secs: float | None) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace what a terminal would obey or cannot show."""
+    """Replace characters that control a terminal or cannot be shown."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def one_line(sentence: str) -> str:
-    """Return a sentence as a terminal may have it: printable, and cut where it is endless."""
+    """Return a sentence that is printable and at most MAX_SENTENCE characters long."""
     return printable(sentence if len(sentence) <= MAX_SENTENCE else f"{sentence[:MAX_SENTENCE]}…")
 
 
 def ranges(numbers: list[int]) -> str:
-    """Write numbers shortly: 0–3, 5."""
+    """Format numbers as ranges: 0–3, 5."""
     runs: list[list[int]] = []
     for each in sorted(numbers):
         if runs and each == runs[-1][-1] + 1:
@@ -84,18 +84,18 @@ def ranges(numbers: list[int]) -> str:
 
 
 def moment(wall: float, now: float) -> str:
-    """Write when something was, in UTC: without the date where it was within a day."""
+    """Format a time in UTC; without the date if within a day."""
     form = "%H:%M:%SZ" if 0 <= now - wall < _DAY_SECS else "%Y-%m-%d %H:%M:%SZ"
     return time.strftime(form, time.gmtime(wall))
 
 
 def kind_name(kind: str) -> str:
-    """Write the type of one component as people do."""
+    """Return the display name of a component's type."""
     return KIND_NAMES.get(kind, kind.replace("_", " "))
 
 
 def counted(number: int, kind: str) -> str:
-    """Write how many components of a kind there are: 1 GPU, 16 PCIe devices."""
+    """Format a number of components: 1 GPU, 16 PCIe devices."""
     word = kind_name(kind)
     if number != 1:
         word += "es" if word.endswith("s") else "s"

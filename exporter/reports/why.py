@@ -1,4 +1,4 @@
-"""Says why a process or component is slow or broken: a document of what was found."""
+"""The document of `/why`: why a process or component is slow or broken."""
 
 import time
 from collections.abc import Iterator
@@ -20,16 +20,16 @@ WORDS = {
     "below": "is below",
     "waits_on": "waits for",
 }
-"""Relations as a sentence has them, from the component that depends to what it depends on."""
+"""The verb of each relation in a sentence, from the dependent component to the other."""
 
 WORDS_BACK = {"consumes": "is used by", "runs_in": "runs", "part_of": "has"}
-"""The same for relations that are followed against their direction."""
+"""The verbs of relations that are followed against their direction."""
 
 
 def why_document(
     snapshot: Snapshot, wanted: Wanted, *, max_causes: int = MAX_CAUSES
 ) -> dict[str, Any]:
-    """Say what it waits for, the causes, what is well, and what could not be looked at.
+    """Return what the subject waits for, the causes, and the healthy and unknown components.
 
     Raises NoSuchSubject.
     """

@@ -1,1 +1,1 @@
-"""The documents as text for a terminal, for curl and for the commands that show them."""
+"""The documents as text, for terminals and curl."""

@@ -18,11 +18,11 @@ MAX_NAMES = 4
 MAX_EVIDENCE = 3
 MAX_RAW_CHARS = 240
 EXACTLY = ("==", "is ")
-"""How limits begin that only say the value again."""
+"""Limits that begin with these only repeat the value."""
 
 
 def faults_text(document: dict[str, Any]) -> str:
-    """Return the document of /faults as text: the verdict, each incident, what ended lately."""
+    """Return the document of /faults as text: verdict, incidents, lately ended faults."""
     roots = incidents(document)
     lines = [f"{document['node']}: {verdict_of(document).sentence}"]
     for root in roots:
@@ -43,7 +43,7 @@ def _history_line(row: dict[str, Any]) -> str:
 
 
 def incident_lines(root: Node) -> Iterator[str]:
-    """Give the lines of one incident: its text, then each fault with what shows it."""
+    """Yield the lines of one incident: its text, then each fault with its evidence."""
     incident = root.incident
     yield f"{root.severity.upper():<9}{incident['summary']}"
     if quiet := silence_sentence(incident):
@@ -81,7 +81,7 @@ def _details(node: Node, *, is_root: bool) -> Iterator[str]:
 
 
 def evidence_line(row: dict[str, Any]) -> str:
-    """Write one piece of evidence: the kernel's line, else the value beside its limit."""
+    """Return one piece of evidence: the line of the kernel log, else the value and its limit."""
     if row["raw"]:
         raw = str(row["raw"])
         return raw if len(raw) <= MAX_RAW_CHARS else f"{raw[:MAX_RAW_CHARS]}…"
@@ -94,7 +94,7 @@ def evidence_line(row: dict[str, Any]) -> str:
 
 
 def affected_line(fault: dict[str, Any]) -> str:
-    """Name some of the workloads and processes that suffer, and count the rest."""
+    """Name some of the affected workloads and processes, and count the rest."""
     names = [entity_name(entity) for entity in fault["affected"][:MAX_NAMES]]
     rest = fault["affected_count"] - len(names)
     return ", ".join([*names, *([f"and {rest} more"] if rest > 0 else [])])
@@ -106,5 +106,5 @@ def _ended(fault: dict[str, Any]) -> str:
 
 
 def clock(wall: float) -> str:
-    """Write a moment as UTC."""
+    """Format a time as UTC."""
     return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(wall))

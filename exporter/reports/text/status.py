@@ -1,4 +1,4 @@
-"""`/status` as a screen of text: for curl, `hw-exporter status` and `hw-exporter top`."""
+"""`/status` as a screen of text, for curl, `hw-exporter status` and `hw-exporter top`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,14 +26,14 @@ NO_REASON = {
 MARK = re.compile(
     r" *(?:└─ |\d+\. |[a-z]+: |(?:ok|note|PROBLEM) {2,}\S+(?: \S+)* {2,}|[A-Z]{4,} +)?"
 )
-"""What stands before a sentence on a line; the lines that continue it are indented below it."""
+"""The text before a sentence on a line; continuation lines are indented by its length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a terminal can show: its width, colours, and more than ASCII.
+    """The abilities of a terminal: width, colours, and more than ASCII.
 
-    `wraps` is false where a program reads: a sentence is one line there, however long.
+    `wraps` is false for output to a program: each sentence is one line there.
     """
 
     columns: int = COLUMNS
@@ -42,11 +42,11 @@ class Screen:
     wraps: bool = False
 
     def paint(self, text: str, colour: str) -> str:
-        """Colour text where the terminal can."""
+        """Colour text if the terminal has colours."""
         return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if self.colour and text else text
 
     def cut(self, text: str, columns: int | None = None) -> str:
-        """Shorten text to the columns there are; one character is one column."""
+        """Shorten text to the columns; one character is one column."""
         limit = max(1, self.columns if columns is None else columns)
         clean = printable(text)
         return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
@@ -59,7 +59,7 @@ class Screen:
         return "\n".join(part for line in lines for part in fitted(line, self.columns))
 
     def finish(self, lines: Iterable[str]) -> list[str]:
-        """Return the lines in the characters of the terminal."""
+        """Return the lines in characters that the terminal has."""
         if self.unicode:
             return list(lines)
         return [line.translate(ASCII).encode("ascii", "replace").decode() for line in lines]
@@ -71,7 +71,7 @@ def status_text(status: dict[str, Any], screen: Screen | None = None) -> str:
 
 
 def status_lines(status: dict[str, Any], screen: Screen) -> list[str]:
-    """Return the lines of the status: verdict, causes, GPUs, workloads, host, what is not read."""
+    """Return the lines of the status: verdict, causes, GPUs, workloads, host, unread sources."""
     parts = (_head, _incidents, gpu_lines, _workloads, _unread)
     blocks = [list(part(status, screen)) for part in parts]
     lines = [line for block in blocks if block for line in (*block, "")]
@@ -96,7 +96,7 @@ def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 
 def incident_block(root: Node, screen: Screen) -> Iterator[str]:
-    """Give the lines of one incident: its text, what follows, whom it affects, what to do."""
+    """Yield the lines of one incident: its text, consequences, whom it affects, what to do."""
     incident = root.incident
     mark = f"{root.severity.upper()}: "
     first, *rest = wrap(incident["summary"], screen.columns - len(mark)) or [""]
@@ -118,7 +118,7 @@ def incident_block(root: Node, screen: Screen) -> Iterator[str]:
 
 
 def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
-    """Give the table of GPUs; one that is lost or stale shows why and whose, and no numbers."""
+    """Yield the table of GPUs; a lost or stale GPU shows reason and workloads, no numbers."""
     if not status["gpus"]:
         return
     yield screen.paint(f"GPU  {'use':<15} {'memory':<16} {'temp':>5} {'power':>9}  who", "bold")
@@ -142,7 +142,7 @@ def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 
 def _no_values(gpu: dict[str, Any]) -> str:
-    """Say why a GPU has no current values, and who uses it."""
+    """Say why a GPU has no current values, and which workloads use it."""
     word = "hung" if gpu["reason"] == "hung" else STATE_WORDS[gpu["state"]]
     who = f" ({', '.join(gpu['workloads'])})" if gpu["workloads"] else ""
     return f"{word}: {gpu_meaning(gpu['reason']) or NO_REASON[gpu['state']]}{who}"
@@ -187,7 +187,7 @@ def _unread(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 
 def fitted(line: str, columns: int) -> Iterator[str]:
-    """Break a line of a report at spaces; what continues it is indented as its sentence is."""
+    """Break a line of a report at spaces; continuation lines are indented like the sentence."""
     found = MARK.match(line)
     mark = found[0] if found and len(line) > columns else ""
     first, *rest = wrap(line[len(mark) :], columns - len(mark)) or [""]
@@ -196,7 +196,7 @@ def fitted(line: str, columns: int) -> Iterator[str]:
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Break text at spaces into lines of at most so many columns; long words are cut."""
+    """Break text at spaces into lines of at most `columns`; long words are cut."""
     from textwrap import wrap as break_lines  # noqa: PLC0415 - only text needs it
 
     return break_lines(printable(text), max(FEWEST_COLUMNS // 2, columns), break_on_hyphens=False)

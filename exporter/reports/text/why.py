@@ -1,4 +1,4 @@
-"""`/why` as text: first what is broken and why, then one line about what is healthy."""
+"""`/why` as text: first the causes, then one line about healthy components."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from exporter.reports.text.faults import MAX_EVIDENCE, MAX_NAMES, evidence_line
 from exporter.reports.units import counted
 
 MAX_LINES = 5
-"""What is named of what could not be judged, unless everything is asked for."""
+"""The most unknown rules that are named, unless `everything` is."""
 
 
 def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
-    """Write the document of `/why` as text; `everything` names what is well, one line each."""
+    """Format the document of `/why`; `everything` names healthy components, one line each."""
     subject = document["subject"]
     where = "" if subject["hw_type"] == "node" else f" on {document['node']}"
     lines = [f"{entity_name(subject)}{where}"]
@@ -37,7 +37,7 @@ def why_text(document: dict[str, Any], *, everything: bool = False) -> str:
 
 
 def _causes(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each incident: its text, the way to it, and what shows it."""
+    """Yield each incident: its text, the path to it, and its evidence."""
     number = 0
     for number, cause in enumerate(first_of_each(document["causes"]), start=1):
         fault, incident = cause["fault"], document["incidents"][cause["incident"]]
@@ -56,7 +56,7 @@ def _causes(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _counted(kinds: Mapping[str, int]) -> Iterator[str]:
-    """Yield one line: how many components are healthy, and of what kinds."""
+    """Yield one line with the number of healthy components by kind."""
     total = sum(kinds.values())
     if total:
         which = ", ".join(counted(number, kind) for kind, number in kinds.items())
