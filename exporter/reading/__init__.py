@@ -1,1 +1,1 @@
-"""How files of the kernel are read, with deadlines, and what a source is."""
+"""Reads files of the kernel with limits and deadlines; the interface of sources."""

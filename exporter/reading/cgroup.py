@@ -1,10 +1,10 @@
-"""The owner of a process by its cgroup: a pod, a container, a unit, a user, a batch job.
+"""The owner of a process by its cgroup: a pod, container, unit, user or batch job.
 
-Takes the text of /proc/PID/cgroup (https://man7.org/linux/man-pages/man7/cgroups.7.html), v1 and
-v2, with the paths of the systemd and cgroupfs drivers of containerd, CRI-O, Docker and Podman.
-The outermost owner in a path wins: whoever owns a cgroup may make others below it, under any
-name, so that nothing below an owner can be believed. A pod is believed only where all that stands
-above it is the kubelet's or the system's: elsewhere anybody may have made it.
+Parses the text of /proc/PID/cgroup (https://man7.org/linux/man-pages/man7/cgroups.7.html), v1 and
+v2, with the paths of the systemd and cgroupfs drivers of containerd, CRI-O, Docker and Podman. The
+outermost owner in a path wins: the owner of a cgroup may create others below it with any name, so
+names below an owner prove nothing. A pod is accepted only if all above it belongs to the kubelet or
+the system: elsewhere any user may have created it.
 """
 
 import re
@@ -16,10 +16,10 @@ from exporter.record import dataclass
 
 MAX_PATH_SEGMENTS = 64
 REMEMBERED = 1024
-"""Paths whose owners are remembered: a process seldom moves."""
+"""The most paths whose owners are cached: processes seldom move."""
 
 SHORT_ID_CHARS = 12
-"""As container tools show their ids."""
+"""The length of container ids in container tools."""
 
 _UID = r"[0-9a-fA-F]{8}(?:[_-]?[0-9a-fA-F]{4}){3}[_-]?[0-9a-fA-F]{12}"
 _POD = re.compile(rf"(?:[\w.-]*kubepods(?:-burstable|-besteffort)?-)?pod({_UID})(?:\.slice)?")
@@ -27,7 +27,7 @@ _ABOVE_PODS = re.compile(
     r"[\w.-]*kubepods(?:-burstable|-besteffort)?(?:\.slice)?|burstable|besteffort"
     r"|kubelet(?:\.slice)?|system\.slice"
 )
-"""Made by the kubelet, by systemd or by an administrator, with `kubelet` as kind's root of pods."""
+"""Cgroups made by the kubelet, systemd or an administrator; `kubelet` is kind's root of pods."""
 _NAMED_CONTAINER = re.compile(
     r"(?:cri-containerd|crio|docker|libpod-payload|libpod|nerdctl|containerd)-([0-9a-f]{12,64})"
     r"(?:\.scope)?"
@@ -39,23 +39,23 @@ _USER_SLICE = re.compile(r"user-\d+\.slice")
 _SLURM = re.compile(r"(?:[\w-]+_)?slurmstepd\.scope|slurm(?:_[\w-]+)?")
 _SLURM_JOB = re.compile(r"job_\d+")
 _LXC_FOLDER = "lxc"
-"""Where LXC before version 4, and Proxmox, keep their containers."""
+"""The cgroup of containers of LXC before version 4, and of Proxmox."""
 _LXC = re.compile(r"(?:lxc\.payload[.-]|lxc/).+")
 _UNIT = re.compile(r".+\.(?:service|scope)")
 _RUNTIME_UNIT = re.compile(
     r"(?:containerd|docker|crio|cri-dockerd?|kubelet|k3s(?:-agent)?|rke2-(?:server|agent))\.service"
     r"|init\.scope"
 )
-"""Units that make cgroups for others below their own."""
+"""Units that create cgroups for others below their own."""
 _ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
 class CgroupOwner:
-    """The owner of a cgroup; outside containers only `unit` can be said.
+    """The owner of a cgroup; outside containers only `unit` is known.
 
     `pod_uid` has hyphens, or is the 32 digits of a static pod; `unit` is a systemd unit, a user
-    slice (with a container of that user, if it is in one), or the job of a batch system.
+    slice (with a container of that user, if there is one), or the job of a batch system.
     """
 
     container_id: str | None = None
@@ -67,10 +67,10 @@ NOBODY = CgroupOwner()
 
 
 def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
-    """Find the owner of the process whose `/proc/PID/cgroup` this is; NOBODY when nothing is said.
+    """Return the owner of the process with this `/proc/PID/cgroup`; NOBODY if there is none.
 
-    With several hierarchies (v1) the one that says most wins: some hold only part of the path.
-    `nested_in` are the paths that our own kubelet has its pods in, where not at the root.
+    With several hierarchies (v1) the most specific owner wins: some have only part of the path.
+    `nested_in` are the parent cgroups of our kubelet's pods, if not the root.
     """
     owners = [parse_path(path, nested_in) for path in _paths(text)]
     return max(owners, key=_specificity, default=NOBODY)
@@ -78,7 +78,7 @@ def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOw
 
 @lru_cache(maxsize=REMEMBERED)
 def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
-    """Find the owner of one cgroup path."""
+    """Return the owner of one cgroup path."""
     parent = next((each for each in nested_in if path.startswith(f"{each}/")), "")
     segments = _segments(path.removeprefix(parent))
     unit, is_kubelets = None, True
@@ -94,18 +94,18 @@ def parse_path(path: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwne
 
 
 def pod_and_container(path: str) -> dict[str, str]:
-    """Name `pod_uid` and `container_id` of a cgroup path as kernel lines print it."""
+    """Return `pod_uid` and `container_id` of a cgroup path in a kernel log line."""
     owner = parse_path(path)
     result = {"pod_uid": owner.pod_uid, "container_id": owner.container_id}
     return {name: value for name, value in result.items() if value is not None}
 
 
 def roots_of_kubelet(text: str) -> frozenset[str]:
-    """Find where our own kubelet has its pods, by the pod that we run in ourselves.
+    """Return the parent cgroups of our kubelet's pods, found by the pod of this process.
 
-    `text` is our own `/proc/self/cgroup`; the result is what `nested_in` of the others wants. It
-    is empty where that is the root, as for a kubelet that runs in no container and was given no
-    other root (`cgroupRoot`), and where we run in no pod or in more than one.
+    `text` is our own `/proc/self/cgroup`; the result is `nested_in` for other processes. It is
+    empty if that is the root, as for a kubelet outside of containers and without `cgroupRoot`, and
+    if this process is in no pod or in more than one.
     """
     return frozenset(parent for path in _paths(text) if (parent := _above_pods(path)))
 
@@ -134,7 +134,7 @@ def _specificity(owner: CgroupOwner) -> tuple[bool, bool, bool]:
 
 
 def _segments(path: str) -> list[str]:
-    """Split a path, `a:b:c` of the path-like form of systemd taken as `a/b-c`."""
+    """Split a path; `a:b:c` in systemd's path-like form becomes `a/b-c`."""
     segments: list[str] = []
     for raw in path.removesuffix(" (deleted)").split("/")[:MAX_PATH_SEGMENTS]:
         colons = _COLONS.fullmatch(raw)
@@ -146,7 +146,7 @@ def _segments(path: str) -> list[str]:
 
 
 def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
-    """Return the owner that this segment of a path names; None for a segment that names none."""
+    """Return the owner that this segment of a path names; None if it names none."""
     segment, below = segments[at], segments[at + 1 :]
     if pod := _POD.fullmatch(segment):
         return CgroupOwner(_container_in_pod(below), pod[1].replace("_", "-").lower())
@@ -166,7 +166,7 @@ def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
 
 
 def _container(segment: str) -> str | None:
-    """Find the id of the container that a segment names wherever it stands."""
+    """Return the id of the container that a segment names in any place."""
     named = _NAMED_CONTAINER.fullmatch(segment)
     if named is not None:
         return named[1]
@@ -178,7 +178,7 @@ def _first_container(segments: Sequence[str]) -> str | None:
 
 
 def _container_in_pod(below: Sequence[str]) -> str | None:
-    """Return the container right below a pod, in whatever form, else the outermost one."""
+    """Return the container directly below a pod, in any form, else the outermost one."""
     if below and _BARE_CONTAINER_IN_POD.fullmatch(below[0]):
         return below[0]
     return _first_container(below)

@@ -1,4 +1,4 @@
-"""Everything that sources are built from."""
+"""The arguments of sources."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -13,12 +13,12 @@ from exporter.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """Everything sources are built from; nothing below looks anything up.
+    """Everything that sources are built from; sources look up nothing else.
 
-    `child_environment` is what child processes get, `driver_children` are those that call drivers;
-    `wake` asks the collector to read the named source again at once; `is_metric_taken` tells metric
-    names that no probe may use; `known_good` what has worked before; without `sees_host_pids` the
-    driver lists no processes of others.
+    `child_environment` is that of child processes, `driver_children` are the child processes that
+    call drivers. `wake` requests an early read of the named source. `is_metric_taken` tells metric
+    names that no probe may use. `known_good` has the components that have worked before. Without
+    `sees_host_pids` the driver lists no processes of other PID namespaces.
     """
 
     config: Config
@@ -37,7 +37,7 @@ class SourceContext:
 
     @property
     def devices(self) -> Devices:
-        """Which devices are shown, and how many at most."""
+        """The filters and the maximum of devices."""
         return self.config.devices
 
     @property

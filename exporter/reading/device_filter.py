@@ -1,4 +1,4 @@
-"""Which devices are shown: names and shell patterns (`*`, `?`, `[…]`), matched in linear time."""
+"""Filters of devices: names and shell patterns (`*`, `?`, `[…]`), matched in linear time."""
 
 import fnmatch
 import re
@@ -8,13 +8,13 @@ NOTHING = r"(?!)"
 
 
 def shown(exclude: Iterable[str], include: Iterable[str]) -> Callable[[str], bool]:
-    """Tell whether a name is shown: it is not excluded, or it is included all the same."""
+    """Return a function that tells whether a name is included or not excluded."""
     excluded, included = _any_of(exclude), _any_of(include)
     return lambda name: excluded.match(name) is None or included.match(name) is not None
 
 
 def _any_of(patterns: Iterable[str]) -> "re.Pattern[str]":
-    """One expression for all patterns; `fnmatch.translate` writes `*` so that it never tries twice.
+    """Return one expression for all patterns; `fnmatch.translate` makes `*` without backtracking.
 
     The empty list matches nothing.
     """

@@ -1,4 +1,4 @@
-"""Reading files of the kernel: bounded, and with the errors that sources speak."""
+"""Reads files of the kernel: bounded, with the errors of sources."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from exporter.reading.source import SourceAbsent, SourceFailed
 
 MAX_FILE_BYTES = 1024 * 1024
 FILE_DEADLINE_SECS = 2.0
-SMALL_FILE_BYTES = 4096  # files of sysfs are not longer: fs/sysfs/file.c gives them one page
+SMALL_FILE_BYTES = 4096  # sysfs files are at most one page (fs/sysfs/file.c)
 LARGE_READ_BYTES = 256 * 1024
 
 
@@ -28,9 +28,9 @@ def read_text(path: Path | str, limit: int = MAX_FILE_BYTES) -> str:
 
 
 def _read_bytes(path: Path | str, limit: int) -> bytes:
-    """Read the first bytes without the layers of `open`: that halves the time it takes.
+    """Read the first bytes without the layers of `open`, which double the time.
 
-    Those layers also turn EAGAIN, which some drivers answer, into no bytes and no error.
+    Those layers also turn EAGAIN, which some drivers return, into no bytes and no error.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -39,7 +39,7 @@ def _read_bytes(path: Path | str, limit: int) -> bytes:
         while limit > 0 and (chunk := os.read(descriptor, min(size, limit))):
             chunks.append(chunk)
             limit -= len(chunk)
-            # Slowly: most files end here, and each read first takes as much memory as it asks for.
+            # Slowly: most files end here, and a read allocates the requested size first.
             size = min(4 * size, LARGE_READ_BYTES)
         return b"".join(chunks)
     finally:
@@ -47,7 +47,7 @@ def _read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 class FileSource:
-    """A source that reads files: a blocking `look` called in a thread of its own."""
+    """A source that reads files: a blocking `look`, called in a thread."""
 
     def __init__(
         self,
@@ -70,5 +70,5 @@ class FileSource:
         return replace(self._look(), took_secs=time.perf_counter() - started)
 
     async def close(self) -> None:
-        """Nothing is held between two looks."""
+        """Do nothing: no file is open between two reads."""
         await asyncio.sleep(0)

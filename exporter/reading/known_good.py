@@ -1,6 +1,6 @@
-"""Which components have worked before: remembered over restarts and boots in the state directory.
+"""Remembers which components have worked before, over restarts and boots.
 
-What is bad when the program starts is a fault only where it was ever meant to work.
+A component that is bad when the program starts is a fault only if it has ever worked.
 """
 
 import threading
@@ -17,7 +17,7 @@ MAX_KEYS = 1000
 
 
 class KnownGood:
-    """Remembers keys that were seen good once; without a directory only while the program runs.
+    """Stores keys of components that were good once; without a directory only in memory.
 
     Called from threads that may block.
     """
@@ -29,7 +29,7 @@ class KnownGood:
         self._keys: set[str] | None = None
 
     def update(self, key: str, *, is_good: bool | None) -> bool:
-        """Note how this component is now; tell whether it is or ever was good."""
+        """Record the state of a component; return whether it is or ever was good."""
         with self._lock:
             if self._keys is None:
                 self._keys = self._load()

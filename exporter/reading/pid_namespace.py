@@ -1,4 +1,4 @@
-"""The first process-id namespace, whose numbers are the host's."""
+"""The initial PID namespace, whose PIDs are those of the host."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ INITIAL = "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
 
 
 def is_initial(proc_root: Path) -> bool | None:
-    """Tell whether a proc filesystem shows us in that namespace; None where it does not show us."""
+    """Tell whether a proc filesystem shows us in the initial namespace; None without us."""
     try:
         return str((proc_root / "self/ns/pid").readlink()) == INITIAL
     except OSError:

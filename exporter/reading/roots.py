@@ -1,4 +1,4 @@
-"""The roots of the node's files: under /host if they are mounted there in a container."""
+"""The root directories of the node's files: under /host if mounted there in a container."""
 
 import os
 from collections.abc import Callable
@@ -13,9 +13,9 @@ ROOT_SIGNS = ("/host/etc", "/host/usr", "/host/var")
 
 
 def resolved(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -> Sources:
-    """Replace each default root by the one under /host where that is mounted.
+    """Replace each default root by the one under /host if that is mounted.
 
-    A root that was configured otherwise stays; `/proc/.` insists on our own /proc.
+    A configured other root stays; `/proc/.` forces our own /proc.
     """
     takes_proc = sources.proc_root == "/proc" and exists(PROC_SIGN)
     takes_sys = sources.sys_root == "/sys" and exists(SYS_SIGN)

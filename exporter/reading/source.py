@@ -1,4 +1,4 @@
-"""The interface of a source."""
+"""The interface of sources."""
 
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -7,19 +7,19 @@ from exporter.model.snapshot import Snapshot
 
 
 class SourceAbsent(Exception):
-    """What the source reads is not on this node; the message says what was looked for."""
+    """The hardware or file of the source is not on this node; the message names it."""
 
 
 class SourceFailed(Exception):
-    """The source is there and could not be read; the message says why in one sentence."""
+    """The source exists but could not be read; the message says why in one sentence."""
 
 
 class Source(Protocol):
-    """One place that readings come from.
+    """One source of readings.
 
-    `read` gives the reading, or raises SourceAbsent or SourceFailed; anything else it raises is
-    a bug that costs this source its reading and nothing more. The collector calls it again only
-    when the call before has ended, and reports it stuck after `deadline_secs`.
+    `read` returns the reading, or raises SourceAbsent or SourceFailed; any other exception is a bug
+    that costs this source its reading and nothing more. The collector calls `read` again only when
+    the last call has ended, and reports the source as stuck after `deadline_secs`.
     """
 
     @property
@@ -37,15 +37,15 @@ class Source(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of processes, files and sockets, within half a second."""
+        """Close processes, files and sockets, within half a second."""
         ...
 
 
 @runtime_checkable
 class Follower(Protocol):
-    """A source that looks closer at what another has just seen: read after all sources.
+    """A source that reads further details of another reading; read after all sources.
 
-    The same promises as those of a Source; it is read again whenever `follows` is.
+    It keeps the promises of a Source, and is read again whenever the source of `follows` is.
     """
 
     @property
@@ -55,7 +55,7 @@ class Follower(Protocol):
 
     @property
     def follows(self) -> type:
-        """The type of the reading that it looks closer at."""
+        """The type of the reading that the follower depends on."""
         ...
 
     @property
@@ -64,35 +64,35 @@ class Follower(Protocol):
         ...
 
     async def read_after(self, seen: Snapshot) -> Reading[object]:
-        """Look closer; `seen` holds what the sources read in the same collection."""
+        """Read the details; `seen` holds the readings of this collection."""
         ...
 
     async def close(self) -> None:
-        """Let go of processes, files and sockets, within half a second."""
+        """Close processes, files and sockets, within half a second."""
         ...
 
 
 @runtime_checkable
 class Releasable(Protocol):
-    """A source that holds hardware which others may want for a while."""
+    """A source that holds hardware which can be released for a limited time."""
 
     def release(self) -> None:
-        """Hold nothing from two seconds from now on at the latest, for a limited time."""
+        """Release the hardware within two seconds, for a limited time."""
         ...
 
     def resume(self) -> None:
-        """Read again, now."""
+        """Read the hardware again from now on."""
         ...
 
 
 @runtime_checkable
 class Reloadable(Protocol):
-    """A source whose files of the operator can be read again."""
+    """A source with files of the operator that can be read again."""
 
     name: str
 
     def reload(self, renewed: object) -> None:
-        """Take the settings of the same source that was built anew."""
+        """Take the settings of `renewed`, the same source built again."""
         ...
 
 

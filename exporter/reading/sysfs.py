@@ -1,6 +1,6 @@
 """Reads kernel files with single values, and records which could not be read and why.
 
-Numbers that are not written as kernels write them are None, never zero.
+A number in another form than the kernel's is None, never zero.
 """
 
 import os
@@ -18,9 +18,9 @@ LONGEST_NUMBER = 24
 
 
 class FieldReader:
-    """Reads single values; a file that is not there is None, one that is wrong is skipped.
+    """Reads single values; a missing file is None, a malformed one is skipped with a reason.
 
-    Paths of many files are strings: to make a `Path` takes as long as to read the file.
+    Paths of many files are strings: making a `Path` takes as long as reading the file.
     """
 
     def __init__(self, max_skipped: int = MAX_SKIPPED) -> None:
@@ -29,38 +29,38 @@ class FieldReader:
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """The fields skipped so far, at most fifty, with their reasons."""
+        """The skipped fields so far, at most fifty, with the reasons."""
         return tuple(self._missing)
 
     def skip(self, field: str, reason: str) -> None:
-        """Remember one field that is left out."""
+        """Record a skipped field and the reason."""
         if len(self._missing) < self._max_skipped:
             self._missing.append(Missing(clean_text(field), clean_text(reason)))
 
     def truncated(self, limit: int, count: int, devices: str) -> int:
-        """Count the devices beyond the limit, and remember that there are any."""
+        """Return the number of devices beyond the limit, and record them as skipped."""
         beyond = max(0, count - limit)
         if beyond:
             self.skip(devices, f"{beyond} more than are shown at most")
         return beyond
 
     def text(self, field: str, path: Path | str, limit: int = MAX_VALUE_BYTES) -> str | None:
-        """Read the text of a file; None where there is none."""
+        """Read the text of a file; None if the file is missing or unreadable."""
         try:
             return read_text(path, limit)
         except SourceAbsent:
-            return None  # hardware without it, or it has just gone
+            return None  # the hardware lacks the file, or has just gone
         except SourceFailed as failed:
             self.skip(field, str(failed))
             return None
 
     def label(self, field: str, path: Path | str) -> str | None:
-        """Read the text of a file as a label; None where it is empty."""
+        """Read the text of a file as a label; None if it is empty."""
         text = self.text(field, path)
         return None if text is None else clean_text(text) or None
 
     def count(self, field: str, path: Path | str) -> int | None:
-        """Read a counter: 0 to 2⁶⁴ − 1."""
+        """Read a counter from 0 to 2⁶⁴ − 1; None if there is none."""
         text = self.text(field, path, 64)
         number = None if text is None else parse_counter(text)
         if text is not None and number is None:
@@ -68,7 +68,7 @@ class FieldReader:
         return number
 
     def number(self, field: str, path: Path | str) -> int | None:
-        """Read a whole number, which may be below zero."""
+        """Read a whole number, which may be negative; None if there is none."""
         text = self.text(field, path, 64)
         number = None if text is None else parse_integer(text)
         if text is not None and number is None:
@@ -77,7 +77,7 @@ class FieldReader:
 
 
 def parse_counter(word: str) -> int | None:
-    """Parse decimal digits, 0 to 2⁶⁴ − 1; None for anything else, negative numbers too."""
+    """Parse decimal digits, 0 to 2⁶⁴ − 1; None for other texts, negative numbers too."""
     digits = word.strip()
     if not digits.isascii() or not digits.isdigit() or len(digits) > LONGEST_NUMBER:
         return None
@@ -86,7 +86,7 @@ def parse_counter(word: str) -> int | None:
 
 
 def parse_integer(word: str) -> int | None:
-    """Parse a whole number that may be below zero, such as a temperature in thousandths."""
+    """Parse a whole number, which may be negative, such as millidegrees; None for other texts."""
     text = word.strip()
     number = parse_counter(text.removeprefix("-"))
     if number is None:
@@ -95,17 +95,16 @@ def parse_integer(word: str) -> int | None:
 
 
 def parse_decimal(word: str) -> float | None:
-    """Parse a number with or without a fraction, not negative."""
+    """Parse a non-negative decimal number; None for other texts."""
     before, _, after = word.strip().partition(".")
     units, fraction = parse_counter(before), parse_counter(after or "0")
     return None if units is None or fraction is None else float(f"{before}.{after or 0}")
 
 
 class MonotonicCounters:
-    """Keeps counters from stepping back although their files do, now and then.
+    """Keeps counters monotonic whose files sometimes decrease slightly.
 
-    A step back of at most `tolerance` is held at the value before; a longer one is believed: the
-    counter began anew.
+    A decrease of at most `tolerance` keeps the last value; a larger one is a reset of the counter.
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -113,7 +112,7 @@ class MonotonicCounters:
         self._highest: dict[str, float] = {}
 
     def update(self, name: str, value: float) -> float:
-        """Take what the file says; return the value to show."""
+        """Return the value to export for the value of the file."""
         before = self._highest.get(name, value)
         shown = before if value < before <= value + self._tolerance else value
         self._highest[name] = shown
@@ -121,16 +120,16 @@ class MonotonicCounters:
 
 
 class WrappingCounters:
-    """Adds up counters that start again at zero behind a known highest value."""
+    """Sums counters that wrap at a known highest value."""
 
     def __init__(self) -> None:
         self._raw: dict[str, int] = {}
         self._total: dict[str, int] = {}
 
     def update(self, name: str, raw: int, highest: int) -> int:
-        """Take what the file says; return the first value seen and every step since, summed.
+        """Return the first value of a counter plus all increases since.
 
-        Without a usable `highest`, a step back means that the counter began anew at zero.
+        Without a usable `highest`, a decrease is a reset to zero.
         """
         before = self._raw.get(name, 0)
         step = raw - before
@@ -142,9 +141,9 @@ class WrappingCounters:
 
 
 def names_in(folder: Path, what: str) -> list[str]:
-    """List a folder, sorted; raise SourceAbsent where it is not there or empty.
+    """List a folder, sorted; raise SourceAbsent if it is missing or empty.
 
-    `what` says in the plural what was looked for.
+    `what` names the missing hardware, in the plural.
     """
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - names are wanted, not paths
@@ -158,16 +157,16 @@ def names_in(folder: Path, what: str) -> list[str]:
 
 
 def names_or_none(folder: Path) -> list[str]:
-    """List a folder that may be missing, sorted."""
+    """List a folder, sorted; empty if it is missing."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names are wanted, not paths
     except OSError:
-        return []  # hardware without it, or it has just gone
+        return []  # the hardware lacks the folder, or has just gone
 
 
 def link_name(path: Path) -> str | None:
-    """Read the last part of where a link points; None where there is no link."""
+    """Return the last part of a link's target; None without a link."""
     try:
         return clean_text(path.readlink().name) or None
     except OSError:
-        return None  # hardware without it, or it has just gone
+        return None  # the hardware lacks the link, or has just gone
