@@ -1,1 +1,1 @@
-"""Processes that print JSON lines, and what starts, times, abandons and restarts them."""
+"""Child processes that print JSON lines, and their supervision."""

@@ -1,11 +1,11 @@
-"""How long to wait before a probe is started again: twice as long each time, up to a limit."""
+"""The pause before a probe is restarted: doubled each time, up to a limit."""
 
 FIRST_BACKOFF_SECS = 1.0
 LONGEST_BACKOFF_SECS = 60.0
 
 
 class Backoff:
-    """The pause before the next start; `first_secs` 0 allows the first one at once."""
+    """The pause before the next start; with `first_secs` 0 the first restart is immediate."""
 
     def __init__(
         self,
@@ -17,11 +17,11 @@ class Backoff:
         self._secs = first_secs
 
     def reset(self) -> None:
-        """Forget all failures."""
+        """Reset the pause after a success."""
         self._secs = self._first_secs
 
     def next_secs(self) -> float:
-        """Give the pause for the failure that just happened."""
+        """Return the pause after a failure, and double the next one."""
         pause = self._secs
         self._secs = min(self._longest_secs, max(FIRST_BACKOFF_SECS, 2 * pause))
         return pause

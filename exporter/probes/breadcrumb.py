@@ -1,4 +1,4 @@
-"""The name of the call a child is in, in memory shared with it: what is left after a crash."""
+"""The name of the call that a child is in, in shared memory that remains after a crash."""
 
 import mmap
 import os
@@ -8,10 +8,10 @@ SIZE = 128
 
 
 class Breadcrumb:
-    """Our end: made before the child is started, read after it has died.
+    """The exporter's end: created before the child starts, read after it has died.
 
-    `vital` are calls without which nothing can be read; `device` is the word for what calls have
-    an index of.
+    `vital` are calls without which nothing can be read; `device` names the devices of calls with an
+    index.
     """
 
     def __init__(self, name: str, vital: Collection[str] = (), device: str = "device") -> None:
@@ -21,20 +21,20 @@ class Breadcrumb:
         os.truncate(self.descriptor, SIZE)
 
     def read(self) -> str:
-        """Read the call the child was in last; empty when it was in none."""
+        """Return the last call of the child; empty between calls."""
         return os.pread(self.descriptor, SIZE, 0).rstrip(b"\0").decode("ascii", "replace")
 
     def clear(self) -> None:
-        """Forget the last child."""
+        """Clear the call of the last child."""
         os.pwrite(self.descriptor, bytes(SIZE), 0)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the shared memory."""
         os.close(self.descriptor)
 
 
 def crumb_writer(descriptor: int) -> Callable[[str], None]:
-    """Give the child's end: a function that leaves the name of the call about to be made."""
+    """Return the child's end: a function that stores the name of the next call."""
     shared = mmap.mmap(descriptor, SIZE)
     encoded: dict[str, bytes] = {}
 

@@ -1,16 +1,16 @@
-"""Which calls of a library are not made any more because they crash: on one device, or at all."""
+"""Disables calls of a library that crash repeatedly, on one device or on all."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
 
 CRASHES_OF_ONE_CALL = 3
-"""So many crashes in the same call on the same device, and it is not made any more."""
+"""After so many crashes in a call on one device, the call is disabled there."""
 
 DEVICES_OF_ONE_CALL = 2
-"""Switched off on so many devices, a call is not made on any."""
+"""A call disabled on so many devices is disabled on all."""
 
 RETRY_SECS = 40.0
-"""After so long a call that was switched off is tried again; one more crash ends that.
+"""After this time a disabled call is tried again; one more crash disables it again.
 
 With the longest usual interval of collections a value is back within a minute.
 """
@@ -19,18 +19,18 @@ MARK = "@"
 
 
 def call_and_place(crumb: str) -> tuple[str, int | None]:
-    """Take a breadcrumb apart: the call, and the index of its device, None where it has none.
+    """Split a breadcrumb: the call, and the index of its device, None without one.
 
-    For example `nvmlDeviceGetName@3` is a call on the GPU of index 3.
+    For example `nvmlDeviceGetName@3` is a call on the GPU with index 3.
     """
     call, _, place = crumb.partition(MARK)
     return call, int(place) if place.isdecimal() else None
 
 
 class DisabledCalls:
-    """Counts crashes by call and device, and tells which calls the library must not make.
+    """Counts crashes by call and device, and disables calls that crash repeatedly.
 
-    Without the `vital` calls nothing can be read: they are never switched off.
+    The `vital` calls, without which nothing can be read, are never disabled.
     """
 
     def __init__(self, now: Callable[[], float], vital: Collection[str] = ()) -> None:
@@ -41,12 +41,12 @@ class DisabledCalls:
 
     @property
     def crumbs(self) -> tuple[str, ...]:
-        """The calls that are switched off now, as breadcrumbs; without a place on all devices."""
+        """The disabled calls as breadcrumbs; without an index on all devices."""
         now = self._now()
         return tuple(crumb for crumb, until in self._until.items() if until > now)
 
     def note_crash(self, crumb: str) -> str | None:
-        """Count a crash; give the call that is switched off by it, if one is."""
+        """Count a crash; return the call that it disables, None if it disables none."""
         self._crashes[crumb] += 1
         call, _ = call_and_place(crumb)
         if call in self._vital or not self.is_repeated(crumb):
@@ -60,10 +60,10 @@ class DisabledCalls:
         return call
 
     def is_repeated(self, crumb: str) -> bool:
-        """Whether the library has crashed so often in this call that it will do so again."""
+        """Whether this call has crashed so often that another crash is expected."""
         return self._crashes[crumb] >= CRASHES_OF_ONE_CALL
 
     def clear(self) -> None:
-        """Allow every call again: the driver may be another one."""
+        """Allow every call again: the driver may have changed."""
         self._crashes.clear()
         self._until.clear()

@@ -1,8 +1,8 @@
-"""Child processes that may hang, flood or refuse to die: the only place that starts any.
+"""Child processes that may hang, flood or not die: the only module that starts any.
 
-Every child gets its own session, so that its whole group can be killed; its output is read
-without ever blocking; one that survives SIGKILL (a driver call asleep in the kernel) is left
-alone and counted, never waited for.
+Each child has its own session, so that its whole group can be killed; its output is read without
+blocking; a child that survives SIGKILL (in D state in a driver) is abandoned and counted, never
+waited for.
 """
 
 import asyncio
@@ -22,27 +22,27 @@ LOOK_ONLY = os.WEXITED | os.WNOHANG | os.WNOWAIT
 EXIT_POLL_SECS = 0.05
 
 STARTED: set[int] = set()
-"""The process ids of all children that were started here and not yet waited for."""
+"""The PIDs of all children that were started here and not yet reaped."""
 
 OnBytes = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A fixed argument vector and the whole environment of the child; no shell.
+    """A fixed argument vector and the whole environment of a child; no shell.
 
-    `input` is all that it gets to read, at most what a pipe takes at once (4 KiB).
+    `input` is all of its standard input, at most what a pipe takes at once (4 KiB).
     """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     with_input: bool = False
     input: bytes | None = None
-    descriptors: tuple[int, ...] = ()  # of ours that it may use too
+    descriptors: tuple[int, ...] = ()  # open descriptors that the child inherits
 
 
 class Child:
-    """One running child process; made by `Children.start`."""
+    """One running child process; created by `Children.start`."""
 
     def __init__(self, command: Command, on_output: OnBytes, on_errors: OnBytes) -> None:
         self._loop = asyncio.get_running_loop()
@@ -53,7 +53,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(command.environment),
-            cwd="/",  # pins no directory, and takes no module from where we were started
+            cwd="/",  # keeps no directory busy, and imports nothing from our working directory
             start_new_session=True,
             pass_fds=command.descriptors,
             bufsize=0,
@@ -74,37 +74,37 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process has not been seen to end."""
+        """Whether the exit of the process has not been seen."""
         return not self.exited.done()
 
     def write(self, data: bytes) -> bool:
-        """Hand a short request to the child; False when it does not take it now or is gone."""
+        """Send a short request to the child; False if it takes none now or has ended."""
         stream = self._process.stdin
         if stream is None or stream.closed:
             return False
         try:
             return os.write(stream.fileno(), data) == len(data)
         except OSError:
-            return False  # its pipe is full or closed: the caller treats it as not answering
+            return False  # the pipe is full or closed: the caller treats the child as hung
 
     def kill(self) -> None:
-        """Kill the child's whole group and stop listening to it; does not wait."""
+        """Kill the child's process group and stop reading from it; does not wait."""
         if not self.is_running:
             return
         self._stop_reading()
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
-            return  # already gone, or no longer ours to signal: its exit will be seen
+            return  # already gone, or not ours to signal: its exit will be seen
 
     def pause_reading(self, secs: float) -> None:
-        """Read nothing for so long: a child that prints more waits at its full pipes."""
+        """Read nothing for `secs`: a child that prints more waits at its full pipes."""
         for descriptor in self._sinks:
             self._loop.remove_reader(descriptor)
         self._loop.call_later(secs, self._resume_reading)
 
     async def gone_within(self, secs: float) -> bool:
-        """Whether the process ends within so many seconds."""
+        """Return whether the process ends within so many seconds."""
         await asyncio.wait({self.exited}, timeout=secs)
         return self.exited.done()
 
@@ -114,7 +114,7 @@ class Child:
         self._loop.add_reader(descriptor, self._on_readable, descriptor)
 
     def _on_readable(self, descriptor: int) -> bool:
-        """Pass on what is there; whether there may be more."""
+        """Pass on the available output; return whether there may be more."""
         try:
             data = os.read(descriptor, READ_CHUNK_BYTES)
         except BlockingIOError:
@@ -149,7 +149,8 @@ class Child:
     def _on_exit(self) -> None:
         if self.exited.done() or os.waitid(os.P_PID, self.pid, LOOK_ONLY) is None:
             return
-        # Children that it left in its group go with it. Until it is reaped the number is its own.
+        # Processes left in its group are killed with it: until the child is reaped, its PID is
+        # unique.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         code = self._process.wait()
@@ -157,7 +158,7 @@ class Child:
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
-        # What it said last is still in the pipes; a grandchild that holds them is not waited for.
+        # The last output is still in the pipes; a grandchild that holds them is not waited for.
         for descriptor in tuple(self._sinks):
             for _ in range(64):
                 if not self._on_readable(descriptor):
@@ -175,21 +176,21 @@ class Child:
 
 
 class Children:
-    """All children of this program: started here, ended here, and counted when they cannot be."""
+    """All children of this program: starts, ends and counts them."""
 
     def __init__(self) -> None:
         self._running: set[Child] = set()
         self._abandoned: set[Child] = set()
 
     def start(self, command: Command, on_output: OnBytes, on_errors: OnBytes) -> Child:
-        """Start a child; raises OSError when the program cannot be run."""
+        """Start a child; raise OSError if the program cannot be run."""
         child = Child(command, on_output, on_errors)
         self._running.add(child)
         child.exited.add_done_callback(lambda _: self._forget(child))
         return child
 
     async def end(self, child: Child) -> bool:
-        """Kill the child; False when it survived that and was abandoned."""
+        """Kill the child; return False if it survives and is abandoned."""
         child.kill()
         if await child.gone_within(KILL_GRACE_SECS):
             return True
@@ -198,21 +199,21 @@ class Children:
 
     @property
     def pids(self) -> Sequence[int]:
-        """The process ids of all children that have not ended."""
+        """The PIDs of all children that have not ended."""
         return tuple(child.pid for child in self._running)
 
     @property
     def abandoned_count(self) -> int:
-        """How many children were killed and have not died."""
+        """The number of killed children that have not died."""
         return len(self._abandoned)
 
     def kill_all(self) -> None:
-        """Kill everything at once, without waiting."""
+        """Kill all children at once, without waiting."""
         for child in tuple(self._running):
             child.kill()
 
     async def end_all(self) -> None:
-        """Kill everything at once; returns when all have died, or half a second later."""
+        """Kill all children at once; return when all have died, or half a second later."""
         running = [child.exited for child in self._running]
         self.kill_all()
         if running:
@@ -225,7 +226,7 @@ class Children:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a one-shot child ended. `problem` is timeout, stuck, flood or None."""
+    """The result of a one-shot child; `problem` is timeout, stuck, flood or None."""
 
     code: int | None
     output: bytes
@@ -241,10 +242,10 @@ async def run_once(
     limit_bytes: int,
     sink: OnBytes | None = None,
 ) -> Finished:
-    """Run a child to its end, or end it at the timeout or the output limit.
+    """Run a child to its end, or kill it at the timeout or output limit.
 
-    Raises OSError when the program cannot be run. The output until then is kept, or given
-    to the sink while it comes.
+    Raises OSError if the program cannot be run. The output so far is kept, or passed to `sink` as
+    it arrives.
     """
     flooded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     output, errors = _Capped(limit_bytes, flooded, sink), _Capped(limit_bytes, flooded)
@@ -264,7 +265,7 @@ async def run_once(
 
 
 class _Capped:
-    """Bytes up to a limit, kept or handed on; sets `full` when more came."""
+    """Bytes up to a limit, kept or passed on; sets `full` when more arrive."""
 
     def __init__(self, limit: int, full: asyncio.Future[None], sink: OnBytes | None = None) -> None:
         self._chunks: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What a probe reported last, by name and labels: bounded in series."""
+"""The last report of a probe, by name and labels: bounded in series."""
 
 from exporter.model.probe import Labels, ProbeMetric, ProbeValue
 
@@ -6,7 +6,7 @@ MAX_SERIES = 1000
 
 
 class KeptSeries:
-    """The last number under each name and its labels."""
+    """The last number of each name and labels."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, str], ProbeValue] = {}
@@ -15,16 +15,16 @@ class KeptSeries:
 
     @property
     def values(self) -> tuple[ProbeValue, ...]:
-        """The plain numbers."""
+        """The values in the plain line format."""
         return tuple(self._values.values())
 
     @property
     def metrics(self) -> tuple[ProbeMetric, ...]:
-        """The named metrics."""
+        """The metrics in the rich line format."""
         return tuple(self._metrics.values())
 
     def keep(self, reported: ProbeValue | ProbeMetric) -> bool:
-        """Keep it in place of what was there; False when there is no room for its series."""
+        """Replace the value of the same name and labels; False if there are too many series."""
         before: ProbeValue | ProbeMetric | None
         if isinstance(reported, ProbeValue):
             before = self._values.get((reported.event_type, reported.entity))
@@ -41,6 +41,6 @@ class KeptSeries:
         return True
 
     def drop(self, name: str, labels: Labels) -> None:
-        """Forget a named metric with these labels, where it is there."""
+        """Remove the metric with this name and these labels, if there is one."""
         gone = self._metrics.pop((name, labels), None)
         self._series -= gone.series if gone else 0

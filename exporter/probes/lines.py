@@ -1,4 +1,4 @@
-"""What a line of an external probe may say: a value, an event, or a named metric."""
+"""Parses a line of an external probe: a value, an event, or a named metric."""
 
 import math
 import re
@@ -19,7 +19,7 @@ MAX_PID = 2**22
 """PID_MAX_LIMIT of the kernel, include/linux/threads.h."""
 
 END_OF_TIME_MS = 253_402_300_800_000
-"""The year 10000: no later moment can be printed."""
+"""The year 10000: later times cannot be formatted."""
 
 UNITS = (
     *("_amperes", "_bytes", "_celsius", "_grams", "_hertz", "_joules", "_meters", "_ratio"),
@@ -34,7 +34,7 @@ _EVENT_TYPES = {kind.value: kind for kind in EventType}
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A metric with these labels that the probe does not report any more."""
+    """A metric with these labels that the probe no longer reports."""
 
     name: str
     labels: Labels
@@ -44,7 +44,7 @@ ProbeRecord = ProbeValue | ProbeMetric | Event | Gone
 
 
 class LineReader:
-    """Parses the lines of one probe; `is_taken` tells names that are ours."""
+    """Parses the lines of one probe; `is_taken` tells names of the exporter's own metrics."""
 
     def __init__(
         self, probe: str, is_taken: Callable[[str], bool], boottime: Callable[[], float]
@@ -54,7 +54,7 @@ class LineReader:
         self._boottime = boottime
 
     def parse(self, message: dict[str, Any]) -> ProbeRecord:
-        """Parse one line; raises BadLine."""
+        """Parse one line; raise BadLine."""
         return self._metric(message) if "metric" in message else self._record(message)
 
     def _metric(self, message: dict[str, Any]) -> ProbeMetric | Gone:

@@ -1,4 +1,4 @@
-"""Helpers that a child left behind in sessions of their own: adopted by us, and ended."""
+"""Adopts and ends processes that a child left behind in sessions of their own."""
 
 import ctypes
 import os
@@ -14,10 +14,10 @@ MAX_ORPHANS = 1000
 
 
 class Orphans:
-    """Adopts what our children leave behind (prctl(2)), for as long as that is wanted.
+    """Adopts orphans of our children (prctl(2)), as long as wanted.
 
-    Whoever started a process waits for it; what else is our child was adopted. Nothing is found
-    where the kernel does not list children (CONFIG_PROC_CHILDREN).
+    A child of ours that we did not start was adopted. Nothing is found if the kernel does not list
+    children (CONFIG_PROC_CHILDREN).
     """
 
     def __init__(self, started: Collection[int] = STARTED) -> None:
@@ -25,14 +25,14 @@ class Orphans:
         self._is_adopting = False
 
     def adopt(self, *, wanted: bool = True) -> None:
-        """Become the parent of orphans among our descendants, or stop it."""
+        """Become the parent of orphaned descendants, or no longer."""
         if wanted != self._is_adopting:
             self._is_adopting = wanted
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
 
     def end(self, program: str) -> int:
-        """Kill adopted processes of this program, reap those that have ended; tell how many."""
-        name = program[:15]  # as much of it as the kernel keeps
+        """Kill adopted processes of this program and reap ended ones; return their number."""
+        name = program[:15]  # the kernel keeps 15 characters
         found = [pid for pid in _children() if pid not in self._started][:MAX_ORPHANS]
         for pid in found:
             if _name(pid) == name:
@@ -47,7 +47,7 @@ def _children() -> list[int]:
     try:
         text = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
     except OSError:
-        return []  # a kernel that does not list them
+        return []  # a kernel without CONFIG_PROC_CHILDREN
     return [int(word) for word in text.split()]
 
 
@@ -55,4 +55,4 @@ def _name(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
     except OSError:
-        return ""  # it has ended meanwhile
+        return ""  # the process has ended

@@ -1,12 +1,12 @@
-"""How much of a probe's output is read in a second: a flood costs the probe, not the exporter."""
+"""Limits how much output of a probe is read per second: a flood costs the probe only."""
 
 from collections.abc import Callable
 
 MAX_LINES = 1000
-"""Lines a second that are looked at; further ones are dropped and counted."""
+"""Lines per second that are parsed; further ones are dropped and counted."""
 MAX_READ_LINES = 20 * MAX_LINES
 MAX_READ_BYTES = 4 * 1024 * 1024
-"""What is read in a second at most; then the probe waits at its full pipe."""
+"""Limits of reading per second; beyond them the probe waits at its full pipe."""
 
 
 class Pace:
@@ -19,13 +19,13 @@ class Pace:
         self._bytes = 0
 
     def takes_line(self) -> bool:
-        """Count a line; whether it is one of those that are looked at."""
+        """Count a line; return whether it is within the limit of parsed lines."""
         self._turn()
         self._lines += 1
         return self._lines <= MAX_LINES
 
     def pause_secs(self, size: int) -> float:
-        """Count bytes that were read; for how long nothing more should be read."""
+        """Count bytes; return for how many seconds reading must pause."""
         now = self._turn()
         self._bytes += size
         if self._bytes <= MAX_READ_BYTES and self._lines <= MAX_READ_LINES:

@@ -1,4 +1,4 @@
-"""The line format between a probe and us: one JSON object per line, bounded and checked."""
+"""The line format of probes: one JSON object per line, bounded and checked."""
 
 import json
 from typing import Any
@@ -11,12 +11,12 @@ class BadLine(Exception):
 
 
 def encode_line(message: dict[str, Any]) -> bytes:
-    """Write the message as one line."""
+    """Encode the message as one line."""
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
-    """Read the object of one line; raises BadLine."""
+    """Decode the object of one line; raise BadLine."""
     try:
         message = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -31,7 +31,7 @@ def _refuse_constant(name: str) -> float:
 
 
 class LineSplitter:
-    """Puts chunks together into lines, and refuses a line that grows beyond the limit."""
+    """Joins chunks to lines; rejects a line that exceeds the limit."""
 
     def __init__(self, limit_bytes: int = MAX_LINE_BYTES) -> None:
         self._limit = limit_bytes
@@ -39,7 +39,7 @@ class LineSplitter:
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Give the lines completed by this chunk; raises BadLine when one is too long."""
+        """Return the lines completed by this chunk; raise BadLine if one is too long."""
         *completed, rest = chunk.split(b"\n")
         lines = []
         for part in completed:

@@ -1,4 +1,4 @@
-"""Runs an external probe for as long as we run: starts it, reads its lines, starts it again."""
+"""Runs an external probe: starts it, reads its lines, and restarts it."""
 
 import asyncio
 import logging
@@ -24,10 +24,10 @@ log = logging.getLogger("exporter.probes")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How a probe runs: for ever (`every_secs` None), or anew every so many seconds.
+    """The schedule of a probe: it runs for ever (`every_secs` None), or every so many seconds.
 
-    After `deadline_secs` of silence what it said is stale; a run of an interval probe that takes
-    longer is ended.
+    After `deadline_secs` of silence its values are stale; a run of an interval probe that takes
+    longer is killed.
     """
 
     every_secs: float | None
@@ -35,12 +35,12 @@ class Schedule:
 
     @property
     def life_secs(self) -> float:
-        """Seconds that what a probe said is shown."""
+        """Seconds for which a probe's values are shown."""
         return self.deadline_secs + (self.every_secs or 0.0)
 
 
 class StreamProbe:
-    """One external probe and what it said last, bounded in every direction."""
+    """One external probe and its last values, with bounds on everything."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class StreamProbe:
         self._boottime = boottime
         self._on_event = on_event
         self._shown = KeptSeries()
-        self._run: KeptSeries  # what the run that goes on has reported
+        self._run: KeptSeries  # the series of the present run
         self._has_run_spoken: bool
         self._lines: Counter[str] = Counter()
         self._restarts = 0
@@ -70,7 +70,7 @@ class StreamProbe:
         self._has_complained = False
 
     def state(self) -> ProbeState:
-        """Give what the probe reported, as far as it may still be shown."""
+        """Return the state of the probe, with the values that may still be shown."""
         spoke = self._spoke_at
         state = ProbeState(
             name=self.name,
@@ -102,7 +102,7 @@ class StreamProbe:
             await asyncio.sleep(backoff.next_secs())
 
     async def _run_once(self) -> bool:
-        """Run the child once; whether it ended by itself with exit code 0."""
+        """Run the child once; return whether it ended by itself with exit code 0."""
         splitter = LineSplitter(MAX_LINE_BYTES)
         lives: list[Child] = []
         on_output = partial(self._on_output, lives, splitter)
@@ -119,7 +119,7 @@ class StreamProbe:
             child.kill()
             raise
         if not await self._children.end(child):
-            await child.exited  # nothing is started beside one that does not die
+            await child.exited  # no second child is started while one does not die
         return child.exited.result() == 0
 
     def _on_output(self, lives: list[Child], splitter: LineSplitter, chunk: bytes) -> None:
@@ -137,7 +137,7 @@ class StreamProbe:
             lives[0].pause_reading(secs)
 
     def _take(self, chunk: bytes, splitter: LineSplitter) -> bool:
-        """Take the lines of a chunk; False when the probe cannot be listened to any more."""
+        """Parse the lines of a chunk; return False if the probe must be ended."""
         try:
             lines = splitter.feed(chunk)
         except BadLine as error:
@@ -157,8 +157,8 @@ class StreamProbe:
     def _keep(self, reported: ProbeRecord) -> None:
         self._spoke_at = self._boottime()
         self._has_run_spoken = True
-        if self._schedule.every_secs is None:  # else when the run has ended, whole
-            self._shown = self._run  # what an earlier run reported is not made fresh by this one
+        if self._schedule.every_secs is None:  # an interval run counts as a whole, at its end
+            self._shown = self._run  # a new run does not renew values of the last
         is_kept = True
         if isinstance(reported, Event):
             self._on_event(reported)
@@ -173,7 +173,7 @@ class StreamProbe:
         self._complain(sentence)
 
     def _complain(self, sentence: str) -> None:
-        """Log one example; the rest is counted."""
+        """Log the first complaint; further ones are only counted."""
         if not self._has_complained:
             log.warning("probe %s: %s", self.name, clean_text(sentence))
         self._has_complained = True

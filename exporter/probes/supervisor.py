@@ -1,4 +1,4 @@
-"""Starts a probe, asks it under a deadline, restarts it with back-off, gives it up when stuck."""
+"""Supervises a probe: start, request with a deadline, restart with back-off, give up when stuck."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
 
 LONGEST_PAUSE_SECS = 30.0
-"""A library that has crashed is tried again after so long at most, whatever else failed.
+"""The longest pause before a crashed library is tried again.
 
 With an interval of 15 s between collections its values are back within a minute.
 """
@@ -24,10 +24,10 @@ log = logging.getLogger("exporter.probes")
 
 
 class ProbeFailed(Exception):
-    """The probe gave no answer; `reason` is timeout, stuck, crashed or no_program.
+    """The probe did not answer; `reason` is timeout, stuck, crashed or no_program.
 
-    `place` is the index of the device whose call it was in, where it was in one; `is_repeated`
-    tells that the library has crashed in this very call before, and is expected to do so again.
+    `place` is the index of the device of the last call, None without one; `is_repeated` means that
+    the library has crashed in the same call before and is expected to crash again.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class ProbeFailed(Exception):
 class RequestProbe:
     """A probe that answers one request at a time, one line each.
 
-    Lines without the id of the request are events and go to `on_event`. At most one child runs;
-    one that does not die is never replaced before it has. With a breadcrumb the child is told
-    which calls it must not make for a while: those that crashed it three times.
+    Lines without the id of the request are events and go to `on_event`. At most one child runs; a
+    killed child that does not die is not replaced. With a breadcrumb, the child gets the calls that
+    it must not make for a while: those in which it crashed three times.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RequestProbe:
         self._request_id = 0
         self._backoff = Backoff(first_secs=0.0, longest_secs=LONGEST_PAUSE_SECS)
         self._not_before = 0.0
-        self._last_failure: tuple[str, str]  # what the pause before the next start is for
+        self._last_failure: tuple[str, str]  # the reason of the pause before the next start
         self._last_words = ""
 
     @property
@@ -79,11 +79,11 @@ class RequestProbe:
 
     @property
     def switched_off(self) -> tuple[str, ...]:
-        """The calls that are not made now, with `@` and an index for one device only."""
+        """The disabled calls, with `@` and an index for one device only."""
         return self._disabled.crumbs
 
     async def ask(self, request: dict[str, Any], deadline_secs: float) -> dict[str, Any]:
-        """Ask, and give the probe's answer; raises ProbeFailed."""
+        """Send a request, and return the probe's answer; raise ProbeFailed."""
         if self.is_stuck:
             raise ProbeFailed("stuck", f"probe {self.name} was killed but does not exit")
         loop = asyncio.get_running_loop()
@@ -108,27 +108,27 @@ class RequestProbe:
 
     @property
     def may_start(self) -> bool:
-        """Whether a request would be taken now, back-off being over."""
+        """Whether a request would be accepted now: the back-off is over."""
         return asyncio.get_running_loop().time() >= self._not_before
 
     def allow_start(self) -> None:
-        """Let the next request start the probe at once: what failed is left out of it."""
+        """End the back-off: the next request starts the probe without the failed call."""
         self._not_before = 0.0
 
     async def close(self) -> None:
-        """End the probe; a later request starts it again at once, with every call allowed."""
+        """End the probe; a later request starts it at once, with every call allowed."""
         self.allow_start()
         self._backoff.reset()
         self._disabled.clear()
         await self.end_child()
 
     async def recycle(self) -> None:
-        """End a probe that has grown too large; the next request starts a fresh one."""
+        """End a probe that uses too much memory; the next request starts a new one."""
         self.restarts += 1
         await self.end_child()
 
     async def end_child(self) -> None:
-        """End the process; the next request starts a fresh one."""
+        """End the child; the next request starts a new one."""
         child, self._child = self._child, None
         if child is not None and not await self._children.end(child):
             self._stuck_child = child
@@ -147,7 +147,7 @@ class RequestProbe:
         return child
 
     def _command_now(self) -> Command:
-        """Give the command, with a clean breadcrumb where there is one."""
+        """Return the command, with a cleared breadcrumb if the probe has one."""
         if self._breadcrumb is None:
             return self._command
         self._breadcrumb.clear()
@@ -168,7 +168,7 @@ class RequestProbe:
         return self._failure("stuck", f"probe {self.name} was killed but does not exit")
 
     def _note_end_of(self, child: Child) -> ProbeFailed:
-        """Count a crash where it happened; the third in the same call switches the call off."""
+        """Count a crash at its call; the third crash in the same call disables the call."""
         self._child = None
         call = self._call()
         code = child.exited.result()
@@ -186,7 +186,7 @@ class RequestProbe:
         return failure
 
     def _call(self) -> str:
-        """Return the call that the child is or was in; empty between calls."""
+        """Return the last call of the child; empty between calls."""
         return "" if self._breadcrumb is None else self._breadcrumb.read()
 
     def _where(self) -> str:
@@ -196,7 +196,7 @@ class RequestProbe:
         return f" in {call}" + ("" if place is None else f" on {self._breadcrumb.device} {place}")
 
     def _failure(self, reason: str, message: str) -> ProbeFailed:
-        """Count the failure and set when the next start may be."""
+        """Count the failure and set the time of the next start."""
         self.restarts += 1
         self._not_before = asyncio.get_running_loop().time() + self._backoff.next_secs()
         self._last_failure = (reason, message)
@@ -218,7 +218,7 @@ class RequestProbe:
             self._answer.set_result(message)
 
     def _on_errors(self, chunk: bytes) -> None:
-        """Keep the last words only: a library may print a great deal."""
+        """Keep only the last words: a library may print a lot."""
         self._last_words = clean_text(chunk[-200:])
 
     def _ending(self) -> str:

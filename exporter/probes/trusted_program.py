@@ -1,4 +1,4 @@
-"""Which programs may be run: those that only root or we can have put where they are."""
+"""Checks that a program file is under the control of root or the exporter's user only."""
 
 import os
 import stat
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def is_trustworthy(program: Path) -> bool:
-    """Check that this is a file that only root or we can have put there."""
+    """Return whether only root or the exporter's user can have installed this program."""
     try:
         found, folder = program.stat(), program.parent.stat()
     except OSError:
