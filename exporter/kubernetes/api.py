@@ -1,4 +1,4 @@
-"""The only request to Kubernetes: a patch of the status of the exporter's own node.
+"""The only request to the Kubernetes API: a patch of the status of the exporter's own node.
 
 https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#patch-partially-update-status-of-the-specified-node
 """
@@ -31,10 +31,10 @@ class PatchRefused(Exception):
 
 
 class NodeStatus:
-    """Patches the status of one node and of no other."""
+    """Patches the status of one node only."""
 
     def __init__(self, settings: NodeConditions, node: str, call: CallBlocking) -> None:
-        """Take the name of our node; raise ValueError for one that cannot be a node's."""
+        """Take the name of the node; raise ValueError for an invalid name."""
         if not NODE_NAME.fullmatch(node):
             raise ValueError(f"{node!r} cannot be the name of a node; is NODE_NAME set?")
         self._settings = settings
@@ -83,7 +83,7 @@ class NodeStatus:
 
 
 def _content(key: str, name: str) -> str:
-    """Return the text of a file that the configuration names; raise PatchRefused."""
+    """Return the text of a configured file; raise PatchRefused."""
     try:
         return read_text(name, MAX_FILE_BYTES)
     except FileUnusable as error:
@@ -91,7 +91,7 @@ def _content(key: str, name: str) -> str:
 
 
 async def _refusal(answer: aiohttp.ClientResponse) -> str:
-    """Return the status and the API's own sentence, which names the right or the policy."""
+    """Return the status and the API's message, which names the missing permission or the policy."""
     reported = f"the API answered {answer.status} {answer.reason}"
     try:
         status = json.loads(await answer.content.read(MAX_REFUSAL_BYTES))

@@ -21,18 +21,18 @@ GPU_DRIVER_RULES = frozenset(
     {"backend_stuck", "driver_version_mismatch", "gpu_count_low", "gpu_locked", "gpu_probe_failed"}
     | {"gpu_gsp_silent", "gpu_uvm_failed", "npu_abnormal"}
 )
-"""Faults of the node that are about all its GPUs."""
+"""Faults of the node that concern all its GPUs."""
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
 NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "filesystem_full", "node_oom_kill"})
-"""Faults that programs made."""
+"""Faults caused by programs, not hardware."""
 MAX_MESSAGE_CHARS = 1000
 STALE_SECS = 60.0
-"""After so long without a reading of any GPU nothing is known of them; one failed pass is none."""
+"""After this time without a reading of any GPU, their state is unknown; one failed read is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCondition:
-    """One condition: whether it holds (True, False, Unknown), a word and a sentence why."""
+    """One condition: its status (True, False, Unknown), a reason in one word, and a message."""
 
     kind: str
     status: str
@@ -41,9 +41,9 @@ class NodeCondition:
 
 
 def conditions_of(snapshot: Snapshot | None) -> tuple[NodeCondition, ...]:
-    """Return what this snapshot says; critical faults make unhealthy, whatever explains them.
+    """Return the conditions of this snapshot; critical faults make False, explained or not.
 
-    A node on which no GPU is known has no condition about GPUs.
+    A node without known GPUs has no condition GPUHealthy.
     """
     if snapshot is None or snapshot.conclusions is None:
         return (_unknown(HARDWARE_HEALTHY, "nothing was read recently"),)
@@ -64,7 +64,7 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[NodeCondition, ...]:
 def no_longer_reported(
     reported: Iterable[NodeCondition], current: Mapping[str, Mapping[str, Any]]
 ) -> tuple[NodeCondition, ...]:
-    """Return the conditions the node still has and about which nothing is known now."""
+    """Return as Unknown the conditions of the node for which hardware is no longer known."""
     kinds = {condition.kind for condition in reported}
     return tuple(
         _unknown(kind, "no such hardware is known on this node")
@@ -88,7 +88,7 @@ def _unknown(kind: str, message: str) -> NodeCondition:
 def _condition(
     kind: str, incident: Iterable[Incident], is_meant: Callable[[Fault], bool]
 ) -> NodeCondition:
-    """Tell whether an incident has a critical fault that is meant and not silenced, and which."""
+    """Return the condition: False with the incidents that have a critical, not silenced fault."""
     broken = [
         each
         for each in incident
@@ -104,7 +104,7 @@ def _condition(
 
 
 def _message(broken: Sequence[Incident]) -> str:
-    """Tell as many incidents as there is room for, and count the rest."""
+    """Return the texts of as many incidents as fit, and the number of others."""
     text = broken[0].text[:MAX_MESSAGE_CHARS]
     for number, each in enumerate(broken[1:], start=1):
         more = f" | and {len(broken) - number} more"
@@ -117,9 +117,9 @@ def _message(broken: Sequence[Incident]) -> str:
 def patch(
     conditions: Iterable[NodeCondition], current: Mapping[str, Mapping[str, Any]], now: str
 ) -> dict[str, Any]:
-    """Return the patch of a node's status; a status that stays keeps the time of its last change.
+    """Return the patch of a node's status; an unchanged condition keeps its transition time.
 
-    `current` are the conditions the node has by now, by type; `now` is a time of RFC 3339.
+    `current` are the present conditions of the node by type; `now` is a time of RFC 3339.
     """
     return {"status": {"conditions": [_entry(item, current, now) for item in conditions]}}
 
@@ -140,13 +140,13 @@ def _entry(
 
 
 def ours(node: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Our conditions of a node as the API shows it, by type."""
+    """Return our conditions of a node in an API answer, by type."""
     listed = (node.get("status") or {}).get("conditions") or ()
     return {item["type"]: item for item in listed if item.get("type") in OURS}
 
 
 def unhealthy(current: Mapping[str, Mapping[str, Any]]) -> dict[str, NodeCondition]:
-    """Return the conditions that are False on the node now, by type."""
+    """Return the conditions that are False on the node, by type."""
     return {
         kind: NodeCondition(kind, "False", item.get("reason", ""), item.get("message", ""))
         for kind, item in current.items()

@@ -23,7 +23,7 @@ log = logging.getLogger("exporter.conditions")
 
 
 class NodePatcher(Protocol):
-    """The status of a node that can be patched."""
+    """The API of a node's status."""
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the node after the patch; raises PatchRefused."""
@@ -31,10 +31,10 @@ class NodePatcher(Protocol):
 
 
 class ConditionsLoop:
-    """Writes when something has changed, and from time to time to show that it is alive.
+    """Writes the conditions when they change, and from time to time as a heartbeat.
 
-    `latest` gives the last snapshot, `now` the time as RFC 3339 and `elapsed` seconds of any
-    origin. It never drains, cordons or deletes anything.
+    `latest` returns the last snapshot, `now` the time as RFC 3339, `elapsed` seconds of any origin.
+    The loop never drains, cordons or deletes anything.
     """
 
     def __init__(
@@ -57,23 +57,23 @@ class ConditionsLoop:
         self._reported_at = 0.0
         self._started = elapsed()
         self._current: Mapping[str, Mapping[str, Any]] | None = None
-        self._found: Mapping[str, NodeCondition] | None = None  # False when we first looked
+        self._found: Mapping[str, NodeCondition] | None = None  # the False conditions at our start
         self._failures = 0
         self._complaint = ""
 
     async def run(self) -> None:
-        """Look every few seconds, for ever; longer after each refusal."""
+        """Update the conditions every few seconds, for ever; less often after refusals."""
         while True:
             await asyncio.sleep(self.pause_secs())
             await self.step()
 
     def pause_secs(self) -> float:
-        """How long to wait before the next look."""
+        """Return the seconds until the next update."""
         doubled = self._settings.interval_secs * 2.0 ** min(self._failures, 16)
         return min(doubled, max(LONGEST_PAUSE_SECS, self._settings.interval_secs))
 
     async def step(self) -> None:
-        """Write the conditions if they have changed or have not been written for long."""
+        """Write the conditions if they have changed or the heartbeat is due."""
         if self._settings.dry_run:
             self._rehearse(conditions_of(self._latest()))
             return
@@ -105,14 +105,14 @@ class ConditionsLoop:
         self._remember(wanted)
 
     async def _known(self) -> Mapping[str, Mapping[str, Any]]:
-        if self._current is None:  # an empty patch answers with the node as it is
+        if self._current is None:  # an empty patch returns the present node
             self._current = ours(await self._status.patch({"status": {}}))
         if self._found is None:
             self._found = unhealthy(self._current)
         return self._current
 
     def _settled(self, wanted: tuple[NodeCondition, ...]) -> tuple[NodeCondition, ...]:
-        """Keep a False from before our start until its fault had time to be seen again."""
+        """Keep a False from before our start until its fault had time to be raised again."""
         if self._elapsed() - self._started >= self._settings.settle_secs:
             return wanted
         again = {condition.kind for condition in wanted if condition.status == "False"}
@@ -133,7 +133,7 @@ class ConditionsLoop:
 
     def _complain(self, sentence: str) -> None:
         self._failures += 1
-        self._current = None  # somebody else may have changed it meanwhile
+        self._current = None  # somebody else may have changed the node
         if sentence != self._complaint:
             log.warning("node %s: conditions were not written: %s", self._node, sentence)
         self._complaint = sentence
