@@ -1,4 +1,4 @@
-"""Every setting: one frozen tree with defaults, bounds and descriptions.
+"""All settings: one frozen tree with defaults, bounds and descriptions.
 
 `config/default.toml` and `docs/CONFIG.md` are generated from this package.
 """

@@ -1,4 +1,4 @@
-"""Which groups of metric families are read, and which single families are exported."""
+"""The groups of metric families that are read, and the single families that are exported."""
 
 from dataclasses import fields
 from typing import Any
@@ -8,7 +8,7 @@ from exporter.record import dataclass
 
 
 def _family(name: str) -> Any:
-    """Return the setting of one family; it was already one of system-info-exporter."""
+    """Return the setting of one family, which system-info-exporter had too."""
     return setting(True, f"`{name}`.", family=name)
 
 
@@ -70,4 +70,4 @@ class Enabled:
 FAMILIES = {
     item.name: item.metadata["family"] for item in fields(Enabled) if item.metadata["family"]
 }
-"""The keys for single families, those of system-info-exporter, and the family of each."""
+"""The family of each setting for a single family; system-info-exporter had these settings."""

@@ -1,4 +1,4 @@
-"""What hardware a node is expected to have."""
+"""Settings of the expected hardware of a node."""
 
 from exporter.config.setting import setting
 from exporter.record import dataclass
@@ -40,7 +40,7 @@ class Expect:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is expected, or may be learned."""
+        """Whether any hardware is expected or may be learned."""
         counts = (self.gpus, self.nvlinks, self.ports, self.disks, self.dimms)
         sizes = (self.port_rate_gbit, self.memory_gib)
         words = (self.learn, self.labels_file, self.gpu_model, self.slots)

@@ -1,4 +1,4 @@
-"""Loads files, environment and flags into one validated Config, or reports one error."""
+"""Loads files, environment and flags into one validated Config, or reports all mistakes."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 1024 * 1024
 MAX_NAMES = 32
 MAX_PATTERN_CHARS = 128
 MAX_NUMBER = 2**53
-"""No number of the configuration is larger; a float still holds every whole one."""
+"""The largest number in the configuration; up to it a float holds every whole number."""
 
 TYPE_NAMES = {
     bool: "true or false",
@@ -37,11 +37,11 @@ TYPE_NAMES = {
 
 
 MAX_SENTENCES = 50
-"""Mistakes of one configuration that are printed; the rest is counted."""
+"""The most mistakes of one configuration that are printed; the rest are counted."""
 
 
 class ConfigError(ValueError):
-    """Mistakes in the configuration; each names place, key, what was found and allowed."""
+    """Mistakes in the configuration; each names place, key, value and allowed values."""
 
     def __init__(self, *sentences: str) -> None:
         super().__init__(*sentences)
@@ -55,7 +55,7 @@ class ConfigError(ValueError):
 
 
 def every(attempts: Iterable[Callable[[], T]]) -> list[T]:
-    """Return what all attempts return; raise ConfigError with the mistakes of all."""
+    """Return the results of all attempts; raise ConfigError with the mistakes of all."""
     results: list[T] = []
     sentences: list[str] = []
     for attempt in attempts:
@@ -70,7 +70,7 @@ def every(attempts: Iterable[Callable[[], T]]) -> list[T]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layer:
-    """One place settings come from: a nested table and what to call it in a message."""
+    """Settings from one place: a nested table, and the name of the place in messages."""
 
     origin: str
     table: Mapping[str, Any]
@@ -78,7 +78,7 @@ class Layer:
 
 
 def load(layers: Iterable[Layer]) -> Config:
-    """Return the configuration of all layers, later ones winning; raises ConfigError."""
+    """Return the configuration of all layers, later layers winning; raise ConfigError."""
     config = Config()
 
     def merge(layer: Layer) -> None:
@@ -91,7 +91,7 @@ def load(layers: Iterable[Layer]) -> Config:
 
 
 def _check_probes(config: Config) -> None:
-    """Each external probe has a name of its own and a command; raises ConfigError."""
+    """Raise ConfigError unless each external probe has a unique name and a command."""
     names = [probe.name for probe in config.probes]
     wrong = []
     for position, probe in enumerate(config.probes):
@@ -116,7 +116,7 @@ def file_layers(named: str | None) -> list[Layer]:
 
 
 def read_file(path: Path) -> Layer:
-    """Return the layer of one TOML file; raises ConfigError."""
+    """Return the layer of one TOML file; raise ConfigError."""
     try:
         return Layer(str(path), tomllib.loads(read_text(path, MAX_FILE_BYTES)))
     except FileUnusable as error:
@@ -128,10 +128,7 @@ def read_file(path: Path) -> Layer:
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """Return the layer of all variables `APP__SECTION__KEY`.
-
-    Raises ConfigError for a key in the way.
-    """
+    """Return the layer of all variables `APP__SECTION__KEY`; raise ConfigError for a wrong key."""
     table: dict[str, Any] = {}
     for name in sorted(environment):
         if not name.startswith(ENV_PREFIX):
@@ -147,7 +144,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
 
 
 def _merged(current: Any, table: Mapping[str, Any], layer: Layer, prefix: str) -> Any:
-    """Return the section with the values of one layer's table put in."""
+    """Return the section with the values of one layer's table."""
     fields = {item.name: item for item in dataclasses.fields(current)}
     hints = typing.get_type_hints(type(current))
 
@@ -183,13 +180,13 @@ def _wrong(layer: Layer, name: str, found: Any, allowed: str) -> ConfigError:
 
 
 def _shown(found: Any) -> str:
-    """Return what was found, on one line, short, without what looks like a secret."""
+    """Return a wrong value on one line, shortened, without secrets."""
     text = masked(found if isinstance(found, str) else repr(found))
     return json.dumps(text[:80], ensure_ascii=True)
 
 
 def _value(hint: Any, found: Any, layer: Layer, name: str) -> Any:
-    """Return the value found as the type the field has; raises ConfigError."""
+    """Return the value in the type of the field; raise ConfigError."""
     origin = typing.get_origin(hint)
     if origin is tuple:
         return _list(typing.get_args(hint)[0], found, layer, name)
@@ -216,10 +213,7 @@ def _scalar(hint: Any, found: Any, layer: Layer, name: str) -> Any:
 
 
 def _from_text(hint: Any, text: Any) -> Any:
-    """Return what a text from the environment means for a field of this type.
-
-    Itself when nothing.
-    """
+    """Return a text of the environment in the type of its field; unchanged if it does not fit."""
     if not isinstance(text, str) or hint is str:
         return text
     if hint is bool:
@@ -277,7 +271,7 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
 
 
 def _each(found: Any) -> Iterable[Any]:
-    """Return the words of a list or table of texts, or the one value."""
+    """Return the words of a list or table of texts, or a single value as a list."""
     if isinstance(found, Mapping):
         return found.values()
     return found if isinstance(found, tuple) else (found,)
@@ -301,7 +295,7 @@ def _check_names(wanted: tuple[str, str], found: Any, layer: Layer, name: str) -
 
 
 def _check_patterns(found: Any, layer: Layer, name: str) -> None:
-    """Patterns are short and spelled so that they can match a name; raises ConfigError."""
+    """Raise ConfigError unless patterns are short and can match a name."""
     for position, pattern in enumerate(found):
         is_short = 0 < len(pattern) <= MAX_PATTERN_CHARS
         if not is_short or not pattern.isprintable() or pattern.count("[") > pattern.count("]"):

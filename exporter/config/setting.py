@@ -8,7 +8,7 @@ from typing import Any
 
 SECRET = "…"  # noqa: S105 - what is shown in its place
 SECRET_KEYS = frozenset({"basic_users", "redact_salt", "command"})
-"""Keys whose values are never shown; of a command the program is."""
+"""Keys whose values are never shown; of a command only the program is."""
 
 _SECRETS = (
     (r"(//)\S*@", rf"\1{SECRET}@"),
@@ -19,7 +19,7 @@ _SECRETS = (
 
 
 def masked(text: str) -> str:
-    """Hide what looks like a secret: a login in a URL, `token=…`, a key of a known form."""
+    """Hide texts that look like a secret: a login in a URL, `token=…`, a key of a known form."""
     for pattern, shown in _SECRETS:
         text = re.sub(pattern, shown, text)
     return text
@@ -55,6 +55,6 @@ def setting(
 
 
 def section(kind: type) -> Any:
-    """Return a nested table of the configuration; its sentence is the first line of the class."""
+    """Return a nested table of the configuration, described by its class's first line."""
     sentence, _, _ = (kind.__doc__ or "").partition("\n")
     return field(default_factory=kind, metadata={"doc": sentence})
