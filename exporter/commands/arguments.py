@@ -1,4 +1,4 @@
-"""The command line arguments; the code of a command is imported when it is called."""
+"""The command line arguments; a command's module is imported when the command runs."""
 
 import argparse
 from typing import Any, NoReturn, TypeAlias
@@ -12,10 +12,10 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # n
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says in one sentence what is wrong."""
+    """A parser that reports a mistake in one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the sentence and end with exit code 2."""
+        """Print the mistake and exit with code 2."""
         sentence = one_line(masked(f"{message}; see {self.prog} --help"))
         self.exit(2, f"hw-exporter: {sentence}\n")
 

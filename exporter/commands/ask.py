@@ -31,7 +31,7 @@ INSTRUCTION = (
 
 
 def ask_model(invocation: Invocation, document: dict[str, Any]) -> int:
-    """Print the prompt, or the model's answer marked as such; the exit code."""
+    """Print the prompt, or the model's answer marked as such; return the exit code."""
     options = invocation.options
     prompt = build_prompt(document)
     if options.show_prompt:
@@ -46,9 +46,9 @@ def ask_model(invocation: Invocation, document: dict[str, Any]) -> int:
 
 
 def build_prompt(document: dict[str, Any]) -> str:
-    """Return the words sent to the model: no name of a node, a workload, a process or a device.
+    """Return the prompt for the model, without names of nodes, workloads, processes and devices.
 
-    Raise CommandError where they are too many.
+    Raise CommandError if it is too long.
     """
     text = json.dumps(document, indent=1, ensure_ascii=False)
     if len(text) > MAX_PROMPT_CHARS:
@@ -57,7 +57,7 @@ def build_prompt(document: dict[str, Any]) -> str:
 
 
 def redacted(text: str, document: dict[str, Any]) -> str:
-    """Replace what names machines and users; the same name becomes the same word everywhere."""
+    """Replace names of machines and users; the same name becomes the same word everywhere."""
     names: dict[str, str] = {}
     counts = Counter[str]()
     for kind, name in sorted(set(_names(document)), key=lambda pair: (-len(pair[1]), pair)):
@@ -75,7 +75,7 @@ def redacted(text: str, document: dict[str, Any]) -> str:
 
 
 def _names(value: object) -> list[tuple[str, str]]:
-    """Find the names of nodes, processes and workloads anywhere in a document."""
+    """Return the names of nodes, processes and workloads anywhere in a document."""
     if isinstance(value, list):
         return [pair for each in value for pair in _names(each)]
     if not isinstance(value, dict):
@@ -90,7 +90,7 @@ def _names(value: object) -> list[tuple[str, str]]:
 
 
 def _is_telling(name: object) -> bool:
-    """Whether a name says something about its owner: pids and words of our own do not."""
+    """Whether a name may identify its owner: PIDs and words of the exporter do not."""
     return isinstance(name, str) and not name.isdigit() and name not in ("node", "", *NAMED_KINDS)
 
 

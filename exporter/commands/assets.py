@@ -15,7 +15,7 @@ FOLDERS = {
 
 
 def assets(invocation: Invocation) -> int:
-    """Copy every folder below DIR, and print what was written; nothing is overwritten."""
+    """Copy every folder below DIR, and print the copies; nothing is overwritten."""
     target = Path(invocation.options.directory)
     there = [name for name, folder in FOLDERS.items() if folder.is_dir()]
     if not there:

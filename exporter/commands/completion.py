@@ -33,7 +33,7 @@ autoload -U +X bashcompinit && bashcompinit
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A command with what may follow it; `values` are options with a value, and its choices."""
+    """A command and its completions; `values` are options with a value, and the choices of each."""
 
     path: tuple[str, ...]
     flags: tuple[str, ...]
@@ -47,7 +47,7 @@ class _Level:
 
 
 def completion(invocation: Invocation) -> int:
-    """Print what the shell has to read; the exit code."""
+    """Print the completion script of the shell; return the exit code."""
     from exporter.commands.arguments import build_parser  # noqa: PLC0415 - it names this module
 
     levels = list(_levels(build_parser(), ()))
@@ -57,7 +57,7 @@ def completion(invocation: Invocation) -> int:
 
 
 def _levels(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[_Level]:
-    """Give a command and each command below it."""
+    """Yield a command and each command below it."""
     flags: list[str] = []
     values: dict[str, tuple[str, ...]] = {}
     below: dict[str, argparse.ArgumentParser] = {}

@@ -11,7 +11,7 @@ from exporter.exit_codes import EXIT_OK
 
 
 def check(invocation: Invocation) -> int:
-    """Say that the configuration is good; raise ConfigError where it is not."""
+    """Report that the configuration is valid; raise ConfigError if it is not."""
     invocation.check()
     print('{"good": true}' if invocation.options.json else "the configuration is valid")
     return EXIT_OK
@@ -28,7 +28,7 @@ def show(invocation: Invocation) -> int:
 
 
 def shown(value: Any) -> Any:
-    """Turn a part of the configuration into tables, lists and plain values without secrets."""
+    """Convert a part of the configuration to tables, lists and plain values without secrets."""
     if is_dataclass(value):
         return {each.name: _field(each.name, getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
@@ -39,7 +39,7 @@ def shown(value: Any) -> Any:
 
 
 def _field(name: str, value: Any) -> Any:
-    """Return what is shown of a key: of a secret that there is one, of a command its program."""
+    """Return the shown value of a key: a mark for a secret, only the program of a command."""
     if name not in SECRET_KEYS or not value:
         return shown(value)
     if isinstance(value, Mapping):
@@ -48,7 +48,7 @@ def _field(name: str, value: Any) -> Any:
 
 
 def _toml(table: dict[str, Any], prefix: str = "") -> list[str]:
-    """Write tables as TOML, plain keys before the tables below them."""
+    """Format tables as TOML, plain keys before subtables."""
     plain = {key: value for key, value in table.items() if not _is_table(value)}
     lines = [f"{key} = {_value(value)}" for key, value in plain.items()]
     if prefix and lines:
@@ -69,7 +69,7 @@ def _is_table(value: object) -> bool:
 
 
 def _value(value: object) -> str:
-    """Write one value; strings, lists, numbers and truth are in TOML as in JSON."""
+    """Format one value; texts, lists, numbers and booleans are the same in TOML and JSON."""
     if isinstance(value, dict):
         return "{}"
     return json.dumps(value, ensure_ascii=False)

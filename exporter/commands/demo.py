@@ -14,12 +14,12 @@ from exporter.config import Config
 from exporter.reports.units import duration
 
 INTERVAL_SECS = 5.0
-"""Incidents are short: they are looked at more often than hardware is."""
+"""Incidents of the demo are short, so collections are more frequent than on hardware."""
 
 
 @contextmanager
 def simulated(given: dict[str, Any], *, whole_node: bool) -> Iterator[dict[str, Any]]:
-    """Tables of the configuration for the length of a demo; `given` are keys of `[demo]`."""
+    """Yield tables of the configuration for a demo; `given` are keys of `[demo]`."""
     with tempfile.TemporaryDirectory(
         prefix="hw-exporter-demo-", ignore_cleanup_errors=True
     ) as name:
@@ -42,7 +42,7 @@ def simulated(given: dict[str, Any], *, whole_node: bool) -> Iterator[dict[str, 
 
 
 def _write_first_files(folder: Path) -> None:
-    """Write what the first collection reads before the probe has printed anything."""
+    """Write the files that the first collection reads before the probe has printed anything."""
     boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
     node = DemoNode(1, seed=0, speed=1.0)
     files = NodeFolder(folder, boottime, with_host=True)
@@ -51,7 +51,7 @@ def _write_first_files(folder: Path) -> None:
 
 
 def plan(config: Config) -> Iterator[str]:
-    """Say what the node is, where to look, and what will go wrong when."""
+    """Describe the simulated node, its address, and the incidents with their times."""
     demo = config.demo
     port = config.server.port
     where = f"http://localhost:{port}/" if port else "the address in the log below"

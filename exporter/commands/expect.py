@@ -1,4 +1,4 @@
-"""`hw-exporter expect`: what hardware is expected, what is missing, and accept that of now."""
+"""`hw-exporter expect`: prints expected and missing hardware, or accepts the present hardware."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +17,7 @@ NOTHING_EXPECTED = "no hardware is expected: set expect.learn, or numbers in [ex
 
 
 def show(invocation: Invocation) -> int:
-    """Print the expected hardware and what is missing, or accept what is there now."""
+    """Print the expected and the missing hardware, or accept the present hardware."""
     config = invocation.settings().config
     if invocation.options.part == "accept":
         return _accept(config)
@@ -40,7 +40,7 @@ def _line(fault: dict[str, Any]) -> str:
 
 
 def _expected(config: Config) -> list[str]:
-    """Return the lines about the configuration and about what was learned."""
+    """Return the lines about configured and learned hardware."""
     usual = Expect()
     lines = [
         f"configured: expect.{each.name} = {getattr(config.expect, each.name)}"
@@ -53,7 +53,7 @@ def _expected(config: Config) -> list[str]:
 
 
 def _accept(config: Config) -> int:
-    """Forget what was learned: the running exporter then learns the hardware of now."""
+    """Delete the learned hardware: the running exporter then learns the present hardware."""
     if not config.expect.is_on:
         raise CommandError(NOTHING_EXPECTED)
     if not config.expect.learn:

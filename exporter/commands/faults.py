@@ -13,11 +13,11 @@ from exporter.reports.text.status import Screen
 EXIT_CODES = {"healthy": EXIT_OK, "warning": 1, "critical": 2, "unknown": EXIT_UNKNOWN}
 NPD_EXIT_CODES = {"healthy": 0, "warning": 1, "critical": 1, "unknown": 2}
 NPD_LINE_CHARS = 80
-"""What node-problem-detector keeps of a line (max_output_length)."""
+"""The part of a line that node-problem-detector keeps (max_output_length)."""
 
 
 def faults(invocation: Invocation) -> int:
-    """Print the faults; the exit code says the worst of them."""
+    """Print the faults; return the exit code of the highest severity."""
     options = invocation.options
     if options.npd:
         return _npd(invocation)
@@ -48,7 +48,7 @@ def _print(document: dict[str, Any], readings: Readings, screen: Screen) -> None
 
 
 def _npd(invocation: Invocation) -> int:
-    """Print one short line, as node-problem-detector's custom plugins do."""
+    """Print one short line, as custom plugins of node-problem-detector do."""
     try:
         with connected(invocation) as readings:
             document = document_in(readings, "/faults", readings.get("/faults"))

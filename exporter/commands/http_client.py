@@ -1,4 +1,4 @@
-"""HTTP client for a running exporter: bounded in time and size, and never through a proxy."""
+"""HTTP client for a running exporter: bounded in time and size, never through a proxy."""
 
 import base64
 import http.client
@@ -27,7 +27,7 @@ LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 
 class Unreachable(Exception):
-    """There is no exporter at the address, or it does not answer; one sentence."""
+    """No exporter answers at the address; the message is one sentence."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(one_line(sentence))
@@ -35,7 +35,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer: status, headers and the body as it was before packing."""
+    """One response: status, headers and the decompressed body."""
 
     status: int
     content_type: str
@@ -49,7 +49,7 @@ class Response:
         return self.body.decode("utf-8", "replace")
 
     def document(self) -> dict[str, Any]:
-        """Return the body as a JSON object; raise Unreachable when it is none."""
+        """Return the body as a JSON object; raise Unreachable for any other body."""
         try:
             document = json.loads(self.body.decode(), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
@@ -61,9 +61,9 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an exporter is: the URL without a path at its end, and what to send with a request.
+    """The address of an exporter: URL without a path, and headers for each request.
 
-    `ca_file` names the only certificate that is believed, whatever host name it is for.
+    `ca_file` names the only accepted certificate, for any host name.
     """
 
     url: str
@@ -72,9 +72,9 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Read `HOST:PORT` or a URL, also with `user:password@`; raise Unreachable.
+    """Parse `HOST:PORT` or a URL, also with `user:password@`; raise Unreachable.
 
-    Only what stands behind the login is repeated in a message.
+    Messages never repeat the login.
     """
     url = text if "://" in text else f"http://{text}"
     wrong = Unreachable(f"{text.rpartition('@')[2]} is not an http address")
@@ -105,11 +105,11 @@ def get(
     data: bytes | None = None,
     timeout_secs: float = TIMEOUT_SECS,
 ) -> Response:
-    """Return the answer to one request, whatever its status; raise Unreachable.
+    """Return the response to one request, with any status; raise Unreachable.
 
-    A redirect is not followed: it would take the login to an address that nobody has named.
-    Asking happens in a daemon thread, since a name server may be silent, and a server may send a
-    byte now and then for ever.
+    A redirect is not followed: it would take the login to another address. The request runs in a
+    daemon thread, since a name server may be silent, and a server may send a byte now and then for
+    ever.
     """
     results: list[Response | Unreachable] = []
     sockets: list[socket.socket] = []
@@ -144,7 +144,7 @@ def get(
 
 
 def _sentence(error: Exception) -> str:
-    """Say why there is no answer, without the header that cannot be sent: it may be the login."""
+    """Say why there is no response, without an invalid header, which may be the login."""
     if isinstance(error, Unreachable):
         return str(error)
     if isinstance(error, ValueError) and not isinstance(error, OSError):
@@ -158,7 +158,7 @@ def _connection(address: Address, timeout_secs: float) -> http.client.HTTPConnec
     host = parts.hostname or ""
     if parts.scheme != "https":
         return http.client.HTTPConnection(host, parts.port, timeout=timeout_secs)
-    # To load all certificates takes 40 ms.
+    # Loading all certificates takes 40 ms.
     context = ssl.create_default_context(cafile=address.ca_file or None)
     context.check_hostname = not address.ca_file
     return http.client.HTTPSConnection(host, parts.port, timeout=timeout_secs, context=context)
@@ -181,7 +181,7 @@ def _response(answer: http.client.HTTPResponse) -> Response:
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
-    """Read to the end, or as much as is allowed."""
+    """Read to the end of the body, or MAX_BYTES."""
     chunks, size = [], 0
     while size < MAX_BYTES and (chunk := answer.read1(CHUNK_BYTES)):
         chunks.append(chunk)

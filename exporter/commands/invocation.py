@@ -1,4 +1,4 @@
-"""One run of the command line: its options, environment, validated settings and exit codes."""
+"""One run of the command line: options, environment and validated settings."""
 
 import argparse
 import os
@@ -33,7 +33,7 @@ RUST_LEVELS = {
 
 
 class CommandError(Exception):
-    """The command cannot be done; one sentence, and the exit code that says so."""
+    """The command failed; the message is one sentence, `code` is the exit code."""
 
     def __init__(self, sentence: str, code: int = EXIT_FAILED) -> None:
         super().__init__(one_line(sentence))
@@ -42,7 +42,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The checked configuration, and what else the command line and environment say."""
+    """The validated configuration, and the settings outside of it."""
 
     config: Config
     log_level: str
@@ -57,7 +57,7 @@ class Invocation:
     environment: Mapping[str, str]
 
     def settings(self, demo: Mapping[str, Any] | None = None) -> Settings:
-        """Check everything; raise ConfigError. `demo` are tables below the environment's."""
+        """Return valid settings; raise ConfigError. The environment overrides `demo` tables."""
         layers = [
             *file_layers(self.options.config),
             Layer("demo", demo or {}),
@@ -70,14 +70,14 @@ class Invocation:
         return Settings(config, self._log_level(), identify(self.environment))
 
     def reread(self, demo: Mapping[str, Any] | None = None) -> Config:
-        """Return the configuration as it is now; raise ConfigError, also for wrong rules."""
+        """Return the present configuration; raise ConfigError, also for mistakes in rules."""
         config = self.settings(demo).config
         if wrong := _rule_mistakes(config):
             raise ConfigError(*wrong)
         return config
 
     def check(self, demo: Mapping[str, Any] | None = None) -> None:
-        """Check also what costs a running exporter only a part of its work; raise ConfigError."""
+        """Also check what a running exporter tolerates as a partial failure; raise ConfigError."""
         config = self.settings(demo).config
         wrong = [*_rule_mistakes(config), *_silence_mistakes(config), *_missing_programs(config)]
         if config.state.dir:
@@ -97,7 +97,7 @@ class Invocation:
         return level
 
     def _flags(self) -> dict[str, Any]:
-        """Return what the flags set, as a table of the configuration."""
+        """Return the flags as a table of the configuration."""
         server = {key: getattr(self.options, key) for key in ("host", "port")}
         table: dict[str, Any] = {"server": {k: v for k, v in server.items() if v is not None}}
         if self.options.strict_rules:
@@ -106,7 +106,7 @@ class Invocation:
 
 
 def _rust_level(directives: str) -> str | None:
-    """Return the level that `RUST_LOG` of system-info-exporter stands for, if it has one."""
+    """Return the log level in `RUST_LOG` of system-info-exporter; None if there is none."""
     for directive in directives.lower().split(","):
         target, _, level = directive.strip().rpartition("=")
         if target in ("", "system_info_exporter") and level in RUST_LEVELS:
@@ -115,7 +115,7 @@ def _rust_level(directives: str) -> str | None:
 
 
 def _check_rules(config: Config) -> None:
-    """Raise ConfigError for the mistakes in rule files, where mistakes are fatal."""
+    """Raise ConfigError for mistakes in rule files if `faults.strict` is set."""
     if config.faults.strict and (wrong := _rule_mistakes(config)):
         raise ConfigError(*wrong)
 
@@ -155,7 +155,7 @@ def _check_security(config: Config) -> None:
 
 
 def _missing_programs(config: Config) -> list[str]:
-    """Say which external probes cannot be started."""
+    """Return a sentence for each external probe that cannot be started."""
     programs = [probe.command[0] for probe in config.probes]
     return [
         f"probes[{position}].command: {program} is no program that can be started"

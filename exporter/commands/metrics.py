@@ -9,7 +9,7 @@ from exporter.reports.units import printable
 
 
 def metrics(invocation: Invocation) -> int:
-    """Print the page /metrics; the exit code."""
+    """Print the page /metrics; return the exit code."""
     with connected(invocation) as readings:
         response = readings.get("/metrics", accept="text/plain")
     if response.status != HTTPStatus.OK:

@@ -19,7 +19,7 @@ LEAST_FAMILIES = 25
 GPU_FAMILIES = {f"hw_gpu_{field}": field for field in BOUNDS} | {
     f"hw_gpu_{row.name}": row.field for row in ROWS if row.field in BOUNDS
 }
-"""Families of GPUs that have bounds, and the field whose bounds they are."""
+"""Families of GPUs with bounds, and the field of the bounds."""
 
 
 class Page:
@@ -40,7 +40,7 @@ class Page:
         return (sample for family in self.families for sample in family.samples)
 
     def values(self, name: str) -> list[float]:
-        """Return the values of one family; nothing when it is not on the page."""
+        """Return the values of one family; empty if it is not on the page."""
         return [sample.value for sample in self.samples if sample.name == name]
 
 
@@ -52,13 +52,13 @@ def _parsed(parse: Callable[[str], Iterable[Metric]], text: str) -> list[Metric]
 
 
 def both_formats_parse(page: Page) -> None:
-    """Strictly, with samples in each."""
+    """Check that the strict parsers of both formats find samples."""
     expect(bool(page.families), "there is no family in the text format")
     expect(bool(_parsed(parse_openmetrics, page.openmetrics)), "there is none in OpenMetrics")
 
 
 def every_family_is_described(page: Page) -> None:
-    """HELP and TYPE once for each, and enough of them."""
+    """Check that each family has HELP and TYPE once, and that there are enough families."""
     helps = re.findall(r"^# HELP (\S+) \S", page.text, re.MULTILINE)
     types = re.findall(r"^# TYPE (\S+) \S", page.text, re.MULTILINE)
     names = set(re.findall(r"^([a-z_:A-Z0-9]+)\{", page.text, re.MULTILINE))
@@ -69,27 +69,27 @@ def every_family_is_described(page: Page) -> None:
 
 
 def every_sample_is_ours(page: Page) -> None:
-    """Check the prefix, and `node` as the first label."""
+    """Check the prefix of each sample, and `node` as its first label."""
     for sample in page.samples:
         expect(sample.name.startswith(PREFIX), f"{sample.name} has another prefix")
         expect(next(iter(sample.labels), "") == "node", f"{sample.name}: node is not first")
 
 
 def counters_are_counters(page: Page) -> None:
-    """Check that what ends in `_total` is typed counter, and nothing else is."""
+    """Check that families that end in `_total`, and no others, are typed counter."""
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", page.text, re.MULTILINE):
         expect(name.endswith("_total") == (kind == "counter"), f"{name} is typed {kind}")
 
 
 def no_series_is_there_twice(page: Page) -> None:
-    """One value for one set of labels."""
+    """Check that each set of labels has one value."""
     series = Counter((s.name, tuple(sorted(s.labels.items()))) for s in page.samples)
     twice = [name for (name, _), count in series.items() if count > 1]
     expect(not twice, f"there twice: {twice[:3]}")
 
 
 def gpus_are_plausible(page: Page) -> None:
-    """Where a driver is: as many GPUs as are counted, with values that can be."""
+    """Check with a driver that all counted GPUs are there, with plausible values."""
     count, ups = page.values("hw_gpu_count"), page.values("hw_gpu_up")
     expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
     for name, field in GPU_FAMILIES.items():

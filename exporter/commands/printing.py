@@ -1,4 +1,4 @@
-"""Prints one page of an exporter: the HTTP response as JSON, or text for this terminal."""
+"""Prints one page of an exporter: the response as JSON, or text for this terminal."""
 
 import json
 import re
@@ -45,12 +45,12 @@ def print_from(
 
 
 def json_text(response: Response) -> str:
-    """Return the JSON as it was answered, with escapes for what a terminal would obey."""
+    """Return the JSON of the response, with control characters escaped."""
     return NOT_ASCII.sub(_escaped, response.text)
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """Escape a character of a string; between strings JSON has only blanks of this kind."""
+    """Escape a character of a string; between strings, only blanks of JSON can match."""
     char = match[0]
     if char in "\t\r":
         return " "
@@ -58,7 +58,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def screen_of(invocation: Invocation) -> Screen:
-    """Find out what the terminal shows.
+    """Return the abilities of the terminal.
 
     NO_COLOR, TERM=dumb and a pipe mean no colour; a locale without UTF-8 means ASCII.
     """
@@ -74,6 +74,6 @@ def screen_of(invocation: Invocation) -> Screen:
 
 
 def _character_set(environment: Mapping[str, str]) -> str:
-    """Return the locale in force, as locale(7) ranks the variables."""
+    """Return the locale in force, by the precedence in locale(7)."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     return next((environment[name] for name in names if environment.get(name)), "")

@@ -33,38 +33,38 @@ UNEXPECTED = (
     TypeError,
     ValueError,
 )
-"""What a document raises that is JSON and of another shape: also 400 digits, or 1,000 levels."""
+"""Exceptions of a JSON document of another shape: also 400 digits, or 1,000 levels."""
 
 Query = Mapping[str, str]
 
 
 class Readings(Protocol):
-    """Answers the pages of an exporter; `origin` says whose they are."""
+    """The pages of an exporter; `origin` names the exporter in messages."""
 
     origin: str
 
     def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
-        """Return the answer; raise CommandError where there is none."""
+        """Return the response; raise CommandError if there is none."""
         ...
 
     def refresh(self) -> None:
-        """Read again, where nobody else does."""
+        """Collect again, if this process does the collecting."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close connections and child processes."""
         ...
 
 
 class RunningExporter:
-    """An exporter that is asked over HTTP."""
+    """A running exporter, read over HTTP."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self.origin = address.url
 
     def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
-        """Return the answer; raise CommandError where nobody answers or a login is missing."""
+        """Return the response; raise CommandError if no exporter answers or a login is missing."""
         question = f"?{urlencode(query)}" if query else ""
         headers = {"Accept": accept or "application/json"}
         try:
@@ -77,7 +77,7 @@ class RunningExporter:
         return response
 
     def change(self, method: str, path: str, body: Mapping[str, Any] | None) -> Response:
-        """Return the answer to a change with this JSON; raise CommandError where nobody answers."""
+        """Send a change as JSON and return the response; raise CommandError if there is none."""
         headers = {"Accept": "application/json"}
         headers |= {} if body is None else {"Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
@@ -87,21 +87,21 @@ class RunningExporter:
             raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
 
     def refresh(self) -> None:
-        """Do nothing: it reads by itself."""
+        """Do nothing: the running exporter collects by itself."""
 
     def close(self) -> None:
         """Do nothing: every request has its own connection."""
 
 
 class OwnReading:
-    """This machine read once by this process, as the exporter would; nothing is listened on."""
+    """One reading of this machine by this process, without a listening socket."""
 
     origin = "one reading of this machine"
 
     def __init__(self, settings: Settings) -> None:
         from exporter.app import App  # noqa: PLC0415 - a running exporter is asked without it
 
-        logging.disable(logging.CRITICAL)  # what cannot be read is in the documents
+        logging.disable(logging.CRITICAL)  # documents have all errors of reading
         self._loop = asyncio.new_event_loop()
         config = _for_one_reading(settings.config)
 
@@ -112,7 +112,7 @@ class OwnReading:
         self._read(config.gpu.timeout_secs + PENDING_PATIENCE_SECS)
 
     def _read(self, patience_secs: float) -> None:
-        """Read twice, so that there are rates, and on while the GPUs have not answered."""
+        """Collect twice for rates, and further while GPUs have not answered."""
         self.refresh()
         waited = 0.0
         while waited < BETWEEN_READINGS_SECS or (waited < patience_secs and self._is_pending()):
@@ -125,7 +125,7 @@ class OwnReading:
         return isinstance(driver, dict) and driver.get("reason") == "pending"
 
     def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
-        """Return the answer that this machine's exporter would give."""
+        """Return the response that the exporter of this machine would give."""
 
         async def ask() -> Response:
             answer = self._app.page(path, tuple((query or {}).items()), accept)
@@ -134,11 +134,11 @@ class OwnReading:
         return self._run(ask())
 
     def refresh(self) -> None:
-        """Read everything again."""
+        """Collect again."""
         self._run(self._app.collect())
 
     def close(self) -> None:
-        """End the children."""
+        """End the child processes."""
         self._run(self._app.close())
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -146,15 +146,15 @@ class OwnReading:
 
 
 def _for_one_reading(config: Config) -> Config:
-    """Leave out what only a running exporter may do: keep state, start external probes."""
+    """Remove what only a running exporter may do: save state, start external probes."""
     return replace(config, state=State(dir=""), probes=())
 
 
 @contextmanager
 def connected(invocation: Invocation) -> Iterator[Readings]:
-    """Read from `--url`, else the exporter of this machine, else a reading of our own.
+    """Yield the exporter at `--url`, else that of this machine, else a single collection.
 
-    Raises CommandError, also for answers that cannot be understood, and ConfigError.
+    Raises CommandError, also for responses of an unexpected shape, and ConfigError.
     """
     readings = _chosen(invocation)
     try:
@@ -187,7 +187,7 @@ def _address_of(text: str) -> Address:
 
 
 def local_address(config: Config) -> Address:
-    """Return where the exporter of this machine listens, with the token it wants."""
+    """Return the address of this machine's exporter, with its token."""
     server = config.server
     host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
     scheme = "https" if server.tls.cert_file else "http"
@@ -200,7 +200,7 @@ def local_address(config: Config) -> Address:
 
 
 def _token(path: str) -> str:
-    """Read the first token; nothing when it may not be read: the exporter says what it wants."""
+    """Read the first token; empty if the file is unreadable: the exporter then refuses."""
     if not path:
         return ""
     try:
@@ -212,7 +212,7 @@ def _token(path: str) -> str:
 
 
 def _is_exporter(address: Address) -> bool:
-    """Whether an hw-exporter answers there, and not another program on the same port."""
+    """Whether an hw-exporter answers at the address, not another program."""
     try:
         document = get(address, "/health", timeout_secs=LOCAL_TIMEOUT_SECS).document()
     except Unreachable:
@@ -222,7 +222,7 @@ def _is_exporter(address: Address) -> bool:
 
 @contextmanager
 def understood(readings: Readings) -> Iterator[None]:
-    """Say in a sentence that an answer is not what an hw-exporter of this version answers."""
+    """Turn errors from a response of an unexpected shape into CommandError."""
     try:
         yield
     except UNEXPECTED as error:
@@ -231,7 +231,7 @@ def understood(readings: Readings) -> Iterator[None]:
 
 
 def document_in(readings: Readings, path: str, response: Response) -> dict[str, Any]:
-    """Return the JSON document; raise CommandError with the sentence of whoever refuses it."""
+    """Return the JSON document; raise CommandError with the error of the exporter."""
     try:
         document = response.document()
     except Unreachable as error:
@@ -243,7 +243,7 @@ def document_in(readings: Readings, path: str, response: Response) -> dict[str, 
 
 
 def _printable(value: Any) -> Any:
-    """Replace what a terminal would obey: who answers may be anybody."""
+    """Replace control characters: the other end may be any program."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`hw-exporter rules check|list|replay`: fault rules without a running exporter."""
+"""`hw-exporter rules check|list|replay`: checks, lists and replays fault rules."""
 
 import json
 import logging
@@ -48,7 +48,7 @@ def _book(collectors: Collectors, invocation: Invocation) -> RuleBook:
 
 
 def check(invocation: Invocation) -> int:
-    """Print every mistake in the rules; the exit code."""
+    """Print every mistake in the rules; return the exit code."""
     book = _book(_collectors(invocation), invocation)
     if invocation.options.json:
         mistakes = [str(mistake) for mistake in book.mistakes]
@@ -62,7 +62,7 @@ def check(invocation: Invocation) -> int:
 
 
 def list_rules(invocation: Invocation) -> int:
-    """Print one line for each rule; the exit code."""
+    """Print one line for each rule; return the exit code."""
     book = _book(_collectors(invocation), invocation)
     rules = sorted(book.rules, key=lambda each: (each.entity, each.id))
     if invocation.options.json:
@@ -87,12 +87,12 @@ def _as_json(rule: Rule) -> dict[str, str]:
 
 
 def replay(invocation: Invocation) -> int:
-    """Print what would have been reported for a recording; the exit code."""
+    """Print the faults in a recording; return the exit code."""
     collectors = _collectors(invocation)
     book = _book(collectors, invocation)
     for mistake in book.mistakes:
         print(f"hw-exporter: {mistake}", file=sys.stderr)
-    if book.mistakes:  # its file would be left out, and the silence read as good news
+    if book.mistakes:  # a rule without its file would look like no fault
         return EXIT_MISTAKES
     _leave_faults_out_of_the_log()
     options = invocation.options
@@ -116,7 +116,7 @@ def replay(invocation: Invocation) -> int:
 
 
 def _leave_faults_out_of_the_log() -> None:
-    """Faults are printed with the recording's time; the log would say them a second time."""
+    """Keep faults out of the log: they are printed with the recording's time."""
     handler = logging.StreamHandler()
     handler.addFilter(lambda record: not hasattr(record, "fields"))
     logging.getLogger("exporter.faults").addHandler(handler)
@@ -125,10 +125,7 @@ def _leave_faults_out_of_the_log() -> None:
 def replayed(
     lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
 ) -> Iterator[tuple[float, Conclusions]]:
-    """Yield what is concluded at each moment, in seconds from the beginning.
-
-    Raises BadRecording.
-    """
+    """Yield the conclusions of each moment, in seconds from the beginning; raise BadRecording."""
     for snapshot, conclusions in concluded(lines, book, collectors):
         yield snapshot.taken_at - START_WALL, conclusions
 
@@ -136,7 +133,7 @@ def replayed(
 def concluded(
     lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
 ) -> Iterator[tuple[Snapshot, Conclusions]]:
-    """Yield each snapshot of a recording, and what is concluded from it; raises BadRecording."""
+    """Yield each snapshot of a recording with its conclusions; raise BadRecording."""
     engine = RuleEngine(book, collectors.subjects, time.perf_counter, boot_id="")
     for snapshot in SnapshotReader(collectors.recordings).snapshots(lines):
         yield snapshot, engine.conclude(snapshot)
@@ -145,7 +142,7 @@ def concluded(
 def changes(
     lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
 ) -> Iterable[str]:
-    """One line for each change of each fault; raises BadRecording."""
+    """Yield one line for each change of each fault; raise BadRecording."""
     known: dict[tuple[str, str], str] = {}
     for at, conclusions in replayed(lines, book, collectors):
         for fault in conclusions.faults:
@@ -159,12 +156,12 @@ def changes(
 def replay_as_json(
     lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
 ) -> Iterator[str]:
-    """Yield one JSON object for each change of what is concluded; raise BadRecording."""
+    """Yield one JSON object for each change of the conclusions; raise BadRecording."""
     return changes_as_json(replayed(lines, book, collectors))
 
 
 def changes_as_json(moments: Iterable[tuple[float, Conclusions]]) -> Iterator[str]:
-    """Yield an object for each moment at which a fault began, changed or ended, with all faults.
+    """Yield a JSON object with all faults at each moment when one begins, changes or ends.
 
     A fault that ended is in the first object after its end.
     """

@@ -1,4 +1,4 @@
-"""`hw-exporter run` and `hw-exporter demo`: the exporter on this machine or on a simulated node."""
+"""`hw-exporter run` and `hw-exporter demo`: the exporter on this machine or a simulated node."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -9,12 +9,12 @@ from exporter.exit_codes import EXIT_OK
 
 
 def run(invocation: Invocation) -> int:
-    """Run the exporter; the exit code."""
+    """Run the exporter; return the exit code."""
     return _check_and_run(invocation, {})
 
 
 def demo(invocation: Invocation) -> int:
-    """Run the exporter on a simulated node; the exit code."""
+    """Run the exporter on a simulated node; return the exit code."""
     from exporter.commands.demo import simulated  # noqa: PLC0415 - memory that only a demo needs
 
     options = invocation.options

@@ -14,13 +14,13 @@ OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NO_SUCH_PAGE = "/no-such-page"
 DEFAULT = "127.0.0.1:8080"
 DEADLINE_SECS = 30.0
-"""After so long no further check is begun."""
+"""The time after which no further check begins."""
 
 Check = tuple[str, Callable[[Address], None]]
 
 
 def selfcheck(invocation: Invocation) -> int:
-    """Print one line for each promise; the exit code."""
+    """Print one line for each check; return the exit code."""
     options = invocation.options
     try:
         base = parse_address(options.address or options.url or DEFAULT)

@@ -1,4 +1,4 @@
-"""`hw-exporter silence` and `hw-exporter clear`: set faults aside, on this machine."""
+"""`hw-exporter silence` and `hw-exporter clear`: silences and clears faults on this machine."""
 
 import getpass
 import time
@@ -18,7 +18,7 @@ Draw: TypeAlias = Callable[[dict[str, Any]], str]
 
 
 def silence(invocation: Invocation) -> int:
-    """List, add or end silences; the exit code."""
+    """List, add or end silences; return the exit code."""
     options = invocation.options
     names = ("rule", "component", "until", "reason", "by")
     values = {"for": options.length, **{name: getattr(options, name) for name in names}}
@@ -37,7 +37,7 @@ def silence(invocation: Invocation) -> int:
 
 
 def clear(invocation: Invocation) -> int:
-    """Clear the faults of a rule until new evidence comes; the exit code."""
+    """Clear the faults of a rule until new evidence comes; return the exit code."""
     options = invocation.options
     wanted = {"rule": options.fault}
     if options.component is not None:
@@ -63,7 +63,7 @@ def _changed(word: str) -> Draw:
 
 
 def _line(row: dict[str, Any]) -> str:
-    """Write a silence on one line."""
+    """Format a silence on one line."""
     what = f"{row['rule'] or 'every fault'} of {row['component'] or 'the node'}"
     end = time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(row["until"]))
     return f"{row['id']}: {what}, until {end} by {row['by']}: {row['reason']}"
@@ -76,7 +76,7 @@ def _print(
     draw: Draw,
     body: Mapping[str, Any] | None = None,
 ) -> int:
-    """Print what the exporter answers; raise CommandError with its sentence."""
+    """Print the response of the exporter; raise CommandError with its error."""
     exporter = running_exporter(invocation)
     with understood(exporter):
         response = exporter.change(method, path, body)
@@ -90,7 +90,7 @@ def _print(
 
 
 def _user(invocation: Invocation) -> str:
-    """Return who asks: the user before sudo, else that of this process."""
+    """Return the user: that before sudo, else that of this process."""
     before_sudo = invocation.environment.get("SUDO_USER", "")
     if before_sudo:
         return before_sudo

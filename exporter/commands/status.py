@@ -20,13 +20,13 @@ FEWEST_LAST = 20
 
 
 def status(invocation: Invocation) -> int:
-    """Print the node on one screen; the exit code."""
+    """Print the node on one screen; return the exit code."""
     print_page(invocation, "/status", status_text)
     return EXIT_OK
 
 
 def doctor(invocation: Invocation) -> int:
-    """Print what can be read and what not; the exit code is 2 where something cannot be."""
+    """Print which sources can be read; return 2 if one has a problem."""
     with connected(invocation) as readings:
         document = print_from(
             readings,
@@ -43,7 +43,7 @@ def doctor(invocation: Invocation) -> int:
 
 
 def _wrong_here(invocation: Invocation) -> tuple[str, ...]:
-    """Return what is wrong with the configuration of this machine, unless another is asked."""
+    """Return the mistakes in this machine's configuration; empty with `--url`."""
     try:
         if invocation.options.url is None:
             invocation.check()
@@ -53,13 +53,13 @@ def _wrong_here(invocation: Invocation) -> tuple[str, ...]:
 
 
 def ps(invocation: Invocation) -> int:
-    """Print the processes on GPUs; the exit code."""
+    """Print the processes on GPUs; return the exit code."""
     print_page(invocation, "/processes", ps_text)
     return EXIT_OK
 
 
 def ps_text(document: dict[str, Any], screen: Screen) -> str:
-    """Draw the table of processes on GPUs; a column in which nothing is known is left out."""
+    """Draw the table of processes on GPUs, without columns that have no value."""
     rows = [_process(row) for row in document["processes"]]
     lines = _table(rows, screen) if rows else ["no processes on GPUs"]
     if document["attribution"] not in (None, "ok"):

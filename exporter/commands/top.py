@@ -42,7 +42,7 @@ HELP = "q quit  arrows scroll  1-9 one fault  0 all"
 
 @dataclass(frozen=True, slots=True)
 class TopView:
-    """What is looked at: lines scrolled away, and the number of one fault or 0 for all."""
+    """The part of the status on screen: lines scrolled away, and the number of one fault or 0."""
 
     offset: int = 0
     fault: int = 0
@@ -61,7 +61,7 @@ class TopView:
 
 
 def top(invocation: Invocation) -> int:
-    """Show the status until q is pressed; the exit code."""
+    """Show the status until q is pressed; return the exit code."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CommandError("top needs a terminal; `hw-exporter status` prints once", EXIT_FAILED)
     with connected(invocation) as readings, _terminal():
@@ -71,7 +71,7 @@ def top(invocation: Invocation) -> int:
 
 @contextmanager
 def _terminal() -> Iterator[None]:
-    """Take the screen and the keys, and give them back however this ends."""
+    """Switch to the alternate screen and unbuffered keys; restore both at the end."""
     before = termios.tcgetattr(sys.stdin)
 
     def stop(*_: object) -> None:
@@ -79,7 +79,7 @@ def _terminal() -> Iterator[None]:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGWINCH, lambda *_: None)  # wakes select, so that it is drawn anew
+    signal.signal(signal.SIGWINCH, lambda *_: None)  # wakes select for a new screen
     try:
         tty.setcbreak(sys.stdin)
         print(ENTER, end="", flush=True)
@@ -102,7 +102,7 @@ def _loop(invocation: Invocation, readings: Readings) -> None:
 
 
 def _read(readings: Readings) -> tuple[dict[str, Any] | None, str]:
-    """Read the status; nothing old is shown when nobody answers."""
+    """Read the status; None and a sentence if no exporter answers."""
     try:
         readings.refresh()
         with understood(readings):
@@ -114,7 +114,7 @@ def _read(readings: Readings) -> tuple[dict[str, Any] | None, str]:
 def draw(
     status: dict[str, Any] | None, problem: str, view: TopView, screen: Screen, rows: int
 ) -> list[str]:
-    """Return one screen: the status, or the sentence why there is none, and the keys."""
+    """Return one screen: the status or the error, and the keys."""
     foot = screen.paint(HELP, "muted")
     room = max(1, rows - 1)
     if status is None:
@@ -127,7 +127,7 @@ def draw(
 
 
 def _lines(status: dict[str, Any], view: TopView, screen: Screen) -> list[str]:
-    """Give all lines of what is looked at: the whole status, or one incident with its evidence."""
+    """Return all lines of the view: the whole status, or one incident with its evidence."""
     if not view.fault:
         return status_lines(status, screen)
     roots = incidents(status)
@@ -143,7 +143,7 @@ def _draw(lines: list[str]) -> None:
 
 
 def _keys() -> list[str]:
-    """Wait for keys until it is time to read again."""
+    """Return pressed keys; wait for them until the next read is due."""
     ready, _, _ = select.select([sys.stdin], [], [], REFRESH_SECS)
     if not ready:
         return []

@@ -14,7 +14,7 @@ GPU_NUMBER = re.compile(r"gpu[ -]?(\d{1,3})", re.IGNORECASE)
 
 
 def why(invocation: Invocation) -> int:
-    """Print why something is slow or broken; the exit code."""
+    """Print why a process or component is slow or broken; return the exit code."""
     options = invocation.options
     with connected(invocation) as readings:
         query = _query(readings, options.name)
@@ -35,7 +35,7 @@ def why(invocation: Invocation) -> int:
 
 
 def _query(readings: Readings, name: str | None) -> Query:
-    """Turn a pid, the name or id of a component, or a pod into what /why understands."""
+    """Return the query of /why for a pid, the name or id of a component, or a pod."""
     if name is None:
         return {}
     if name.isascii() and name.isdigit():
