@@ -1,1 +1,1 @@
-"""hw-exporter: what a node's hardware is, how it is doing, what is broken, and why."""
+"""hw-exporter: the hardware of a node, its state, its faults and their causes."""

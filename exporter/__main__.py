@@ -1,14 +1,14 @@
-"""`python -m exporter`, and the command `hw-exporter`."""
+"""Runs the command line for `python -m exporter` and `hw-exporter`."""
 
 import os
 import signal
 
 
 def main() -> None:
-    """Run the command line; signals are obeyed from the very beginning."""
+    """Run the command line; signals are handled from the very beginning."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
-    for number in (signal.SIGUSR1, signal.SIGUSR2):  # about GPUs that nobody reads yet
+    for number in (signal.SIGUSR1, signal.SIGUSR2):  # meant for GPUs, which are not read yet
         signal.signal(number, signal.SIG_IGN)
     from exporter.cli import main as run  # noqa: PLC0415 - takes a while: signals come first
 
@@ -16,7 +16,7 @@ def main() -> None:
 
 
 def _leave(*_: object) -> None:
-    """Asked to stop before there is anything to stop; as process 1 nobody else would do it."""
+    """End at once on SIGTERM or SIGINT during the start, also as PID 1."""
     os._exit(0)
 
 

@@ -62,7 +62,7 @@ class CannotListen(Exception):
 
 
 class App:
-    """The running program: collector, sources and server, and what the pages ask of them."""
+    """The running program: collector, sources, server, and the state that pages read."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class App:
         dropped_log_lines: Callable[[], int],
         reread: Reread | None = None,
     ) -> None:
-        """Put everything together; raises SecurityError."""
+        """Construct all parts; raise SecurityError."""
         self._reloader = Reloader(config, reread or (lambda: config), DaemonThreads(), wall_now)
         self._state_folder = StateFolder(config.state.dir)
         state = replace(config.state, dir=str(self._state_folder.path or ""))
@@ -123,11 +123,11 @@ class App:
         return Maintenance(self._rule_runner, self, wall_now, partial(self._wake, "rules"))
 
     def snapshot(self) -> Snapshot | None:
-        """Return the last snapshot, without what has expired by now."""
+        """Return the last snapshot, without expired values."""
         return None if self._latest is None else self._latest.at(boottime_now())
 
     def boottime(self) -> float:
-        """Seconds since boot, suspended time included."""
+        """Return seconds since boot, suspended time included."""
         return boottime_now()
 
     def is_live(self) -> bool:
@@ -140,7 +140,7 @@ class App:
         return last is None or asyncio.get_running_loop().time() - last < patience
 
     def unready_reasons(self) -> list[str]:
-        """Return what stands in the way of being ready."""
+        """Return the reasons why the program is not ready; empty when ready."""
         reasons = []
         if self._latest is None:
             reasons.append("the first collection is not complete yet")
@@ -149,7 +149,7 @@ class App:
         return reasons
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT, or until a restart is needed; raises CannotListen."""
+        """Serve until SIGTERM or SIGINT, or until a restart is needed; raise CannotListen."""
         sockets = self._listen()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -178,20 +178,20 @@ class App:
         await self.close()
 
     async def collect(self) -> None:
-        """Read everything once and publish it, for who wants one reading and no server."""
+        """Collect and publish once, without a server."""
         await self._collector.collect()
         await self._call(self._state_folder.check)
 
     def page(self, path: str, query: Sequence[tuple[str, str]], accept: str) -> Answer:
-        """Return what this path answers, without a request over HTTP."""
+        """Return the answer of a page without HTTP."""
         return self._routes.page(path, query, accept)
 
     async def close(self) -> None:
-        """End the children and let go of all sources, within a bounded time."""
+        """End the children and close all sources, within a bounded time."""
         await asyncio.wait({asyncio.ensure_future(self._end())}, timeout=STOP_SECS)
 
     def _on_signal(self) -> None:
-        if self._stop.is_set():  # asked twice: now, at once
+        if self._stop.is_set():  # second signal: at once
             self._children.kill_all()
             self._driver_children.kill_all()
             os._exit(1)
@@ -202,7 +202,7 @@ class App:
         self._reload().add_done_callback(asyncio.Task.exception)  # a mistake is logged
 
     def _reload(self) -> "asyncio.Task[Mapping[str, object]]":
-        """Reload the configuration; a mistake is the error of the task."""
+        """Reload the configuration; a mistake is the exception of the task."""
         parts = (self._security, self._rule_runner, self._sources, self._context)
 
         async def reload() -> Mapping[str, object]:
@@ -310,7 +310,7 @@ class App:
         self._collector.wake(source)
 
     async def _watch_state_folder(self) -> None:
-        wait_secs = FIRST_STATE_CHECK_SECS  # by then what was kept has been read
+        wait_secs = FIRST_STATE_CHECK_SECS  # by then the saved state has been read
         while self._state_folder.path is not None:
             await asyncio.sleep(wait_secs)
             await self._call(self._state_folder.check)

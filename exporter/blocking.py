@@ -1,7 +1,7 @@
-"""Calls of functions that may block forever, in daemon threads that may be abandoned.
+"""Calls functions that may block forever in daemon threads, which may be abandoned.
 
-The event loop's own executor is of no use here: it joins its threads at the end, so that one
-read of a dead network filesystem would outlive SIGTERM.
+The event loop's own executor joins its threads at exit, so that one read of a dead network
+filesystem would outlive SIGTERM.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ NO_THREAD = (
     " (ulimit -u, pids.max)"
 )
 SLOW_SECS = 0.05
-"""A call that takes longer no longer makes the others wait: they get a thread of their own."""
+"""A call that takes longer no longer delays others: they get another thread."""
 
 STEP_SECS = 0.25
 
@@ -28,8 +28,8 @@ STEP_SECS = 0.25
 async def wait_for_any(futures: Iterable[asyncio.Future[Any]], deadline_secs: float) -> None:
     """Return when one of the futures is done, or after so many seconds of the event loop.
 
-    A loop that is late by itself, as it is on a node that starves us, does not use up the
-    deadline of somebody else: of each step no more than its length counts.
+    A loop that is late, as on an overloaded node, does not use up the deadline: no step counts more
+    than its length.
     """
     waiting, left = set(futures), deadline_secs
     while left > 0:
@@ -41,17 +41,17 @@ async def wait_for_any(futures: Iterable[asyncio.Future[Any]], deadline_secs: fl
 
 
 class CallBlocking(Protocol):
-    """How a function that may block for ever is called: elsewhere, never on the event loop."""
+    """Calls a function that may block for ever in a thread, never on the event loop."""
 
     def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
-        """Return the function's result; giving up on the awaitable does not wait for it."""
+        """Return the function's result; cancelling the awaitable does not wait for the function."""
         ...
 
 
 class DaemonThreads:
-    """Runs calls one after the other in one thread, and around those that block.
+    """Runs calls one after the other in one thread, with further threads while some block.
 
-    In steady state there is one thread; a call that blocks for ever keeps its thread and no more.
+    Usually there is one thread; a call that blocks for ever keeps only its own.
     """
 
     def __init__(self, start: Callable[[Callable[[], None]], None] | None = None) -> None:
@@ -65,10 +65,7 @@ class DaemonThreads:
         self._is_watching = False
 
     def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
-        """Return the function's result.
-
-        Giving up on the awaitable does not wait for the function.
-        """
+        """Return the function's result; cancelling the awaitable does not wait for the function."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._lock:
@@ -80,7 +77,7 @@ class DaemonThreads:
         return future
 
     def _watch(self, loop: asyncio.AbstractEventLoop, finished_before: int | None) -> None:
-        """Add a thread when calls wait and none has ended since the last look."""
+        """Add a thread if calls wait and none has ended since the last look."""
         with self._lock:
             if not self._queue:
                 self._is_watching = False
@@ -92,7 +89,7 @@ class DaemonThreads:
         loop.call_later(SLOW_SECS, self._watch, loop, finished)
 
     def _start_thread(self) -> None:
-        """Start a thread; where none can be had the calls wait, and it is tried again."""
+        """Start a thread; if none can be started the calls wait, and it is tried again."""
         try:
             self._start(self._work)
         except RuntimeError as error:
@@ -130,7 +127,7 @@ class DaemonThreads:
 
 
 def is_thread_limit(error: RuntimeError) -> bool:
-    """Tell whether Python could not start a thread; it has no exception of its own for that."""
+    """Tell whether the error means that Python could not start a thread, by its message."""
     return "start new thread" in str(error)
 
 

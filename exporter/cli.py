@@ -22,14 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = run_command(sys.argv[1:] if arguments is None else arguments, os.environ)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our lines has gone: `… rules list | head`
+    except BrokenPipeError:  # the reader has gone: `… rules list | head`
         code = EXIT_PIPE
-    # Not sys.exit: threads that hang in a dead file system must not keep the process.
+    # Not sys.exit: threads that hang in a dead filesystem must not keep the process.
     os._exit(code)
 
 
 def _open_standard_streams() -> None:
-    """Fill descriptors 0 to 2 where they were closed: a socket must not take their numbers."""
+    """Open closed descriptors 0 to 2 on /dev/null: no socket may take their numbers."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - standard error
         pass
     os.close(descriptor)

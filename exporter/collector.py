@@ -1,4 +1,4 @@
-"""What a collector is: one subject with its sources, metric families, components and rules."""
+"""The interface of collectors: sources, metric families, components and rules of one subject."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
@@ -28,7 +28,7 @@ from exporter.state import StateFile
 
 
 def always(_: Config) -> bool:
-    """Return True: switched on by every configuration."""
+    """Return True: enabled by every configuration."""
     return True
 
 
@@ -38,7 +38,7 @@ def no_families(_: object) -> Iterable[Family]:
 
 
 class FileReader(Protocol):
-    """Reads files of the kernel and blocks while it does."""
+    """Reads files of the kernel; blocks."""
 
     def read(self) -> Reading[object]:
         """Read once; raise SourceAbsent or SourceFailed."""
@@ -46,9 +46,9 @@ class FileReader(Protocol):
 
 
 class About(NamedTuple):
-    """What docs/node.md says of a source: its files, its families, its needs.
+    """The description of a source in docs/node.md: its files, its families, its requirements.
 
-    `without` is what is lost where the needs are not met.
+    `without` says what is missing if the requirements are not met.
     """
 
     reads: str
@@ -59,10 +59,10 @@ class About(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One source: its name, the group of `metrics.enabled` that switches it, how it is built.
+    """One source: its name, the group of `metrics.enabled` it belongs to, and its constructor.
 
     A source that is not `by_default` runs if `sources.enabled` names it; `is_asked_for` tells
-    whether the rest of the configuration asks for the source.
+    whether the rest of the configuration enables the source.
     """
 
     name: str
@@ -101,38 +101,38 @@ class Detector(Protocol):
     """Finds unusual values in snapshots, and learns from snapshots."""
 
     def see(self, snapshot: Snapshot, before: Conclusions | None) -> object:
-        """Return the findings; `before` holds the conclusions from the snapshot before."""
+        """Return the findings; `before` holds the conclusions of the last snapshot."""
         ...
 
     def advance(self) -> bool:
-        """Learn for some milliseconds; False if there is nothing to learn."""
+        """Learn for some milliseconds; return False if there is nothing to learn."""
         ...
 
     def pending_state(self, now: float) -> str | None:
-        """Return as text what a restart should take over, None if that has not changed."""
+        """Return the state to save for a restart, as text; None if it has not changed."""
         ...
 
 
 Extend: TypeAlias = Callable[[AnySource, SourceContext], AnySource]
-"""Returns a source that reads more hardware beside what the given source reads."""
+"""Returns a source that also reads the hardware of another collector."""
 
 MakeDetector: TypeAlias = Callable[
     [Config, Path | None, str], tuple[Detector | None, StateFile | None]
 ]
-"""Makes a detector for this configuration, state directory and boot id, with its state file."""
+"""Makes the detector of a configuration, state directory and boot id, with its state file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collector:
     """One subject.
 
-    `values` are the readings that a recording may hold, `old_names` what older recordings call
-    their fields, `recorded` how a recording holds events; `subject` is what the rule engine is
-    told; `rules` is a directory of rule files; `configured` returns the collector for a
-    configuration, with `mistakes` in files that the configuration names; `extends` adds hardware
-    to sources of other collectors, by their name; `families_of` returns the families that a
-    snapshot names itself, `live_families` those computed at a scrape, at this boot time in seconds;
-    `event_names` returns the codes of events that a site may give a severity: kind, `_` and code.
+    `values` are the readings that a recording may hold, `old_names` their field names in older
+    recordings, `recorded` the form of events in a recording. `subject` is the collector's part of
+    the rule engine; `rules` is a directory of rule files. `configured` returns the collector for a
+    configuration, with `mistakes` in files that the configuration names. `extends` adds hardware to
+    sources of other collectors, by name. `families_of` returns the families that a snapshot names
+    itself, `live_families` those computed at a scrape, at this boot time in seconds. `event_names`
+    returns the codes of events to which a site may give a severity: kind, `_` and code.
     """
 
     name: str
@@ -154,10 +154,10 @@ class Collector:
 
 @dataclass(frozen=True)
 class Collectors:
-    """Some collectors, and what they have together.
+    """Some collectors, and their sources, families and rules together.
 
-    `nodes` is the file with the nodes that a recording may begin with; `all_rows` imports all
-    collectors, for names that may be those of collectors that are switched off.
+    `nodes` is the file with the base nodes of recordings; `all_rows` imports all collectors, for
+    the names of disabled ones.
     """
 
     rows: tuple[Collector, ...]
@@ -170,7 +170,7 @@ class Collectors:
 
     @cached_property
     def sources(self) -> tuple[SourceRow, ...]:
-        """All sources, each with what other collectors read beside it."""
+        """All sources, each with the hardware that other collectors add."""
         return tuple(self._extended(source) for row in self.rows for source in row.sources)
 
     def _extended(self, source: SourceRow) -> SourceRow:
@@ -191,11 +191,11 @@ class Collectors:
 
     @cached_property
     def subjects(self) -> Subjects:
-        """What the rule engine is told."""
+        """The parts of the rule engine of all collectors."""
         return Subjects(tuple(row.subject for row in self.rows))
 
     def rule_book_for(self, config: Config) -> RuleBook:
-        """Load the rules that this configuration wants, with the severities of the site."""
+        """Load the rules of this configuration, with the severities of the site."""
         book = self.rule_book(config.faults.rules_dirs)
 
         def names_of_all() -> Iterator[str]:
@@ -207,13 +207,13 @@ class Collectors:
         return for_site(book, config.faults.severity, config.faults.off, names_of_all)
 
     def rule_names(self) -> frozenset[str]:
-        """Return the names of the rules that are shipped."""
+        """Return the names of the shipped rules."""
         return frozenset(rule.id for rule in self.rule_book().rules)
 
     def rule_book(self, further: Iterable[str] = ()) -> RuleBook:
-        """Load the shipped rules, then those of further files and directories over them.
+        """Load the shipped rules, then the rules of further files and directories over them.
 
-        Its mistakes begin with those in other files that the configuration names.
+        The mistakes begin with those in other files that the configuration names.
         """
         places = [*self.rules, *map(Path, further)]
         book = load_rules(places, self.subjects.vocabulary)
@@ -234,7 +234,7 @@ class Collectors:
 
     @cached_property
     def recordings(self) -> RecordingFormat:
-        """What a recording may hold."""
+        """The format of recordings with the readings of these collectors."""
         events = tuple(row.recorded for row in self.rows if row.recorded is not None)
         old = dict(OF_EVERY_READING)
         for row in self.rows:
@@ -243,7 +243,7 @@ class Collectors:
 
     @cached_property
     def rules(self) -> tuple[Path, ...]:
-        """The directories of the rules that are shipped."""
+        """The directories of the shipped rules."""
         return tuple(row.rules for row in self.rows if row.rules is not None)
 
     @cached_property
@@ -263,7 +263,7 @@ class Collectors:
         )
 
     def families_of(self, snapshot: Snapshot) -> tuple[Family, ...]:
-        """Return the declared families and the families that the snapshot names itself."""
+        """Return the declared families, and those that the snapshot names itself."""
         named = (family for row in self.rows for family in row.families_of(snapshot))
         return (*self.families, *named)
 

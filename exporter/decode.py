@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class MisfitError(ValueError):
-    """What was found is not what its place may hold; `place` names it once it is known."""
+    """A value that does not fit its field; `place` is the path of the field, as far as known."""
 
     def __init__(self, sentence: str, place: str = "") -> None:
         super().__init__(f"{place.removeprefix('.')}: {sentence}" if place else sentence)
@@ -24,18 +24,18 @@ class MisfitError(ValueError):
         self.place = place
 
     def under(self, part: str) -> "MisfitError":
-        """Return the same misfit, seen from one level above."""
+        """Return the error with one more part in front of its path."""
         return MisfitError(self.sentence, f"{part}{self.place}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rules:
-    """How strictly values are taken.
+    """The strictness of decoding.
 
-    `unknown` makes the sentence about a key that is no field; without it such keys are left out.
-    With `unfolds` rows may be written as objects: `{"sm": 1.98e9}` for `[["sm", 1.98e9]]`, and
-    values of one kind as an object whose keys only tell them apart. `complete` gets the values
-    of each dataclass by field before it is made, and may add or change some.
+    `unknown` makes the message for an unknown key; without it such keys are ignored. With `unfolds`
+    rows may be written as objects, `{"sm": 1.98e9}` for `[["sm", 1.98e9]]`, and values of one kind
+    as an object with any keys. `complete` gets the values of each dataclass by field before it is
+    constructed, and may add or change some.
     """
 
     clean: Callable[[str], str] = clean_text
@@ -45,16 +45,16 @@ class Rules:
 
 
 Fit = Callable[[Any, Rules], Any]
-"""Gives what was found in its type; raises MisfitError."""
+"""Converts a value to the type of its field; raises MisfitError."""
 
 LENIENT = Rules()
 
 
 def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]:
-    """Make the value of this dataclass, and name the fields whose content did not fit.
+    """Decode a value of this dataclass; also return the fields whose value did not fit.
 
-    Unknown keys are left out. Raises ValueError when a field without default is not there or
-    does not fit.
+    Unknown keys are ignored. Raises ValueError if a field without default is missing or does not
+    fit.
     """
     misfits: list[str] = []
     value = _decoded(kind, found, LENIENT, misfits.append)
@@ -62,7 +62,7 @@ def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]
 
 
 def decode_strict(kind: type[T], found: object, rules: Rules, place: str) -> T:
-    """Make the value of this dataclass; raises ValueError that begins with the place."""
+    """Decode a value of this dataclass; raise ValueError that begins with the place."""
     try:
         return cast("T", _decoded(kind, found, rules, None))
     except MisfitError as error:
@@ -70,7 +70,7 @@ def decode_strict(kind: type[T], found: object, rules: Rules, place: str) -> T:
 
 
 def fit_for(hint: Any) -> Fit:
-    """Give the function that takes what was found for this type."""
+    """Return the conversion to a type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         (inner,) = (arg for arg in arguments if arg is not type(None))
@@ -118,9 +118,9 @@ def _made(kind: type, values: dict[str, Any], rules: Rules) -> object:
 
 @lru_cache(maxsize=128)
 def fits_of(kind: type) -> Mapping[str, Fit]:
-    """Give for each field the function that takes its content.
+    """Return the conversion of each field.
 
-    Worked out once: looking at types takes longer than fitting a whole answer to them.
+    Cached: reading the types takes longer than decoding a whole answer.
     """
     hints = typing.get_type_hints(kind)
     return {item.name: fit_for(hints[item.name]) for item in dataclasses.fields(cast("Any", kind))}
@@ -146,7 +146,7 @@ def _fit_each(fit: Fit, labels: int) -> Fit:
 
 
 def _label_count(hint: Any) -> int:
-    """How many labels a row of this type has before its number; 0 for what is no row."""
+    """Return the number of labels before the number in a row of this type; 0 for other types."""
     return len(typing.get_args(hint)) - 1 if typing.get_origin(hint) is tuple else 0
 
 

@@ -11,16 +11,13 @@ ALLOWED = "a number with ms, s, m, h or d, such as 90s or 10m"
 
 
 def parse_duration(text: str) -> float | None:
-    """Parse a duration into seconds; None when the text is none."""
+    """Parse a duration into seconds; None for another text."""
     match = _DURATION.fullmatch(text)
     return None if match is None else float(match[1]) * _SECONDS[match[2]]
 
 
 def parse_moment(text: object) -> float | None:
-    """Parse a time with its offset, as RFC 3339 has it, into seconds since the epoch.
-
-    None when the text is none.
-    """
+    """Parse a time of RFC 3339 with its offset into seconds since the epoch; None for others."""
     if not isinstance(text, str) or len(text) > MAX_MOMENT_CHARS:
         return None
     try:
@@ -31,7 +28,7 @@ def parse_moment(text: object) -> float | None:
 
 
 def show_duration(secs: float) -> str:
-    """Write so many seconds the shortest way."""
+    """Format seconds as a duration, in the largest unit without a fraction."""
     for unit in ("d", "h", "m"):
         if secs >= _SECONDS[unit] and secs % _SECONDS[unit] == 0:
             return f"{secs / _SECONDS[unit]:g}{unit}"

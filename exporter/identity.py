@@ -9,14 +9,14 @@ from exporter.record import dataclass
 
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
-"""What Kubernetes and container engines set for the processes that they start."""
+"""Variables that Kubernetes and container engines set."""
 
 KEPT_PREFIXES = ("NVIDIA_", "CUDA_", "FAKE")
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the program is told about itself by its command line and environment."""
+    """The version, the names of the node, and the environments."""
 
     version: str
     node: str
@@ -26,7 +26,7 @@ class Identity:
 
 
 def identify(environment: Mapping[str, str]) -> Identity:
-    """Build the identity of this process; the node is NODE_NAME, else the host name."""
+    """Return the identity of this process; the node is NODE_NAME, else the host name."""
     hostname = clean_text(socket.gethostname()) or "unknown"
     return Identity(
         version=read_version(),
@@ -40,7 +40,7 @@ def identify(environment: Mapping[str, str]) -> Identity:
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Build the environment of child processes: not inherited, so that no secret reaches them."""
+    """Return the environment of child processes, with chosen variables: no secret reaches them."""
     kept = {
         name: value
         for name, value in environment.items()
@@ -57,7 +57,7 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_version() -> str:
-    """Read the version: the file VERSION of a checkout, else that of the distribution."""
+    """Return the version: the file VERSION of a checkout, else that of the distribution."""
     try:
         return (Path(__file__).resolve().parent.parent / "VERSION").read_text("utf-8").strip()
     except OSError:

@@ -1,10 +1,9 @@
 """Logging: JSON lines, or text on a terminal; it never blocks.
 
-Lines are written by a thread of their own from a bounded queue: a blocked or closed standard
-error costs lines, which are counted, and nothing else. A line that repeats (asyncio's do, while no
-descriptor is left) is dropped for the rest of the minute. Lines of one kind, such as the begin of
-one fault on more and more processes, are dropped for the rest of the hour when there are too many:
-a tenant can cause as many of them as it likes.
+A thread writes lines from a bounded queue: a blocked or closed standard error costs only lines,
+which are counted. A repeated line (such as asyncio's without free descriptors) is dropped for the
+rest of the minute. Lines of one kind, such as the beginning of one fault on many processes, are
+dropped for the rest of the hour when there are too many: a tenant can cause any number of them.
 """
 
 import json
@@ -22,11 +21,11 @@ MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_CHARS = 8000
 MAX_REPEATS_A_MINUTE = 5
 MAX_OF_A_KIND_AN_HOUR = 200
-"""About 2 MB a day for each kind of line."""
+"""Lines of one kind per hour: about 2 MB a day."""
 
 
 def to_line(entry: Mapping[str, Any]) -> str:
-    """Return the entry as JSON; a number that JSON has no word for becomes null."""
+    """Return the entry as JSON; NaN and infinity become null."""
     try:
         return json.dumps(entry, allow_nan=False)
     except ValueError:
@@ -94,12 +93,12 @@ class NonBlockingHandler(QueueHandler):
             self.dropped += 1
 
     def drain(self, secs: float) -> None:
-        """Give the thread so many seconds to write what is left."""
+        """Wait at most so many seconds until the queue is written."""
         with self._lines.all_tasks_done:
             self._lines.all_tasks_done.wait_for(lambda: not self._lines.unfinished_tasks, secs)
 
     def _is_repeated(self, record: logging.LogRecord) -> bool:
-        """Tell whether this very line was logged often enough in this minute."""
+        """Tell whether the same line was logged too often in this minute."""
         minute = int(record.created // 60)
         if minute != self._repeated_minute or len(self._repeated) > MAX_WAITING:
             self._repeated.clear()
@@ -109,7 +108,7 @@ class NonBlockingHandler(QueueHandler):
         return self._repeated[message] > MAX_REPEATS_A_MINUTE
 
     def _is_one_of_many(self, record: logging.LogRecord) -> bool:
-        """Tell whether enough lines of this kind were logged in this hour; the last one says so."""
+        """Tell whether this hour had too many lines of this kind; the last line says so."""
         fields = getattr(record, "fields", {})
         if not record.args and not fields:
             return False
@@ -125,14 +124,14 @@ class NonBlockingHandler(QueueHandler):
 
 
 class _Writer(logging.StreamHandler):  # type: ignore[type-arg] # generic from Python 3.11 on
-    """Writes formatted lines; counts those that standard error, closed or full, did not take."""
+    """Writes formatted lines; counts lines that standard error, closed or full, did not take."""
 
     def __init__(self, stream: TextIO, counts: NonBlockingHandler) -> None:
         super().__init__(stream)
         self._counts = counts
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of logging
-        """Count the line."""
+        """Count the line as dropped."""
         del record
         self._counts.dropped += 1
 

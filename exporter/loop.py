@@ -15,7 +15,7 @@ from exporter.reading.source import AnySource, Follower, Source, SourceAbsent, S
 from exporter.record import dataclass
 
 EARLY_PUBLISH_SECS = 0.2
-"""Events that come in a burst are published together: at most five snapshots a second."""
+"""The shortest time between snapshots: a burst of events is published together."""
 
 log = logging.getLogger("exporter.loop")
 
@@ -25,7 +25,7 @@ Read = Callable[[], Awaitable[Reading[object]]]
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Where the time of day and the time since boot (suspended time included) come from."""
+    """The clocks for the time of day and the time since boot (suspended time included)."""
 
     wall: Callable[[], float]
     boottime: Callable[[], float]
@@ -38,12 +38,12 @@ class _Attempt:
 
 
 class CollectionLoop:
-    """Reads all sources every `interval_secs`, start to start, and publishes what they saw.
+    """Reads all sources every `interval_secs`, start to start, and publishes snapshots.
 
-    Followers are read after all others, with what those have seen.
-    A source that does not answer within its deadline is reported stuck, and neither called nor
-    waited for again until its call has ended. `conclude` turns a snapshot into conclusions; if
-    it fails, the snapshot goes out without them.
+    Followers are read after all other sources, with their readings. A source that does not answer
+    within its deadline is reported stuck, and neither called nor waited for until its call has
+    ended. `conclude` turns a snapshot into conclusions; if it fails, the snapshot is published
+    without conclusions.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class CollectionLoop:
         conclude: Conclude | None = None,
     ) -> None:
         self._node = node
-        # Told apart once: to ask for a protocol takes longer than to read most files.
+        # Sorted once: `isinstance` with a protocol takes longer than reading most files.
         self._sources: dict[str, Source] = {}
         self._followers: dict[str, Follower] = {}
         for source in sources:
@@ -80,7 +80,7 @@ class CollectionLoop:
         self.last_tick: float | None = None
 
     def wake(self, source: str) -> None:
-        """Ask for this source to be read and published at once, between two collections."""
+        """Request that this source is read and published at once, between two collections."""
         self._woken.add(source)
         self._wake_up.set()
 
@@ -99,7 +99,7 @@ class CollectionLoop:
             await self._wait_until(due, snapshot)
 
     async def close(self) -> None:
-        """Let all sources go of what they hold."""
+        """Close all sources."""
         for task in self._running.values():
             task.cancel()
         everything: list[AnySource] = [*self._sources.values(), *self._followers.values()]
@@ -108,7 +108,7 @@ class CollectionLoop:
             await asyncio.wait(closing, timeout=1.0)
 
     async def collect(self) -> Snapshot:
-        """One complete collection, published."""
+        """Collect once, and publish the snapshot."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         taken_at, taken_boottime = self._clocks.wall(), self._clocks.boottime()
@@ -129,7 +129,7 @@ class CollectionLoop:
         )
 
     async def _read(self, names: Collection[str], snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with what these sources see now, and what follows from it."""
+        """Return the snapshot with new readings of these sources and their followers."""
         first = [source for name, source in self._sources.items() if name in names]
         attempts = await asyncio.gather(*(self._attempt(each, each.read) for each in first))
         seen = self._joined(snapshot, attempts)
@@ -145,7 +145,7 @@ class CollectionLoop:
         return self._joined(seen, attempts)
 
     def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
-        """Return the snapshot with these attempts in place of those before."""
+        """Return the snapshot with these attempts in place of the last."""
         readings = dict(snapshot.readings)
         reports = {report.source: report for report in snapshot.reports}
         for attempt in attempts:
@@ -158,7 +158,7 @@ class CollectionLoop:
         )
 
     async def _wait_until(self, due: float, snapshot: Snapshot) -> None:
-        """Wait for the next collection, publishing what wakes us on the way."""
+        """Wait for the next collection; publish the readings of woken sources meanwhile."""
         loop = asyncio.get_running_loop()
         while (left := due - loop.time()) > 0:
             waiting = asyncio.ensure_future(self._wake_up.wait())
@@ -172,9 +172,9 @@ class CollectionLoop:
             await asyncio.sleep(min(EARLY_PUBLISH_SECS, due - loop.time()))
 
     async def _refresh(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the woken sources read again, published.
+        """Return the snapshot with the woken sources read again, and publish it.
 
-        Its age stays what it was; what the rules find began now.
+        The age of the snapshot stays; faults from the new readings begin now.
         """
         woken = self._woken & self._names()
         self._woken.clear()
@@ -187,7 +187,7 @@ class CollectionLoop:
         if self._conclude is not None:
             try:
                 snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))
-            except Exception:  # noqa: BLE001 - a rule breaks: the page goes out without conclusions
+            except Exception:  # noqa: BLE001 - a rule breaks: the page has no conclusions
                 self._say(
                     "conclusions", "failed", lambda: log.exception("evaluation of the rules failed")
                 )
@@ -198,7 +198,7 @@ class CollectionLoop:
         return {*self._sources, *self._followers}
 
     async def _attempt(self, source: AnySource, read: Read) -> _Attempt:
-        """One call of a source under its deadline; never raises."""
+        """Call a source once, with its deadline; never raises."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         task = self._running.get(source.name)
@@ -217,7 +217,7 @@ class CollectionLoop:
             return self._ended(source, Outcome.ABSENT, duration, str(absent))
         except SourceFailed as failed:
             return self._ended(source, Outcome.FAILED, duration, str(failed))
-        except BaseException as error:  # a source breaks: it costs its own reading only
+        except BaseException as error:  # a source fails: only its reading is lost
             log.debug("source %s failed", source.name, exc_info=error)
             sentence = f"{type(error).__name__}: {error}"
             return self._ended(source, Outcome.FAILED, duration, sentence)
@@ -259,14 +259,14 @@ class CollectionLoop:
         return _Attempt(report, None)
 
     def _say(self, about: str, state: str, say: Callable[[], None]) -> None:
-        """Log a change of state once, and a good start not at all."""
+        """Log a change of state once; a good start is not logged."""
         if self._reported.get(about, "ok") != state:
             say()
         self._reported[about] = state
 
 
 async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:
-    """Return the reading; what would end the event loop with the whole program becomes an error."""
+    """Return the reading; turn exceptions that would end the event loop into RuntimeError."""
     try:
         return await reading
     except (SystemExit, KeyboardInterrupt) as error:
@@ -274,6 +274,6 @@ async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:
 
 
 def _look_at_error(task: asyncio.Task[Reading[object]]) -> None:
-    """Keep asyncio from complaining about an error that nobody waits for any more."""
+    """Mark the exception of a finished task as retrieved, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()

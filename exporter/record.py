@@ -1,8 +1,8 @@
-"""`dataclass` for the values of this program: the same to write and to type, less to generate.
+"""A `dataclass` decorator with fewer generated methods, for a faster start.
 
 The decorator of the standard library compiles up to seven methods for each class at each start.
-Two of them say here what they say once for all classes: `__repr__` is one function, and frozen
-means that mypy refuses an assignment, so that nothing is generated to refuse it again.
+Here `__repr__` is one function for all classes, and frozen classes rely on mypy to reject
+assignments instead of generated methods.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ else:
     def dataclass(
         *, frozen: bool = False, slots: bool = False, order: bool = False, eq: bool = True
     ) -> Callable[[type[T]], type[T]]:
-        """Return the decorator; a frozen class is hashed by its fields, as that of dataclasses."""
+        """Return the decorator; a frozen class is hashed by its fields, as with dataclasses."""
 
         def decorate(cls: type[T]) -> type[T]:
             if "__repr__" not in vars(cls):

@@ -1,4 +1,4 @@
-"""Reading files that somebody names: regular ones only, bounded in size and time."""
+"""Reads files that the configuration names: regular files only, bounded in size and time."""
 
 import os
 import stat
@@ -17,14 +17,14 @@ NAMES = {
 
 
 class FileUnusable(Exception):
-    """A file that cannot be used; the message goes on from its name: "cannot be read: …"."""
+    """A file that cannot be used; the message follows the file's name: "cannot be read: …"."""
 
 
 def read_regular(name: str | Path, most_bytes: int, deadline_secs: float = DEADLINE_SECS) -> bytes:
-    """Return what is in the file, links followed; raise FileUnusable.
+    """Return the contents of the file, following links; raise FileUnusable.
 
     Reading happens in a daemon thread, since a file of a dead network filesystem never answers.
-    While one reading of a file hangs, none is begun.
+    While one read of a file hangs, no other begins.
     """
     result: list[bytes | FileUnusable] = []
 
@@ -58,7 +58,7 @@ def _run(thread: threading.Thread, read: Callable[[], None], deadline_secs: floa
 
 
 def read_text(name: str | Path, most_bytes: int) -> str:
-    """Return the UTF-8 text in the file; raise FileUnusable."""
+    """Return the contents of the file as UTF-8 text; raise FileUnusable."""
     try:
         return read_regular(name, most_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -66,7 +66,7 @@ def read_text(name: str | Path, most_bytes: int) -> str:
 
 
 def _read(name: str, most_bytes: int) -> bytes:
-    # Looked at before it is opened, too: opening a device may already do something.
+    # Checked before it is opened, too: opening a device may have effects.
     _require_regular(os.stat(name), most_bytes)  # noqa: PTH116 - names may be no paths
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:

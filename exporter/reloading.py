@@ -1,4 +1,4 @@
-"""Reload the configuration while the exporter runs: what changes, and what needs a restart."""
+"""Reloads the configuration while the exporter runs, and reports keys that need a restart."""
 
 import asyncio
 import logging
@@ -20,13 +20,13 @@ NOT_RELOADED = "faults.enabled"
 log = logging.getLogger("exporter")
 
 Reread = Callable[[], Config]
-"""Reads and checks the whole configuration; raises ValueError with one line for each mistake."""
+"""Reads and checks the whole configuration; raises ValueError with one line per mistake."""
 
 
 class Reloader:
-    """Takes rules, patterns, severities, tokens and certificates from the configuration anew.
+    """Applies new rules, patterns, severities, tokens and certificates of the configuration.
 
-    A mistake anywhere keeps everything as it was; `now` gives seconds since the epoch.
+    With any mistake nothing changes; `now` returns seconds since the epoch.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Reloader:
 
 
 def _with(old: Config, found: Config) -> Config:
-    """Return the running configuration with what can be reloaded of the one found."""
+    """Return the running configuration with the reloadable keys of the new one."""
     patterns = found.kernel_log.patterns_dirs
     return replace(
         old,
@@ -92,7 +92,7 @@ def _with(old: Config, found: Config) -> Config:
 
 
 def _renew(sources: Iterable[AnySource], collectors: Collectors, context: SourceContext) -> None:
-    """Let each source that can be reloaded take the settings of one that is built anew."""
+    """Pass to each reloadable source the settings of a newly built one."""
     rows = {row.name: row for row in collectors.sources_for(context.config)}
     for source in sources:
         if isinstance(source, Reloadable) and source.name in rows:

@@ -1,4 +1,4 @@
-"""Run the rules in a thread and keep what must survive a restart, never waiting for storage."""
+"""Runs the rules in a thread, and saves state for a restart without waiting for storage."""
 
 import asyncio
 import logging
@@ -22,21 +22,21 @@ from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 LAST_WRITE_SECS = 0.3
 MAX_SLICES = 5
-"""Parts of a fit done after a collection, two milliseconds each: 0.07 % of a core."""
+"""Slices of training after a collection, two milliseconds each: 0.07 % of a core."""
 
 log = logging.getLogger("exporter.faults")
 
 News = dict[StateFile, str]
-"""What a restart should take over, where that has changed: the text of each file."""
+"""The changed state to save for a restart: the text of each file."""
 
 Judged = tuple[Conclusions, News]
 
 
 class RuleRunner:
-    """What the collector calls with each snapshot; `stopwatch` gives seconds of any origin.
+    """Evaluates each snapshot for the collector; `stopwatch` returns seconds of any origin.
 
-    Ten thousand processes take a fifth of a second to judge: in a thread, so that scrapes do not
-    wait for it. Only one snapshot is judged at a time.
+    The rules for ten thousand processes take a fifth of a second: in a thread, scrapes do not wait
+    for them. Only one snapshot is evaluated at a time.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class RuleRunner:
         self._evaluating: asyncio.Future[Judged] | None = None
         self._writing: asyncio.Future[None] | None = None
         self._fitting: asyncio.Future[None] | None = None
-        self._pending: News = {}  # what is to be written
+        self._pending: News = {}  # to be written
         folder = Path(config.state.dir) if config.state.dir else None
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
@@ -81,12 +81,12 @@ class RuleRunner:
         )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
-        """Everything that follows from this snapshot and those before."""
+        """Return the conclusions from this snapshot and those before."""
         clears, self._clears = self._clears, []
         evaluate = partial(self._evaluate, snapshot, clears)
         self._evaluating = asyncio.ensure_future(self._call(evaluate))
         self._evaluating.add_done_callback(self._take)
-        # Shielded: what is being judged when we are stopped is still to be written.
+        # Shielded: the result of an evaluation must be written also when we are stopped.
         conclusions, _ = await asyncio.shield(self._evaluating)
         now = snapshot.taken_at + snapshot.renewed_secs
         if self._has_files:
@@ -94,7 +94,7 @@ class RuleRunner:
         return self._silences.applied(conclusions, now)
 
     async def _reread(self, now: float) -> None:
-        """Read changed files of silences; a filesystem that hangs is not waited for."""
+        """Read changed files of silences; a hanging filesystem is not waited for."""
         if self._rereading is None or self._rereading.done():
             reread = self._call(partial(self._silences.reread, now))
             self._rereading = asyncio.ensure_future(reread)
@@ -107,13 +107,13 @@ class RuleRunner:
     async def silence(
         self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float
     ) -> tuple[Silence, bool]:
-        """Add a silence; tell whether a restart keeps it. Raises BadSilence."""
+        """Add a silence; return whether it was saved for a restart. Raises BadSilence."""
         made = self._silences.add(wanted, conclusions, now)
         log.info("silence %s was added by %s: %s", made.id, made.by, made.reason)
         return made, await self._call(self._silences.save)
 
     async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
-        """End a silence; tell whether a restart knows that. Raises BadSilence."""
+        """End a silence; return whether the change was saved for a restart. Raises BadSilence."""
         ended = self._silences.end(id_, now)
         log.info("silence %s was ended", ended.id)
         return ended, await self._call(self._silences.save)
@@ -144,7 +144,7 @@ class RuleRunner:
         self._clears += [(rule, key, boottime) for key in keys]
 
     async def reload(self, config: Config, collectors: Collectors) -> None:
-        """Judge by the rules of this configuration; raise ValueError for mistakes in them."""
+        """Load the rules of this configuration for all further snapshots; raise ValueError."""
         book = await self._call(lambda: collectors.rule_book_for(config))
         if book.mistakes:
             raise ValueError("\n".join(map(str, book.mistakes)))
@@ -154,7 +154,7 @@ class RuleRunner:
         self._engine.take(book, collectors.subjects)
 
     async def close(self) -> None:
-        """Write what has not been written yet, within a moment: the log is not read again."""
+        """Write pending state, within a moment: the log is not read again."""
         if self._evaluating is not None:
             await asyncio.wait({self._evaluating}, timeout=LAST_WRITE_SECS)
         if self._writing is not None:
@@ -174,7 +174,7 @@ class RuleRunner:
         return conclusions, news
 
     def _take(self, judged: "asyncio.Future[Judged]") -> None:
-        """Write the news of a judgement, also when nobody waits for its conclusions any more."""
+        """Write the new state of an evaluation, even if its conclusions are no longer awaited."""
         if judged.cancelled() or judged.exception() is not None:
             return
         _, news = judged.result()
@@ -184,7 +184,7 @@ class RuleRunner:
             self._fitting = asyncio.ensure_future(self._fit(self._detectors.advance))
 
     def _keep(self) -> None:
-        """Begin to write what has changed; a write that is under way goes on to it by itself."""
+        """Start writing changed state, unless a write is running, which takes it too."""
         is_writing = self._writing is not None and not self._writing.done()
         if self._pending and not is_writing:
             self._writing = asyncio.ensure_future(self._write())
@@ -196,12 +196,12 @@ class RuleRunner:
                 self._engine.history.was_not_saved()
 
     async def _fit(self, advance: Callable[[], bool]) -> None:
-        """Do a part of a fit in slices, between which the event loop has the interpreter."""
+        """Train the detectors in slices, between which the event loop runs."""
         try:
             for _ in range(MAX_SLICES):
                 if not await self._call(advance):
                     return
-        except Exception:  # a fit breaks: scores go on by the model before
+        except Exception:  # training fails: scores use the last model
             log.exception("training of the detectors failed")
 
 

@@ -20,22 +20,22 @@ M_ARENA_MAX = -8
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 LARGE_BYTES = 128 * 1024
-"""From this size on malloc gives blocks back to the kernel; fixed, it does not grow with pages."""
+"""From this size on malloc uses mmap and returns blocks to the kernel; set, it does not grow."""
 FREE_BYTES = 4 * 1024 * 1024
-"""So much may be free at the end of the heap between two trims; each answer frees some of it."""
+"""The free bytes at the end of the heap above which malloc trims; each answer frees some."""
 SWITCH_SECS = 0.0005
-"""How long the event loop waits for a thread that computes; by default ten times as long, and
-one scrape comes back to the loop several times."""
+"""How long the event loop waits for a computing thread; by default ten times as long, and
+one scrape waits several times."""
 TRIM_SECS = 10.0
 
 log = logging.getLogger("exporter")
 
 
 def use_one_heap() -> None:
-    """Let all threads share one heap, to be called before there are any (mallopt(3)).
+    """Let all threads share one heap (mallopt(3)); call before there are any threads.
 
-    Otherwise each thread that reads a large file once keeps that much memory for ever, and
-    answers that clients are slow to take leave holes in the heap.
+    Otherwise each thread that once read a large file keeps that much memory for ever, and answers
+    that clients are slow to take leave holes in the heap.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # musl has only one heap
@@ -45,7 +45,7 @@ def use_one_heap() -> None:
 
 
 def run(config: Config, identity: Identity, log_level: str, reread: Reread) -> int:
-    """Serve until told to stop; the exit code, also when the address cannot be had."""
+    """Serve until stopped; return the exit code, also if the address cannot be bound."""
     use_one_heap()
     sys.setswitchinterval(SWITCH_SECS)
     handler = set_up_logging(log_level, sys.stderr)
@@ -76,7 +76,7 @@ async def _serve(
 
 
 async def _keep_heap_small() -> None:
-    """Give back now and then what the heap holds free: pages come and go, holes stay.
+    """Return free memory of the heap to the kernel from time to time.
 
     malloc_trim(3) takes about a millisecond for a heap of this size.
     """
@@ -87,7 +87,7 @@ async def _keep_heap_small() -> None:
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:
-    """End the tasks that are left, waiting less long for them than `asyncio.run` would."""
+    """End the remaining tasks, with a shorter wait than `asyncio.run`."""
     tasks = asyncio.all_tasks(loop)
     for task in tasks:
         task.cancel()
@@ -97,7 +97,7 @@ def _finish(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _give_up(handler: NonBlockingHandler, stacks: str) -> None:
-    """Say where everything stands and end: whoever supervises us starts afresh."""
+    """Log all stacks and exit; the supervisor of the process restarts it."""
     sentence = "the event loop hangs, exiting"
     place = (__file__, 0, sentence, (), None)
     log.handle(log.makeRecord(log.name, logging.CRITICAL, *place, sinfo=stacks))

@@ -1,4 +1,4 @@
-"""JSON files in the state directory that are good for one boot only."""
+"""State files: JSON files in the state directory, valid for one boot."""
 
 import errno
 import json
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 BOOT_ID = "sys/kernel/random/boot_id"
 MAX_BYTES = 4 * 1024 * 1024
 MISFITS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
-"""What decoding a document of an unexpected shape raises."""
+"""Exceptions from decoding a document of an unexpected shape."""
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ log = logging.getLogger("exporter.state")
 
 
 def read_boot_id(path: Path) -> str:
-    """Read the id of this boot; empty when it cannot be read: then nothing is kept."""
+    """Read the id of this boot; empty if it is unreadable: then no state is used."""
     try:
         return path.read_text("ascii").strip()
     except (OSError, UnicodeError):
@@ -28,7 +28,7 @@ def read_boot_id(path: Path) -> str:
 
 
 def dump(content: Mapping[str, Any], boot_id: str, version: int) -> str:
-    """Write the content, made of JSON's types, as the text of a state file."""
+    """Encode the content, made of JSON's types, as the text of a state file."""
     document = {"version": version, "boot_id": boot_id, **content}
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 
@@ -36,7 +36,7 @@ def dump(content: Mapping[str, Any], boot_id: str, version: int) -> str:
 def parse(
     text: str, boot_id: str, version: int, decode: Callable[[Mapping[str, Any]], T]
 ) -> T | None:
-    """Decode a text; None when it is of another boot or version. Raises one of MISFITS."""
+    """Decode a text; None if it is of another boot or version. Raises one of MISFITS."""
     document = json.loads(text)
     if not isinstance(document, dict):
         raise TypeError("it holds no object")
@@ -45,9 +45,9 @@ def parse(
 
 
 class StateFile:
-    """One file, replaced whole at each save; `version` changes with the shape of its content.
+    """One file, replaced whole at each save; `version` is that of its format.
 
-    Every method blocks. A condition that persists is logged once.
+    Every method blocks. A problem that persists is logged once.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class StateFile:
         self._cannot_save = False
 
     def load(self, decode: Callable[[Mapping[str, Any]], T]) -> T | None:
-        """Decode what an earlier process of this boot saved; None where there is nothing of it.
+        """Decode the state that an earlier process of this boot saved; None if there is none.
 
-        A file that cannot be understood is set aside as `NAME.bad` and reported once.
+        A file that cannot be parsed is renamed to `NAME.bad` and reported once.
         """
         try:
             return parse(self._read(), self._boot_id, self._version, decode)
@@ -76,7 +76,7 @@ class StateFile:
         return None
 
     def lines(self) -> list[str]:
-        """Return the lines of a file with a document on each; none where it cannot be read."""
+        """Return the lines of a file with one document per line; empty if it is unreadable."""
         try:
             return self._read_bytes().decode("utf-8", "replace").split("\n")[:-1]
         except FileNotFoundError:
@@ -89,7 +89,7 @@ class StateFile:
         return []
 
     def save(self, text: str) -> bool:
-        """Replace the file by this text; False, logged once, where that cannot be written."""
+        """Replace the file by this text; False, logged once, if that fails."""
         scratch = self._path.with_name(f".{self._path.name}.new")
         try:
             scratch.unlink(missing_ok=True)
@@ -110,10 +110,7 @@ class StateFile:
         return self._read_bytes().decode("utf-8")
 
     def _read_bytes(self) -> bytes:
-        """Return what is in a regular file of at most `max_bytes`.
-
-        Raises OSError or ValueError.
-        """
+        """Return the bytes of a regular file, at most `max_bytes`; raise OSError or ValueError."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123 - a descriptor
             _require_own(os.fstat(file.fileno()))
@@ -130,7 +127,7 @@ class StateFile:
 
 
 def _require_own(status: os.stat_result) -> None:
-    """Raise OSError for what is no file that we alone have written."""
+    """Raise OSError unless the file is regular, has one link, and is owned by us or root."""
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
     if status.st_uid not in (0, os.geteuid()):

@@ -1,4 +1,4 @@
-"""The directory for state files: owned by the exporter, and checked before and during use."""
+"""The state directory: locked by the exporter, and checked before and during use."""
 
 import fcntl
 import logging
@@ -14,7 +14,7 @@ log = logging.getLogger("exporter.state")
 
 
 def look_at(name: str) -> tuple[str, str]:
-    """Return why a directory cannot be used, and what others could do in it; empty for nothing."""
+    """Return why a directory is unusable, and what others could do in it; empty if good."""
     try:
         status = os.stat(name)  # noqa: PTH116 - systemd makes it a link
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -30,14 +30,13 @@ def look_at(name: str) -> tuple[str, str]:
 
 
 class StateFolder:
-    """A directory that this process alone uses, as long as it lives.
+    """A directory that only this process uses, as long as it runs.
 
-    Every method blocks. What is wrong with the directory is logged once, in one sentence; then
-    state lives in memory.
+    Every method blocks. A problem of the directory is logged once; then state is kept in memory.
     """
 
     def __init__(self, name: str) -> None:
-        """Hold the directory of this name; nothing is held for an empty name."""
+        """Lock the directory of this name; an empty name is no directory."""
         self._name = name
         self._lock: int | None = None
         self._problem = ""
@@ -47,16 +46,16 @@ class StateFolder:
 
     @property
     def path(self) -> Path | None:
-        """Where state files are kept; None where they cannot be."""
+        """The directory of state files; None if it cannot be used."""
         return None if self._lock is None else Path(self._name)
 
     def problems(self) -> tuple[str, ...]:
-        """Return what is wrong with the directory and its files, one sentence each."""
+        """Return the problems of the directory and its files, one sentence each."""
         unusable = (f"state.dir: {self._name} {self._problem}",) if self._problem else ()
         return unusable + self._spoiled
 
     def check(self) -> None:
-        """Say it once when the directory is gone, and when it is back; look for spoiled files."""
+        """Log once when the directory is gone or back; find unparsable files."""
         if self._lock is None:
             return
         files = sorted(Path(self._name).glob("*.bad"))[:MAX_SPOILED]
@@ -72,7 +71,7 @@ class StateFolder:
         return f"{self._name}/{LOCK_NAME}"
 
     def _hold(self) -> str:
-        """Take the lock; return in one sentence why not, or an empty text."""
+        """Lock the directory; return in one sentence why that failed, or an empty text."""
         problem, risk = look_at(self._name)
         if problem:
             return problem

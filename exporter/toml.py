@@ -1,7 +1,7 @@
-"""The TOML parser, of the standard library or tomli on Python 3.10, and the package's own files.
+"""TOML parsing, by the standard library or tomli (Python 3.10), and the package's own files.
 
-Parsing these files takes 50 ms of each start, so the build of the package adds a compiled file
-beside each of them (`setup.py`): marshal of the hash of the TOML file and of its table.
+Parsing these files takes 50 ms at each start, so the build of the package adds a compiled file
+beside each (`setup.py`): marshal of the hash of the TOML file and of its table.
 """
 
 import marshal
@@ -22,15 +22,15 @@ PACKAGE = Path(__file__).parent
 
 
 def read_shipped(path: Path) -> dict[str, Any]:
-    """Return the table in a TOML file of this package; raise OSError, or ValueError for no TOML."""
+    """Return the table of a TOML file of this package; raise OSError or ValueError."""
     return parsed(path.read_bytes(), path)
 
 
 def parsed(raw: bytes, path: Path, package: Path = PACKAGE) -> dict[str, Any]:
-    """Return the table that these bytes of a TOML file hold.
+    """Return the table of these bytes of a TOML file.
 
-    A file of the package is not parsed where its compiled file is about the same bytes. Raises
-    ValueError for no TOML, and RecursionError for what is nested too deeply.
+    A file of the package is not parsed if its compiled file has the hash of these bytes. Raises
+    ValueError for invalid TOML, and RecursionError for too deep nesting.
     """
     if package in path.parents:
         try:
@@ -38,5 +38,5 @@ def parsed(raw: bytes, path: Path, package: Path = PACKAGE) -> dict[str, Any]:
             if known == source_hash(raw):
                 return dict(table)
         except (OSError, ValueError, TypeError, EOFError):
-            pass  # there is none in a source tree; the TOML file is what counts
+            pass  # a source tree has none: the TOML file counts
     return tomllib.loads(raw.decode())

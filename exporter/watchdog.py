@@ -1,4 +1,4 @@
-"""Detects from a separate thread that the event loop hangs, and logs where."""
+"""Detects from a separate thread that the event loop hangs, and where."""
 
 import asyncio
 import sys
@@ -11,10 +11,10 @@ PATIENCE_TICKS = 6
 
 
 class Watchdog:
-    """Calls `on_hang` with all stacks, once, when the loop answers nothing for so many ticks.
+    """Calls `on_hang` once, with all stacks, when the loop does not answer for so many ticks.
 
-    It counts its own wake-ups, never time: a process that was stopped or a machine that slept
-    misses ticks together with the loop, and nothing is concluded from that.
+    Ticks are wake-ups, not time: a stopped process or a suspended machine misses ticks together
+    with the loop, and is not taken for a hang.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Watchdog:
         patience_ticks: int = PATIENCE_TICKS,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
-        """`wait` sleeps for so many seconds and tells whether the watch is over."""
+        """Take `wait`, which sleeps for so many seconds and returns True when the watch is over."""
         self._loop = loop
         self._on_hang = on_hang
         self._tick_secs = tick_secs
@@ -58,11 +58,11 @@ class Watchdog:
                     self._on_hang(all_stacks())
                     return
         except RuntimeError:
-            return  # the loop is closed: there is nothing left to watch
+            return  # the loop is closed
 
 
 def all_stacks() -> str:
-    """Where every thread is, without any value of a variable."""
+    """Return the stack of every thread, without values of variables."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = []
     for ident, frame in sys._current_frames().items():  # noqa: SLF001 - the documented way to all threads
