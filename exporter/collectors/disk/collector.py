@@ -30,7 +30,7 @@ from exporter.reading.context import SourceContext
 from exporter.reading.source import AnySource
 
 ADMIN_COMMAND_SECS = 5.0
-"""For admin commands to disks."""
+"""The deadline of a read with admin commands to disks."""
 
 
 def _filesystem(ctx: SourceContext) -> AnySource:

@@ -31,11 +31,11 @@ _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 Numbers = tuple[int | None, ...]
 
 MADE = ("dm-", "md")
-"""How the names of devices begin that the kernel makes of others."""
+"""Prefixes of devices that the kernel makes from others."""
 
 
 class DiskReader:
-    """Reads `diskstats` and what sysfs says of whole disks; partitions are left out."""
+    """Reads `diskstats`, and sysfs for whole disks; partitions are left out."""
 
     def __init__(self, proc_root: Path, sys_root: Path, devices: Devices) -> None:
         self._stats = proc_root / "diskstats"
@@ -58,7 +58,7 @@ class DiskReader:
         return Reading(Disks(tuple(disks), truncated), fields.missing)
 
     def _is_real(self, name: str) -> bool:
-        """Tell whether it is shown and, if the device mapper made it, has a name there."""
+        """Tell whether a device is shown; a device of the device mapper also needs a name."""
         if not self._is_shown(name):
             return False
         return not name.startswith("dm-") or self._mapped_name(name) is not None
@@ -96,7 +96,7 @@ class DiskReader:
 
 
 def parse_diskstats(text: str) -> dict[str, Numbers]:
-    """Parse the numbers of each device; raise SourceFailed when there is no line of that kind."""
+    """Parse the numbers of each device; raise SourceFailed without any such line."""
     rows = {}
     for line in text.split("\n"):
         words = line.split()
@@ -125,7 +125,7 @@ def counted(device: str, numbers: Numbers) -> Disk:
 
 
 def transport_of(name: str, path: str) -> str | None:
-    """Tell how the disk is attached, by its name and its place in the device tree."""
+    """Return how the disk is attached, by its name and its path in the device tree."""
     for start, transport in (("nvme", "nvme"), ("dm-", "dm"), ("md", "md"), ("mmcblk", "mmc")):
         if name.startswith(start):
             return transport
@@ -145,7 +145,7 @@ def transport_of(name: str, path: str) -> str | None:
 
 
 def scsi_address_of(path: str) -> str | None:
-    """Return the address that is the last part of the device's path in sysfs: 0:0:5:0."""
+    """Return the SCSI address at the end of the device's path in sysfs: 0:0:5:0."""
     address = Path(path).name
     return address if _SCSI_ADDRESS.fullmatch(address) else None
 

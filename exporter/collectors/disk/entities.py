@@ -29,7 +29,7 @@ from exporter.model.verdict import Edge, Naming
 from exporter.record import dataclass
 
 COMPOSITE = ("Composite", "temp1")
-"""What the driver calls the temperature that the limits are about."""
+"""The label of the temperature sensor that the limits apply to."""
 
 _HEALTH = {name: get for name, get in getters_of(NvmeHealth).items() if name != "device"}
 
@@ -39,11 +39,11 @@ NVME_NAMES: Mapping[str, FieldType] = {
     "temperature_high_celsius": FieldType(Type.NUMBER),
     "temperature_critical_celsius": FieldType(Type.NUMBER),
 }
-"""All names; a disk without such a controller has none of them."""
+"""All fields of controllers; a disk without an NVMe controller has none of them."""
 
 
 def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
-    """Return what each controller says, by its name; sensors win over the health log."""
+    """Return the fields of each controller by name; sensors win over the health log."""
     found: dict[str, dict[str, Value]] = {}
     controllers = snapshot.reading(NvmeControllers)
     for controller in controllers.controllers if controllers else ():
@@ -83,7 +83,7 @@ class _DiskFields:
         self._of_controller = of_controller
 
     def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not reported."""
         if name in NVME_NAMES:
             return self._of_controller.get(name)
         return self._values.get(name)
@@ -117,7 +117,7 @@ def _filesystems(snapshot: Snapshot) -> Iterable[Entity]:
 
 
 def _kernel_names(snapshot: Snapshot) -> Mapping[str, str]:
-    """Return what the kernel log calls the devices of the device mapper: dm-0, by their paths."""
+    """Return the names in the kernel log (dm-0) of device mapper devices, by path."""
     disks = snapshot.reading(Disks)
     mapped = (disk for disk in disks.disks if disk.transport == "dm") if disks else ()
     return {f"{_MAPPER}{disk.model}": disk.device for disk in mapped}
@@ -138,7 +138,7 @@ def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
 
 
 def _sits_in(snapshot: Snapshot) -> Iterable[Edge]:
-    """Which PCI device each NVMe disk is."""
+    """Yield the PCI device of each NVMe disk."""
     controllers, disks = snapshot.reading(NvmeControllers), snapshot.reading(Disks)
     for controller in controllers.controllers if controllers else ():
         for disk in disks.disks if disks and controller.pci_bus_id else ():
@@ -193,7 +193,7 @@ def _mounts(snapshot: Snapshot) -> Iterable[Edge]:
 
 
 def _nfs(snapshot: Snapshot) -> Iterable[tuple[str, str]]:
-    """Server and mount point of each NFS mount."""
+    """Yield server and mount point of each NFS mount."""
     reading = snapshot.reading(Filesystems)
     for filesystem in reading.filesystems if reading else ():
         server, colon, _ = filesystem.device.partition(":/")
@@ -264,17 +264,17 @@ class Partitions:
 
 @dataclass(slots=True)
 class MountRepairs:
-    """Remembers which filesystems could be written."""
+    """Remembers which filesystems were writable."""
 
     _writable: dict[str, bool] = field(default_factory=dict)
 
     def between(self, snapshot: Snapshot, _: Iterable[Event]) -> Iterable[Repair]:
-        """Yield the mount points that can be written again."""
+        """Yield the mount points that are writable again."""
         for place in self._mounts(snapshot):
             yield "mounted", "logical_disk", place
 
     def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
-        """Find filesystems that were gone or read-only and are mounted to be written."""
+        """Yield filesystems that were missing or read-only and are writable now."""
         reading = snapshot.reading(Filesystems)
         if reading is None:
             return
@@ -283,6 +283,6 @@ class MountRepairs:
 
 
 def _is_writable(filesystem: Filesystem) -> bool:
-    """Whether it can be written; a suspended pool of ZFS stays mounted and does not answer."""
+    """Whether a filesystem is writable; a suspended ZFS pool stays mounted but does not answer."""
     is_suspended = filesystem.fstype == "zfs" and filesystem.unreachable
     return not filesystem.readonly and not is_suspended

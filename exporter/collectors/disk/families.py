@@ -67,7 +67,7 @@ FILESYSTEM_FAMILIES = families(
 
 
 MAX_LIVE_SHOWN = 4
-"""So many controllers are all shown; of more controllers only those in another state than live."""
+"""Up to so many controllers are all shown; of more, only those that are not live."""
 
 
 def _state(snapshot: Snapshot) -> Iterable[Sample]:

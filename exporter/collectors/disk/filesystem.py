@@ -32,7 +32,7 @@ MOST_STUCK = 8
 """Every dead mount holds a thread: with so many of them, no further mount is tried."""
 
 ROOT_DEVICE = "/dev/root"
-"""What the kernel calls the device of a root that it mounted itself: init/do_mounts.c."""
+"""The kernel's name for the device of a root that it mounted itself: init/do_mounts.c."""
 
 OCTAL = re.compile(r"\\([0-7]{3})")
 FEWEST_WORDS = 6
@@ -42,7 +42,7 @@ Statvfs = Callable[[str], os.statvfs_result]
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One line of the table; `root` is the part of the filesystem that is mounted."""
+    """One line of the mount table; `root` is the mounted part of the filesystem."""
 
     number: str  # major:minor
     root: str
@@ -53,7 +53,7 @@ class Mount:
 
 
 class FilesystemSource:
-    """Reads the mounts of process 1 and asks each filesystem that is shown for its room."""
+    """Reads the mounts of process 1, and calls statvfs for each shown filesystem."""
 
     name = "filesystem"
     deadline_secs = FILE_DEADLINE_SECS
@@ -95,13 +95,13 @@ class FilesystemSource:
         return Reading(found, fields.missing)
 
     async def close(self) -> None:
-        """Wait no longer for what still hangs."""
+        """Cancel the calls that still hang."""
         for asking in self._asking.values():
             asking.cancel()
         await asyncio.sleep(0)
 
     def _forget_unmounted(self, mounts: tuple[Mount, ...]) -> None:
-        """Drop late answers about what is no longer mounted; calls that hang are kept in mind."""
+        """Drop late answers for unmounted filesystems; calls that hang still count."""
         mounted = {mount.mountpoint for mount in mounts}
         for mountpoint in [*self._asking]:
             asking = self._asking[mountpoint]
@@ -110,7 +110,7 @@ class FilesystemSource:
                 del self._asking[mountpoint]
 
     def _mounts(self, fields: FieldReader) -> tuple[Mount, ...]:
-        """Read the mounts that are shown and can be seen from here."""
+        """Read the mounts that are shown and visible in our mount namespace."""
         shown = uppermost(filter(self._is_shown, parse_mountinfo(self._mountinfo())))
         here = self._mounts_here()
         visible = []
@@ -131,7 +131,7 @@ class FilesystemSource:
             return read_text(self._proc / "self/mountinfo")
 
     def _mounts_here(self) -> dict[str, str] | None:
-        """Read what is mounted at each place as we see it; None where we cannot tell."""
+        """Read the device mounted at each place in our mount namespace; None if unreadable."""
         try:
             mounts = parse_mountinfo(read_text(self._proc / "self/mountinfo"))
         except (SourceAbsent, SourceFailed):
@@ -145,7 +145,7 @@ class FilesystemSource:
         return self._is_type_shown(mount.fstype) and self._is_mountpoint_shown(mount.mountpoint)
 
     async def _ask_all(self, mounts: Iterable[Mount]) -> None:
-        """Ask each mount, never more at once than may hang, and wait a second for the answers."""
+        """Call statvfs for each mount, with a limit of hanging calls, and wait at most a second."""
         loop = asyncio.get_running_loop()
         end = loop.time() + STATVFS_DEADLINE_SECS
         left = deque(mounts)
@@ -173,7 +173,7 @@ class FilesystemSource:
         return sum(not asking.done() for asking in self._asking.values())
 
     def _filesystem(self, mount: Mount, fields: FieldReader) -> Filesystem | None:
-        """Return the filesystem as it is known now; None when nothing is."""
+        """Return the filesystem with its last answer; None if it cannot be read."""
         known = Filesystem(
             device=clean_text(self._device(mount)),
             mountpoint=clean_text(mount.mountpoint),
@@ -191,7 +191,7 @@ class FilesystemSource:
         return self._answered(known, asking, fields)
 
     def _device(self, mount: Mount) -> str:
-        """Return the device; that of a root mounted without an initramfs by its number."""
+        """Return the device; for a root mounted without an initramfs, by its number."""
         if mount.device != ROOT_DEVICE:
             return mount.device
         link = self._sys / "dev/block" / mount.number
@@ -203,7 +203,7 @@ class FilesystemSource:
         try:
             return with_room(known, asking.result())
         except FileNotFoundError:
-            return None  # unmounted since it was listed
+            return None  # unmounted since the table was read
         except PermissionError as error:
             fields.skip(known.mountpoint, f"may not be asked: {error.strerror}")
             return known
@@ -253,17 +253,17 @@ def _mount(line: str) -> Mount | None:
 
 
 def _unescaped(word: str) -> str:
-    """Put blanks, tabs and backslashes of a word back in place."""
+    """Decode blanks, tabs and backslashes in a word."""
     if "\\" not in word:
         return word
     return OCTAL.sub(lambda match: chr(int(match[1], 8)), word)
 
 
 def uppermost(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
-    """One mount for each filesystem, ordered by mount point.
+    """Return one mount for each filesystem, ordered by mount point.
 
-    Of several mounts over each other the last one counts; of several places where one filesystem
-    is mounted, the one that shows its root, then the shortest.
+    Of several mounts over each other the last one counts; of several mounts of one filesystem, the
+    one of its root, then the shortest.
     """
     visible = {mount.mountpoint: mount for mount in mounts}
     chosen: dict[tuple[str, str], Mount] = {}

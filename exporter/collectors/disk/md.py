@@ -24,7 +24,7 @@ class MdReader:
         self._path = proc_root / "mdstat"
 
     def read(self) -> Reading[MdArrays]:
-        """Read all arrays now; raise SourceAbsent where there is none, or SourceFailed."""
+        """Read all arrays now; raise SourceAbsent if there are none, or SourceFailed."""
         arrays = parse_mdstat(read_text(self._path))
         if not arrays:
             raise SourceAbsent(f"{self._path} lists no array")
@@ -32,7 +32,7 @@ class MdReader:
 
 
 def parse_mdstat(text: str) -> tuple[MdArray, ...]:
-    """Parse the arrays, ordered by name; lines that are not understood add nothing."""
+    """Parse the arrays, ordered by name; unknown lines are ignored."""
     result: dict[str, MdArray] = {}
     current = None
     for line in text.split("\n"):
@@ -64,7 +64,7 @@ def _heading(device: str, words: list[str]) -> MdArray:
 
 
 def _with_details(array: MdArray, line: str) -> MdArray:
-    """Add what a line below the first says."""
+    """Add the values of a line below the first."""
     if counts := WANTED_AND_ACTIVE.search(line):
         expected, active = int(counts[1]), int(counts[2])
         array = replace(array, active_disks=active, missing_disks=max(0, expected - active))

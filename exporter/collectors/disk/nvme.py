@@ -1,8 +1,9 @@
-"""NVMe controllers, from /sys/class/nvme, and their health, by an admin command to each.
+"""NVMe controllers from /sys/class/nvme, and their health by an admin command.
 
 https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-nvme
+
 Health is log page 2: NVM Express base specification, section «SMART / Health Information»; the
-command goes through NVME_IOCTL_ADMIN_CMD (include/uapi/linux/nvme_ioctl.h), needs CAP_SYS_ADMIN.
+command goes through NVME_IOCTL_ADMIN_CMD (include/uapi/linux/nvme_ioctl.h) and needs CAP_SYS_ADMIN.
 """
 
 import ctypes
@@ -41,7 +42,7 @@ HealthLog = Callable[[Path], bytes]
 
 
 def controllers_in(folder: Path) -> list[str]:
-    """List the controllers; raise SourceAbsent where there is none."""
+    """List the controllers; raise SourceAbsent if there are none."""
     names = [name for name in names_in(folder, "NVMe disks") if CONTROLLER.fullmatch(name)]
     if not names:
         raise SourceAbsent(f"{folder} holds no NVMe controller")
@@ -69,7 +70,7 @@ class NvmeReader:
 
 
 def read_health_log(device: Path) -> bytes:
-    """Ask the disk; raises OSError."""
+    """Read the health log of a controller by an admin command; raise OSError."""
     data = ctypes.create_string_buffer(LOG_BYTES)
     words = (LOG_BYTES // 4 - 1) << 16
     command = COMMAND.pack(
@@ -87,7 +88,7 @@ def read_health_log(device: Path) -> bytes:
 
 
 class NvmeHealthReader:
-    """Asks every controller under a sys root, by its device file under the root of the node."""
+    """Reads the health log of every controller under a sys root, by its device file."""
 
     def __init__(
         self, sys_root: Path, host_root: Path, health_log: HealthLog = read_health_log

@@ -1,4 +1,4 @@
-"""What is read about disks, NVMe controllers, RAID arrays and filesystems."""
+"""Values of disks, NVMe controllers, RAID arrays and filesystems."""
 
 import re
 
@@ -12,7 +12,7 @@ _PATH = re.compile(r"(nvme\d+)c\d+(n\d+(?:p\d+)?)")
 
 
 def whole_disk(device: str) -> str:
-    """Return the whole disk that a device is or is a partition of: nvme1n1 of /dev/nvme1n1p2.
+    """Return the whole disk of a device or partition: nvme1n1 for /dev/nvme1n1p2.
 
     nvme1c0n1 is one of the paths to nvme1n1.
     """
@@ -22,12 +22,12 @@ def whole_disk(device: str) -> str:
 
 
 NETWORK_VOLUMES = ("Amazon Elastic Block Store", "nvme_card-pd", "MSFT NVMe Accelerator")
-"""How the models of volumes begin that a cloud attaches as NVMe disks, and detaches on request."""
+"""Models of cloud volumes that are attached as NVMe disks, and detached on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """One whole block device; counters run since it was attached."""
+    """One whole block device; counters run since the disk was attached."""
 
     device: str
     reads_completed: int | None = None
@@ -37,22 +37,22 @@ class Disk:
     written_bytes: int | None = None
     write_time_seconds: float | None = None
     io_in_flight: int | None = None
-    io_time_seconds: float | None = None  # at least one request was on its way
+    io_time_seconds: float | None = None  # at least one request was in flight
     queue_time_seconds: float | None = None  # summed over all requests
     size_bytes: int | None = None
     model: str | None = None
     serial: str | None = None
     firmware: str | None = None
     rotational: bool | None = None
-    removable: bool | None = None  # its medium can be taken out
+    removable: bool | None = None  # the medium is removable
     transport: str | None = None  # nvme, sata, sas, usb, virtio, md, dm, …
     scsi_address: str | None = None  # host:channel:target:lun, as the kernel log may name it
     scsi_state: str | None = None  # running, offline, …
-    slaves: tuple[str, ...] = ()  # the devices that a logical volume or an array lies on
+    slaves: tuple[str, ...] = ()  # the devices below a logical volume or an array
 
     @property
     def is_network_volume(self) -> bool:
-        """Whether it is a volume in the network of a cloud, not a disk of this machine."""
+        """Whether the disk is a network volume of a cloud, not a disk of this machine."""
         return self.model is not None and self.model.startswith(NETWORK_VOLUMES)
 
 
@@ -61,7 +61,7 @@ class Disks:
     """The block devices, ordered by name."""
 
     disks: tuple[Disk, ...]
-    truncated: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # disks beyond the maximum
 
     def device_kind(self) -> str:
         """Return the name of the devices that `truncated` counts."""
@@ -70,7 +70,7 @@ class Disks:
 
 @dataclass(frozen=True, slots=True)
 class NvmeController:
-    """One controller; `state` is the kernel's word: live, resetting, dead and others."""
+    """One controller; `state` is that of the kernel: live, resetting, dead, …"""
 
     device: str
     state: str | None = None
@@ -97,20 +97,20 @@ WARNINGS = {
 
 @dataclass(frozen=True, slots=True)
 class NvmeHealth:
-    """The health log of one controller; counters run since it was made."""
+    """The health log of one controller; counters run since its manufacture."""
 
     device: str
     critical_warning: int  # bits: spare, temperature, reliability, read-only, backup, …
     temperature_celsius: float | None
     available_spare_ratio: float | None
     available_spare_threshold_ratio: float | None
-    percentage_used_ratio: float  # may exceed 1: used beyond what was promised
+    percentage_used_ratio: float  # above 1: beyond the rated endurance
     unsafe_shutdowns: int
     media_errors: int
 
     @property
     def critical_warnings(self) -> str:
-        """Say the bits of the critical warning in words, as the NVMe specification names them."""
+        """The critical warnings in the words of the NVMe specification; `none` without any."""
         bits = (1 << place for place in range(8))
         held = [bit for bit in bits if self.critical_warning & bit]
         return ", ".join(WARNINGS.get(bit, f"reserved bit {bit}") for bit in held) or "none"
@@ -133,8 +133,8 @@ class MdArray:
     active_disks: int = 0
     failed_disks: int = 0
     spare_disks: int = 0
-    missing_disks: int | None = None  # absent for levels that can miss none
-    resync_ratio: float | None = None  # how far a rebuild has come, 0 to 1
+    missing_disks: int | None = None  # absent for levels without redundancy
+    resync_ratio: float | None = None  # progress of a rebuild, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ _OF_SERVER = re.compile(r"//|[^/]*:/")
 
 @dataclass(frozen=True, slots=True)
 class Filesystem:
-    """One mounted filesystem; sizes are None while it does not answer."""
+    """One mounted filesystem; sizes are None while statvfs does not answer."""
 
     device: str
     mountpoint: str
@@ -168,10 +168,10 @@ class Filesystem:
 
     @property
     def is_system(self) -> bool:
-        """Whether the node itself needs it: the root and what lies below /var, /run, /tmp.
+        """Whether the node itself needs the filesystem: the root, /var, /run, /tmp and below.
 
-        Data disks, volumes of pods and filesystems of servers are not: if they are full, only
-        those who use them are stopped.
+        Data disks, volumes of pods and network filesystems are not needed: if they are full, only
+        their users stop.
         """
         if _OF_SYSTEM.fullmatch(self.mountpoint) is None:
             return False
@@ -183,7 +183,7 @@ class Filesystems:
     """The filesystems, ordered by mount point."""
 
     filesystems: tuple[Filesystem, ...]
-    truncated: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # filesystems beyond the maximum
 
     def device_kind(self) -> str:
         """Return the name of the devices that `truncated` counts."""

@@ -64,11 +64,11 @@ _PORT_NAMES = {
     "rdma_events" if name == "events" else name: found
     for name, found in names_of(InfinibandPort).items()
 }
-"""The fields of a port; `events` is a function in rules."""
+"""The fields of a port; `events` is a function in rules, so the field is `rdma_events`."""
 
 
 class _PortFields:
-    """The fields of one port, what RDMA counted under a name of its own."""
+    """The fields of one port; `rdma_events` are the RDMA counters."""
 
     __slots__ = ("_values",)
 
@@ -76,12 +76,12 @@ class _PortFields:
         self._values = FieldsOf(port, _PORT_GETTERS)
 
     def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not said."""
+        """Return the value of the field, or None when it was not reported."""
         return self._values.get(name.removeprefix("rdma_"))
 
 
 def _carried(snapshot: Snapshot) -> Iterable[Edge]:
-    """Which RoCE port is the network interface on the same PCI function."""
+    """Yield the RoCE port on the same PCI function as a network interface."""
     ports, network = snapshot.reading(Infiniband), snapshot.reading(Network)
     devices: dict[str, str] = {}
     for interface in network.interfaces if network else ():
@@ -120,7 +120,7 @@ IB_PORT = Kind(
 
 
 def _count(network: Network) -> Value:
-    """Count the node's own interfaces; unknown where only those of a pod can be seen."""
+    """Count the node's own interfaces; None if only those of a pod are visible."""
     is_whole = network.namespace == "host" and not network.truncated
     return len(network.interfaces) if is_whole else None
 
@@ -143,7 +143,7 @@ def adapters_of_ports(known: KnownEntities) -> Iterator[Edge]:
 
 @dataclass(slots=True)
 class PortRepairs:
-    """Remembers the last look at each port."""
+    """Remembers the last state of each port."""
 
     _nics: dict[str, bool] = field(default_factory=dict)
     _ports: dict[str, bool] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class PortRepairs:
             yield "link_up", "network", port
 
     def _links(self, snapshot: Snapshot) -> Iterator[str]:
-        """Find ports of adapters that were down, or taken away by their driver, and are up."""
+        """Yield ports of adapters that were down, or removed by their driver, and are up."""
         network, infiniband = snapshot.reading(Network), snapshot.reading(Infiniband)
         if network is not None:
             nics = [(nic.device, nic.pci_bus_id, nic.up) for nic in network.interfaces]

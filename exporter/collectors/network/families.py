@@ -14,7 +14,7 @@ from exporter.exposition.rows import Items, Row, each, families, info, reading, 
 from exporter.model.snapshot import Snapshot
 
 MAX_WITH_ZEROS = 8
-"""With more interfaces than this only errors and drops that occurred are shown."""
+"""With more interfaces than this, errors and drops of zero are left out."""
 
 ALL = each(Network, lambda network: network.interfaces, Interface, "device")
 
@@ -24,7 +24,7 @@ USED: Items = each(
     Interface,
     "device",
 )
-"""The interfaces that have ever carried a packet, or could now."""
+"""The interfaces that are up or have ever carried a packet."""
 
 NETWORK_FAMILIES = (
     *families(

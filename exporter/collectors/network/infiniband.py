@@ -1,8 +1,9 @@
 """Ports of InfiniBand and RoCE cards, from /sys/class/infiniband.
 
 https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband
-The firmware refuses counters to restricted functions, and the driver writes a kernel line for each
-refusal: a port that has refused once is not asked for counters again.
+
+The firmware refuses counters to restricted functions, and the driver logs each refusal in the
+kernel log: counters of a port that were refused once are not read again.
 """
 
 import re
@@ -119,7 +120,7 @@ class InfinibandReader:
         return replace(port_seen, link_was_up=was_up)
 
     def _counters(self, folder: Path, key: str, fields: FieldReader) -> dict[str, int]:
-        """Read the counters in a folder; empty for a port that has refused them."""
+        """Read the counters in a folder; empty for a port whose counters were refused."""
         result: dict[str, int] = {}
         if folder in self._refused:
             fields.skip(f"{key} {folder.name}", "refused once, not asked again")
@@ -128,7 +129,7 @@ class InfinibandReader:
             try:
                 number = parse_counter(read_text(f"{folder}/{name}", 64))
             except SourceAbsent:
-                continue  # it has just gone
+                continue  # the counter has just gone
             except SourceFailed as failed:
                 self._refused.add(folder)
                 fields.skip(f"{key} {folder.name}", str(failed))
@@ -141,7 +142,7 @@ class InfinibandReader:
 
 
 def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
-    """Count for each port the others of the same link layer that are active."""
+    """Count for each port the other active ports of the same link layer."""
     up = Counter(port.link_layer for port in ports if port.up)
     return tuple(
         replace(it, peers_up=up[it.link_layer] - bool(it.up)) if it.link_layer else it
@@ -150,7 +151,7 @@ def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
 
 
 def parse_state(text: str | None) -> str | None:
-    """Parse the word of a state: `4: ACTIVE` is active (drivers/infiniband/core/sysfs.c)."""
+    """Parse the name of a state: `4: ACTIVE` is active (drivers/infiniband/core/sysfs.c)."""
     if text is None:
         return None
     number, colon, word = text.partition(":")
@@ -158,7 +159,7 @@ def parse_state(text: str | None) -> str | None:
 
 
 def parse_rate(text: str | None) -> float | None:
-    """Parse bytes per second of `400 Gb/sec (4X NDR)`; None where no rate is said."""
+    """Parse bytes per second from `400 Gb/sec (4X NDR)`; None without a rate."""
     match = RATE.match(text or "")
     rate = float(match[1]) * BYTES_PER_GIGABIT if match else 0.0
     return rate or None

@@ -3,10 +3,9 @@
 https://docs.kernel.org/networking/statistics.html
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
 
-`/proc/PID/net` shows the network namespace of a process. That of process 1 is the node's where
-process 1 is the node's own first process: where we share its process ids, or where its proc
-filesystem is mounted at another place. Otherwise process 1 is the first of our own pod, and only
-an interface with hardware behind it tells that the pod uses the node's network.
+`/proc/PID/net` shows the network namespace of a process. Process 1 is the node's init if we share
+its PID namespace or if its proc filesystem is mounted elsewhere. Otherwise process 1 is that of our
+own pod, and only an interface with hardware shows that the pod uses the node's network.
 https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
@@ -48,7 +47,7 @@ POD = "pod"
 
 @dataclass(frozen=True, slots=True)
 class OwnRoots:
-    """Where our own proc and sys filesystems are, whatever is mounted beside them."""
+    """The paths of our own proc and sys filesystems."""
 
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
@@ -58,7 +57,7 @@ OWN_ROOTS = OwnRoots()
 
 
 class NetworkReader:
-    """Reads `net/dev` of process 1 and what sysfs says of the interfaces."""
+    """Reads `net/dev` of process 1, and sysfs for the interfaces."""
 
     def __init__(
         self,
@@ -129,23 +128,23 @@ class NetworkReader:
         )
 
     def _is_up(self, folder: Path, operstate: str | None) -> bool | None:
-        """Tell whether it can carry traffic; drivers that never say so have their carrier asked."""
+        """Tell whether an interface can carry traffic; by its carrier if operstate is unknown."""
         if operstate == "unknown":
-            # Of an interface that is switched off, net/core/net-sysfs.c (carrier_show) answers
-            # EINVAL: no note of it.
+            # An interface that is switched off answers EINVAL (net/core/net-sysfs.c, carrier_show),
+            # which is not recorded as missing.
             carrier = FieldReader().count("carrier", folder / "carrier")
             return None if carrier is None else carrier == 1
         return None if operstate is None else operstate == "up"
 
     def _speed(self, folder: Path) -> float | None:
-        """Read bytes per second; None for a driver that answers -1, or an error, for unknown."""
+        """Read bytes per second; None if the driver answers -1 or an error."""
         # SPEED_UNKNOWN is -1 (include/uapi/linux/ethtool.h); EINVAL while the interface is off.
         megabits = FieldReader().number("speed", folder / "speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
 
 
 def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:
-    """Count for each interface the others of the same driver that are up."""
+    """Count for each interface the other interfaces of the same driver that are up."""
     up = Counter(interface.driver for interface in interfaces if interface.up)
     return [
         replace(it, peers_up=up[it.driver] - bool(it.up)) if it.driver else it for it in interfaces
@@ -182,7 +181,7 @@ def _counted(device: str, columns: Sequence[int | None]) -> Interface:
 
 
 def parse_admin_up(flags: str | None) -> bool | None:
-    """Tell whether the flags, a hexadecimal number, have the interface switched on."""
+    """Tell whether IFF_UP is set in the hexadecimal flags; None if they are unknown."""
     if flags is None:
         return None
     try:
@@ -192,7 +191,7 @@ def parse_admin_up(flags: str | None) -> bool | None:
 
 
 def net_folder(proc_root: Path) -> Path:
-    """Find the `net` folder of process 1, or of ourselves where that is not there."""
+    """Return the `net` folder of process 1, or our own if that is missing."""
     of_first = proc_root / "1/net"
     return of_first if of_first.is_dir() else proc_root / "net"
 
@@ -200,7 +199,7 @@ def net_folder(proc_root: Path) -> Path:
 def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:
     """Tell whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
 
-    Hardware is looked for in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
+    Hardware is searched in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
     """
     return is_first_process_the_nodes(proc_root, own) or any(
         (own.sys / "class/net" / name / "device").exists() for name in names
@@ -210,5 +209,5 @@ def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOT
 def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bool:
     """Tell whether process 1 of this proc filesystem is the node's."""
     if proc_root.resolve() != own.proc.resolve():
-        return True  # somebody mounted the node's there
+        return True  # the node's proc filesystem is mounted there
     return bool(is_initial(proc_root))

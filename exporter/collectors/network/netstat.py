@@ -34,7 +34,7 @@ class NetworkStackReader:
         self._own = own
 
     def read(self) -> Reading[NetworkStack]:
-        """Read all counters now; raise SourceAbsent where only a pod's own could be seen."""
+        """Read all counters now; raise SourceAbsent if only those of a pod are visible."""
         fields = FieldReader()
         folder = net_folder(self._proc)
         names = self._interfaces(folder)
@@ -66,10 +66,10 @@ class NetworkStackReader:
         try:
             return set(parse_dev(read_text(folder / "dev")))
         except (SourceAbsent, SourceFailed):
-            return set()  # said by the source of the interfaces
+            return set()  # reported by the source `network`
 
     def _tracking(self, names: set[str], fields: FieldReader) -> tuple[int | None, int | None]:
-        """Read entries and limit; sysctls are those of our own namespace whatever is mounted."""
+        """Read entries and limit; None if we are in another network namespace."""
         ours = self._interfaces(self._proc / "net")
         if ours and ours != names:
             fields.skip("conntrack", "only that of our own network can be seen")
@@ -82,7 +82,7 @@ class NetworkStackReader:
 
 
 def parse_snmp(text: str, protocol: str) -> dict[str, int]:
-    """Parse the counters of one protocol, as `Tcp:InSegs`: a line of names, one of numbers."""
+    """Parse the counters of one protocol: a line of names and one of numbers, as `Tcp:InSegs`."""
     lines = [line.split() for line in text.split("\n") if line.startswith(f"{protocol}:")]
     result = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):
@@ -94,7 +94,7 @@ def parse_snmp(text: str, protocol: str) -> dict[str, int]:
 
 
 def parse_conntrack(text: str) -> int | None:
-    """Sum what connection tracking lost over all processors; None where it is not said."""
+    """Sum the losses of connection tracking over all processors; None if unknown."""
     header, *rows = [line.split() for line in text.split("\n") if line.strip()] or [[]]
     columns = [header.index(name) for name in CONNTRACK_LOSSES if name in header]
     try:
@@ -105,7 +105,7 @@ def parse_conntrack(text: str) -> int | None:
 
 
 def parse_softnet(text: str) -> tuple[int | None, int | None]:
-    """Parse packets dropped, and rounds cut short, summed over processors; None where not said."""
+    """Parse packets dropped, and rounds cut short, summed over processors; None if unknown."""
     dropped, squeezed = [], []
     for line in text.split("\n"):
         try:

@@ -1,4 +1,4 @@
-"""What is read about network interfaces, the TCP/IP stack and InfiniBand ports."""
+"""Values of network interfaces, the TCP/IP stack and InfiniBand ports."""
 
 from exporter.exposition.rows import metric
 from exporter.model.reading import Labeled
@@ -7,7 +7,7 @@ from exporter.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One network interface; counters run since it was made, `None` is what was not said."""
+    """One network interface; counters run since its creation, `None` was not reported."""
 
     device: str
     receive_bytes: int | None = None
@@ -18,12 +18,12 @@ class Interface:
     transmit_packets: int | None = None
     transmit_errors: int | None = None
     transmit_drops: int | None = None
-    up: bool | None = None  # it can carry traffic now
-    admin_up: bool | None = None  # somebody wants it to
+    up: bool | None = None  # carries traffic now
+    admin_up: bool | None = None  # switched on by an administrator (IFF_UP)
     speed_bytes_per_second: float | None = None  # one direction; absent while there is no link
     carrier_changes: int | None = None
-    carrier_up_count: int | None = None  # how often its link came up since it was made
-    link_was_up: bool | None = None  # now or ever before, as far as is remembered
+    carrier_up_count: int | None = None  # times the link came up since creation
+    link_was_up: bool | None = None  # now or ever before, as far as remembered
     peers_up: int | None = None  # other interfaces of the same driver that are up
     driver: str | None = None
     pci_bus_id: str | None = None
@@ -33,21 +33,21 @@ class Interface:
 
     @property
     def is_unused(self) -> bool:
-        """Whether it has never carried a packet and does not carry any now."""
+        """Whether the interface is down and has never carried a packet."""
         return self.up is False and not self.receive_packets and not self.transmit_packets
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The interfaces, ordered by name, and whose they are.
+    """The interfaces by name, and their network namespace.
 
-    `namespace` is host where they are the node's, pod where only a pod's own can be seen; then
-    `interfaces` is empty.
+    `namespace` is `host` for the node's, or `pod` if only a pod's own is visible; then `interfaces`
+    is empty.
     """
 
     namespace: str
     interfaces: tuple[Interface, ...] = ()
-    truncated: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # interfaces beyond the maximum
 
     def device_kind(self) -> str:
         """Return the name of the devices that `truncated` counts."""
@@ -56,7 +56,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class NetworkStack:
-    """What TCP, the receive queues and connection tracking counted since boot."""
+    """Counters of TCP, the receive queues and connection tracking since boot."""
 
     tcp_segments_received: int | None = None
     tcp_segments_sent: int | None = None
@@ -82,7 +82,7 @@ class NetworkStack:
 
 @dataclass(frozen=True, slots=True)
 class InfinibandPort:
-    """One port; counters since the driver was loaded, under the kernel's own names."""
+    """One port; counters run since the driver was loaded, with the names of the kernel."""
 
     device: str
     port: str
@@ -92,11 +92,11 @@ class InfinibandPort:
     rate_bytes_per_second: float | None = None
     receive_bytes: int | None = None
     transmit_bytes: int | None = None
-    wait: int | None = None  # ticks in which data waited for room at the other end
+    wait: int | None = None  # ticks in which data waited for credits of the peer
     errors: Labeled = ()
-    events: Labeled = ()  # what RDMA counted: out_of_sequence, np_cnp_sent, …
+    events: Labeled = ()  # RDMA counters: out_of_sequence, np_cnp_sent, …
     pci_bus_id: str | None = None
-    link_was_up: bool | None = None  # now or ever before, as far as is remembered
+    link_was_up: bool | None = None  # now or ever before, as far as remembered
     peers_up: int | None = None  # other ports of the same link layer that are active
 
     @property
@@ -106,7 +106,7 @@ class InfinibandPort:
 
     @property
     def up(self) -> bool | None:
-        """Whether it is active; None where the state is not said."""
+        """Whether the port is active; None if the state is unknown."""
         return None if self.state is None else self.state == "active"
 
 
@@ -115,7 +115,7 @@ class Infiniband:
     """The ports, ordered by device and number."""
 
     ports: tuple[InfinibandPort, ...]
-    truncated: int = 0  # beyond the number that is shown at most
+    truncated: int = 0  # ports beyond the maximum
 
     def device_kind(self) -> str:
         """Return the name of the devices that `truncated` counts."""

@@ -1,4 +1,4 @@
-"""The collector of the node itself."""
+"""The collector of the node: names, operating system, board."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ class DmiReader:
         self._folder = sys_root / "class/dmi/id"
 
     def read(self) -> Reading[Hardware]:
-        """Read the board's names; raise SourceAbsent where it has none."""
+        """Read the names of the board; raise SourceAbsent if there are none."""
         fields = FieldReader()
         hardware = Hardware(
             vendor=self._name("sys_vendor", fields),
@@ -37,7 +37,7 @@ class DmiReader:
         return Reading(hardware, fields.missing)
 
     def _name(self, file: str, fields: FieldReader) -> str | None:
-        """Read a name; None for what makers leave in that have none."""
+        """Read a name; None for the placeholders that vendors leave in."""
         name = fields.label(file, self._folder / file)
         is_name = name and name.lower() not in PLACEHOLDERS and "o.e.m." not in name.lower()
         return name if is_name else None

@@ -16,9 +16,9 @@ OS_RELEASE_NAMES = ("etc/os-release", "usr/lib/os-release")
 
 
 class HostReader:
-    """Reads names under the proc root and the root of the node; falls back to our own os-release.
+    """Reads names under the proc root and the root of the node, else our own os-release.
 
-    `known_cpu_model` gives what py-cpuinfo said, once it has.
+    `known_cpu_model` returns the model from py-cpuinfo, None until it is known.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 
 def parse_cpu_model(cpuinfo: str) -> str | None:
-    """Parse the name of the first processor; None where there is none, as on most Arm."""
+    """Parse the name of the first processor; None if there is none, as on most Arm."""
     for line in cpuinfo.split("\n"):
         name, _, value = line.partition(":")
         if name.strip() in {"model name", "cpu model", "Model"}:

@@ -1,4 +1,4 @@
-"""What is read about the node itself: its names and its board."""
+"""Values of the node: names and board."""
 
 from exporter.record import dataclass
 
@@ -17,10 +17,10 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What the board says of itself; `None` is what it does not say."""
+    """The names of the board in DMI; `None` is a name that DMI lacks."""
 
     vendor: str | None = None
     product: str | None = None
     board: str | None = None
     bios_version: str | None = None
-    bios_date: str | None = None  # as the maker writes it
+    bios_date: str | None = None  # in the vendor's format
