@@ -70,7 +70,7 @@ class Disks:
 
 @dataclass(frozen=True, slots=True)
 class NvmeController:
-    """One controller; `state` is that of the kernel: live, resetting, dead, …"""
+    """One controller; `state` is that of the kernel: live, resetting, dead and others."""
 
     device: str
     state: str | None = None
