@@ -21,6 +21,7 @@ from exporter.collectors.gpu.driver_restart import DriverRestartDetector
 from exporter.config import Config
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
+from exporter.family_choice import choice_of
 from exporter.identity import Identity
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
@@ -78,7 +79,7 @@ class App:
         config = replace(config, sources=resolved(config.sources), state=state)
         self._config = config
         self._call = DaemonThreads()
-        self._collectors = chosen(config)
+        collectors = self._collectors = chosen(config)
         self._security = Security(config.server, self._call)
         self._identity = identity
         self._dropped_log_lines = dropped_log_lines
@@ -91,8 +92,8 @@ class App:
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[Mapping[str, object]] | None = None
         self.needs_restart = False
-        self._pages = Pages(self._collectors, boottime_now, self._moment, config.families_off())
-        parts = (config, self._collectors, self._call, time.perf_counter)
+        self._pages = Pages(collectors, boottime_now, self._moment, choice_of(config, collectors))
+        parts = (config, collectors, self._call, time.perf_counter)
         self._rule_runner = RuleRunner(*parts) if config.faults.enabled else None
         self._live = LivePages(identity.version, self._installation())
         self._routes = Routes(

@@ -105,7 +105,7 @@ def sizing_page() -> str:
         ),
         "",
         "To count the series of your node: `curl -s localhost:8080/metrics | grep -c '^hw_'`.",
-        "You can turn off groups that you do not use (`metrics.enabled`).",
+        "Turn off groups (`metrics.enabled`) or families (`metrics.deny`) that you do not use.",
         "",
         "## Clusters",
         "",

@@ -14,6 +14,7 @@ from exporter.collectors import every as all_collectors
 from exporter.config import Config
 from exporter.config.file import ConfigError, Layer, environment_layer, every, file_layers, load
 from exporter.exit_codes import EXIT_FAILED
+from exporter.family_choice import unmatched
 from exporter.identity import Identity, identify
 from exporter.record import dataclass
 from exporter.reports.units import one_line
@@ -85,6 +86,8 @@ class Invocation:
             wrong += [f"state.dir: {config.state.dir} {problem}"] if problem else []
             if risk:
                 print(f"hw-exporter: state.dir: {config.state.dir} {risk}", file=sys.stderr)
+        for sentence in unmatched(config, chosen(config)):
+            print(f"hw-exporter: {sentence}", file=sys.stderr)
         if wrong:
             raise ConfigError(*wrong)
 

@@ -15,7 +15,6 @@ from exporter.collectors.gpu.validation import BOUNDS
 from exporter.commands.promise import Broken, expect
 
 PREFIX = "hw_"
-LEAST_FAMILIES = 25
 GPU_FAMILIES = {f"hw_gpu_{field}": field for field in BOUNDS} | {
     f"hw_gpu_{row.name}": row.field for row in ROWS if row.field in BOUNDS
 }
@@ -58,11 +57,11 @@ def both_formats_parse(page: Page) -> None:
 
 
 def every_family_is_described(page: Page) -> None:
-    """Check that each family has HELP and TYPE once, and that there are enough families."""
+    """Check that each family has HELP and TYPE once; the operator chooses how many there are."""
     helps = re.findall(r"^# HELP (\S+) \S", page.text, re.MULTILINE)
     types = re.findall(r"^# TYPE (\S+) \S", page.text, re.MULTILINE)
     names = set(re.findall(r"^([a-z_:A-Z0-9]+)\{", page.text, re.MULTILINE))
-    expect(len(types) >= LEAST_FAMILIES, f"there are only {len(types)} families")
+    expect(bool(types), "there are no families")
     expect(helps == types, "HELP and TYPE do not come in pairs")
     expect(len(set(types)) == len(types), "a family is described twice")
     expect(names <= set(types), f"not described: {sorted(names - set(types))[:3]}")
@@ -91,7 +90,8 @@ def no_series_is_there_twice(page: Page) -> None:
 def gpus_are_plausible(page: Page) -> None:
     """Check with a driver that all counted GPUs are there, with plausible values."""
     count, ups = page.values("hw_gpu_count"), page.values("hw_gpu_up")
-    expect(count in ([], [float(len(ups))]), f"hw_gpu_count is {count}, {len(ups)} are known")
+    is_right = not ups or count in ([], [float(len(ups))])  # metrics.deny may leave out either
+    expect(is_right, f"hw_gpu_count is {count}, {len(ups)} are known")
     for name, field in GPU_FAMILIES.items():
         lowest, highest = BOUNDS[field]
         odd = [value for value in page.values(name) if not lowest <= value <= highest]

@@ -30,6 +30,16 @@ class Metrics:
     collect_interval_secs: float = setting(
         15.0, "Seconds from the start of one collection to the start of the next.", at_least=0.1
     )
+    allow: tuple[str, ...] = setting(
+        (),
+        "Patterns of metric families to export, besides hw_exporter_*; empty: all.",
+        are_patterns=True,
+    )
+    deny: tuple[str, ...] = setting(
+        (),
+        "Patterns of metric families not to export; hw_exporter_* only if a pattern begins so.",
+        are_patterns=True,
+    )
     enabled: Enabled = section(Enabled)
 
 

@@ -3,7 +3,7 @@
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
@@ -32,6 +32,11 @@ class Families(Protocol):
         ...
 
 
+def every_family(_: str) -> bool:
+    """Return True: a family of any name is exported."""
+    return True
+
+
 class Pages:
     """The pages of the latest snapshot in every format, each rendered at its first request."""
 
@@ -40,11 +45,11 @@ class Pages:
         families: Families,
         boottime: Callable[[], float],
         moment: Callable[[float], Moment],
-        off: Collection[str] = (),
+        is_exported: Callable[[str], bool] = every_family,
     ) -> None:
-        """Take the families; those named in `off` are left off every page."""
+        """Take the families; `is_exported` tells by name which are on the pages."""
         self._families = families
-        self._off = off
+        self._is_exported = is_exported
         self._boottime = boottime
         self._moment = moment
         self._snapshot: Snapshot | None = None
@@ -116,20 +121,19 @@ class Pages:
 
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:
-            families = (
-                row
-                for row in self._families.families_of(self._snapshot)
-                if row.name not in self._off
-            )
-            rendered = render(families, self._snapshot, form)
+            families = self._families.families_of(self._snapshot)
+            rendered = render(self._chosen(families), self._snapshot, form)
             if not self._fixed:
                 self._dropped.update(dict(rendered.dropped))
             self._fixed[form] = rendered
         return self._fixed[form]
 
+    def _chosen(self, families: Iterable[Family]) -> Iterable[Family]:
+        return (family for family in families if self._is_exported(family.name))
+
     def _live_part(self, form: Format, moment: Moment) -> bytes:
         if self._snapshot is None:
             return b""
         full = replace(moment, series=self._fixed[form].series, dropped=dict(self._dropped))
-        live = render(self._families.live_families(full), self._snapshot, form)
+        live = render(self._chosen(self._families.live_families(full)), self._snapshot, form)
         return live.body + (END_OF_OPENMETRICS if form is Format.OPENMETRICS else b"")

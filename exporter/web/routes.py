@@ -189,8 +189,8 @@ class Routes:
         chosen = next((name for name, _ in request.query if name in PARTS_OF_A_PAGE), None)
         if chosen is not None:
             raise MalformedQuery(
-                f"{chosen} is not supported: /metrics always has all families; turn some off with"
-                " metrics.enabled, or drop them with metric_relabel_configs"
+                f"{chosen} is not supported: every scrape has the same families; choose them with"
+                " metrics.allow and metrics.deny, or drop some with metric_relabel_configs"
             )
         form = wanted_format(request.accept)
         gzipped = wants_gzip(request.accept_encoding)

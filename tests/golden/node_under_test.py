@@ -13,6 +13,7 @@ from exporter.config.file import Layer, load
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
+from exporter.family_choice import choice_of
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
@@ -61,7 +62,8 @@ class NodeUnderTest:
         self._children = Children()
         self._snapshot: Snapshot | None = None
         config = self._config(smi)
-        self._pages = Pages(EVERYTHING, lambda: self.boottime, self._moment, config.families_off())
+        is_exported = choice_of(config, EVERYTHING)
+        self._pages = Pages(EVERYTHING, lambda: self.boottime, self._moment, is_exported)
         self._collector = self._build(config, nvml)
 
     async def collect(self, *, after_secs: float = 0.0) -> None:
