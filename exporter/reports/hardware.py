@@ -4,6 +4,7 @@ from typing import Any
 
 from exporter.collectors.disk.values import Disks, Filesystems, MdArrays
 from exporter.collectors.memory.values import MemoryErrors, NumaNodes
+from exporter.collectors.network.affinity import nearest_nics
 from exporter.collectors.network.values import Infiniband, Network
 from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.model.snapshot import Snapshot
@@ -41,6 +42,10 @@ def hardware(snapshot: Snapshot) -> dict[str, Any]:
         ],
         "infiniband_ports": [
             fields_of(port, *PORT) for port in (infiniband.ports if infiniband else ())
+        ],
+        "gpu_nic_affinity": [
+            {"gpu_uuid": near.gpu.uuid, **fields_of(near, "device", "rdma_device", "path")}
+            for near in nearest_nics(snapshot)
         ],
         "disks": [fields_of(disk, *DISK) for disk in (disks.disks if disks else ())],
         "filesystems": filesystems(snapshot),

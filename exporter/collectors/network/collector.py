@@ -10,11 +10,17 @@ from exporter.collectors.network.entities import (
     PortRepairs,
     adapters_of_ports,
 )
+from exporter.collectors.network.ethtool import EthtoolReader
 from exporter.collectors.network.families import FAMILIES
 from exporter.collectors.network.infiniband import InfinibandReader
 from exporter.collectors.network.interfaces import NetworkReader
 from exporter.collectors.network.netstat import NetworkStackReader
-from exporter.collectors.network.values import Infiniband, Network, NetworkStack
+from exporter.collectors.network.values import (
+    DriverCounters,
+    Infiniband,
+    Network,
+    NetworkStack,
+)
 from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
@@ -29,6 +35,17 @@ COLLECTOR = Collector(
                 "`hw_network_*`",
                 "host process ids or host network",
                 without="see below",
+            ),
+        ),
+        files(
+            "ethtool",
+            "network",
+            lambda ctx: EthtoolReader(ctx.proc, ctx.sys, ctx.devices),
+            about=About(
+                "statistics of drivers, by ioctl",
+                "pauses, discards, FEC and line errors of `hw_network_*`",
+                "host network",
+                without="absent",
             ),
         ),
         files(
@@ -49,7 +66,7 @@ COLLECTOR = Collector(
             about=About("`/sys/class/infiniband`", "`hw_infiniband_*`, `hw_rdma_events_total`"),
         ),
     ),
-    values=(Infiniband, Network, NetworkStack),
+    values=(DriverCounters, Infiniband, Network, NetworkStack),
     families=FAMILIES,
     subject=CollectorSubject(
         kinds=(NIC, IB_PORT),

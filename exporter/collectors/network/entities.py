@@ -3,35 +3,60 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
+from exporter.collectors.network.affinity import gpus_near
 from exporter.collectors.network.values import (
+    DriverCounters,
     Infiniband,
     InfinibandPort,
     Interface,
     Network,
     NetworkStack,
+    NicCounters,
 )
 from exporter.collectors.pcie.values import pci_address
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.events.changes import turned_good
 from exporter.faults.subject import KnownEntities, Repair
-from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
+from exporter.faults.values import NO_FIELDS, Address, Entity, Fields, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
 from exporter.record import dataclass
 
-_GETTERS = getters_of(Interface)
+_GETTERS, _COUNTED = getters_of(Interface), getters_of(NicCounters)
+
+NEAREST = {"nearest_gpus": FieldType(Type.TEXT)}
+"""The GPUs that an adapter is nearest to, in words; None where there is none."""
+
+
+class _Fields:
+    """The fields of several values of one component, and the GPUs that it is nearest to."""
+
+    __slots__ = ("_gpus", "_values")
+
+    def __init__(self, gpus: str | None, *values: Fields) -> None:
+        self._gpus, self._values = gpus, values
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when nothing reported the field."""
+        if name in NEAREST:
+            return self._gpus
+        values = (each.get(name) for each in self._values)
+        return next((value for value in values if value is not None), None)
 
 
 def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
-    network = snapshot.reading(Network)
+    network, counted = snapshot.reading(Network), snapshot.reading(DriverCounters)
+    counters = {nic.device: FieldsOf(nic, _COUNTED) for nic in (counted.nics if counted else ())}
+    gpus = gpus_near(snapshot)
     for interface in network.interfaces if network else ():
         addresses: list[Address] = [("network", interface.device)]
         pci = pci_address(interface.pci_bus_id)
         if pci:
             addresses.append(("network", pci))
-        fields = FieldsOf(interface, _GETTERS)
+        own = FieldsOf(interface, _GETTERS)
+        fields = _Fields(gpus.get(pci or ""), own, counters.get(interface.device, NO_FIELDS))
         yield Entity(("nic", interface.device), interface.device, fields, tuple(addresses))
     known = {pci_address(i.pci_bus_id) for i in (network.interfaces if network else ())}
     yield from _adapters(snapshot, known)
@@ -50,7 +75,7 @@ def _adapters(snapshot: Snapshot, known: set[str | None]) -> Iterable[Entity]:
 NIC = Kind(
     "nic",
     "network",
-    names_of(Interface),
+    names_of(Interface) | names_of(NicCounters) | NEAREST,
     _interfaces,
     Network,
     related={"node": "node", "pcie": "pcie"},
@@ -63,7 +88,7 @@ _PORT_GETTERS = getters_of(InfinibandPort)
 _PORT_NAMES = {
     "rdma_events" if name == "events" else name: found
     for name, found in names_of(InfinibandPort).items()
-}
+} | NEAREST
 """The fields of a port; `events` is a function in rules, so the field is `rdma_events`."""
 
 
@@ -98,14 +123,15 @@ def _port_id(port: InfinibandPort) -> str:
 
 
 def _ports(snapshot: Snapshot) -> Iterable[Entity]:
-    reading = snapshot.reading(Infiniband)
+    reading, gpus = snapshot.reading(Infiniband), gpus_near(snapshot)
     for port in reading.ports if reading else ():
         addresses: list[Address] = [("network", _port_id(port))]
         pci = pci_address(port.pci_bus_id)
         if pci:
             addresses.append(("network", pci))
         name = _port_id(port)
-        yield Entity(("ib_port", name), name, _PortFields(port), tuple(addresses))
+        fields = _Fields(gpus.get(pci or ""), _PortFields(port))
+        yield Entity(("ib_port", name), name, fields, tuple(addresses))
 
 
 IB_PORT = Kind(

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable
 
+from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values
+from exporter.collectors.network.affinity import nearest_nics
 from exporter.collectors.network.values import (
+    MAX_WITH_ZEROS,
+    DriverCounters,
     Infiniband,
     InfinibandPort,
     Interface,
     Network,
     NetworkStack,
+    NicCounters,
 )
 from exporter.exposition.family import Sample, family, one
 from exporter.exposition.rows import Items, Row, each, families, info, reading, rows_of
 from exporter.model.snapshot import Snapshot
-
-MAX_WITH_ZEROS = 8
-"""With more interfaces than this, errors and drops of zero are left out."""
 
 ALL = each(Network, lambda network: network.interfaces, Interface, "device")
 
@@ -75,6 +77,48 @@ NETWORK_FAMILIES = (
         ("scope",),
         ("namespace",),
     ),
+)
+
+
+COUNTED = each(DriverCounters, lambda found: found.nics, NicCounters, "device")
+
+DRIVER_FAMILIES = families(
+    "hw_network_",
+    COUNTED,
+    Row(
+        "receive_pfc_frames_total",
+        "Priority flow control (PFC) pause frames received, of priorities that have any.",
+        labels=("priority",),
+        max_with_zeros=0,
+    ),
+    Row(
+        "transmit_pfc_frames_total",
+        "Priority flow control (PFC) pause frames sent, of priorities that have any.",
+        labels=("priority",),
+        max_with_zeros=0,
+    ),
+    *rows_of(NicCounters),
+    Row(
+        "allowance_exceeded_total",
+        "Packets that AWS queued or dropped because the instance exceeded an allowance: bandwidth"
+        " in and out, packets per second, tracked connections, link-local services.",
+        labels=("allowance",),
+    ),
+)
+
+
+def _affinity(snapshot: Snapshot) -> Iterable[Sample]:
+    for near in nearest_nics(snapshot):
+        labels = (near.device or "", near.rdma_device or "", near.path)
+        yield (*gpu_label_values(near.gpu), *labels), 1
+
+
+AFFINITY = family(
+    "hw_gpu_nic_affinity_info",
+    "The network adapters nearest to the GPU by PCIe: PIX (one PCIe switch), PXB (several), PHB"
+    " (one host bridge), NODE (one NUMA node), SYS (another NUMA node); always 1.",
+    _affinity,
+    *(*GPU_LABELS, "device", "rdma_device", "path"),
 )
 
 
@@ -141,4 +185,10 @@ INFINIBAND_FAMILIES = (
 )
 
 
-FAMILIES = (*NETWORK_FAMILIES, *NETWORK_STACK_FAMILIES, *INFINIBAND_FAMILIES)
+FAMILIES = (
+    *NETWORK_FAMILIES,
+    *DRIVER_FAMILIES,
+    *NETWORK_STACK_FAMILIES,
+    *INFINIBAND_FAMILIES,
+    AFFINITY,
+)

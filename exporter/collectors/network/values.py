@@ -1,5 +1,7 @@
 """Values of network interfaces, the TCP/IP stack and InfiniBand ports."""
 
+from typing import Any, TypeAlias
+
 from exporter.exposition.rows import metric
 from exporter.model.reading import Labeled
 from exporter.record import dataclass
@@ -52,6 +54,95 @@ class Network:
     def device_kind(self) -> str:
         """Return the name of the devices that `truncated` counts."""
         return "interface"
+
+
+MAX_WITH_ZEROS = 8
+"""With more interfaces than this, errors and drops of zero are left out."""
+
+Counts: TypeAlias = "tuple[tuple[str, int], ...]"
+"""Numbers by label."""
+
+
+def _counted(help_text: str, name: str) -> Any:
+    return metric(help_text, name=name, max_with_zeros=MAX_WITH_ZEROS)
+
+
+@dataclass(frozen=True, slots=True)
+class NicCounters:
+    """What the driver of one interface counts, of which every driver has a part only.
+
+    PFC frames are by priority; `None` and no rows are what the driver does not count.
+    """
+
+    device: str
+    receive_pfc_frames: Counts = ()
+    transmit_pfc_frames: Counts = ()
+    receive_pause_frames: int | None = _counted(
+        "Pause frames (IEEE 802.3x) received: the link partner asks to stop.",
+        "receive_pause_frames_total",
+    )
+    transmit_pause_frames: int | None = _counted(
+        "Pause frames (IEEE 802.3x) sent: the adapter asks the link partner to stop.",
+        "transmit_pause_frames_total",
+    )
+    receive_pause_seconds: float | None = _counted(
+        "Time for which received pauses, PFC or IEEE 802.3x, stopped the transmission; the sum of"
+        " the priorities.",
+        "receive_pause_seconds_total",
+    )
+    pause_storms: int | None = _counted(
+        "How often the adapter sent pauses for so long that it was made to stop sending them.",
+        "pause_storms_total",
+    )
+    receive_discards: int | None = _counted(
+        "Packets that the adapter discarded because its own receive buffer was full.",
+        "receive_discards_total",
+    )
+    receive_no_buffer: int | None = _counted(
+        "Packets that the adapter discarded because the host gave it no free receive buffer.",
+        "receive_no_buffer_total",
+    )
+    transmit_discards: int | None = _counted(
+        "Packets that the adapter discarded before it transmitted them.",
+        "transmit_discards_total",
+    )
+    fec_corrected_bits: int | None = _counted(
+        "Bits that forward error correction (FEC) has corrected; some are normal on fast links.",
+        "fec_corrected_bits_total",
+    )
+    fec_uncorrectable_blocks: int | None = _counted(
+        "Blocks that forward error correction (FEC) could not correct: their packets are lost.",
+        "fec_uncorrectable_blocks_total",
+    )
+    symbol_errors: int | None = _counted(
+        "Symbol errors on the line that no error correction repaired.", "symbol_errors_total"
+    )
+    receive_crc_errors: int | None = _counted(
+        "Packets received with a wrong checksum (CRC, FCS).", "receive_crc_errors_total"
+    )
+    allowance_exceeded: Counts = ()
+
+    @property
+    def pauses_received(self) -> int | None:
+        """Pause frames received, PFC of all priorities and IEEE 802.3x; None if not counted."""
+        return _sum_of(self.receive_pfc_frames, self.receive_pause_frames)
+
+    @property
+    def pauses_sent(self) -> int | None:
+        """Pause frames sent, PFC of all priorities and IEEE 802.3x; None if not counted."""
+        return _sum_of(self.transmit_pfc_frames, self.transmit_pause_frames)
+
+
+def _sum_of(by_label: Counts, further: int | None) -> int | None:
+    numbers = [number for _, number in by_label]
+    return sum((*numbers, further or 0)) if numbers or further is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCounters:
+    """The interfaces whose drivers count something that is exported, ordered by name."""
+
+    nics: tuple[NicCounters, ...]
 
 
 @dataclass(frozen=True, slots=True)

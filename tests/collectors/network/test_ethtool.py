@@ -1,0 +1,279 @@
+"""Counters of drivers: what each driver calls them, and that they are of the right interface."""
+
+import ctypes
+import errno
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors.network.ethtool import (
+    CLONE_NEWNET,
+    DRIVER,
+    GET_DRIVER,
+    STRINGS,
+    Ask,
+    EthtoolReader,
+    opened_in,
+    statistics_of,
+)
+from exporter.collectors.network.interfaces import OwnRoots
+from exporter.collectors.network.values import NicCounters
+from exporter.config import Devices
+from exporter.model.reading import Reading
+from exporter.reading.source import SourceAbsent
+from tests.collectors.small_node import SmallNode
+from tests.fakes.ethtool import FakeDrivers, Statistics
+
+PCI = "0000:17:00.0"
+
+MLX5 = {
+    "rx_packets": 5, "rx_out_of_buffer": 7, "rx_discards_phy": 3, "tx_discards_phy": 2,
+    "rx_pause_ctrl_phy": 99, "rx_prio0_pause": 0, "rx_prio3_pause": 41, "tx_prio3_pause": 4,
+    "rx_prio3_pause_duration": 2_500_000, "tx_pause_storm_warning_events": 5,
+    "tx_pause_storm_error_events": 1, "rx_crc_errors_phy": 6, "rx_symbol_err_phy": 8,
+    "rx_pcs_symbol_err_phy": 9, "rx_corrected_bits_phy": 123_456, "rx0_packets": 5,
+}  # fmt: skip
+BNXT = {
+    "[0]: rx_discards": 1, "rx_total_ring_discards": 12, "tx_total_ring_discards": 13,
+    "rx_pause_frames": 14, "tx_pause_frames": 15, "rx_pfc_ena_frames_pri5": 16,
+    "tx_pfc_ena_frames_pri5": 17, "rx_fcs_err_frames": 18, "pfc_pri5_rx_duration_us": 1_000_000,
+    "continuous_roce_pause_events": 2, "rx_discard_packets_cos0": 3, "rx_discard_packets_cos4": 4,
+    "rx_corrected_bits": 20, "rx_pcs_symbol_err": 21, "rx_fec_uncorrectable_blocks": 22,
+}  # fmt: skip
+ICE = {
+    "rx_dropped": 1, "rx_dropped.nic": 2, "rx_crc_errors.nic": 3, "link_xoff_rx.nic": 4,
+    "link_xoff_tx.nic": 5, "rx_priority_3_xoff.nic": 6, "tx_priority_3_xoff.nic": 7,
+}  # fmt: skip
+I40E = {
+    "port.rx_dropped": 2, "port.rx_crc_errors": 3, "port.link_xoff_rx": 4, "port.link_xoff_tx": 5,
+    "port.rx_priority_3_xoff": 6, "port.tx_priority_3_xoff": 7,
+}  # fmt: skip
+IXGBE = {
+    "rx_missed_errors": 2, "rx_crc_errors": 3, "rx_flow_control_xoff": 4,
+    "tx_flow_control_xoff": 5, "rx_pb_3_pxoff": 6, "tx_pb_3_pxoff": 7, "rx_no_dma_resources": 8,
+    "rx_no_buffer_count": 0,
+}  # fmt: skip
+ENA = {"tx_timeout": 0, "bw_in_allowance_exceeded": 31, "pps_allowance_exceeded": 0}
+INTEL = NicCounters(
+    "eth0",
+    receive_discards=2,
+    receive_crc_errors=3,
+    receive_pause_frames=4,
+    transmit_pause_frames=5,
+    receive_pfc_frames=(("3", 6),),
+    transmit_pfc_frames=(("3", 7),),
+)
+
+
+def adapter(node: SmallNode, name: str = "eth0", pci: str = PCI) -> None:
+    """An interface with hardware behind it."""
+    node.interface(name, pci=pci)
+
+
+def look(
+    node: SmallNode, adapters: Mapping[str, tuple[str, Statistics]], limit: int = 16
+) -> Reading[object]:
+    """What is read of a node whose drivers answer so."""
+    opened = FakeDrivers(lambda: adapters).opened_in
+    devices = Devices(max_per_kind=limit)
+    own = OwnRoots(node.proc, node.sys)
+    return EthtoolReader(node.proc, node.sys, devices, own=own, open_in=opened).read()
+
+
+def counted(node: SmallNode, statistics: Statistics) -> NicCounters:
+    """The counters of the only adapter of a node."""
+    adapter(node)
+    (nic,) = look(node, {"eth0": (PCI, statistics)}).value.nics  # type: ignore[attr-defined]  # DriverCounters
+    assert isinstance(nic, NicCounters)
+    return nic
+
+
+def test_a_connectx_tells_all_it_counts(node: SmallNode) -> None:
+    """Each priority by itself; pauses that are counted in two ways are counted once."""
+    assert counted(node, MLX5) == NicCounters(
+        "eth0",
+        receive_pfc_frames=(("0", 0), ("3", 41)),
+        transmit_pfc_frames=(("3", 4),),
+        receive_pause_seconds=2.5,
+        pause_storms=1,
+        receive_discards=3,
+        receive_no_buffer=7,
+        transmit_discards=2,
+        fec_corrected_bits=123_456,
+        symbol_errors=9,
+        receive_crc_errors=6,
+    )
+
+
+def test_a_broadcom_adapter_says_the_same_in_its_words(node: SmallNode) -> None:
+    """Discards of queue classes are added up; only Broadcom counts blocks that FEC gave up."""
+    assert counted(node, BNXT) == NicCounters(
+        "eth0",
+        receive_pfc_frames=(("5", 16),),
+        transmit_pfc_frames=(("5", 17),),
+        receive_pause_frames=14,
+        transmit_pause_frames=15,
+        receive_pause_seconds=1.0,
+        pause_storms=2,
+        receive_discards=7,
+        receive_no_buffer=12,
+        transmit_discards=13,
+        fec_corrected_bits=20,
+        fec_uncorrectable_blocks=22,
+        symbol_errors=21,
+        receive_crc_errors=18,
+    )
+
+
+@pytest.mark.parametrize(("statistics", "no_buffer"), [(ICE, None), (I40E, None), (IXGBE, 8)])
+def test_adapters_of_intel_agree(
+    node: SmallNode, statistics: Statistics, no_buffer: int | None
+) -> None:
+    """Three drivers, three spellings, the same counters."""
+    seen = counted(node, statistics)
+    assert (seen.receive_no_buffer, seen.receive_discards) == (no_buffer, 2)
+    fields = ("receive_crc_errors", "pauses_received", "pauses_sent", "receive_pfc_frames")
+    assert [getattr(seen, it) for it in fields] == [getattr(INTEL, it) for it in fields]
+    assert (seen.pauses_received, seen.pauses_sent) == (10, 12)
+
+
+def test_an_instance_of_aws_counts_what_its_allowance_cost(node: SmallNode) -> None:
+    """Nothing is known of pauses there: absent, not zero."""
+    seen = counted(node, ENA)
+    assert seen.allowance_exceeded == (("bw_in", 31), ("pps", 0))
+    assert (seen.pauses_received, seen.receive_no_buffer) == (None, None)
+
+
+def test_only_physical_interfaces_are_asked(node: SmallNode) -> None:
+    """Neither what containers have, nor bonds, nor virtual functions."""
+    adapter(node, "eth0")
+    adapter(node, "eth0v0", "0000:17:00.2")
+    node.link("sys/devices/pci0000:00/0000:17:00.2/physfn", f"sys/devices/pci0000:00/{PCI}")
+    for name in ("veth1", "cali2", "bond0", "br0"):
+        node.interface(name)
+    asked = {"eth0": (PCI, MLX5), "eth0v0": ("0000:17:00.2", MLX5)}
+    asked |= dict.fromkeys(("veth1", "cali2", "bond0", "br0"), (PCI, MLX5))
+    reading = look(node, asked)
+    assert [nic.device for nic in reading.value.nics] == ["eth0"]  # type: ignore[attr-defined]  # DriverCounters
+
+
+@pytest.mark.parametrize("address", ["", "0000:18:00.0", "virtio0"])
+def test_an_interface_of_another_namespace_is_not_taken_for_the_nodes(
+    node: SmallNode, address: str
+) -> None:
+    """The driver that answers is at another place than sysfs says."""
+    adapter(node)
+    with pytest.raises(SourceAbsent, match="another network namespace"):
+        look(node, {"eth0": (address, MLX5)})
+
+
+def test_one_adapter_that_does_not_answer_costs_only_itself(node: SmallNode) -> None:
+    """It is named with the reason; the others are read, at most so many."""
+    for number in range(3):
+        adapter(node, f"eth{number}", f"0000:{number + 1:02x}:00.0")
+    answers = {f"eth{number}": (f"0000:{number + 1:02x}:00.0", MLX5) for number in (1, 2)}
+    reading = look(node, answers, limit=2)
+    assert [nic.device for nic in reading.value.nics] == ["eth1"]  # type: ignore[attr-defined]  # DriverCounters
+    assert [missing.field for missing in reading.missing] == ["eth0"]
+
+
+def test_without_adapters_or_counters_the_source_is_absent(node: SmallNode) -> None:
+    """A virtual machine has a driver that counts none of this."""
+    node.interface("veth1")
+    with pytest.raises(SourceAbsent, match="pod's own"):
+        look(node, {})
+    adapter(node)
+    with pytest.raises(SourceAbsent, match="no driver has such counters"):
+        look(node, {"eth0": (PCI, {"rx_queue_0_packets": 5})})
+
+
+def test_statistics_that_change_while_they_are_read_are_left_out(node: SmallNode) -> None:
+    """A queue is added between two commands: no number is given to the wrong name."""
+    adapter(node)
+    answers = iter([MLX5, {"new": 1, **MLX5}, {"new": 1, **MLX5}])
+
+    @contextmanager
+    def opened(_: Path) -> Iterator[Ask]:
+        def ask(name: str, command: bytearray) -> None:
+            statistics = next(answers)
+            FakeDrivers(lambda: {name: (PCI, statistics)}).ask(name, command)
+
+        yield ask
+
+    own = OwnRoots(node.proc, node.sys)
+    with pytest.raises(SourceAbsent, match="changed its statistics"):
+        EthtoolReader(node.proc, node.sys, Devices(), own=own, open_in=opened).read()
+
+
+def test_a_driver_with_too_many_statistics_is_not_asked_for_them(node: SmallNode) -> None:
+    """What a driver says of itself is not believed without a limit."""
+    adapter(node)
+
+    @contextmanager
+    def opened(_: Path) -> Iterator[Ask]:
+        def ask(_: str, command: bytearray) -> None:
+            words = (b"", b"", b"", PCI.encode(), b"", b"", 0, 2**32 - 1, 0, 0, 0)
+            DRIVER.pack_into(command, 0, GET_DRIVER, *words)
+
+        yield ask
+
+    own = OwnRoots(node.proc, node.sys)
+    with pytest.raises(SourceAbsent, match="4294967295 statistics"):
+        EthtoolReader(node.proc, node.sys, Devices(), own=own, open_in=opened).read()
+
+
+def real_adapter() -> tuple[str, str] | None:
+    """An interface of this machine on PCI, with its address, None without one."""
+    folder = Path("/sys/class/net")
+    links = ((link.name, (link / "device").resolve()) for link in sorted(folder.glob("*")))
+    found = (
+        (name, [part for part in place.parts if part.count(":") == 2]) for name, place in links
+    )
+    return next(((name, parts[-1]) for name, parts in found if parts), None)
+
+
+def test_the_kernel_of_this_machine_answers() -> None:
+    """The real ioctl: the driver is at the address that sysfs says, and its names are read."""
+    found = real_adapter()
+    if found is None:
+        pytest.skip("no network interface on PCI")
+    name, address = found
+    with opened_in(Path("/proc/self/ns/net")) as ask:
+        statistics_of(ask, name, address)
+        with pytest.raises(OSError, match="another network namespace"):
+            statistics_of(ask, name, "0000:ff:1f.7")
+        with pytest.raises(OSError, match=os.strerror(errno.ENODEV)):
+            statistics_of(ask, "no-such-nic", address)
+
+
+def test_commands_reach_another_network_namespace() -> None:
+    """There only `lo` is, without a driver; this thread is in its own namespace again."""
+    ready, done = threading.Event(), threading.Event()
+    place: list[Path] = []
+
+    def live_apart() -> None:
+        if not ctypes.CDLL(None).unshare(CLONE_NEWNET):
+            place.append(Path(f"/proc/self/task/{threading.get_native_id()}/ns/net"))
+        ready.set()
+        done.wait()
+
+    apart = threading.Thread(target=live_apart, daemon=True)
+    apart.start()
+    ready.wait()
+    try:
+        if not place:
+            pytest.skip("no right to make a network namespace")
+        before = {name for _, name in socket.if_nameindex()}
+        with opened_in(place[0]) as ask:
+            assert {name for _, name in socket.if_nameindex()} == before
+            for name in before - {"lo"}:
+                with pytest.raises(OSError, match=os.strerror(errno.ENODEV)):
+                    ask(name, bytearray(STRINGS.pack(GET_DRIVER, 0, 0)).ljust(DRIVER.size, b"\0"))
+    finally:
+        done.set()
+        apart.join()
