@@ -19,6 +19,7 @@ from exporter.collectors.clock import ClockReader
 from exporter.collectors.disk.filesystem import FilesystemSource
 from exporter.collectors.disk.nvme import NvmeHealthReader
 from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.network.ethtool import EthtoolReader
 from exporter.config import Config
 from exporter.config.file import Layer, load
 from exporter.faults.rules.loader import RuleBook
@@ -34,6 +35,7 @@ from exporter.rule_runner import RuleRunner
 from tests.collectors.kernel_log.feeding import kmsg
 from tests.corpus.invariants import Watch
 from tests.fakes import host_proc
+from tests.fakes.ethtool import FakeDrivers, Statistics, printed
 from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -65,6 +67,8 @@ SLICE = (
 DRIVER = "/dev/nvidiactl"
 PROGRAMS = "/opt/bin"
 """Where the programs of other vendors are."""
+ETHTOOL, ETH0 = "/run/ethtool", "0000:04:00.0"
+"""Where a scene puts what `ethtool -S` prints of an interface, and where eth0 is."""
 PASS_SECS = 20.0
 """Real seconds that a pass over the GPUs may take on a busy machine."""
 BOOKS: dict[str, RuleBook] = {}
@@ -148,13 +152,23 @@ class Stage:
         calls = self.calls
         clock = ClockReader(ctx.known_good, calls.adjtimex)
         health = NvmeHealthReader(ctx.sys, ctx.root, calls.health_log)
+        drivers = EthtoolReader(
+            ctx.proc, ctx.sys, ctx.devices, open_in=FakeDrivers(self._nics).opened_in
+        )
         return {
+            "ethtool": FileSource("ethtool", drivers.read, calls.call, FILE_DEADLINE_SECS),
             "clock": FileSource("clock", clock.read, calls.call, FILE_DEADLINE_SECS),
             "nvme_health": FileSource("nvme_health", health.read, calls.call, FILE_DEADLINE_SECS),
             "filesystem": FilesystemSource(
                 ctx.proc, ctx.sys, ctx.root, calls.call, ctx.devices, statvfs=calls.statvfs
             ),
         }
+
+    def _nics(self) -> Mapping[str, tuple[str, Statistics]]:
+        """Return what `ethtool -S` prints of each interface that the scene has given statistics."""
+        folder = self.tree.at(ETHTOOL)
+        files = folder.iterdir() if folder.is_dir() else ()
+        return {file.name: (ETH0, printed(file.read_text())) for file in files}
 
     async def stop(self) -> None:
         """Stop the exporter; what it keeps over a restart stays."""

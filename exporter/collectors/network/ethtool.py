@@ -10,6 +10,7 @@ PCI address that sysfs has for the interface: an eth0 of a pod is never taken fo
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -21,7 +22,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from exporter.collectors.network.interfaces import (
-    OTHER_NAMESPACE,
     OWN_ROOTS,
     OwnRoots,
     is_the_nodes,
@@ -49,6 +49,7 @@ STRING_BYTES, VALUE_BYTES = 32, 8
 MAX_STATISTICS = 50_000
 CLONE_NEWNET = 0x40000000
 MICROSECONDS = 1e-6
+NOT_OURS = "drivers of the node can only be asked in the host network (hostNetwork)"
 
 PRIORITIES = tuple("01234567")
 ALLOWANCES = ("bw_in", "bw_out", "pps", "conntrack", "linklocal")
@@ -143,7 +144,8 @@ class EthtoolReader:
                 try:
                     nics.append(chosen_of(name, statistics_of(ask, name, address)))
                 except OSError as error:
-                    fields.skip(name, error.strerror or str(error))
+                    is_elsewhere = error.errno == errno.ENODEV
+                    fields.skip(name, NOT_OURS if is_elsewhere else str(error.strerror))
         found = tuple(nic for nic in nics if nic != NicCounters(nic.device))
         if not found:
             reasons = [missing.reason for missing in fields.missing]
@@ -174,7 +176,7 @@ def statistics_of(ask: Ask, name: str, address: str) -> dict[str, int]:
     ask(name, driver)
     words = DRIVER.unpack(driver)
     if pci_address(_text(words[4])) != address:
-        raise OSError(0, f"{OTHER_NAMESPACE} than the one whose drivers can be asked")
+        raise OSError(errno.ENODEV, NOT_OURS)
     count = words[8]
     if count > MAX_STATISTICS:
         raise OSError(0, f"the driver has {count} statistics")

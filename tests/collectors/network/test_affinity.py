@@ -49,7 +49,9 @@ CASCADE = """
 def board(layout: str) -> Snapshot:
     """A node laid out so: NUMA node, `gpu` or the names of an adapter, and the way down."""
     devices: dict[str, PcieDevice] = {}
-    gpus, interfaces, ports = [], [], []
+    gpus: list[GpuState] = []
+    interfaces: list[Interface] = []
+    ports: list[InfinibandPort] = []
     for line in layout.split("\n"):
         if not line:
             continue

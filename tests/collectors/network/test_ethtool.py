@@ -15,6 +15,7 @@ from exporter.collectors.network.ethtool import (
     CLONE_NEWNET,
     DRIVER,
     GET_DRIVER,
+    NOT_OURS,
     STRINGS,
     Ask,
     EthtoolReader,
@@ -24,7 +25,7 @@ from exporter.collectors.network.ethtool import (
 from exporter.collectors.network.interfaces import OwnRoots
 from exporter.collectors.network.values import NicCounters
 from exporter.config import Devices
-from exporter.model.reading import Reading
+from exporter.model.reading import Missing, Reading
 from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 from tests.fakes.ethtool import FakeDrivers, Statistics
@@ -168,7 +169,7 @@ def test_an_interface_of_another_namespace_is_not_taken_for_the_nodes(
 ) -> None:
     """The driver that answers is at another place than sysfs says."""
     adapter(node)
-    with pytest.raises(SourceAbsent, match="another network namespace"):
+    with pytest.raises(SourceAbsent, match="in the host network"):
         look(node, {"eth0": (address, MLX5)})
 
 
@@ -179,7 +180,7 @@ def test_one_adapter_that_does_not_answer_costs_only_itself(node: SmallNode) -> 
     answers = {f"eth{number}": (f"0000:{number + 1:02x}:00.0", MLX5) for number in (1, 2)}
     reading = look(node, answers, limit=2)
     assert [nic.device for nic in reading.value.nics] == ["eth1"]  # type: ignore[attr-defined]  # DriverCounters
-    assert [missing.field for missing in reading.missing] == ["eth0"]
+    assert reading.missing == (Missing("eth0", NOT_OURS),)
 
 
 def test_without_adapters_or_counters_the_source_is_absent(node: SmallNode) -> None:
@@ -245,7 +246,7 @@ def test_the_kernel_of_this_machine_answers() -> None:
     name, address = found
     with opened_in(Path("/proc/self/ns/net")) as ask:
         statistics_of(ask, name, address)
-        with pytest.raises(OSError, match="another network namespace"):
+        with pytest.raises(OSError, match="in the host network"):
             statistics_of(ask, name, "0000:ff:1f.7")
         with pytest.raises(OSError, match=os.strerror(errno.ENODEV)):
             statistics_of(ask, "no-such-nic", address)

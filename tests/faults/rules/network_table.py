@@ -4,6 +4,7 @@ from tests.faults.rules.trials import Given, Goes, Rises, Row
 
 MLX5 = "mlx5_core 0000:17:00.0 ens1np0: "
 NIC: Given = {"pci_bus_id": "0000:17:00.0", "admin_up": True}
+NEAR: Given = {"nearest_gpus": "GPU 3"}
 BUSY: Given = {**NIC, "receive_packets": Rises(10_000), "transmit_packets": Rises(10_000)}
 DAMAGED: Given = {**BUSY, "receive_errors": Rises(20), "transmit_errors": 0}
 DROPPED: Given = {**BUSY, "receive_drops": Rises(400), "transmit_drops": 0}
@@ -72,6 +73,84 @@ ROWS = (
         holds_not={**DROPPED, "receive_drops": Rises(10)},
         clears=CALM,
         unknown=NIC,
+    ),
+    Row(
+        "nic_pause_storm",
+        "nic",
+        holds={**NIC, "pauses_received": Rises(9000), "pauses_sent": Rises(10)},
+        holds_not={**NIC, "pauses_received": Rises(2000), "pauses_sent": Rises(10)},
+        clears={"pauses_received": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="The network pauses interface it:",
+    ),
+    Row(
+        "nic_pause_storm",
+        "nic",
+        holds={**NIC, "receive_pause_seconds": Rises(0.5), **NEAR},
+        holds_not={**NIC, "receive_pause_seconds": Rises(0.1), **NEAR},
+        clears={"receive_pause_seconds": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="it, nearest to GPU 3:",
+    ),
+    Row(
+        "nic_pause_storm",
+        "nic",
+        holds={**NIC, "pauses_received": Rises(9000), "pauses_sent": Rises(9000), **NEAR},
+        holds_not={**NIC, "pauses_received": 9_000_000, "pauses_sent": 9_000_000, **NEAR},
+        clears={"pauses_received": Rises(0), "pauses_sent": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="it, nearest to GPU 3, pauses the network",
+    ),
+    Row(
+        "nic_discards",
+        "nic",
+        holds={**NIC, "receive_no_buffer": Rises(300)},
+        holds_not={**NIC, "receive_no_buffer": Rises(30), "transmit_discards": 1_000_000},
+        clears={"receive_no_buffer": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="Network adapter it discards",
+    ),
+    Row(
+        "nic_discards",
+        "nic",
+        holds={**NIC, "receive_discards": Rises(300), **NEAR},
+        holds_not={**NIC, "receive_discards": Rises(30), **NEAR},
+        clears={"receive_discards": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="it, nearest to GPU 3, discards",
+    ),
+    Row(
+        "nic_fec_uncorrectable",
+        "nic",
+        holds={**NIC, "fec_uncorrectable_blocks": Rises(0.2), **NEAR},
+        holds_not={**NIC, "fec_uncorrectable_blocks": Goes(0, 400)},
+        clears={"fec_uncorrectable_blocks": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="it, nearest to GPU 3, has errors",
+    ),
+    Row(
+        "nic_fec_uncorrectable",
+        "nic",
+        holds={**NIC, "symbol_errors": Rises(2)},
+        holds_not={**NIC, "symbol_errors": Rises(0.01)},
+        clears={"symbol_errors": Rises(0)},
+        unknown={},
+        is_gated=True,
+        summary="The link of it has errors",
+    ),
+    Row(
+        "net_link_down",
+        "nic",
+        holds={**NIC, "up": Goes(before=True, after=False), **NEAR},
+        holds_not={**NIC, "up": False, **NEAR},
+        clears={"up": True},
+        summary="it, nearest to GPU 3, lost its link",
     ),
     Row(
         "net_tx_timeout",
