@@ -7,13 +7,22 @@ from types import MappingProxyType
 from typing import cast
 
 from exporter.collectors.everything import SOURCES
+from exporter.collectors.network.ethtool import EthtoolReader
 from exporter.config import Config
 from exporter.model.snapshot import Snapshot
+from exporter.reading.files import FileSource
 from exporter.reading.source import Source, SourceAbsent, SourceFailed
+from tests.fakes.ethtool import FakeDrivers
 from tests.fakes.host_tree import HostTree
-from tests.fakes.source_context import source_context
+from tests.fakes.source_context import call_now, source_context
 
 OTHERS = {"gpu", "workloads", "probes", "kernel_log", "exporter"}
+STATISTICS = {
+    "rx_dropped.nic": 12, "rx_crc_errors.nic": 0, "link_xoff_rx.nic": 0, "link_xoff_tx.nic": 0,
+    **{f"{way}_priority_{each}_xoff.nic": each // 3 for way in ("rx", "tx") for each in range(8)},
+}  # fmt: skip
+DRIVERS = FakeDrivers(lambda: {"eth0": ("0000:04:00.0", STATISTICS)})
+"""The driver of the Ethernet card of every tree with one."""
 NODE_ROWS = tuple(row for row in SOURCES if row.group not in OTHERS)
 
 
@@ -27,7 +36,11 @@ def sources(tree: HostTree) -> Iterator[Source]:
         host_root=str(tree.host),
     )
     ctx = source_context(replace(config, sources=roots))
-    built = (cast("Source", row.build(ctx)) for row in NODE_ROWS)
+    asked = EthtoolReader(tree.proc, tree.sys, config.devices, open_in=DRIVERS.opened_in)
+    drivers = FileSource("ethtool", asked.read, call_now)
+    built = (
+        drivers if row.name == "ethtool" else cast("Source", row.build(ctx)) for row in NODE_ROWS
+    )
     return (source for source in built if hasattr(source, "read"))  # the others follow a reading
 
 

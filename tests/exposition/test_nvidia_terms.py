@@ -4,6 +4,7 @@ from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
 
 TERMS = {
+    "nic_affinity_info": "PCIe topology",
     "memory_total_bytes": "framebuffer (FB) memory",
     "memory_used_bytes": "framebuffer (FB) memory",
     "memory_free_bytes": "framebuffer (FB) memory",

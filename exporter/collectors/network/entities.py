@@ -30,7 +30,7 @@ NEAREST = {"nearest_gpus": FieldType(Type.TEXT)}
 """The GPUs that an adapter is nearest to, in words; None where there is none."""
 
 
-class _Fields:
+class _AdapterFields:
     """The fields of several values of one component, and the GPUs that it is nearest to."""
 
     __slots__ = ("_gpus", "_values")
@@ -56,7 +56,7 @@ def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
         if pci:
             addresses.append(("network", pci))
         own = FieldsOf(interface, _GETTERS)
-        fields = _Fields(gpus.get(pci or ""), own, counters.get(interface.device, NO_FIELDS))
+        fields = _AdapterFields(gpus.get(pci or ""), own, counters.get(interface.device, NO_FIELDS))
         yield Entity(("nic", interface.device), interface.device, fields, tuple(addresses))
     known = {pci_address(i.pci_bus_id) for i in (network.interfaces if network else ())}
     yield from _adapters(snapshot, known)
@@ -130,7 +130,7 @@ def _ports(snapshot: Snapshot) -> Iterable[Entity]:
         if pci:
             addresses.append(("network", pci))
         name = _port_id(port)
-        fields = _Fields(gpus.get(pci or ""), _PortFields(port))
+        fields = _AdapterFields(gpus.get(pci or ""), _PortFields(port))
         yield Entity(("ib_port", name), name, fields, tuple(addresses))
 
 

@@ -115,7 +115,7 @@ def _affinity(snapshot: Snapshot) -> Iterable[Sample]:
 
 AFFINITY = family(
     "hw_gpu_nic_affinity_info",
-    "The network adapters nearest to the GPU by PCIe: PIX (one PCIe switch), PXB (several), PHB"
+    "Network adapters nearest to the GPU in the PCIe topology: PIX (one switch), PXB (several), PHB"
     " (one host bridge), NODE (one NUMA node), SYS (another NUMA node); always 1.",
     _affinity,
     *(*GPU_LABELS, "device", "rdma_device", "path"),

@@ -2,6 +2,7 @@
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.network.affinity import gpus_near, nearest_nics
+from exporter.collectors.network.families import FAMILIES
 from exporter.collectors.network.values import Infiniband, InfinibandPort, Interface, Network
 from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.model.snapshot import Snapshot
@@ -122,6 +123,16 @@ def test_switches_in_a_row_are_nearer_than_the_host_bridge() -> None:
 def test_a_distance_that_is_not_known_is_not_guessed() -> None:
     """Below different host bridges, and the firmware has not said on which NUMA nodes."""
     assert near("- gpu  15:01.0 16:00.0\n- eno1 a5:02.0 a7:00.0") == []
+
+
+def test_the_page_names_gpu_interface_and_rdma_device() -> None:
+    """The label `device` is that of the counters of the interface, to join both."""
+    (family,) = (each for each in FAMILIES if each.name == "hw_gpu_nic_affinity_info")
+    assert family.labels[3:] == ("device", "rdma_device", "path")
+    assert list(family.samples(board(CASCADE))) == [
+        (("0", "Example GPU", "GPU-0", "ens1", "mlx5_0", "PXB"), 1)
+    ]
+    assert len(list(family.samples(board(EIGHT_PAIRS)))) == 8
 
 
 def test_equally_near_adapters_are_all_named_up_to_four() -> None:

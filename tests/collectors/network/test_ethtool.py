@@ -19,16 +19,19 @@ from exporter.collectors.network.ethtool import (
     STRINGS,
     Ask,
     EthtoolReader,
+    chosen_of,
     opened_in,
     statistics_of,
 )
+from exporter.collectors.network.families import DRIVER_FAMILIES
 from exporter.collectors.network.interfaces import OwnRoots
-from exporter.collectors.network.values import NicCounters
+from exporter.collectors.network.values import DriverCounters, NicCounters
 from exporter.config import Devices
 from exporter.model.reading import Missing, Reading
 from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 from tests.fakes.ethtool import FakeDrivers, Statistics
+from tests.web.serving import snapshot
 
 PCI = "0000:17:00.0"
 
@@ -129,6 +132,21 @@ def test_a_broadcom_adapter_says_the_same_in_its_words(node: SmallNode) -> None:
         symbol_errors=21,
         receive_crc_errors=18,
     )
+
+
+@pytest.mark.parametrize("statistics", [MLX5, BNXT, ICE, I40E, IXGBE, ENA])
+def test_an_adapter_adds_few_series(statistics: Statistics) -> None:
+    """Also if PFC was used on every priority; a priority without a frame has no series."""
+    every = {
+        name.replace("3", str(each)).replace("pri5", f"pri{each}"): number
+        for name, number in statistics.items()
+        for each in range(8)
+    }
+    seen = snapshot(readings={DriverCounters: DriverCounters((chosen_of("eth0", every),))})
+    assert sum(len(list(family.samples(seen))) for family in DRIVER_FAMILIES) <= 27
+    idle = DriverCounters((chosen_of("eth0", dict.fromkeys(every, 0)),))
+    seen = snapshot(readings={DriverCounters: idle})
+    assert sum(len(list(family.samples(seen))) for family in DRIVER_FAMILIES) <= 11
 
 
 @pytest.mark.parametrize(("statistics", "no_buffer"), [(ICE, None), (I40E, None), (IXGBE, 8)])
