@@ -90,7 +90,7 @@ RIGHTS = (
         "no ports, or only those of the pod",
         "read hardware information of the node, read-only; see below for runtimes without"
         " recursive read-only mounts",
-        absent=("hw_infiniband_*", "hw_rdma_*"),
+        absent=("hw_infiniband_*", "hw_rdma_*", "hw_gpu_nic_affinity_info"),
         sources=("infiniband",),
     ),
     Right(

@@ -19,8 +19,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
 
 Detect: TypeAlias = Callable[[Snapshot, Conclusions | None], object]
-"""Finds unusual GPUs in a snapshot, given the conclusions of the last snapshot."""
-
+"""Finds unusual devices in a snapshot, given the conclusions of the last snapshot."""
 
 log = logging.getLogger("exporter.faults")
 

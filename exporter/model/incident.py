@@ -60,7 +60,7 @@ class Incident:
 
     @property
     def details(self) -> str:
-        """Whom the incident affects, since when, and what to do; no age, which would change."""
+        """Subjects affected, the time of the start, and what to do; no age: texts stay equal."""
         affects = f"Affects {self.affects}. " if self.affects else ""
         when = time.strftime("%d %b %H:%M UTC", time.gmtime(self.since)).lstrip("0")
         return f"{affects}Since {when}. {self.action}".strip()

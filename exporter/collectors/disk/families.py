@@ -67,7 +67,7 @@ FILESYSTEM_FAMILIES = families(
 
 
 MAX_LIVE_SHOWN = 4
-"""Up to so many controllers are all shown; of more, only those that are not live."""
+"""Controllers of a namespace up to which all are shown; of more, only those not live."""
 
 
 def _state(snapshot: Snapshot) -> Iterable[Sample]:

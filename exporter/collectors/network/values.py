@@ -108,7 +108,7 @@ class NicCounters:
     )
     fec_corrected_bits: int | None = _counted(
         "Bits that forward error correction (FEC) has corrected; some are normal on fast links.",
-        "fec_corrected_bits_total",
+        "fec_corrected_bit_errors_total",
     )
     fec_uncorrectable_blocks: int | None = _counted(
         "Blocks that forward error correction (FEC) could not correct: their packets are lost.",
