@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ NAMES_THAT_MUST_STAY = (
     "hw_gpu_used_count",
     "hw_gpu_type_count",
 )
+MOST_SERIES_OF_A_GPU, MOST_SERIES_OF_A_NODE = 120, 400
+"""So many series each GPU may add, and so many all else on the node together."""
 
 
 def _demo(folder: Path, *options: str) -> Program:
@@ -47,10 +50,20 @@ def test_a_whole_node_can_be_seen_working(tmp_path: Path) -> None:
         wait_for(lambda: _pods(program) >= {"llama-train-0", "embed-0"} or None, "both pods")
         program.page_with("hw_kernel_log_events_total{")
         code, secs = program.stop()
+    of_gpus, of_node = _series(page)
+    assert max(of_gpus.values()) <= MOST_SERIES_OF_A_GPU
+    assert of_node <= MOST_SERIES_OF_A_NODE
     assert code == 0
     assert secs < 2
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("hw-exporter-demo")]
     _check(page)
+
+
+def _series(page: str) -> tuple[Counter[str], int]:
+    """Count the series of each GPU, and those that name no GPU."""
+    series = [line for line in page.splitlines() if not line.startswith("#")]
+    found = [re.search(r'gpu_uuid="([^"]+)"', line) for line in series]
+    return Counter(each[1] for each in found if each), found.count(None)
 
 
 def _check(page: str) -> None:

@@ -1,11 +1,17 @@
 """The choice of metric families by name, from the configuration to the page."""
 
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from exporter.collectors import chosen
-from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.demo.script import INCIDENTS
+from exporter.collectors.everything import EVERYTHING, NAMES, rule_book
 from exporter.collectors.memory.values import Memory
 from exporter.config import Config
 from exporter.config.file import ConfigError, Layer, load
@@ -14,6 +20,9 @@ from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.family_choice import choice_of, unmatched
 from exporter.model.snapshot import Snapshot
+from tests.collectors.whole_node import look_around
+from tests.fakes.host_tree import gpu_node
+from tests.fakes.virtual_node import demo_node
 
 SNAPSHOT = Snapshot(
     node="node-1",
@@ -25,16 +34,31 @@ SNAPSHOT = Snapshot(
 )
 MEMORY = {"hw_memory_total_bytes", "hw_memory_available_bytes", "hw_memory_used_bytes"}
 OWN = {"hw_exporter_collections_total", "hw_exporter_build_info"}
+GROUPS = sorted({name.split("_")[1] for name in NAMES} - {"exporter"})
+"""The subjects of metric names: the first word behind hw_."""
+NOT_ON_THE_NODE = {"call", "function", "nccl", "probe"}
+"""Groups of collectors that are off by default."""
 
 
 def _config(**metrics: Any) -> Config:
     return load([Layer("test", {"metrics": metrics})])
 
 
-def _names(form: Format = Format.TEXT, **metrics: Any) -> set[str]:
+@cache
+def _rich_node() -> Snapshot:
+    """Return what is read of the demo's GPUs and pods, and of a server full of hardware."""
+    with TemporaryDirectory() as folder:
+        around = look_around(gpu_node(Path(folder)))
+    lost = INCIDENTS[2]
+    with demo_node(lost.starts - 15, lost) as node:
+        demo = node.snapshots("node-1", 60, rule_book())[-1]
+    return replace(demo, readings=MappingProxyType({**demo.readings, **around.readings}))
+
+
+def _names(form: Format = Format.TEXT, snapshot: Snapshot = SNAPSHOT, **metrics: Any) -> set[str]:
     is_exported = choice_of(_config(**metrics), EVERYTHING)
     pages = Pages(EVERYTHING, lambda: 1000.0, Moment, is_exported)
-    pages.publish(SNAPSHOT)
+    pages.publish(snapshot)
     body = pages.body(form, gzipped=False)
     assert body is not None
     lines = body.decode().splitlines()
@@ -76,6 +100,18 @@ def test_the_exporter_can_be_denied_by_name(form: Format) -> None:
     """Patterns that begin with hw_exporter_ leave out fixed and live families."""
     assert not _names(form, deny=["hw_exporter_*"]) & OWN
     assert _names(form, deny=["hw_exporter_build_info"]) & OWN == OWN - {"hw_exporter_build_info"}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_group_of_families_comes_and_goes_as_a_whole(group: str) -> None:
+    """Denied, a group leaves all others; allowed, it is alone with the exporter's own."""
+    patterns = [f"hw_{group}", f"hw_{group}_*"]
+    everything = _names(snapshot=_rich_node())
+    of_group = {name for name in everything if name.split("_")[1] == group}
+    own = {name for name in everything if name.startswith("hw_exporter_")}
+    assert _names(snapshot=_rich_node(), deny=patterns) == everything - of_group
+    assert _names(snapshot=_rich_node(), allow=patterns) == of_group | own
+    assert of_group or group in NOT_ON_THE_NODE
 
 
 def test_a_family_that_is_off_by_default_stays_off() -> None:

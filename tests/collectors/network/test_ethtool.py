@@ -3,7 +3,10 @@
 import ctypes
 import errno
 import os
+import shutil
 import socket
+import struct
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +19,10 @@ from exporter.collectors.network.ethtool import (
     DRIVER,
     GET_DRIVER,
     NOT_OURS,
+    STRING_BYTES,
     STRINGS,
+    VALUE_BYTES,
+    VALUES,
     Ask,
     EthtoolReader,
     chosen_of,
@@ -268,6 +274,46 @@ def test_the_kernel_of_this_machine_answers() -> None:
             statistics_of(ask, name, "0000:ff:1f.7")
         with pytest.raises(OSError, match=os.strerror(errno.ENODEV)):
             statistics_of(ask, "no-such-nic", address)
+
+
+@pytest.mark.system
+def test_a_veth_answers_the_real_ioctl() -> None:
+    """A real driver's names and values are read; without a PCI device they are no adapter's."""
+    names = ("hwtest-a", "hwtest-b")
+    made = ["ip", "link", "add", names[0], "type", "veth", "peer", "name", names[1]]
+    if shutil.which("ip") is None:
+        pytest.skip("ip (iproute2) is not installed")
+    if subprocess.run(made, capture_output=True, timeout=30, check=False).returncode:
+        pytest.skip("no right to make a network interface")
+    answers: list[bytes] = []
+    try:
+        with opened_in(Path("/proc/self/ns/net")) as ask:
+
+            def on_pci(name: str, command: bytearray) -> None:
+                ask(name, command)
+                if not answers:
+                    words = DRIVER.unpack(command)
+                    DRIVER.pack_into(command, 0, *words[:4], PCI.encode(), *words[5:])
+                answers.append(bytes(command))
+
+            with pytest.raises(OSError, match="in the host network"):
+                statistics_of(ask, names[0], PCI)
+            assert statistics_of(on_pci, names[0], PCI) == {}
+    finally:
+        subprocess.run(["ip", "link", "del", names[0]], timeout=30, check=True)
+    driver, strings, values = answers
+    count = DRIVER.unpack(driver)[8]
+    read = {
+        strings[start : start + STRING_BYTES].rstrip(b"\0"): struct.unpack_from(
+            "=Q", values, place
+        )[0]
+        for start, place in zip(
+            range(STRINGS.size, STRINGS.size + STRING_BYTES * count, STRING_BYTES),
+            range(VALUES.size, VALUES.size + VALUE_BYTES * count, VALUE_BYTES),
+            strict=True,
+        )
+    }
+    assert read[b"peer_ifindex"] > 0
 
 
 def test_commands_reach_another_network_namespace() -> None:
