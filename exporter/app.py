@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from exporter.blocking import DaemonThreads
-from exporter.clock import boottime_now, rfc3339_now, wall_now
+from exporter.clock import boottime_now, wall_now
 from exporter.collectors import chosen
 from exporter.collectors.cpu.model import ask_cpu_model
 from exporter.collectors.gpu.driver_restart import DriverRestartDetector
@@ -64,6 +65,8 @@ class CannotListen(Exception):
 
 class App:
     """The running program: collector, sources, server, and the state that pages read."""
+
+    _pushes: Mapping[str, int] = MappingProxyType({})
 
     def __init__(
         self,
@@ -165,6 +168,7 @@ class App:
             asyncio.ensure_future(self._ask_cpu_model()),
             asyncio.ensure_future(self._security.watch()),
             asyncio.ensure_future(self._keep_conditions()),
+            asyncio.ensure_future(self._push()),
             asyncio.ensure_future(self._watch_state_folder()),
         ]
         waiting = waiting_bounds(self._config.server, self._server.limits.max_connections)
@@ -251,6 +255,7 @@ class App:
             dropped_log_lines=self._dropped_log_lines(),
             is_reloaded=self._reloader.is_successful,
             reloaded_at=self._reloader.succeeded_at,
+            pushes=self._pushes,
         )
 
     def _publish(self, snapshot: Snapshot) -> None:
@@ -319,20 +324,19 @@ class App:
 
     async def _keep_conditions(self) -> None:
         settings = self._config.node_conditions
-        if not settings.enabled:
-            return
-        from exporter.kubernetes.api import NodeStatus  # noqa: PLC0415 - only where it is asked for
-        from exporter.kubernetes.loop import ConditionsLoop  # noqa: PLC0415 - as above
+        if settings.enabled:
+            from exporter.kubernetes.loop import keep  # noqa: PLC0415 - only where it is asked for
 
-        node = self._identity.node
-        try:
-            status = NodeStatus(settings, node, self._call)
-        except ValueError as error:
-            log.error("node conditions are not written: %s", error)  # noqa: TRY400 - one sentence says it
-            return
-        await ConditionsLoop(
-            settings, node, status, latest=self.snapshot, now=rfc3339_now, elapsed=boottime_now
-        ).run()
+            await keep(settings, self._identity.node, self._call, self.snapshot)
+
+    async def _push(self) -> None:
+        settings, version, shown = self._config.otlp, self._identity.version, self._pages.shown
+        if settings.endpoint:
+            from exporter.otlp.push import Pusher  # noqa: PLC0415 - only where it is asked for
+
+            pusher = Pusher(settings, version, shown, call=self._call, wall=wall_now)
+            self._pushes = pusher.pushes
+            await pusher.run()
 
     async def _ask_cpu_model(self) -> None:
         if self._config.sources.cpu_model_probe:

@@ -21,7 +21,7 @@ IMPORTS_ALLOWED_IN = {
     "cpuinfo": ("collectors/cpu/model_probe.py",),
     "subprocess": ("probes/child.py",),
     "prometheus_client": ("exposition/", "commands/"),
-    "aiohttp": ("web/", "commands/", "kubernetes/api.py"),
+    "aiohttp": ("web/", "commands/", "outgoing.py"),
 }
 ENGINE = ("collector", "exposition", "faults", "loop", "model", "probes", "reading", "rule_runner")
 HARDWARE = re.compile(

@@ -18,6 +18,7 @@ from exporter.config.defaults import (
 from exporter.config.ebpf import Ebpf
 from exporter.config.enabled import Enabled
 from exporter.config.expect import Expect
+from exporter.config.otlp import Otlp
 from exporter.config.server import ServerConfig
 from exporter.config.setting import section, setting
 from exporter.record import dataclass
@@ -309,6 +310,7 @@ class Config:
     ebpf: Ebpf = section(Ebpf)
     expect: Expect = section(Expect)
     node_conditions: NodeConditions = section(NodeConditions)
+    otlp: Otlp = section(Otlp)
     probes: tuple[ProbeCommand, ...] = field(
         default=(), metadata={"doc": "External probes, one [[probes]] table each: docs/probes.md."}
     )

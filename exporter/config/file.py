@@ -289,8 +289,8 @@ def _check_number(bounds: Mapping[str, Any], found: float, layer: Layer, name: s
 
 def _check_names(wanted: tuple[str, str], found: Any, layer: Layer, name: str) -> None:
     like, allowed = wanted
-    expression = re.compile(like, re.ASCII)
-    if len(found) > MAX_NAMES or not all(map(expression.fullmatch, found)):
+    expression, names = re.compile(like, re.ASCII), tuple(_each(found))
+    if len(names) > MAX_NAMES or not all(map(expression.fullmatch, names)):
         raise _wrong(layer, name, found, allowed)
 
 

@@ -12,7 +12,8 @@ from exporter.record import dataclass
 class Moment:
     """Values known only at the scrape.
 
-    `series` and `dropped` are of the page itself; `requests` counts answers by path and code.
+    `series` and `dropped` are of the page itself; `requests` counts answers by path and code,
+    `pushes` requests to the OTLP receiver by outcome.
     """
 
     boottime: float  # seconds since boot, suspended time included
@@ -27,11 +28,12 @@ class Moment:
     dropped_log_lines: int = 0
     is_reloaded: bool = True  # whether the last reload of the configuration succeeded
     reloaded_at: float | None = None  # seconds since the epoch
+    pushes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def page_families(moment: Moment) -> tuple[Family, ...]:
     """Return the families with the values of this scrape."""
-    return (*_of_the_page(moment), *_of_the_server(moment))
+    return (*_of_the_page(moment), *_of_the_server(moment), *_of_the_push(moment))
 
 
 def _of_the_page(moment: Moment) -> tuple[Family, ...]:
@@ -104,3 +106,13 @@ def _of_the_server(moment: Moment) -> tuple[Family, ...]:
             lambda _: one(moment.dropped_log_lines),
         ),
     )
+
+
+def _of_the_push(moment: Moment) -> tuple[Family, ...]:
+    pushes = family(
+        "hw_exporter_otlp_pushes_total",
+        "Pushes to the OTLP receiver, by outcome: accepted or failed; absent without a receiver.",
+        lambda _: [((outcome,), count) for outcome, count in sorted(moment.pushes.items())],
+        "outcome",
+    )
+    return (pushes,)

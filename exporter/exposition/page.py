@@ -94,6 +94,13 @@ class Pages:
             self._ready[key] = self._gzipped(form, moment) if gzipped else self._plain(form, moment)
         return self._ready[key]
 
+    def shown(self) -> tuple[Snapshot, list[Family]] | None:
+        """Return the snapshot and the families of the page now; None before the first snapshot."""
+        if self.body(Format.TEXT, gzipped=False) is None or self._snapshot is None:
+            return None
+        live = self._live_families(Format.TEXT, self._moment(self._boottime()))
+        return self._snapshot, [*self._chosen(self._families.families_of(self._snapshot)), *live]
+
     def _drop_expired(self, snapshot: Snapshot, boottime: float) -> None:
         still_shown = snapshot.at(boottime)
         if still_shown is not snapshot:
@@ -134,6 +141,9 @@ class Pages:
     def _live_part(self, form: Format, moment: Moment) -> bytes:
         if self._snapshot is None:
             return b""
-        full = replace(moment, series=self._fixed[form].series, dropped=dict(self._dropped))
-        live = render(self._chosen(self._families.live_families(full)), self._snapshot, form)
+        live = render(self._live_families(form, moment), self._snapshot, form)
         return live.body + (END_OF_OPENMETRICS if form is Format.OPENMETRICS else b"")
+
+    def _live_families(self, form: Format, moment: Moment) -> Iterable[Family]:
+        full = replace(moment, series=self._fixed[form].series, dropped=dict(self._dropped))
+        return self._chosen(self._families.live_families(full))

@@ -45,7 +45,7 @@ def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rend
     series = 0
     node = _escaped(snapshot.node)
     for family in families:
-        samples, size, surplus = _distinct(family, snapshot)
+        samples, size, surplus = distinct(family, snapshot)
         if surplus:
             dropped.append((family.name, surplus))
         if not samples:
@@ -65,7 +65,7 @@ def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rend
     return Rendered("".join(lines).encode("utf-8", "replace"), series, tuple(dropped))
 
 
-def _distinct(
+def distinct(
     family: Family, snapshot: Snapshot
 ) -> tuple[dict[tuple[str, ...], float | Histogram], int, int]:
     """Return the samples by labels, the number of series, and that of dropped samples."""

@@ -5,8 +5,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from exporter.blocking import CallBlocking
+from exporter.clock import boottime_now, rfc3339_now
 from exporter.config import NodeConditions
-from exporter.kubernetes.api import PatchRefused
+from exporter.kubernetes.api import NodeStatus
 from exporter.kubernetes.conditions import (
     NodeCondition,
     conditions_of,
@@ -16,17 +18,35 @@ from exporter.kubernetes.conditions import (
     unhealthy,
 )
 from exporter.model.snapshot import Snapshot
+from exporter.outgoing import RequestFailed
 
 LONGEST_PAUSE_SECS = 300.0
 
 log = logging.getLogger("exporter.conditions")
 
 
+async def keep(
+    settings: NodeConditions,
+    node: str,
+    call: CallBlocking,
+    latest: Callable[[], Snapshot | None],
+) -> None:
+    """Keep the conditions of this node for ever; log an error for an invalid name."""
+    try:
+        status = NodeStatus(settings, node, call)
+    except ValueError as error:
+        log.error("node conditions are not written: %s", error)  # noqa: TRY400 - one sentence says it
+        return
+    await ConditionsLoop(
+        settings, node, status, latest=latest, now=rfc3339_now, elapsed=boottime_now
+    ).run()
+
+
 class NodePatcher(Protocol):
     """The API of a node's status."""
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the node after the patch; raises PatchRefused."""
+        """Return the node after the patch; raises RequestFailed."""
         ...
 
 
@@ -79,7 +99,7 @@ class ConditionsLoop:
             return
         try:
             await self._update()
-        except PatchRefused as error:
+        except RequestFailed as error:
             self._complain(str(error))
 
     def _rehearse(self, wanted: tuple[NodeCondition, ...]) -> None:

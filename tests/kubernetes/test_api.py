@@ -13,7 +13,8 @@ from aiohttp import web
 
 from exporter.blocking import DaemonThreads
 from exporter.config import NodeConditions
-from exporter.kubernetes.api import NodeStatus, PatchRefused
+from exporter.kubernetes.api import NodeStatus
+from exporter.outgoing import RequestFailed
 from tests.fakes.certificates import Authority
 
 TOKEN = "the-token-of-the-pod"
@@ -101,7 +102,7 @@ async def test_other_answers_are_refusals(answer: tuple[int, str], tmp_path: Pat
     """
     async with _serving(tmp_path) as api:
         api.answer = answer
-        with pytest.raises(PatchRefused) as caught:
+        with pytest.raises(RequestFailed) as caught:
             await NodeStatus(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
     assert len(api.requests) == 1
     assert TOKEN not in str(caught.value)
@@ -112,7 +113,7 @@ async def test_the_reason_of_a_refusal_is_kept(tmp_path: Path) -> None:
     async with _serving(tmp_path) as api:
         for message in ("policy 'own-node-only' denied request", "x" * 3000):
             api.answer = (422, json.dumps({"kind": "Status", "message": message}))
-            with pytest.raises(PatchRefused) as caught:
+            with pytest.raises(RequestFailed) as caught:
                 await NodeStatus(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
             assert message[:200] in str(caught.value)
             assert len(str(caught.value)) < 400
@@ -128,7 +129,7 @@ async def test_a_stranger_is_not_told_the_token(tmp_path: Path) -> None:
             token_file=str(api.token_file),
             ca_file=str(stranger.file),
         )
-        with pytest.raises(PatchRefused):
+        with pytest.raises(RequestFailed):
             await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert api.requests == []
 
@@ -142,7 +143,7 @@ async def test_missing_files_and_servers_are_refusals(tmp_path: Path) -> None:
         NodeConditions(token_file=str(token), ca_file="/nowhere"),
         NodeConditions(api_server="https://127.0.0.1:1", token_file=str(token), ca_file=""),
     ):
-        with pytest.raises(PatchRefused):
+        with pytest.raises(RequestFailed):
             await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
 
 
@@ -154,7 +155,7 @@ async def test_a_token_that_cannot_be_sent_is_one_sentence(tmp_path: Path, conte
     token = tmp_path / "token"
     token.write_bytes(content)
     settings = NodeConditions(token_file=str(token), ca_file="")
-    with pytest.raises(PatchRefused, match=r"^node_conditions\.token_file: ") as caught:
+    with pytest.raises(RequestFailed, match=r"^node_conditions\.token_file: ") as caught:
         await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert "Evil" not in str(caught.value)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from exporter.config import NodeConditions
-from exporter.kubernetes.api import PatchRefused
 from exporter.kubernetes.loop import ConditionsLoop
 from exporter.model.snapshot import Snapshot
+from exporter.outgoing import RequestFailed
 from tests.kubernetes.facts import fault, snapshot
 
 HEALTHY, BROKEN = snapshot(), snapshot(fault())
@@ -25,7 +25,7 @@ class _Node:
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
         if self.refusals:
-            raise PatchRefused(self.refusals.pop(0))
+            raise RequestFailed(self.refusals.pop(0))
         for condition in body["status"].get("conditions", ()):
             self.conditions[condition["type"]] = condition
         if "conditions" in body["status"]:

@@ -1,0 +1,1 @@
+"""Pushes the metrics over OTLP; off by default, and then not imported."""

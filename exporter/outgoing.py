@@ -1,0 +1,87 @@
+"""Sends requests to other programs: bounded in time and size, with files of secrets and CAs."""
+
+import asyncio
+import ssl
+from http import HTTPStatus
+
+import aiohttp
+
+from exporter.record import dataclass
+from exporter.regular_file import FileUnusable, read_text
+
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024
+
+
+class RequestFailed(Exception):
+    """A request could not be sent, or was refused; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request; `trust` is what a server's certificate is checked with, True the system's CAs."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes
+    trust: ssl.SSLContext | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A status with its words, and the content."""
+
+    status: int
+    reason: str
+    body: bytes
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the status is 200."""
+        return self.status == HTTPStatus.OK
+
+
+async def send(request: Request, who: str, secs: float) -> Reply:
+    """Return the reply of one request, without redirects; raise RequestFailed, naming `who`."""
+    try:
+        async with (
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=secs),
+                connector=aiohttp.TCPConnector(ssl=request.trust, force_close=True),
+            ) as session,
+            session.request(
+                request.method,
+                request.url,
+                data=request.body,
+                headers=request.headers,
+                allow_redirects=False,
+            ) as answer,
+        ):
+            body = b""
+            async for part in answer.content.iter_chunked(64 * 1024):
+                body += part
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise RequestFailed(f"{who} answered with too much")
+            return Reply(answer.status, answer.reason or "", body)
+    except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
+        raise RequestFailed(f"{who} cannot be asked: {type(error).__name__}") from error
+
+
+def content(key: str, name: str) -> str:
+    """Return the text of the file that a key of the configuration names; raise RequestFailed."""
+    try:
+        return read_text(name, MAX_FILE_BYTES)
+    except FileUnusable as error:
+        raise RequestFailed(f"{key}: {name}: {error}") from error
+
+
+def trust_in(key: str, name: str) -> ssl.SSLContext | bool:
+    """Return a context with the CAs of this PEM file, the system's without one."""
+    if not name:
+        return True
+    authorities = content(key, name)
+    try:
+        return ssl.create_default_context(cadata=authorities)
+    except (ssl.SSLError, ValueError) as error:
+        raise RequestFailed(f"{key}: no PEM certificates") from error

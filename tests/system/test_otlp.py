@@ -1,0 +1,39 @@
+"""The real program pushes to a receiver, which goes away and comes back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from tests.fakes.otlp_receiver import receiving
+from tests.program import Program, wait_for
+
+pytestmark = pytest.mark.system
+
+
+def test_the_receiver_gets_the_page_and_may_be_gone(tmp_path: Path) -> None:
+    """The same series by name and label; without a receiver collections go on as before."""
+    with receiving() as receiver:
+        changes: dict[str, dict[str, Any]] = {
+            "otlp": {"endpoint": receiver.url, "interval_secs": 1},
+            "metrics": {"collect_interval_secs": 0.5},
+        }
+        with Program(tmp_path, changes) as program:
+            wait_for(lambda: len(receiver.requests) > 1 or None, "two pushes")
+            page = program.page_with("hw_exporter_otlp_pushes_total{").text
+            pushed = {name for name, _ in receiver.samples()}
+            receiver.status = 500
+            program.page_with('outcome="failed"} ')
+            before = _collections(program)
+            wait_for(lambda: _collections(program) >= before + 4 or None, "collections to go on", 5)
+            said = [line["message"] for line in program.log_lines if "OTLP" in line["message"]]
+    shown = {sample.name for family in parse_text(page) for sample in family.samples}
+    assert shown == pushed
+    assert said == ["OTLP: the receiver answered 500 Internal Server Error"]
+
+
+def _collections(program: Program) -> float:
+    text = program.get("/metrics").text
+    (total,) = (it for it in parse_text(text) if it.name == "hw_exporter_collections")
+    return sum(sample.value for sample in total.samples)
