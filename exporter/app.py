@@ -8,11 +8,11 @@ import signal
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 from exporter.blocking import DaemonThreads
 from exporter.clock import boottime_now, wall_now
@@ -66,7 +66,8 @@ class CannotListen(Exception):
 class App:
     """The running program: collector, sources, server, and the state that pages read."""
 
-    _pushes: Mapping[str, int] = MappingProxyType({})
+    _latest: Snapshot | None = None
+    _cpu_model: str | None = None
 
     def __init__(
         self,
@@ -86,8 +87,7 @@ class App:
         self._security = Security(config.server, self._call)
         self._identity = identity
         self._dropped_log_lines = dropped_log_lines
-        self._latest: Snapshot | None = None
-        self._cpu_model: str | None = None
+        self._pushes: Counter[str] = Counter()
         self._children = Children()
         self._driver_children = Children()
         self._collecting: asyncio.Task[None] | None = None
@@ -107,6 +107,7 @@ class App:
             actions=self._actions(),
             maintenance=self._maintenance(),
             live=self._live,
+            recordings=lambda: collectors.recordings,
             renderer=Renderer(self._call),
         )
         self._server = GuardedServer(
@@ -330,13 +331,11 @@ class App:
             await keep(settings, self._identity.node, self._call, self.snapshot)
 
     async def _push(self) -> None:
-        settings, version, shown = self._config.otlp, self._identity.version, self._pages.shown
+        settings, version = self._config.otlp, self._identity.version
         if settings.endpoint:
-            from exporter.otlp.push import Pusher  # noqa: PLC0415 - only where it is asked for
+            from exporter.otlp.push import push  # noqa: PLC0415 - only where it is asked for
 
-            pusher = Pusher(settings, version, shown, call=self._call, wall=wall_now)
-            self._pushes = pusher.pushes
-            await pusher.run()
+            await push(settings, version, self._pages.shown, self._call, self._pushes)
 
     async def _ask_cpu_model(self) -> None:
         if self._config.sources.cpu_model_probe:

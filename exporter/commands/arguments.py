@@ -156,6 +156,7 @@ def _add_reading_commands(commands: Commands) -> None:
     )
     _add_why_command(commands)
     _add_faults_command(commands)
+    _add_bundle_command(commands)
     _add_maintenance_commands(commands)
     _reading_command(
         commands,
@@ -163,6 +164,25 @@ def _add_reading_commands(commands: Commands) -> None:
         "metrics:metrics",
         "print /metrics once",
         has_json=False,
+    )
+
+
+def _add_bundle_command(commands: Commands) -> None:
+    bundle = _reading_command(
+        commands,
+        "bundle",
+        "bundle:bundle",
+        "write pages, history, kernel log lines, a recording and the configuration to one archive"
+        " for a support case, without secrets",
+        has_json=False,
+    )
+    bundle.add_argument("--output", metavar="FILE", help="a new file, or - for standard output")
+    bundle.add_argument(
+        "--for",
+        metavar="DURATION",
+        dest="length",
+        default="30s",
+        help="how long to record readings (default 30s)",
     )
 
 
@@ -285,7 +305,9 @@ def _add_rules_command(commands: Commands) -> None:
     listing.add_argument("--json", action="store_true", help="print JSON")
     replay = _command(parts, "replay", "rules:replay", "show which faults a recording raises")
     replay.add_argument(
-        "file", metavar="FILE", help="a recording: one JSON object per line (docs/faults.md)"
+        "file",
+        metavar="FILE",
+        help="a recording (docs/faults.md), or the archive of the command bundle",
     )
     replay.add_argument(
         "--rules",

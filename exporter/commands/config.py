@@ -23,7 +23,7 @@ def show(invocation: Invocation) -> int:
     if invocation.options.json:
         print(json.dumps(table, ensure_ascii=False))
     else:
-        print("\n".join(_toml(table)))
+        print(to_toml(table), end="")
     return EXIT_OK
 
 
@@ -45,6 +45,11 @@ def _field(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict.fromkeys(value, SECRET)
     return [shown(value[0]), *(SECRET for _ in value[1:])] if isinstance(value, tuple) else SECRET
+
+
+def to_toml(table: dict[str, Any]) -> str:
+    """Return the tables as TOML."""
+    return "".join(f"{line}\n" for line in _toml(table))
 
 
 def _toml(table: dict[str, Any], prefix: str = "") -> list[str]:

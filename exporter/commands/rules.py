@@ -13,6 +13,7 @@ from exporter.collectors import every_for
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.kernel_log.pattern_checks import is_pattern_file
 from exporter.commands.invocation import Invocation
+from exporter.commands.recording_file import recording_in
 from exporter.config import Config, KernelLogConfig
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.faults.engine import RuleEngine
@@ -21,11 +22,10 @@ from exporter.faults.rules.loader import RuleBook, toml_files
 from exporter.faults.rules.rule import Rule
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
-from exporter.regular_file import FileUnusable, read_text
+from exporter.regular_file import FileUnusable
 from exporter.reports.faults import subject_document
 
 EXIT_MISTAKES = 2
-MAX_RECORDING_BYTES = 256 * 1024 * 1024
 
 
 def _files(invocation: Invocation) -> Iterator[Path]:
@@ -97,7 +97,7 @@ def replay(invocation: Invocation) -> int:
     _leave_faults_out_of_the_log()
     options = invocation.options
     try:
-        text = read_text(options.file, MAX_RECORDING_BYTES)
+        text = recording_in(options.file)
     except FileUnusable as error:
         print(f"hw-exporter: {options.file}: {error}", file=sys.stderr)
         return EXIT_FAILED

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from exporter.blocking import CallBlocking
+from exporter.clock import wall_now
 from exporter.config.otlp import Otlp
 from exporter.exposition.family import Family
 from exporter.model.snapshot import Snapshot
@@ -24,6 +25,17 @@ log = logging.getLogger("exporter.otlp")
 
 Shown: TypeAlias = tuple[Snapshot, list[Family]]
 """A snapshot, and the families that are exported of it."""
+
+
+async def push(
+    settings: Otlp,
+    version: str,
+    shown: Callable[[], Shown | None],
+    call: CallBlocking,
+    pushes: Counter[str],
+) -> None:
+    """Push for ever; count in `pushes`."""
+    await Pusher(settings, version, shown, call=call, wall=wall_now, pushes=pushes).run()
 
 
 class Pusher:
@@ -41,13 +53,14 @@ class Pusher:
         *,
         call: CallBlocking,
         wall: Callable[[], float],
+        pushes: Counter[str],
     ) -> None:
         self._settings = settings
         self._version = version
         self._shown = shown
         self._call = call
         self._wall = wall
-        self.pushes: Counter[str] = Counter()
+        self.pushes = pushes
         self._failures = 0
         self._complaint = ""
 

@@ -1,10 +1,12 @@
-"""The endpoints `/faults` and `/why`: from a query to an answer."""
+"""The endpoints `/faults`, `/why` and `/recording`: from a query to an answer."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.explain import Wanted
+from exporter.faults.replay.snapshots import RecordingFormat
 from exporter.model.snapshot import Snapshot
 from exporter.reports.faults import faults_document, history_document
 from exporter.reports.text.faults import faults_text
@@ -17,6 +19,7 @@ from exporter.web.parameters import MalformedQuery, parameters
 FAULTS_PARAMETERS = ("since", "until", "rule", "format")
 PARAMETERS = ("pid", "hw_id", "format", "all")
 MAX_PID_DIGITS = 10
+START = re.compile(r"\d{1,12}(\.\d{1,9})?", re.ASCII)
 
 
 def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> Answer:
@@ -84,6 +87,22 @@ def why_answer(snapshot: Snapshot, request: PageRequest) -> Answer:
 
         return why_page(document)
     return text_answer(why_text(document, everything=everything))
+
+
+def recording_answer(
+    snapshot: Snapshot, request: PageRequest, recordings: RecordingFormat
+) -> Answer:
+    """Return the readings of this moment as lines of a recording; times count from `start`.
+
+    Raises MalformedQuery.
+    """
+    from exporter.faults.replay.write import recorded  # noqa: PLC0415 - only for a bundle
+
+    text = parameters(request.query, ("start",)).get("start", "")
+    if text and not START.fullmatch(text):
+        raise MalformedQuery("start must be a boot time in seconds")
+    start = float(text) if text else snapshot.taken_boottime
+    return json_answer({"start": start, **recorded(recordings, snapshot, start)})
 
 
 def _parameters(query: Sequence[tuple[str, str]]) -> dict[str, str]:

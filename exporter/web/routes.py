@@ -12,11 +12,12 @@ from aiohttp.web_response import Response, StreamResponse
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
 from exporter.faults.explain import NoSuchSubject
+from exporter.faults.replay.snapshots import RecordingFormat
 from exporter.model.snapshot import Snapshot
 from exporter.reports import node
 from exporter.reports.processes import processes
 from exporter.web.answer import Answer, NothingRead, PageRequest, error_answer, json_answer
-from exporter.web.fault_routes import faults_answer, why_answer
+from exporter.web.fault_routes import faults_answer, recording_answer, why_answer
 from exporter.web.live import LivePages
 from exporter.web.maintenance import BadChange, Maintenance, refusal_of_request, wanted_of
 from exporter.web.negotiation import Form, wanted_form, wanted_format, wants_gzip
@@ -32,7 +33,8 @@ CONTENT_TYPES = {
     Format.OPENMETRICS: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 }
 OTHER_PATH = "other"
-LARGE_PATHS = frozenset({"/node", "/processes", "/faults", "/why", "/metrics/json"})
+RECORDING = "/recording"
+LARGE_PATHS = frozenset({RECORDING, "/node", "/processes", "/faults", "/why", "/metrics/json"})
 """Pages that grow with the node, rendered in a thread."""
 
 PARTS_OF_A_PAGE = frozenset({"collect[]", "exclude[]", "name[]"})
@@ -83,11 +85,13 @@ class Routes:
         actions: Mapping[str, Action] = MappingProxyType({}),
         maintenance: Maintenance | None = None,
         live: LivePages | None = None,
+        recordings: Callable[[], RecordingFormat] | None = None,
         renderer: Renderer | None = None,
     ) -> None:
         self._renderer = renderer
         self._live = live or LivePages(version)
         self._actions = actions
+        self._recordings = recordings
         self._maintenance = maintenance
         self.authenticator = authenticator or Authenticator()
         self._version = version
@@ -107,6 +111,7 @@ class Routes:
             "/processes": self._processes,
             "/faults": self._faults,
             "/why": self._why,
+            RECORDING: self._recording,
             RUNBOOKS: runbook_answer,
         }
         if maintenance is not None:
@@ -134,7 +139,7 @@ class Routes:
     async def _answer(self, request: BaseRequest, endpoint: Endpoint | None) -> Answer:
         mistake = _mistake_in(request)
         if mistake is not None:
-            return error_answer(400, mistake)
+            return mistake
         if request.path in self._actions:
             return await self._act(request)
         if self._maintenance is not None and (request.method, request.path) in CHANGES:
@@ -227,6 +232,12 @@ class Routes:
     def _why(self, request: PageRequest) -> Answer:
         return why_answer(self._snapshot(), request)
 
+    def _recording(self, request: PageRequest) -> Answer:
+        """Return the readings of the last snapshot, as `rules replay` reads them."""
+        if self._recordings is None:
+            raise NothingRead
+        return recording_answer(self._snapshot(), request, self._recordings())
+
     def _flat_metrics(self, _: PageRequest) -> Answer:
         return json_answer(node.flat_metrics(self._snapshot()))
 
@@ -275,13 +286,14 @@ def _list_header(request: BaseRequest, name: str) -> str:
     return ", ".join(request.headers.getall(name, ()))
 
 
-def _mistake_in(request: BaseRequest) -> str | None:
-    """Return why a request is malformed although aiohttp accepts it; None if it is not."""
+def _mistake_in(request: BaseRequest) -> Answer | None:
+    """Return the error for what aiohttp accepts and no page answers; None for other requests."""
     if request.version.major != 1:
-        return "this is not an HTTP/1 request"
+        return error_answer(400, "this is not an HTTP/1 request")
     if request.version.minor == 0 and "Transfer-Encoding" in request.headers:
-        return "HTTP/1.0 has no Transfer-Encoding"  # RFC 9112, section 6.1
-    return None
+        return error_answer(400, "HTTP/1.0 has no Transfer-Encoding")  # RFC 9112, section 6.1
+    refusal = refusal_of_request(request) if request.path == RECORDING else None
+    return error_answer(403, refusal) if refusal else None
 
 
 def _page_request(request: BaseRequest) -> PageRequest:

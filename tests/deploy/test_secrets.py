@@ -15,7 +15,17 @@ PASSWORD, TOKEN, VARIABLE = (
     "in-the-environment-4713",
 )
 PATHS = (
-    *("/", "/metrics", "/metrics/json", "/node", "/faults", "/processes", "/why", "/health"),
+    *(
+        "/",
+        "/metrics",
+        "/metrics/json",
+        "/node",
+        "/faults",
+        "/processes",
+        "/why",
+        "/health",
+        "/recording",
+    ),
     *("/ready", "/none", "/why?pid=1", "/../etc/passwd", "/%2e%2e/token", "//metrics"),
 )
 OPEN = ("/health", "/healthz", "/ready")

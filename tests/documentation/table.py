@@ -76,6 +76,10 @@ TRIED: Mapping[str, Mapping[str, Try]] = {
     "docs/cli.md": {
         "hw-exporter status --url localhost:8080": Try(Place.DEMO, ("^1 critical: ",)),
         "hw-exporter faults --url localhost:8080": Try(Place.DEMO, ("^CRITICAL ",), code=2),
+        "hw-exporter bundle --url localhost:8080 --for 5s --output case.tar.gz": Try(
+            Place.DEMO, ("^wrote case.tar.gz ",)
+        ),
+        "hw-exporter rules replay case.tar.gz": Try(output=(" critical gpu_lost of ",)),
         "hw-exporter faults --url localhost:8080 > /dev/null; [ $? -ne 2 ]": Try(
             Place.DEMO, code=1
         ),

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,12 @@ def _pusher(receiver: Receiver, shown: Shown | None = None, **settings: object) 
     config = load([Layer("test", {"otlp": {"endpoint": receiver.url, **settings}})]).otlp
     page = _pages()
     return Pusher(
-        config, "1.2", lambda: shown or page.shown(), call=DaemonThreads(), wall=lambda: NOW
+        config,
+        "1.2",
+        lambda: shown or page.shown(),
+        call=DaemonThreads(),
+        wall=lambda: NOW,
+        pushes=Counter(),
     )
 
 
@@ -99,7 +105,9 @@ async def test_before_the_first_snapshot_nothing_is_pushed() -> None:
     with receiving() as receiver:
         pages = Pages(EVERYTHING, lambda: 1000.0, Moment)
         settings = Otlp(endpoint=receiver.url)
-        pusher = Pusher(settings, "1", pages.shown, call=DaemonThreads(), wall=lambda: NOW)
+        pusher = Pusher(
+            settings, "1", pages.shown, call=DaemonThreads(), wall=lambda: NOW, pushes=Counter()
+        )
         await pusher.step()
         assert receiver.requests == []
     assert dict(pusher.pushes) == {}

@@ -25,6 +25,7 @@ from exporter.collectors.gpu.xids.interpretation import (
     feed,
     is_reported_better,
     names_of_codes,
+    xid_item,
 )
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.gpu.xids.store import XidStore
@@ -76,7 +77,7 @@ COLLECTOR = Collector(
         SourceRow("gpu", "gpu", _gpu, is_asked_for=lambda config: config.gpu.backend != "off"),
     ),
     values=(Gpus,),
-    recorded=RecordedEvents("xid", Gpus, RecordedXids, dated),
+    recorded=RecordedEvents("xid", Gpus, RecordedXids, xid_item, dated),
     old_names=OLD_NAMES,
     families=(
         *families.FAMILIES,

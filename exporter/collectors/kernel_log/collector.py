@@ -3,7 +3,13 @@
 from functools import partial
 
 from exporter.collector import Collector, SourceRow
-from exporter.collectors.kernel_log.events import KernelLines, event_kinds, feed, gpus_at_addresses
+from exporter.collectors.kernel_log.events import (
+    KernelLines,
+    event_kinds,
+    feed,
+    gpus_at_addresses,
+    line_of,
+)
 from exporter.collectors.kernel_log.families import FAMILIES
 from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
 from exporter.collectors.kernel_log.source import build_kernel_log
@@ -28,7 +34,7 @@ def collector_of(lines: Lines, mistakes: tuple[Mistake, ...] = ()) -> Collector:
             ),
         ),
         values=(KernelLog,),
-        recorded=RecordedEvents("kernel", KernelLog, partial(KernelLines, lines)),
+        recorded=RecordedEvents("kernel", KernelLog, partial(KernelLines, lines), line_of),
         mistakes=mistakes,
         configured=configured,
         families=FAMILIES,

@@ -36,6 +36,11 @@ def gpus_at_addresses(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
         yield ("gpu", pci), ("gpu", uuid)
 
 
+def line_of(event: Event) -> str:
+    """Return the lines of an event as recordings have them."""
+    return event.raw
+
+
 class KernelLines:
     """Gives the events of each line; lines of one message must be in one text."""
 

@@ -14,6 +14,7 @@ NVML are `"xid": {"gpu": "GPU-…", "code": 79}`, or a list.
 import dataclasses
 import json
 import math
+import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -49,7 +50,7 @@ class EventParser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvents:
-    """The recorded events of a reading: their key, and the parser of an item.
+    """The recorded events of a reading: their key, the parser of an item, and an event as an item.
 
     `dated` returns the reading with the present boot time where the recording has none; its
     arguments are the reading, the time that stands for none, and the present.
@@ -58,6 +59,7 @@ class RecordedEvents:
     key: str
     reading: type
     parser: Callable[[], EventParser]
+    item: Callable[[Event], object]
     dated: Callable[[Any, float, float], object] | None = None
 
 
@@ -163,18 +165,35 @@ def _unknown(name: str, known: Collection[str]) -> str:
 
 
 def _complete(kind: type, values: Tree) -> None:
-    """Count times from the beginning; a reading without a time was made now."""
-    for name in _moments_of(kind):
+    """Count times from the beginning; a reading without a time was made now.
+
+    A field without a value is not reported.
+    """
+    for name in moments_of(kind):
         if isinstance(values.get(name), float):
             values[name] += START_BOOTTIME
         elif name == "read_boottime":
             values.setdefault(name, NOW)
+    for name in _unreported_of(kind):
+        values.setdefault(name, None)
 
 
 @lru_cache(maxsize=128)
-def _moments_of(kind: type) -> tuple[str, ...]:
+def moments_of(kind: type) -> tuple[str, ...]:
     """Find the fields of a dataclass that hold a boot time."""
     return tuple(n for n in fits_of(kind) if n.endswith("_boottime") or n in MOMENTS)
+
+
+@lru_cache(maxsize=128)
+def _unreported_of(kind: type) -> tuple[str, ...]:
+    """Find the fields of a dataclass without a default that may be None: null removes them."""
+    hints = typing.get_type_hints(kind)
+    return tuple(
+        each.name
+        for each in dataclasses.fields(kind)
+        if each.default is each.default_factory is dataclasses.MISSING
+        and type(None) in typing.get_args(hints[each.name])
+    )
 
 
 READINGS = Rules(clean=str, unknown=_unknown, unfolds=True, complete=_complete)

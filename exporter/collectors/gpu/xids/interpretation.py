@@ -112,6 +112,11 @@ def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, 
     yield "fatality", fatality
 
 
+def xid_item(event: Event) -> dict[str, object]:
+    """Return an Xid that NVML reported as recordings have it."""
+    return {"gpu": event.entity_id, "code": int(event.fields["code"])}
+
+
 class RecordedXids:
     """Makes the events of NVML in a recording, `{"gpu": "GPU-…", "code": 79}`."""
 

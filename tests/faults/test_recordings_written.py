@@ -1,0 +1,70 @@
+"""What an exporter read, written as a recording and read again: the same readings and faults."""
+
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from exporter.collectors.demo.script import INCIDENTS, DemoIncident
+from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
+from exporter.commands.rules import replayed
+from exporter.faults.engine import RuleEngine
+from exporter.faults.replay.snapshots import START_BOOTTIME, SnapshotReader
+from exporter.faults.replay.write import lines_of, recorded
+from exporter.model.snapshot import Snapshot
+from tests.fakes.virtual_node import demo_node
+
+FORMAT = EVERYTHING.recordings
+
+
+def _lines(snapshots: list[Snapshot]) -> list[str]:
+    """The recording of these moments: what happened before them, then each."""
+    start = snapshots[0].taken_boottime
+    documents = (recorded(FORMAT, snapshot, start) for snapshot in snapshots)
+    return [json.dumps(line) for line in lines_of(documents)]
+
+
+def _events(snapshot: Snapshot, reading: type) -> list[tuple[str, str]]:
+    value: Any = snapshot.readings[reading]
+    return [(event.kind, event.entity_id) for event in value.events]
+
+
+def _plain(snapshot: Snapshot) -> dict[str, object]:
+    """The readings without events, by name, with times from the beginning of a recording."""
+    start = snapshot.taken_boottime
+    return recorded(FORMAT, snapshot, start)["line"]["readings"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("incident", INCIDENTS, ids=lambda it: it.name)
+def test_readings_are_the_same_when_read_again(incident: DemoIncident) -> None:
+    """Every field of every reading of the demo's node, events and reports of sources."""
+    with demo_node(incident.starts - 15, incident) as node:
+        taken = node.snapshots("demo", 60, rule_book())
+    again = list(SnapshotReader(FORMAT).snapshots(_lines(taken)))
+    assert again[-1].taken_boottime - START_BOOTTIME == pytest.approx(
+        taken[-1].taken_boottime - taken[0].taken_boottime, abs=0.01
+    )
+    assert _plain(again[-1]) == _plain(taken[-1])
+    assert {it.source for it in again[-1].reports} == {it.source for it in taken[-1].reports}
+    for row in FORMAT.events:
+        assert _events(again[-1], row.reading) == _events(taken[-1], row.reading)
+
+
+@pytest.mark.parametrize("incident", INCIDENTS, ids=lambda it: it.name)
+def test_a_replay_names_the_same_root(incident: DemoIncident) -> None:
+    """What the node's page says during an incident, `rules replay` says of its recording."""
+    book = rule_book()
+    with demo_node(incident.starts - 15, incident) as node:
+        taken = node.snapshots("demo", incident.ends - incident.starts, book)
+    engine = RuleEngine(book, KINDS, time.perf_counter, boot_id="")
+    roots = set()
+    for snapshot in taken:
+        found = engine.conclude(replace(snapshot, conclusions=None))
+        roots |= {(it.rule, it.subject.hw_id) for it in found.active if it.is_root}
+    told = set()
+    for _, conclusions in replayed(_lines(taken), book):
+        told |= {(it.rule, it.subject.hw_id) for it in conclusions.active if it.is_root}
+    assert told == roots
+    assert roots
