@@ -1,5 +1,7 @@
-"""A switch fails under eight of twenty nodes: told once, in each shipped way to monitor many."""
+"""Causes across nodes, before the real Prometheus and Alertmanager: each is told once."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,18 @@ from tests.fakes.prometheus import why_not
 
 NEEDED = ("prometheus", "prometheus-alertmanager")
 CLUSTER, NODES, RACKS = "fabric", 20, 2
+LINK = "ib_port_down@mlx5_0/1"
 LOST_AFTER_SECS = (0, 1, 2, 5, 9, 40, 80, 115)
 """When the eight nodes lose their link: most with the switch, the last after its retries."""
+CAUSES = {
+    "HwManyNodesHot": "node_inlet_hot@*",
+    "HwManyNodesPowerLimited": "power_supply_alarm@*",
+}
+"""A fault that several nodes have together, by the alert about their common cause."""
+FEWER_NODES = 10
+OF_THE_DRIVER = "gpu_gsp_failure"
+DRIVER_RUN_SECS = 900.0
+"""A version is blamed when its nodes have had a fault for ten minutes."""
 
 pytestmark = [
     pytest.mark.system,
@@ -21,13 +33,35 @@ pytestmark = [
 ]
 
 
+def _replay(root: str) -> Replay:
+    """The first recorded incident with this root alone."""
+    return replay_of(next(case for case in CASES if case.root == (root,)), rule_book())
+
+
+def _staged(root: str, cluster: str, count: int = NODES) -> list[Replay]:
+    """So many nodes in two racks; most of the first rack have this fault."""
+    nodes = in_racks(in_a_cluster(_replay(root), cluster, count), RACKS)
+    when = LOST_AFTER_SECS[: 4 * count // (5 * RACKS)]
+    ill = [later(it, secs) for it, secs in zip(nodes, when, strict=False)]
+    return [*ill, *(well(it) for it in nodes[len(ill) :])]
+
+
 @pytest.fixture(scope="module")
 def staged() -> list[Replay]:
     """Twenty nodes in two racks; eight of the first lose their link."""
-    case = next(case for case in CASES if case.root == ("ib_port_down@mlx5_0/1",))
-    nodes = in_racks(in_a_cluster(replay_of(case, rule_book()), CLUSTER, NODES), RACKS)
-    lost = [later(it, secs) for it, secs in zip(nodes, LOST_AFTER_SECS, strict=False)]
-    return [*lost, *(well(it) for it in nodes[len(lost) :])]
+    return _staged(LINK, CLUSTER)
+
+
+def _with_versions(cluster: str, ill_with_old: int) -> Iterator[Replay]:
+    """Four nodes with a new driver, all ill, and eight with the old one, of which so many are."""
+    lasting = _replay(f"{OF_THE_DRIVER}@GPU-3b")
+    pages = (*lasting.pages, (DRIVER_RUN_SECS, lasting.pages[-1][1]))
+    for number, node in enumerate(in_a_cluster(replace(lasting, pages=pages), cluster, 12)):
+        version = "580.1" if number < 4 else "570.2"
+        line = f'hw_gpu_backend_info{{node="{node.name}",driver_version="{version}"}} 1\n'.encode()
+        is_ill = number < 4 + ill_with_old
+        shown = node if is_ill else well(node)
+        yield replace(shown, pages=tuple((at, page + line) for at, page in shown.pages))
 
 
 @pytest.mark.parametrize("start", [one, shards, agents])
@@ -36,3 +70,23 @@ def test_a_switch_is_one_notification(staged: list[Replay], start: Start, tmp_pa
     got = notifications(staged, tmp_path, start)
     assert [name for _, _, name in got[CLUSTER].names] == ["HwManyLinksDown@"]
     assert {it.name: got[it.name].names for it in staged if got[it.name].names} == {}
+
+
+def test_other_causes_are_one_notification_and_their_twins_none(tmp_path: Path) -> None:
+    """Heat and power of a rack mute its nodes, a driver is named; two nodes alone are no cause."""
+    together = {name: _staged(root, name, FEWER_NODES) for name, root in CAUSES.items()}
+    twins = {
+        "two_nodes": in_racks(in_a_cluster(_replay(LINK), "two_nodes", 2), 1),
+        "three_racks": in_racks(in_a_cluster(_replay(LINK), "three_racks", 3), 3),
+        "both_versions": list(_with_versions("both_versions", ill_with_old=6)),
+    }
+    driver = list(_with_versions("new_driver", ill_with_old=0))
+    shown = [node for nodes in (*together.values(), *twins.values(), driver) for node in nodes]
+    got = notifications(shown, tmp_path, one)
+    for name, nodes in together.items():
+        assert [told for _, _, told in got[name].names] == [f"{name}@"]
+        assert {it.name: got[it.name].names for it in nodes if got[it.name].names} == {}
+    assert [told for _, _, told in got["new_driver"].names] == [f"{OF_THE_DRIVER}@"]
+    for name, nodes in twins.items():
+        assert got[name].names == []
+        assert {got[it.name].gravest for it in nodes if it.roots} == {1}

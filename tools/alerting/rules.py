@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +78,26 @@ def wait_secs(rule: Rule, rules: Mapping[str, Rule]) -> float:
     """Return for how many seconds an alert waits for a cause that shows later than its effect.
 
     A cause shows later if its rule waits longer, or if the effect may begin `ahead` of it. One
-    that takes much longer is not awaited.
+    that takes much longer is not awaited. A fault that nodes may have by a common cause waits until
+    all of them are scraped: then the alert about the cause inhibits it.
     """
+    least = MOST_SECS if rule.id in _together() else 0.0
     if not rule.explained_by:
-        return 0.0
+        return least
     causes = [each for each in rule.explained_by if not each.is_weak]
     later = [rules[each.rule].for_secs - rule.for_secs for each in causes]
     ahead = [each.ahead_secs for each in causes]
     needed = SETTLING_SECS + max([0.0, *(secs for secs in later if secs <= MOST_SECS), *ahead])
-    return min(MOST_SECS, needed)
+    return max(least, min(MOST_SECS, needed))
+
+
+@cache
+def _together() -> frozenset[str]:
+    """Return the faults of which alerts across nodes are made."""
+    entries = yaml.safe_load(BY_HAND["hw-clusters"].read_text("utf-8"))
+    return frozenset(
+        fault for entry in entries for fault in entry.get("together", {}).get("faults", ())
+    )
 
 
 def _incident_text(label: str, otherwise: str) -> str:
