@@ -1,5 +1,7 @@
 """All collectors together, imported: for documents, for checks of rules, and for tests."""
 
+from functools import cache
+
 from exporter.collector import Collectors
 from exporter.collectors import every
 from exporter.exposition.live import Moment
@@ -16,7 +18,7 @@ KINDS = EVERYTHING.subjects
 VOCABULARY = KINDS.vocabulary
 TRAITS = KINDS
 families_of = EVERYTHING.families_of
-rule_book = EVERYTHING.rule_book
+rule_book = cache(EVERYTHING.rule_book)
 scene_of = KINDS.scene_of
 
 __all__ = [
