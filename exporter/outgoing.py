@@ -4,7 +4,9 @@ import asyncio
 import ssl
 from http import HTTPStatus
 
-import aiohttp
+# not `aiohttp`: `exporter.web` enters that package unread
+from aiohttp.client import ClientError, ClientSession, ClientTimeout
+from aiohttp.connector import TCPConnector
 
 from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_text
@@ -46,15 +48,15 @@ async def send(request: Request, who: str, secs: float) -> Reply:
     """Return the reply of one request, without redirects; raise RequestFailed, naming `who`."""
     try:
         async with (
-            aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=secs),
-                connector=aiohttp.TCPConnector(ssl=request.trust, force_close=True),
+            ClientSession(
+                timeout=ClientTimeout(total=secs),
+                connector=TCPConnector(ssl=request.trust, force_close=True),
             ) as session,
             session.request(
                 request.method,
                 request.url,
                 data=request.body,
-                headers=request.headers,
+                headers={"User-Agent": "hw-exporter", **request.headers},
                 allow_redirects=False,
             ) as answer,
         ):
@@ -64,7 +66,7 @@ async def send(request: Request, who: str, secs: float) -> Reply:
                 if len(body) > MAX_ANSWER_BYTES:
                     raise RequestFailed(f"{who} answered with too much")
             return Reply(answer.status, answer.reason or "", body)
-    except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
+    except (ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
         raise RequestFailed(f"{who} cannot be asked: {type(error).__name__}") from error
 
 
