@@ -74,6 +74,16 @@ PASS_SECS = 20.0
 BOOKS: dict[str, RuleBook] = {}
 
 
+def healthy_node(folder: Path) -> HostTree:
+    """Make the files of a node with eight GPUs that is well."""
+    tree = gpu_node(folder)
+    rmtree(tree.proc / "net")
+    tree.link({"/proc/net": "1/net"})
+    tree.write({"/proc/mdstat": "Personalities : [raid1]\nunused devices: <none>\n"})
+    tree.write({"/proc/sys/kernel/random/boot_id": "0b0c0ffe-0000-4000-8000-0b0c0ffee0b0\n"})
+    return tree
+
+
 class LoadedOnce(Collectors):
     """Collectors whose rules are read once, not at each start of a scene."""
 
@@ -92,13 +102,7 @@ class Stage:
         self.boottime = BOOTTIME
         self.calls = SystemCalls()
         self.watch = Watch()
-        self.tree: HostTree = gpu_node(folder / "node")
-        rmtree(self.tree.proc / "net")
-        self.tree.link({"/proc/net": "1/net"})
-        self.tree.write({"/proc/mdstat": "Personalities : [raid1]\nunused devices: <none>\n"})
-        self.tree.write(
-            {"/proc/sys/kernel/random/boot_id": "0b0c0ffe-0000-4000-8000-0b0c0ffee0b0\n"}
-        )
+        self.tree: HostTree = healthy_node(folder / "node")
         self.nvml, self.smi = nvml, smi
         self._log = _KernelLog(folder / "kmsg")
         self._state = folder / "state"

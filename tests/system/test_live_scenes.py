@@ -1,0 +1,132 @@
+"""Five scenes at once in real time: the program as it is installed, and what an operator reads."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.smi_program import NvidiaSmi
+from tests.gpu_node import CAPTURE, GpuNode
+from tests.program import Program, wait_for
+from tests.scenes.scene import Change, Scene, scenes
+from tests.scenes.stage import INTERVAL_SECS, healthy_node
+from tests.system.test_faults import KernelLog
+
+ROOTS = ("nvlink_down", "nvme_controller_failed", "raid_volume_degraded", "net_link_down")
+"""Rules by a seam each: the library, a file of a disk, a line of the kernel, an interface."""
+EXPLAINED = "filesystem_readonly"
+"""The filesystem is on that disk."""
+PLAYED: dict[str, Scene] = {it.rule: it for it in scenes() if it.rule in {*ROOTS, EXPLAINED}}
+LONGEST_SECS = 8 * INTERVAL_SECS
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder for the node."""
+    with tempfile.TemporaryDirectory(prefix="hw-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def log(folder: Path) -> Iterator[KernelLog]:
+    """The kernel log of the node."""
+    log = KernelLog(folder / "kmsg")
+    yield log
+    log.close()
+
+
+class LiveNode(GpuNode):
+    """A node whose files, GPUs and kernel log change as scenes say."""
+
+    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi, log: KernelLog) -> None:
+        super().__init__(folder, nvml, smi)
+        self.log, self.tree = log, healthy_node(folder / "node")
+        self.sections = {
+            "sources": {
+                "proc_root": str(self.tree.proc),
+                "sys_root": str(self.tree.sys),
+                "host_root": str(self.tree.host),
+            },
+            "kernel_log": {"enabled": True, "path": str(log.path)},
+            "node_conditions": {"enabled": True, "dry_run": True},
+        }
+
+    def change(self, *changes: Change) -> dict[str, str]:
+        """Let this happen; return the files as they were before."""
+        files = {path: text for it in changes for path, text in it.files.items() if text}
+        before = {path: self.tree.at(path).read_text() for path in files}
+        self.tree.write(files)
+        self.nvml.say(*(line for it in changes for line in it.nvml), capture=CAPTURE)
+        for change in changes:
+            for line in change.log:
+                self.log.say(line)
+        return before
+
+
+@pytest.fixture
+def node(folder: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, log: KernelLog) -> LiveNode:
+    """A node that is well."""
+    return LiveNode(folder, nvml, nvidia_smi, log)
+
+
+def _incidents(program: Program) -> dict[str, dict[str, Any]]:
+    """The incidents, by the rule of their root."""
+    found = program.get("/faults").document["incidents"]
+    return {it["rule"]: it for it in found}
+
+
+def _active(program: Program) -> set[str]:
+    return {
+        it["rule"] for it in program.get("/faults").document["faults"] if it["state"] == "active"
+    }
+
+
+def _conditions(program: Program) -> dict[str, str]:
+    """The last text that was logged of each condition of the node."""
+    texts = (line["message"] for line in program.log_lines)
+    found = (re.search(r": condition (\w+)=(\w+ \(.*\)): dry run$", text) for text in texts)
+    return {it[1]: it[2] for it in found if it}
+
+
+def _silent(program: Program, rule: str, incident: dict[str, Any]) -> list[str]:
+    """The places where the incident is not said, or not in the same words."""
+    summary, (root,) = incident["summary"], incident["roots"]
+    details = f"{summary}. {incident['details']}"
+    why = program.get(f"/why?hw_id={root['hw_id']}&format=json").document
+    is_critical = incident["severity"] == "critical"
+    said = {
+        "/metrics": f'summary="{summary}",details="{incident["details"]}"'
+        in program.get("/metrics").text,
+        "/faults": summary in program.get("/faults", Accept="text/plain").text,
+        "/why": rule in [row["fault"]["rule"] for row in why["causes"]],
+        "the condition": (details in _conditions(program)["HardwareHealthy"]) is is_critical,
+    }
+    return [f"{place}: {rule}" for place, is_said in said.items() if not is_said]
+
+
+def test_scenes_live(node: LiveNode) -> None:
+    """Each failure is one incident, told alike in every place, and ends by its repair."""
+    with node.start(INTERVAL_SECS) as program:
+        program.page_with('backend="nvml",reason="ok"')
+        program.page_with("hw_node_healthy{")
+        assert _active(program) == set()
+        before = node.change(*(it.ill for it in PLAYED.values()))
+        wait_for(lambda: PLAYED.keys() <= _active(program) or None, "all faults", LONGEST_SECS)
+        assert _active(program) == PLAYED.keys()
+        incidents = _incidents(program)
+        assert sorted(incidents) == sorted(ROOTS)
+        wait_for(
+            lambda: "nvme0n1" in _conditions(program)["HardwareHealthy"] or None, "the condition"
+        )
+        assert [it for row in incidents.items() for it in _silent(program, *row)] == []
+        assert _conditions(program)["GPUHealthy"].startswith("False (NvlinkDown: NVLinks of GPU 0")
+        node.change(Change(files=before), *(it.well for it in PLAYED.values()))
+        wait_for(lambda: not _active(program) or None, "the ends", LONGEST_SECS)
+        wait_for(
+            lambda: all(it.startswith("True") for it in _conditions(program).values()) or None,
+            "good conditions",
+        )
