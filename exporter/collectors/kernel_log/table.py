@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby, takewhile
 
 from exporter.collectors.kernel_log.pattern import LINE_FEED, LinePattern, Role
 from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
@@ -37,8 +38,7 @@ class Table:
         lines = lines or shipped_lines()
         self._rows = lines.rows
         self.kinds = lines.kinds
-        tags = sorted({row.contains.encode() for row in self._rows})
-        self.may_match = re.compile(b"|".join(map(re.escape, tags))).search
+        self.may_match = re.compile(any_of(row.contains.encode() for row in self._rows)).search
         """Whether raw text may be a known line; None when it surely is not."""
 
     def matches(self, text: str, *, is_one_print: bool) -> Iterator[Match]:
@@ -79,6 +79,21 @@ class Table:
                 if found is not None:
                     return Match(row, _fields(row, found), line)
         return None
+
+
+def any_of(words: Iterable[bytes]) -> bytes:
+    """Return a pattern for any of the words, in which a beginning that words share stands once.
+
+    A search for it compares a place in a text with few letters, not with every word.
+    """
+    branches = []
+    for _, group in groupby(sorted(words), key=lambda word: word[:1]):
+        alike = list(group)
+        pairs = zip(alike[0], alike[-1], strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        rests = {word[shared:] for word in alike}
+        branches.append(re.escape(alike[0][:shared]) + (b"" if b"" in rests else any_of(rests)))
+    return b"(?:" + b"|".join(branches) + b")"
 
 
 def _fields(row: LinePattern, found: re.Match[str]) -> dict[str, str]:

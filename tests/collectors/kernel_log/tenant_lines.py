@@ -19,6 +19,7 @@ from tests.collectors.kernel_log.patterns import (
     test_process,
     test_storage,
     test_storage_adapters,
+    test_wordings,
     test_xid,
 )
 
@@ -38,6 +39,7 @@ _CASES: tuple[Case, ...] = (
     *test_process.CASES,
     *test_storage.CASES,
     *test_storage_adapters.CASES,
+    *test_wordings.CASES,
 )
 
 KNOWN_LINES = tuple(

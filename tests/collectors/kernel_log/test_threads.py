@@ -1,25 +1,44 @@
-"""Blind sets of lines from public threads: the share that becomes events, and the quiet ones."""
+"""Blind sets of lines from public threads: which become events, and which become faults.
 
+Run as a program, it prints the shares of every set, and the lines that were missed.
+"""
+
+import json
 import sys
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from exporter.collectors import every_for
+from exporter.commands.rules import changes
+from exporter.config import Config
 from exporter.toml import tomllib
 from tests.collectors.kernel_log.feeding import events_of
 
 FILES = sorted((Path(__file__).parent / "threads").glob("*.toml"))
+NODES = ("rack_server", "h100_8", "mi300x_8", "kubernetes_server")
 
 
 def trouble_in(lines: dict[str, Any]) -> list[str]:
-    """Every line of trouble of the file, whatever its component and severity."""
+    """Every line of trouble of the set, whatever its component and severity."""
     return [line for part in lines["trouble"].values() for some in part.values() for line in some]
 
 
 def missed_in(lines: dict[str, Any]) -> list[str]:
     """The lines of trouble that make no event."""
-    return [line for line in trouble_in(lines) if not events_of(*line.splitlines())]
+    return [line for line in trouble_in(lines) if not events_of(line)]
+
+
+def faults_of(quiet: list[str], node: str) -> Iterator[str]:
+    """What the rules say above info on a node that prints all these lines, one a second."""
+    collectors = every_for(Config())
+    steps = [{"base": node, "wait": 30}, *({"log": line, "wait": 1} for line in quiet)]
+    steps.append({"wait": 180})
+    said = changes(map(json.dumps, steps), collectors.rule_book(()), collectors)
+    return (line for line in said if " warning " in line or " critical " in line)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -30,14 +49,25 @@ def test_lines_that_matter_become_events(file: Path) -> None:
     assert len(missed) <= len(trouble_in(lines)) // 10, missed
 
 
+@pytest.mark.parametrize(("file", "node"), [*product(FILES, NODES)])
+def test_quiet_lines_make_no_fault(file: Path, node: str) -> None:
+    """A node that prints all of them has no fault above info, whatever else it holds."""
+    assert not [*faults_of(tomllib.loads(file.read_text("utf-8"))["quiet"], node)]
+
+
 def main() -> None:
-    """Print the shares of every file, and the lines that were missed."""
+    """Print the shares of every set, the lines missed, and the faults of quiet ones."""
     for file in FILES:
         lines = tomllib.loads(file.read_text("utf-8"))
-        missed, trouble = missed_in(lines), trouble_in(lines)
-        share = 1 - len(missed) / len(trouble)
-        sys.stdout.write(f"{file.stem}: {share:.3f} of {len(trouble)} lines of trouble\n")
+        missed, trouble, quiet = missed_in(lines), trouble_in(lines), lines["quiet"]
+        faults = [line for node in NODES for line in faults_of(quiet, node)]
+        seen = len(trouble) - len(missed)
+        sys.stdout.write(
+            f"{file.stem}: {seen} of {len(trouble)} lines of trouble become events "
+            f"({seen / len(trouble):.3f}); {len(quiet)} quiet lines: {len(faults)} faults\n"
+        )
         sys.stdout.writelines(f"  missed: {line}\n" for line in missed)
+        sys.stdout.writelines(f"  fault: {line}\n" for line in faults)
 
 
 if __name__ == "__main__":

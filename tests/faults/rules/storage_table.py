@@ -28,6 +28,7 @@ RESTORED = (
     "Lustre: scratch-OST0003-osc-ffff9d12: Connection restored to 192.0.2.20@o2ib "
     "(at 192.0.2.20@o2ib)"
 )
+THIN = "device-mapper: thin: 253:2: switching pool to "
 MEGARAID = "megaraid_sas 0000:18:00.0: "
 ATA = "ata{}.00: exception Emask 0x0 SAct 0x7f SErr 0x0 action 0x6 frozen"
 
@@ -41,6 +42,15 @@ ROWS = (
         holds_not={"kernel": RESTORED},
         clears={"kernel": RESTORED},
         summary="192.0.2.20@o2ib",
+    ),
+    Row(
+        "thin_pool_failed",
+        "node",
+        holds={"kernel": THIN + "out-of-data-space (error IO) mode"},
+        holds_not={"kernel": THIN + "write mode"},
+        clears={"kernel": THIN + "write mode"},
+        severity="critical",
+        summary="253:2",
     ),
     Row(
         "storage_adapter_failed",

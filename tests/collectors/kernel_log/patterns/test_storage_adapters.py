@@ -95,10 +95,9 @@ def test_a_reset_that_worked_ends_the_fault(line: str) -> None:
         MEGARAID + "Adapter is OPERATIONAL for scsi:0",
         AACRAID + "Issuing IOP reset",
         AACRAID + "outstanding cmd: midlevel-0",
-        "aacraid: Host adapter abort request.",
-        "smartpqi 0000:65:00.0: resetting scsi 0:1:0:0",
+        "smartpqi 0000:65:00.0: reset of scsi 0:1:0:0: SUCCESS",
     ],
 )
 def test_routine_of_adapters_is_no_event(line: str) -> None:
-    """Resets at a boot, aborted commands."""
+    """Resets at a boot, and what follows a fault."""
     assert events_of(line) == ()
