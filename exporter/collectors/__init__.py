@@ -4,18 +4,23 @@ A collector is imported when it is switched on, never before: a name here is a m
 file, or a folder with a module `collector`, and has a `COLLECTOR`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # every probe imports this package, and needs nothing of what is named here
+    from pathlib import Path
+
     from exporter.collector import Collector, Collectors, SourceRow
     from exporter.config import Config
 
 
-RECORDED_NODES = Path(__file__).parent / "recorded_nodes.json"
+def recorded_nodes() -> "Path":
+    """Return the file of the nodes that recordings, tests and the demo begin with."""
+    from pathlib import Path  # noqa: PLC0415 - not needed by probes
+
+    return Path(__file__).parent / "recorded_nodes.json"
 
 
 def always(_: "Config") -> bool:
@@ -60,16 +65,10 @@ def chosen(config: "Config") -> "Collectors":
     Rules of the operator may use the words of all, so with such rules all are imported.
     Raises ValueError if `sources` names a source that no collector has.
     """
-    from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
-
-    collectors = Collectors(
-        tuple(
-            _configured(_load(row.name), config)
-            for row in COLLECTORS
-            if row.is_on(config) or config.faults.rules_dirs
-        ),
-        RECORDED_NODES,
-        every,
+    collectors = _together(
+        _configured(_load(row.name), config)
+        for row in COLLECTORS
+        if row.is_on(config) or config.faults.rules_dirs
     )
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in {row.name for row in collectors.sources}:
@@ -80,17 +79,18 @@ def chosen(config: "Config") -> "Collectors":
 @cache
 def every() -> "Collectors":
     """Import all collectors: for documents, for checks of rules, and for tests."""
-    from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
-
-    return Collectors(tuple(_load(row.name) for row in COLLECTORS), RECORDED_NODES, every)
+    return _together(_load(row.name) for row in COLLECTORS)
 
 
 def every_for(config: "Config") -> "Collectors":
     """Import all collectors, as this configuration wants them."""
+    return _together(_configured(_load(row.name), config) for row in COLLECTORS)
+
+
+def _together(collectors: "Iterable[Collector]") -> "Collectors":
     from exporter.collector import Collectors  # noqa: PLC0415 - not needed by probes
 
-    found = tuple(_configured(_load(row.name), config) for row in COLLECTORS)
-    return Collectors(found, RECORDED_NODES, every)
+    return Collectors(tuple(collectors), recorded_nodes(), every)
 
 
 def _load(name: str) -> "Collector":

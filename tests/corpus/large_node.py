@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from copy import deepcopy
 
-from exporter.collectors import RECORDED_NODES
+from exporter.collectors import recorded_nodes
 from exporter.collectors.everything import EVERYTHING
 from exporter.faults.replay.snapshots import SnapshotReader
 from exporter.faults.replay.steps import base_node
@@ -29,7 +29,7 @@ def snapshots(count: int, gpus: int, processes: int, *, ill: bool = False) -> It
 
 def _node(buses: list[str], processes: int) -> Tree:
     """Return the node of four GPUs, with so many of its last one and of its processes."""
-    node: Tree = deepcopy(base_node(RECORDED_NODES, "h100_4")["readings"])
+    node: Tree = deepcopy(base_node(recorded_nodes(), "h100_4")["readings"])
     devices, jobs = node["Pcie"]["devices"], node["Workloads"]
     port, gpu = devices["3a"], devices["3b"]
     for bus in ("1a", "1b", "3a", "3b", "9a", "9b", "ba", "bb"):

@@ -70,7 +70,7 @@ async def children() -> AsyncIterator[Children]:
 @pytest.fixture
 def nvml(children: Children) -> NvmlBackend:
     """The NVML probe over the library of this machine."""
-    argv = (sys.executable, "-m", "exporter.collectors.gpu.nvml_probe")
+    argv = (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe")
     command = Command(argv, child_environment(os.environ), with_input=True)
     return nvml_backend(children, command, 30)
 

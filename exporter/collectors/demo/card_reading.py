@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from exporter.collectors import RECORDED_NODES
+from exporter.collectors import recorded_nodes
 from exporter.collectors.demo.card import SLOWDOWN_CELSIUS, Card, CardCounters
 from exporter.collectors.gpu.values import Gpu, GpuProcess
 from exporter.decode import decode_strict
@@ -29,7 +29,7 @@ IDLE_STATE = 8
 @cache
 def recorded() -> Gpu:
     """Return the first GPU of the recorded node, well and at work."""
-    states = base_node(RECORDED_NODES, NODE)["readings"]["Gpus"]["states"]
+    states = base_node(recorded_nodes(), NODE)["readings"]["Gpus"]["states"]
     return decode_strict(Gpu, next(iter(states.values()))["gpu"], READINGS, "gpu")
 
 

@@ -21,7 +21,7 @@ from exporter.collectors.disk.values import (
     NvmeHealth,
     NvmeHealths,
 )
-from exporter.collectors.pcie.values import pci_address_of
+from exporter.collectors.pcie.address import pci_address_of
 from exporter.model.reading import Reading
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, names_in

@@ -7,7 +7,8 @@ from exporter.collectors.expect.values import Part
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.memory.values import Memory, MemoryErrors
 from exporter.collectors.network.values import Infiniband
-from exporter.collectors.pcie.values import Pcie, pci_address
+from exporter.collectors.pcie.address import pci_address
+from exporter.collectors.pcie.values import Pcie
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.record import dataclass
 

@@ -6,7 +6,8 @@ from operator import attrgetter
 from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived, reset_command
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
-from exporter.collectors.pcie.values import Pcie, pci_address
+from exporter.collectors.pcie.address import pci_address
+from exporter.collectors.pcie.values import Pcie
 from exporter.collectors.workloads.values import Workloads
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from exporter.collectors.gpu.values import Gpu, GpuState
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.collectors.workloads.values import Workloads
 from exporter.faults.values import Value
 from exporter.record import dataclass

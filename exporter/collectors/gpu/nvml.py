@@ -274,6 +274,7 @@ class NvmlProbes:
     def _command(self, switches: Sequence[str]) -> Command:
         argv = [
             sys.executable,
+            "-S",  # needs no installed package; finding those takes time and memory
             "-m",
             "exporter.collectors.gpu.nvml_probe",
             f"--sys-root={self.sys_root}",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from exporter.collectors.gpu.values import Gpu, Gpus
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.faults.events.changes import remember
 from exporter.faults.events.store import ENDED
 from exporter.faults.subject import Repair

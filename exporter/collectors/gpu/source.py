@@ -16,7 +16,7 @@ from exporter.collectors.gpu.nvml import NvmlProbes, build_nvml
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.config import Demo, GpuConfig
 from exporter.model.reading import Reading
 from exporter.probes.child import Children

@@ -6,7 +6,7 @@ from itertools import groupby, takewhile
 
 from exporter.collectors.kernel_log.pattern import LINE_FEED, LinePattern, Role
 from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.model.label import clean_text
 from exporter.record import dataclass
 

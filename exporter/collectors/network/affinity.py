@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from exporter.collectors.gpu.labels import states
 from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.network.values import Infiniband, Network
-from exporter.collectors.pcie.values import Pcie, PcieDevice, pci_address
+from exporter.collectors.pcie.address import pci_address
+from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 

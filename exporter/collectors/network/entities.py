@@ -13,7 +13,7 @@ from exporter.collectors.network.values import (
     NetworkStack,
     NicCounters,
 )
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.events.changes import turned_good

@@ -29,7 +29,7 @@ from exporter.collectors.network.interfaces import (
     parse_dev,
 )
 from exporter.collectors.network.values import DriverCounters, NicCounters
-from exporter.collectors.pcie.values import pci_address, pci_address_of
+from exporter.collectors.pcie.address import pci_address, pci_address_of
 from exporter.config import Devices
 from exporter.model.reading import Reading
 from exporter.reading.device_filter import shown

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.network.values import Infiniband, InfinibandPort
-from exporter.collectors.pcie.values import pci_address_of
+from exporter.collectors.pcie.address import pci_address_of
 from exporter.model.reading import Labeled, Reading
 from exporter.reading.files import read_text
 from exporter.reading.known_good import KnownGood

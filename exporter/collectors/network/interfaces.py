@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.network.values import Interface, Network
-from exporter.collectors.pcie.values import pci_address_of
+from exporter.collectors.pcie.address import pci_address_of
 from exporter.config import Devices
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading

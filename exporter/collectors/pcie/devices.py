@@ -12,13 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from exporter.collectors.pcie.values import (
-    Pcie,
-    PcieDevice,
-    PcieError,
-    addresses_in,
-    is_pci_address,
-)
+from exporter.collectors.pcie.address import addresses_in, is_pci_address
+from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter

@@ -15,7 +15,7 @@ from exporter.collectors.gpu.backend import Backend, BackendError, GpuAnswer
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import DUE_SECS, VendorGpus
-from exporter.collectors.pcie.values import is_pci_address
+from exporter.collectors.pcie.address import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
 from exporter.collectors.vendors.vendors import PCI_IDS, Vendor
 from exporter.reading.context import SourceContext

@@ -8,7 +8,7 @@ import re
 from dataclasses import field
 
 from exporter.collectors.gpu.values import Gpu, GpuProcess
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.model.label import clean_text
 from exporter.record import dataclass
 

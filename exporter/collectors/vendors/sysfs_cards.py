@@ -12,7 +12,7 @@ from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnsw
 from exporter.collectors.gpu.cache import SUSPENDED
 from exporter.collectors.gpu.quarantine import HUNG
 from exporter.collectors.gpu.values import Gpu
-from exporter.collectors.pcie.values import is_pci_address
+from exporter.collectors.pcie.address import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
 from exporter.collectors.vendors.cards import Parts
 from exporter.model.reading import Missing

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.pcie.values import is_pci_address
+from exporter.collectors.pcie.address import is_pci_address
 from exporter.collectors.workloads.kubelet_grpc import CallFailed, call, parts, texts
 from exporter.model.label import clean_text
 from exporter.reading.files import read_text

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import pynvml
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer
 from exporter.collectors.gpu.nvml import LASTING_ERRORS, VITAL_CALLS, NvmlBackend
+from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_SUPPORTED
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.values import DisabledCall
 from exporter.probes.breadcrumb import Breadcrumb
@@ -33,7 +34,7 @@ class Asked:
         self, nvml: NvmlLibrary, children: Children, timeout_secs: float, longest_secs: float
     ) -> None:
         command = Command(
-            (sys.executable, "-m", "exporter.collectors.gpu.nvml_probe"),
+            (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe"),
             probe_environment(nvml),
             with_input=True,
         )
@@ -659,7 +660,7 @@ class UnsupportedCard:
             self.asked.append(self.now)
         if name == "nvmlDeviceGetIndex":
             return 0
-        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+        raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
 
     ask_newest = field_values = ask
 

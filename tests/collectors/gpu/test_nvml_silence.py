@@ -45,7 +45,7 @@ async def children() -> AsyncIterator[Children]:
 
 
 async def _two_passes(nvml: NvmlLibrary, children: Children) -> GpuAnswer:
-    argv = (sys.executable, "-m", "exporter.collectors.gpu.nvml_probe")
+    argv = (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe")
     command = Command(argv, probe_environment(nvml), with_input=True)
     way = nvml_backend(children, command, 20.0)
     await way.ask()

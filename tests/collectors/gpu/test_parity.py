@@ -53,7 +53,7 @@ async def both(
     nvml.say(capture=capture)
     smi.say(capture=capture)
     command = Command(
-        (sys.executable, "-m", "exporter.collectors.gpu.nvml_probe"),
+        (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe"),
         probe_environment(nvml),
         with_input=True,
     )

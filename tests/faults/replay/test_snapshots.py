@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors import RECORDED_NODES
+from exporter.collectors import recorded_nodes
 from exporter.collectors.disk.values import Disks
 from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.collectors.gpu.values import Gpus
@@ -186,7 +186,7 @@ def test_a_short_recording_begins_with_a_node_and_lets_time_pass() -> None:
     assert [event.kind for event in log.events] == ["xid"]
 
 
-@pytest.mark.parametrize("name", sorted(base_nodes(RECORDED_NODES)))
+@pytest.mark.parametrize("name", sorted(base_nodes(recorded_nodes())))
 def test_a_base_node_is_well(name: str) -> None:
     """A recording of nothing but a base node for an hour shows no fault."""
     said = list(changes(_lines([{"base": name, "wait": 3600, "every": 300}]), rule_book()))

@@ -3,8 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-import pynvml
-
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_ERROR_NOT_SUPPORTED,
+    NVML_SUCCESS,
+    NVML_VALUE_TYPE_DOUBLE,
+    NVML_VALUE_TYPE_SIGNED_INT,
+    NVML_VALUE_TYPE_SIGNED_LONG_LONG,
+    NVML_VALUE_TYPE_UNSIGNED_INT,
+    NVML_VALUE_TYPE_UNSIGNED_LONG,
+    NVML_VALUE_TYPE_UNSIGNED_LONG_LONG,
+    NVML_VALUE_TYPE_UNSIGNED_SHORT,
+)
 from exporter.collectors.gpu.nvml_probe.library import (
     FATAL_FOR_GPU,
     READ_ERRORS,
@@ -12,6 +21,7 @@ from exporter.collectors.gpu.nvml_probe.library import (
     Library,
     reason_of,
 )
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 
 T = TypeVar("T")
 
@@ -23,13 +33,13 @@ Labeled = list[tuple[Any, ...]]
 """Rows of label values and a number, as the model keeps them."""
 
 _VALUE_OF_TYPE = {
-    pynvml.NVML_VALUE_TYPE_DOUBLE: "dVal",
-    pynvml.NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
-    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG: "ulVal",
-    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: "ullVal",
-    pynvml.NVML_VALUE_TYPE_SIGNED_LONG_LONG: "sllVal",
-    pynvml.NVML_VALUE_TYPE_SIGNED_INT: "siVal",
-    pynvml.NVML_VALUE_TYPE_UNSIGNED_SHORT: "usVal",
+    NVML_VALUE_TYPE_DOUBLE: "dVal",
+    NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
+    NVML_VALUE_TYPE_UNSIGNED_LONG: "ulVal",
+    NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: "ullVal",
+    NVML_VALUE_TYPE_SIGNED_LONG_LONG: "sllVal",
+    NVML_VALUE_TYPE_SIGNED_INT: "siVal",
+    NVML_VALUE_TYPE_UNSIGNED_SHORT: "usVal",
 }
 
 
@@ -80,8 +90,8 @@ class NvmlDevice:
 
 
 def _field_value(value: Any) -> Any:
-    if value.nvmlReturn != pynvml.NVML_SUCCESS:
-        return pynvml.NVMLError(value.nvmlReturn)
+    if value.nvmlReturn != NVML_SUCCESS:
+        return NVMLError(value.nvmlReturn)
     return getattr(value.value, _VALUE_OF_TYPE.get(value.valueType, "ullVal"))
 
 
@@ -101,7 +111,7 @@ def available_values(values: Mapping[Any, Any]) -> Any:
     ]
     if rows:
         return rows
-    return next(iter(values.values()), pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED))
+    return next(iter(values.values()), NVMLError(NVML_ERROR_NOT_SUPPORTED))
 
 
 def call_each(

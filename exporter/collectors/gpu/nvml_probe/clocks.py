@@ -2,31 +2,37 @@
 
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import (
     NvmlDevice,
     available_values,
     call_each,
     converted,
 )
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_CLOCK_GRAPHICS,
+    NVML_CLOCK_MEM,
+    NVML_CLOCK_SM,
+    NVML_CLOCK_VIDEO,
+    NVML_FI_DEV_PERF_POLICY_POWER,
+    NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
+)
 from exporter.collectors.gpu.words import active_reasons
 
 MEGAHERTZ = 1_000_000
 NANO = 1_000_000_000
 CLOCKS = {
-    "graphics": pynvml.NVML_CLOCK_GRAPHICS,
-    "sm": pynvml.NVML_CLOCK_SM,
-    "memory": pynvml.NVML_CLOCK_MEM,
-    "video": pynvml.NVML_CLOCK_VIDEO,
+    "graphics": NVML_CLOCK_GRAPHICS,
+    "sm": NVML_CLOCK_SM,
+    "memory": NVML_CLOCK_MEM,
+    "video": NVML_CLOCK_VIDEO,
 }
 REASON_CALLS = (
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetCurrentClocksThrottleReasons",
 )
 THROTTLE_TIMES = {
-    "sw_power_cap": pynvml.NVML_FI_DEV_PERF_POLICY_POWER,
-    "sync_boost": pynvml.NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
+    "sw_power_cap": NVML_FI_DEV_PERF_POLICY_POWER,
+    "sync_boost": NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
     "sw_thermal_slowdown": 269,
     "hw_thermal_slowdown": 270,
     "hw_power_brake_slowdown": 271,

@@ -4,18 +4,27 @@ import ctypes
 from itertools import product
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, call_each
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_ERROR_CORRUPTED_INFOROM,
+    NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
+    NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
+    NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
+    NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
+    NVML_FI_DEV_RETIRED_DBE,
+    NVML_FI_DEV_RETIRED_SBE,
+)
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.structs import c_nvmlEccSramErrorStatus_v1_t
 from exporter.collectors.gpu.words import RECOVERY_ACTIONS
 
 ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
 COUNTERS = {"volatile": 0, "aggregate": 1}
 TOTALS = {
-    ("corrected", "volatile"): pynvml.NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
-    ("uncorrected", "volatile"): pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
-    ("corrected", "aggregate"): pynvml.NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
-    ("uncorrected", "aggregate"): pynvml.NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
+    ("corrected", "volatile"): NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
+    ("uncorrected", "volatile"): NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
+    ("corrected", "aggregate"): NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
+    ("uncorrected", "aggregate"): NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
 }
 LOCATIONS = {
     "l1": 0,
@@ -28,13 +37,13 @@ LOCATIONS = {
     "sram": 7,
 }
 RETIRED_PAGES = {
-    "single_bit": pynvml.NVML_FI_DEV_RETIRED_SBE,
-    "double_bit": pynvml.NVML_FI_DEV_RETIRED_DBE,
+    "single_bit": NVML_FI_DEV_RETIRED_SBE,
+    "double_bit": NVML_FI_DEV_RETIRED_DBE,
 }
 AVAILABILITIES = ("max", "high", "partial", "low", "none")
 SRAM_UNITS = {"l2": "L2", "sm": "Sm", "microcontroller": "Mcu", "pcie": "Pcie", "other": "Other"}
 RECOVERY_ACTION = 230
-"""The field value; nvidia-ml-py 12 has no name for it."""
+"""The field value."""
 
 
 def ecc_modes(card: NvmlDevice) -> dict[str, bool]:
@@ -62,7 +71,7 @@ def ecc_location_errors(card: NvmlDevice) -> Any:
 
 def sram_errors(card: NvmlDevice) -> dict[str, Any]:
     """Read uncorrected errors of SRAM by kind and by unit, and whether they are too many."""
-    status = pynvml.c_nvmlEccSramErrorStatus_v1_t()
+    status = c_nvmlEccSramErrorStatus_v1_t()
     card.ask("nvmlDeviceGetSramEccErrorStatus", ctypes.byref(status))
     return {
         "sram_threshold_exceeded": bool(status.bThresholdExceeded),
@@ -80,13 +89,16 @@ def sram_errors(card: NvmlDevice) -> dict[str, Any]:
 
 def repairs_pending(card: NvmlDevice) -> dict[str, bool]:
     """Read which repairs wait for the next reset: of a memory channel, of a TPC."""
-    channel, tpc = card.ask("nvmlDeviceGetRepairStatus")
-    return {"channel_repair_pending": bool(channel), "tpc_repair_pending": bool(tpc)}
+    status = card.ask("nvmlDeviceGetRepairStatus")
+    return {
+        "channel_repair_pending": bool(status.bChannelRepairPending),
+        "tpc_repair_pending": bool(status.bTpcRepairPending),
+    }
 
 
 def unrepairable_memory(card: NvmlDevice) -> bool:
     """Read whether memory has errors that no repair is left for."""
-    return bool(card.ask("nvmlDeviceGetUnrepairableMemoryFlag_v1"))
+    return bool(card.ask("nvmlDeviceGetUnrepairableMemoryFlag_v1").unrepairableMemory)
 
 
 def remapped_rows(card: NvmlDevice) -> dict[str, Any]:
@@ -119,8 +131,8 @@ def inforom_valid(card: NvmlDevice) -> bool:
     """Verify the checksums of the infoROM, which holds what the board remembers of its errors."""
     try:
         card.ask("nvmlDeviceValidateInforom")
-    except pynvml.NVMLError as error:
-        if error.value != pynvml.NVML_ERROR_CORRUPTED_INFOROM:
+    except NVMLError as error:
+        if error.value != NVML_ERROR_CORRUPTED_INFOROM:
             raise
         return False
     return True

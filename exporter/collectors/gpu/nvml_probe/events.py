@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from ctypes import c_ulonglong
 from typing import Any
 
-import pynvml
-
+from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_TIMEOUT
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, UNSUPPORTED, reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError, call
 
 XID = 0x8
 WAIT_MILLISECONDS = 10_000
@@ -56,14 +57,14 @@ class EventWatch:
         False where the next pass has to try again, while the set before is waited for.
         """
         try:
-            events = pynvml.nvmlEventSetCreate()
+            events = call("nvmlEventSetCreate")
         except READ_ERRORS:
             self._waits.setdefault(uuid, None)
             return True  # old drivers and virtual machines have no events; the kernel log has them
         try:
-            known.card.ask("nvmlDeviceRegisterEvents", XID, events)
+            known.card.ask("nvmlDeviceRegisterEvents", c_ulonglong(XID), events)
         except READ_ERRORS as error:
-            pynvml.nvmlEventSetFree(events)
+            call("nvmlEventSetFree", events)
             if reason_of(error) != UNSUPPORTED:
                 return False  # lost just now, perhaps
             self._waits.setdefault(uuid, None)
@@ -90,21 +91,21 @@ class _Wait:
     def _run(self) -> None:
         while not self.stopped.is_set():
             try:
-                found = pynvml.nvmlEventSetWait_v2(self._events, WAIT_MILLISECONDS)
-            except pynvml.NVMLError as error:
-                is_timeout = error.value == pynvml.NVML_ERROR_TIMEOUT
+                found = call(WAITING_CALL, self._events, WAIT_MILLISECONDS)
+            except NVMLError as error:
+                is_timeout = error.value == NVML_ERROR_TIMEOUT
                 if not is_timeout and self.stopped.wait(PAUSE_SECS):
                     self._drain()
                 continue
             if not self.stopped.is_set():
                 self._take(found)
-        pynvml.nvmlEventSetFree(self._events)
+        call("nvmlEventSetFree", self._events)
 
     def _drain(self) -> None:
         """Hand on what came while this set gave errors: the set that follows does not have it."""
-        with suppress(pynvml.NVMLError):
+        with suppress(NVMLError):
             while True:
-                self._take(pynvml.nvmlEventSetWait_v2(self._events, 0))
+                self._take(call(WAITING_CALL, self._events, 0))
 
     def _take(self, found: Any) -> None:
         if found.eventType == XID:

@@ -1,14 +1,22 @@
 """The NVLink fabric a GPU belongs to: whether it has joined, and whether it is healthy."""
 
 import ctypes
-import uuid
 from typing import Any
-
-import pynvml
 
 from exporter.collectors.gpu.fabric import is_fabric_healthy
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_ERROR_FUNCTION_NOT_FOUND,
+    NVML_ERROR_NOT_SUPPORTED,
+    NVML_SUCCESS,
+)
 from exporter.collectors.gpu.nvml_probe.library import reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.structs import (
+    c_nvmlGpuFabricInfo_t,
+    c_nvmlGpuFabricInfo_v2_t,
+    c_nvmlGpuFabricInfo_v3_t,
+)
 
 STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
 FIELDS = ("fabric_state", "fabric_healthy", "fabric_condition", "fabric_clique", "fabric_cluster")
@@ -23,17 +31,12 @@ CONDITIONS = {
 
 CONFIGURATION_SHIFT, CONFIGURATION_MASK, CONFIGURATION_RIGHT = 8, 0xF, 1
 SUMMARY_HEALTHY = 1
-FORMS = tuple(
-    (name, getattr(pynvml, form))
-    for name, form, size in (
-        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v3_t", 40),
-        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfoV_t", 36),
-        ("nvmlDeviceGetGpuFabricInfo", "c_nvmlGpuFabricInfo_t", 28),
-    )
-    # Bindings up to 12.560 and 13.595 have some of them in a size that nvml.h does not know.
-    if hasattr(pynvml, form) and ctypes.sizeof(getattr(pynvml, form)) == size
+FORMS = (
+    ("nvmlDeviceGetGpuFabricInfoV", c_nvmlGpuFabricInfo_v3_t),
+    ("nvmlDeviceGetGpuFabricInfoV", c_nvmlGpuFabricInfo_v2_t),
+    ("nvmlDeviceGetGpuFabricInfo", c_nvmlGpuFabricInfo_t),
 )
-"""Newest first, as far as the binding knows them: the second names symptoms, the third sums up."""
+"""Newest first: the first sums up, the second names symptoms."""
 
 
 def fabric(card: NvmlDevice) -> dict[str, Any]:
@@ -43,13 +46,13 @@ def fabric(card: NvmlDevice) -> dict[str, Any]:
         answer = form()
         try:
             card.ask(name, ctypes.byref(answer))
-        except pynvml.NVMLError as error:
+        except NVMLError as error:
             if reason_of(error) != "old_driver" or place == len(FORMS) - 1:
                 raise
             card.keep("fabric_form", place + 1)
         else:
             return reported_of(answer)
-    raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+    raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND)
 
 
 def reported_of(info: Any) -> dict[str, Any]:
@@ -61,9 +64,9 @@ def reported_of(info: Any) -> dict[str, Any]:
     if state is None:
         raise ValueError(f"fabric state {info.state}")
     if state == "not_supported":
-        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-    unsaid = pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-    found = dict.fromkeys(FIELDS, unsaid) | {"fabric_state": state}
+        raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+    unsaid = NVMLError(NVML_ERROR_NOT_SUPPORTED)
+    found: dict[str, Any] = dict.fromkeys(FIELDS, unsaid) | {"fabric_state": state}
     if state != "completed":
         return found
     conditions = _conditions(getattr(info, "healthMask", NOT_REPORTED))
@@ -71,14 +74,14 @@ def reported_of(info: Any) -> dict[str, Any]:
         found["fabric_condition"] = [(name, int(value)) for name, value in conditions.items()]
     summary = getattr(info, "healthSummary", NOT_REPORTED)
     healthy = is_fabric_healthy(
-        has_joined=info.status == pynvml.NVML_SUCCESS,
+        has_joined=info.status == NVML_SUCCESS,
         summary=None if summary == NOT_REPORTED else summary == SUMMARY_HEALTHY,
         conditions=conditions,
     )
     if healthy is not None:
         found["fabric_healthy"] = healthy
     found["fabric_clique"] = info.cliqueId
-    found["fabric_cluster"] = str(uuid.UUID(bytes=bytes(bytearray(info.clusterUuid))))
+    found["fabric_cluster"] = _uuid(bytes(info.clusterUuid).hex())
     return found
 
 
@@ -93,3 +96,9 @@ def _conditions(mask: int) -> dict[str, bool]:
     if configuration != NOT_REPORTED:
         found["configuration"] = configuration != CONFIGURATION_RIGHT
     return found
+
+
+def _uuid(digits: str) -> str:
+    """Write 32 digits as UUIDs are written (RFC 9562); the module `uuid` is left out."""
+    bounds = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+    return "-".join(digits[start:end] for start, end in bounds)

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.pcie.address import pci_address
 
 ARCHITECTURES = {
     2: "Kepler",
@@ -37,7 +36,7 @@ def is_same(card: NvmlDevice, known: dict[str, Any]) -> bool:
             card.ask("nvmlDeviceGetIndex") == known["index"]
             and card.text("nvmlDeviceGetUUID") == known["uuid"]
         )
-    except pynvml.NVMLError:
+    except NVMLError:
         return False
 
 

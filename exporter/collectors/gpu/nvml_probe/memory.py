@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 
 
 def memory(card: NvmlDevice) -> dict[str, int]:
@@ -14,8 +13,8 @@ def memory(card: NvmlDevice) -> dict[str, int]:
     Older drivers know the first version only, which counts the reserved part as used.
     """
     try:
-        info = card.ask("nvmlDeviceGetMemoryInfo", pynvml.nvmlMemory_v2)
-    except pynvml.NVMLError as error:
+        info = card.ask("nvmlDeviceGetMemoryInfo_v2")
+    except NVMLError as error:
         if reason_of(error) in FATAL_FOR_GPU:
             raise
         return _reported(card.ask("nvmlDeviceGetMemoryInfo"))

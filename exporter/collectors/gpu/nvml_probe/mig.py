@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.nvml_probe.profiling import Profiler
 
 FREE_PLACE = ("not_found", "invalid_argument", "not_supported")
@@ -38,7 +37,7 @@ class MigReader:
     def _read(self, card: NvmlDevice, place: int) -> dict[str, Any] | None:
         try:
             handle = card.ask("nvmlDeviceGetMigDeviceHandleByIndex", place)
-        except pynvml.NVMLError as error:
+        except NVMLError as error:
             if reason_of(error) in FREE_PLACE:
                 return None
             raise  # not permitted, or the GPU is lost: not the same as having no instances

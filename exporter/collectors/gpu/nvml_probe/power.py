@@ -2,13 +2,15 @@
 
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import (
     NvmlDevice,
     available_values,
     call_each,
     converted,
+)
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_FI_DEV_POWER_AVERAGE,
+    NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION,
 )
 
 MILLI = 1000
@@ -36,8 +38,8 @@ def power_fields(card: NvmlDevice) -> dict[str, Any]:
     found = card.field_values(
         "power",
         {
-            "power_average_watts": pynvml.NVML_FI_DEV_POWER_AVERAGE,
-            "energy_joules_total": pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION,
+            "power_average_watts": NVML_FI_DEV_POWER_AVERAGE,
+            "energy_joules_total": NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION,
         },
     )
     return {field: converted(value, per=MILLI) for field, value in found.items()}

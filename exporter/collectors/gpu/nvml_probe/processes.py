@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
+from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND, NVML_SUCCESS
 from exporter.collectors.gpu.nvml_probe.library import reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 
 LISTS = (
     ("mps", "MPSCompute"),
@@ -52,8 +52,8 @@ class GpuProcessReader:
         had_samples_before = self._last_seen > 0
         try:
             samples = card.ask("nvmlDeviceGetProcessUtilization", self._last_seen)
-        except pynvml.NVMLError as error:
-            if error.value not in (pynvml.NVML_SUCCESS, pynvml.NVML_ERROR_NOT_FOUND):
+        except NVMLError as error:
+            if error.value not in (NVML_SUCCESS, NVML_ERROR_NOT_FOUND):
                 return  # not in a MIG instance, not without rights: utilization stays unknown
             samples = []
         newest = {sample.pid: sample for sample in sorted(samples, key=lambda s: s.timeStamp)}
@@ -70,7 +70,7 @@ def _listed(card: NvmlDevice, kind: str, function: str) -> Iterator[Process]:
     names = tuple(f"nvmlDeviceGet{function}RunningProcesses{version}" for version in ("_v3", "_v2"))
     try:
         listed = card.ask_newest(names)
-    except pynvml.NVMLError as error:
+    except NVMLError as error:
         if kind == "compute" or reason_of(error) not in ("not_supported", "old_driver"):
             raise
         return

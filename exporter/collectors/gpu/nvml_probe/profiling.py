@@ -3,14 +3,21 @@
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlGpm.html
 """
 
+import ctypes
 import math
 from contextlib import suppress
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, converted
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_ERROR_NO_DATA,
+    NVML_ERROR_NOT_SUPPORTED,
+    NVML_GPM_METRICS_GET_VERSION,
+    NVML_SUCCESS,
+)
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.structs import c_nvmlGpmMetricsGet_t
 
 PERCENT = 100
 MIB = 1024 * 1024
@@ -42,7 +49,7 @@ class Profiler:
     def read(self, card: NvmlDevice) -> dict[str, Any]:
         """Read activity and traffic since the pass before; nothing after the first sample."""
         if self._gpu_instance is None and not card.once("profiling", _is_supported):
-            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+            raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
         while len(self._samples) < 2:  # noqa: PLR2004 - one before, one now
             self._samples.append(card.library.ask("nvmlGpmSampleAlloc", place=card.place))
         self._take(card, self._samples[0])
@@ -71,13 +78,13 @@ def _is_supported(card: NvmlDevice) -> bool:
 
 def _reported_between(card: NvmlDevice, before: Any, now: Any) -> dict[str, Any]:
     numbers = [*UNITS.values(), *(n for kinds in TRAFFIC.values() for n in kinds.values())]
-    wanted = pynvml.c_nvmlGpmMetricsGet_t()
-    wanted.version = pynvml.NVML_GPM_METRICS_GET_VERSION
+    wanted = c_nvmlGpmMetricsGet_t()
+    wanted.version = NVML_GPM_METRICS_GET_VERSION
     wanted.numMetrics = len(numbers)
     wanted.sample1, wanted.sample2 = before, now
     for place, number in enumerate(numbers):
         wanted.metrics[place].metricId = number
-    card.library.ask("nvmlGpmMetricsGet", wanted, place=card.place)
+    card.library.ask("nvmlGpmMetricsGet", ctypes.byref(wanted), place=card.place)
     found = {number: _value(wanted.metrics[place]) for place, number in enumerate(numbers)}
     return {
         "activity_ratio": _rows(UNITS, found, 1, PERCENT),
@@ -92,8 +99,8 @@ def _rows(kinds: dict[str, int], found: dict[int, Any], times: int, per: int) ->
 
 
 def _value(metric: Any) -> Any:
-    if metric.nvmlReturn != pynvml.NVML_SUCCESS:
-        return pynvml.NVMLError(metric.nvmlReturn)
+    if metric.nvmlReturn != NVML_SUCCESS:
+        return NVMLError(metric.nvmlReturn)
     if math.isnan(metric.value):  # nothing was measured
-        return pynvml.NVMLError(pynvml.NVML_ERROR_NO_DATA)
+        return NVMLError(NVML_ERROR_NO_DATA)
     return metric.value

@@ -1,7 +1,7 @@
 """Everything that is read of a GPU in each pass: the one list of all readings."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from exporter.collectors.gpu.nvml_probe import (
     clocks,
@@ -15,11 +15,9 @@ from exporter.collectors.gpu.nvml_probe import (
     thermal,
 )
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, converted
-from exporter.record import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """One reading: the fields of the model it gives, and how.
 
     `read` gives the value of the only field, or a dict of several; an error in place of a value
@@ -90,7 +88,7 @@ READS = (
     _first_of("jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization"),
     _first_of("ofa_utilization_percent", "nvmlDeviceGetOfaUtilization"),
     Read(("memory_temperature_celsius",), thermal.memory_temperature),
-    _asked("thermal_margin_celsius", "nvmlDeviceGetMarginTemperature"),
+    Read(("thermal_margin_celsius",), thermal.margin),
     Read(("fan_speed_percent",), thermal.fan_speeds),
     Read(("power_limit_range_watts",), power.power_limits),
     Read(("power_average_watts", "energy_joules_total"), power.power_fields),

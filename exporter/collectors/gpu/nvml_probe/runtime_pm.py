@@ -1,6 +1,6 @@
 """GPUs suspended by runtime power management, as the kernel reports it: no call wakes one."""
 
-from pathlib import Path
+import os
 
 NVIDIA = "0x10de"
 GPU_CLASSES = ("0x0300", "0x0302")
@@ -14,14 +14,14 @@ class PowerStates:
     where the kernel knows as many of them as the library, the n-th is the n-th.
     """
 
-    def __init__(self, sys_root: Path) -> None:
-        self._folder = sys_root / "bus/pci/devices"
+    def __init__(self, sys_root: str | os.PathLike[str]) -> None:
+        self._folder = os.path.join(sys_root, "bus/pci/devices")
         self._addresses: tuple[str, ...] = ()
 
     def look(self) -> None:
         """Find the GPUs among the devices anew."""
         try:
-            names = sorted(device.name for device in self._folder.iterdir())
+            names = sorted(os.listdir(self._folder))
         except OSError:
             names = []  # no PCI bus here: then nothing is known to sleep
         self._addresses = tuple(name for name in names if self._is_gpu(name))
@@ -41,6 +41,7 @@ class PowerStates:
 
     def _word(self, name: str, file: str) -> str:
         try:
-            return (self._folder / name / file).read_text("ascii", "replace").strip()
+            with open(f"{self._folder}/{name}/{file}", "rb") as opened:
+                return opened.read().decode("ascii", "replace").strip()
         except OSError:
             return ""

@@ -1,6 +1,5 @@
 """Answers each request with one pass over all GPUs, one JSON line each; prints events at once."""
 
-import argparse
 import math
 import os
 import resource
@@ -9,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from exporter.collectors.gpu.nvml_probe.events import WAITING_CALL, EventWatch
@@ -80,22 +78,21 @@ def _chosen_by(request: Mapping[str, Any]) -> Callable[[int], bool]:
 
 def resident_bytes() -> int:
     """Read the memory this process holds."""
-    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a pass need not build a Path
+    with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def main() -> None:
     """Speak over a private copy of standard output: the library may print to it, or close it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--with", dest="switches", default="processes,profiling,events")
-    parser.add_argument("--sys-root", type=Path, default=Path("/sys"))
-    parser.add_argument("--crumbs", type=int, help="descriptor of the memory for breadcrumbs")
-    options = parser.parse_args()
+    # --with: the switches; --sys-root; --crumbs: the descriptor of the memory for breadcrumbs
+    options = dict(argument[2:].split("=", 1) for argument in sys.argv[1:])
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    library = Library() if options.crumbs is None else Library(crumb_writer(options.crumbs))
-    switches = frozenset(options.switches.split(","))
-    server = Server(Answers(stream), library, switches, PowerStates(options.sys_root))
+    crumbs = options.get("crumbs")
+    library = Library() if crumbs is None else Library(crumb_writer(int(crumbs)))
+    switches = frozenset(options.get("with", "processes,profiling,events").split(","))
+    power = PowerStates(options.get("sys-root", "/sys"))
+    server = Server(Answers(stream), library, switches, power)
     with suppress(BrokenPipeError, KeyboardInterrupt):  # whoever asked is gone
         server.serve(sys.stdin.buffer)
     os._exit(0)  # the thread of the events may sleep in the driver

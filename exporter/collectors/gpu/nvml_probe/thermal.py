@@ -2,17 +2,25 @@
 
 from typing import Any
 
-import pynvml
-
 from exporter.collectors.gpu.nvml_probe.card import FieldId, NvmlDevice, available_values, call_each
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_FI_DEV_MEMORY_TEMP,
+    NVML_TEMPERATURE_GPU,
+    NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
+    NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
+    NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
+    NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
+    NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
+)
 from exporter.collectors.gpu.nvml_probe.library import reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 
 THRESHOLDS = {
-    "shutdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
-    "slowdown": pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
-    "max_operating": pynvml.NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
-    "memory_max": pynvml.NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
-    "target": pynvml.NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
+    "shutdown": NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
+    "slowdown": NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
+    "max_operating": NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
+    "memory_max": NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
+    "target": NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
 }
 MARGIN_THRESHOLDS: dict[str, FieldId] = {
     "shutdown": 193,
@@ -28,13 +36,18 @@ MAX_FANS = 16
 def temperature(card: NvmlDevice) -> int:
     """Read celsius of the GPU sensor, by the newer call where the driver knows it."""
     names = ("nvmlDeviceGetTemperatureV1", "nvmlDeviceGetTemperature")
-    return int(card.ask_newest(names, pynvml.NVML_TEMPERATURE_GPU))
+    return int(card.ask_newest(names, NVML_TEMPERATURE_GPU))
 
 
 def memory_temperature(card: NvmlDevice) -> Any:
     """Read celsius of the memory, on boards with a sensor there."""
-    wanted = {"memory": pynvml.NVML_FI_DEV_MEMORY_TEMP}
+    wanted = {"memory": NVML_FI_DEV_MEMORY_TEMP}
     return card.field_values("memory_temperature", wanted)["memory"]
+
+
+def margin(card: NvmlDevice) -> int:
+    """Read celsius that are left until the board slows down."""
+    return int(card.ask("nvmlDeviceGetMarginTemperature").marginTemperature)
 
 
 def thresholds(card: NvmlDevice) -> Any:
@@ -61,7 +74,7 @@ def fan_speeds(card: NvmlDevice) -> Any:
     """Read percent of the full speed by fan; a passively cooled board has none."""
     try:
         fans = min(card.once("fans", lambda c: int(c.ask("nvmlDeviceGetNumFans"))), MAX_FANS)
-    except pynvml.NVMLError as error:
+    except NVMLError as error:
         if reason_of(error) != "old_driver":
             raise
         return [("0", card.ask("nvmlDeviceGetFanSpeed"))]

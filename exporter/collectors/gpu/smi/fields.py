@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from exporter.collectors.gpu.words import REASON_BITS
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.model.label import clean_text
 from exporter.record import dataclass
 

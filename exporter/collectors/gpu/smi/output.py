@@ -9,7 +9,7 @@ from exporter.collectors.gpu.smi.fabric import FABRIC_CELLS, add_fabric, unprint
 from exporter.collectors.gpu.smi.fields import CELLS, ECC_SUMS, Cell, absence, mib, number, whole
 from exporter.collectors.gpu.smi.xml import Cells, GpuElement, SmiDocument
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.model.label import clean_text
 from exporter.record import dataclass
 

@@ -21,7 +21,7 @@ from exporter.collectors.gpu.smi.output import (
 )
 from exporter.collectors.gpu.smi.xml import SmiDocument
 from exporter.collectors.gpu.values import Gpu
-from exporter.collectors.pcie.values import pci_address
+from exporter.collectors.pcie.address import pci_address
 from exporter.config import GpuConfig
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing

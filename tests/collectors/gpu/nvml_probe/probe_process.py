@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.fakes.nvml_library import NvmlLibrary
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def probe_environment(nvml: NvmlLibrary) -> dict[str, str]:
@@ -28,7 +28,7 @@ class ProbeProcess:
 
     def __init__(self, nvml: NvmlLibrary, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            (sys.executable, "-m", "exporter.collectors.gpu.nvml_probe", *arguments),
+            (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe", *arguments),
             env=probe_environment(nvml),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

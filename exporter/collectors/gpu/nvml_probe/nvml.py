@@ -1,0 +1,254 @@
+"""NVML by the names of its functions, through ctypes: the ones that are asked for here.
+
+A tenth of the memory of nvidia-ml-py, the binding of NVIDIA, which tests compare this one with.
+https://docs.nvidia.com/deploy/nvml-api/
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import byref, c_int, c_uint, c_ulonglong
+from typing import Any
+
+from exporter.collectors.gpu.nvml_probe import structs
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_DEVICE_NAME_V2_BUFFER_SIZE,
+    NVML_DEVICE_PART_NUMBER_BUFFER_SIZE,
+    NVML_DEVICE_SERIAL_BUFFER_SIZE,
+    NVML_DEVICE_UUID_V2_BUFFER_SIZE,
+    NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE,
+    NVML_ERROR_FUNCTION_NOT_FOUND,
+    NVML_ERROR_INSUFFICIENT_SIZE,
+    NVML_ERROR_LIBRARY_NOT_FOUND,
+    NVML_ERROR_UNINITIALIZED,
+    NVML_SUCCESS,
+    NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE,
+)
+
+LIBRARY = "libnvidia-ml.so.1"
+NO_LIBRARY = "NVML Shared Library Not Found"
+UNKNOWN_BYTES = 2**64 - 1
+"""NVML_VALUE_NOT_AVAILABLE, where the memory of a process is not known."""
+
+Function = Callable[..., Any]
+
+
+class NVMLError(Exception):
+    """A call failed; `value` is the error code."""
+
+    def __init__(self, value: int) -> None:
+        super().__init__(value)
+        self.value = value
+
+    def __str__(self) -> str:
+        text = getattr(_loaded, "nvmlErrorString", None)
+        if text is None:
+            return NO_LIBRARY if _loaded is None else f"NVML error {self.value}"
+        text.restype = ctypes.c_char_p
+        return str(text(self.value), "utf-8", "replace")
+
+
+_loaded: ctypes.CDLL | None = None
+
+
+def call(name: str, *arguments: object) -> Any:
+    """Call the function of this name and return what it answers; raise NVMLError.
+
+    Numbers that it writes are a number or a list, texts are bytes, structs and handles as they are.
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND)
+    return function(*arguments)
+
+
+def _ask(symbol: str, *arguments: Any) -> int:
+    """Call the library and return its code; numbers are passed as unsigned int."""
+    if _loaded is None:
+        raise NVMLError(NVML_ERROR_UNINITIALIZED)
+    try:
+        function = getattr(_loaded, symbol)
+    except AttributeError:
+        raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND) from None
+    given = (c_uint(each) if isinstance(each, int) else each for each in arguments)
+    code: int = function(*given)
+    return code
+
+
+def _must(symbol: str, *arguments: Any) -> None:
+    code = _ask(symbol, *arguments)
+    if code != NVML_SUCCESS:
+        raise NVMLError(code)
+
+
+def _init() -> None:
+    global _loaded  # noqa: PLW0603 - the library of the process
+    if _loaded is None:
+        try:
+            _loaded = ctypes.CDLL(LIBRARY)
+        except OSError as error:
+            raise NVMLError(NVML_ERROR_LIBRARY_NOT_FOUND) from error
+    _must("nvmlInitWithFlags", 0)
+
+
+def _writes(symbol: str, *kinds: Any) -> Function:
+    """Make a function whose last arguments are pointers to these kinds, which it writes."""
+
+    def function(*arguments: object) -> Any:
+        written = [kind() for kind in kinds]
+        _must(symbol, *arguments, *map(byref, written))
+        found = [each.value if type(each) in NUMBERS else each for each in written]
+        return found[0] if len(found) == 1 else found
+
+    return function
+
+
+def _text(symbol: str, size: int) -> Function:
+    """Make a function that writes a text of at most so many bytes."""
+
+    def function(*arguments: object) -> bytes:
+        buffer = ctypes.create_string_buffer(size)
+        _must(symbol, *arguments, buffer, size)
+        return buffer.value
+
+    return function
+
+
+def _does(symbol: str) -> Function:
+    """Make a function that writes nothing, or only what its arguments point to."""
+    return lambda *arguments: _must(symbol, *arguments)
+
+
+def _event_set_wait(events: object, milliseconds: int) -> structs.c_nvmlEventData_t:
+    found = structs.c_nvmlEventData_t()
+    _must("nvmlEventSetWait_v2", events, byref(found), milliseconds)
+    return found
+
+
+def _temperature(device: object, sensor: int) -> int:
+    asked = structs.c_nvmlTemperature_v1_t()
+    asked.sensorType = sensor
+    _must("nvmlDeviceGetTemperatureV", device, byref(asked))
+    return int(asked.temperature)
+
+
+def _field_values(device: object, wanted: Sequence[int | tuple[int, int]]) -> Any:
+    values = (structs.c_nvmlFieldValue_t * len(wanted))()
+    for value, each in zip(values, wanted, strict=True):
+        value.fieldId, value.scopeId = each if isinstance(each, tuple) else (each, 0)
+    _must("nvmlDeviceGetFieldValues", device, len(wanted), byref(values))
+    return values
+
+
+def _processes(symbol: str) -> Function:
+    """Make a function that lists processes; `usedGpuMemory` is None where it is not known."""
+
+    def function(device: object) -> list[structs.c_nvmlProcessInfo_v2_t]:
+        count = c_uint(0)
+        code = _ask(symbol, device, byref(count), None)
+        if code == NVML_SUCCESS:
+            return []
+        if code != NVML_ERROR_INSUFFICIENT_SIZE:
+            raise NVMLError(code)
+        count.value = count.value * 2 + 5  # some may start meanwhile
+        listed = (structs.c_nvmlProcessInfo_v2_t * count.value)()
+        _must(symbol, device, byref(count), listed)
+        return listed[: count.value]
+
+    return function
+
+
+def _process_utilization(device: object, since: int) -> Any:
+    symbol, count = "nvmlDeviceGetProcessUtilization", c_uint(0)
+    code = _ask(symbol, device, None, byref(count), c_ulonglong(since))
+    if code != NVML_ERROR_INSUFFICIENT_SIZE:
+        raise NVMLError(code)
+    samples = (structs.c_nvmlProcessUtilizationSample_t * count.value)()
+    _must(symbol, device, samples, byref(count), c_ulonglong(since))
+    return samples[: count.value]
+
+
+NUMBERS = (c_int, c_uint, c_ulonglong)
+_ONE_NUMBER = {
+    c_uint: """
+        nvmlDeviceGetArchitecture nvmlDeviceGetClockInfo nvmlDeviceGetComputeInstanceId
+        nvmlDeviceGetComputeMode nvmlDeviceGetCurrPcieLinkGeneration nvmlDeviceGetCurrPcieLinkWidth
+        nvmlDeviceGetEnforcedPowerLimit nvmlDeviceGetFanSpeed nvmlDeviceGetFanSpeed_v2
+        nvmlDeviceGetGpuInstanceId nvmlDeviceGetIndex nvmlDeviceGetMaxClockInfo
+        nvmlDeviceGetMaxMigDeviceCount nvmlDeviceGetMaxPcieLinkGeneration
+        nvmlDeviceGetMaxPcieLinkWidth nvmlDeviceGetMinorNumber nvmlDeviceGetNumFans
+        nvmlDeviceGetNvLinkState nvmlDeviceGetPcieReplayCounter nvmlDeviceGetPcieThroughput
+        nvmlDeviceGetPerformanceState nvmlDeviceGetPersistenceMode
+        nvmlDeviceGetPowerManagementDefaultLimit nvmlDeviceGetPowerManagementLimit
+        nvmlDeviceGetPowerUsage nvmlDeviceGetRetiredPagesPendingStatus nvmlDeviceGetTemperature
+        nvmlDeviceGetTemperatureThreshold
+    """,
+    c_int: "nvmlDeviceGetNumaNodeId nvmlSystemGetCudaDriverVersion_v2",
+    c_ulonglong: """
+        nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetCurrentClocksThrottleReasons
+        nvmlDeviceGetMemoryErrorCounter nvmlDeviceGetNvLinkErrorCounter
+    """,
+}
+_TWO_NUMBERS = """
+    nvmlDeviceGetDecoderUtilization nvmlDeviceGetEccMode nvmlDeviceGetEncoderUtilization
+    nvmlDeviceGetGspFirmwareMode nvmlDeviceGetJpgUtilization nvmlDeviceGetMigMode
+    nvmlDeviceGetOfaUtilization nvmlDeviceGetPowerManagementLimitConstraints
+"""
+_TEXTS = {
+    "nvmlDeviceGetBoardPartNumber": NVML_DEVICE_PART_NUMBER_BUFFER_SIZE,
+    "nvmlDeviceGetName": NVML_DEVICE_NAME_V2_BUFFER_SIZE,
+    "nvmlDeviceGetSerial": NVML_DEVICE_SERIAL_BUFFER_SIZE,
+    "nvmlDeviceGetUUID": NVML_DEVICE_UUID_V2_BUFFER_SIZE,
+    "nvmlDeviceGetVbiosVersion": NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE,
+    "nvmlSystemGetDriverVersion": NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE,
+}
+_NOTHING_WRITTEN = """
+    nvmlDeviceGetGpuFabricInfo nvmlDeviceGetGpuFabricInfoV nvmlDeviceGetSramEccErrorStatus
+    nvmlDeviceRegisterEvents nvmlDeviceValidateInforom nvmlEventSetFree nvmlGpmMetricsGet
+    nvmlGpmMigSampleGet nvmlGpmSampleFree nvmlGpmSampleGet
+"""
+
+
+_STRUCTS = {
+    "nvmlDeviceGetBAR1MemoryInfo": structs.c_nvmlBAR1Memory_t,
+    "nvmlDeviceGetMarginTemperature": structs.c_nvmlMarginTemperature_v1_t,
+    "nvmlDeviceGetMemoryInfo": structs.c_nvmlMemory_t,
+    "nvmlDeviceGetMemoryInfo_v2": structs.c_nvmlMemory_v2_t,
+    "nvmlDeviceGetMigDeviceHandleByIndex": structs.Handle,
+    "nvmlDeviceGetRepairStatus": structs.c_nvmlRepairStatus_t,
+    "nvmlDeviceGetRowRemapperHistogram": structs.c_nvmlRowRemapperHistogramValues,
+    "nvmlDeviceGetUnrepairableMemoryFlag_v1": structs.c_nvmlUnrepairableMemory_v1_t,
+    "nvmlDeviceGetUtilizationRates": structs.c_nvmlUtilization_t,
+    "nvmlEventSetCreate": structs.Handle,
+    "nvmlGpmQueryDeviceSupport": structs.c_nvmlGpmSupport_t,
+    "nvmlGpmSampleAlloc": structs.Handle,
+}
+
+
+def _declared() -> Iterator[tuple[str, Function]]:
+    for number, names in _ONE_NUMBER.items():
+        yield from ((name, _writes(name, number)) for name in names.split())
+    yield from ((name, _writes(name, c_uint, c_uint)) for name in _TWO_NUMBERS.split())
+    yield from ((name, _text(name, size)) for name, size in _TEXTS.items())
+    yield from ((name, _does(name)) for name in _NOTHING_WRITTEN.split())
+    yield from ((name, _writes(name, struct)) for name, struct in _STRUCTS.items())
+    for kind in ("Compute", "Graphics", "MPSCompute"):
+        for version in ("_v2", "_v3"):
+            name = f"nvmlDeviceGet{kind}RunningProcesses{version}"
+            yield name, _processes(name)
+
+
+FUNCTIONS: dict[str, Function] = {
+    **dict(_declared()),
+    "nvmlInit": _init,
+    "nvmlDeviceGetCount": _writes("nvmlDeviceGetCount_v2", c_uint),
+    "nvmlDeviceGetHandleByIndex": _writes("nvmlDeviceGetHandleByIndex_v2", structs.Handle),
+    "nvmlDeviceGetPciInfo": _writes("nvmlDeviceGetPciInfo_v3", structs.nvmlPciInfo_t),
+    "nvmlDeviceGetCudaComputeCapability": _writes(
+        "nvmlDeviceGetCudaComputeCapability", c_int, c_int
+    ),
+    "nvmlDeviceGetRemappedRows": _writes("nvmlDeviceGetRemappedRows", *4 * (c_uint,)),
+    "nvmlDeviceGetTemperatureV1": _temperature,
+    "nvmlDeviceGetFieldValues": _field_values,
+    "nvmlDeviceGetProcessUtilization": _process_utilization,
+    "nvmlEventSetWait_v2": _event_set_wait,
+}

@@ -1,0 +1,205 @@
+"""What is declared of NVML is what NVIDIA's own binding, nvidia-ml-py, declares of it."""
+
+import ast
+import ctypes
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pynvml
+import pytest
+
+from exporter.collectors.gpu.nvml_probe import (
+    clocks,
+    constants,
+    ecc,
+    events,
+    identity,
+    links,
+    nvml,
+    profiling,
+    structs,
+    thermal,
+)
+
+PROBE = Path(nvml.__file__).parent
+CONSTANTS = {name: value for name, value in vars(constants).items() if name.isupper()}
+STRUCTS = {
+    name: struct
+    for name, struct in vars(structs).items()
+    if isinstance(struct, type)
+    and issubclass(struct, (ctypes.Structure, ctypes.Union))
+    and "nvml" in name.lower()
+}
+SYMBOLS = {
+    "nvmlDeviceGetMemoryInfo_v2": "nvmlDeviceGetMemoryInfo",
+    "nvmlDeviceGetPciInfo": "nvmlDeviceGetPciInfo_v3",
+}
+"""Functions that nvidia-ml-py has inside another one."""
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_constant_is_that_of_nvidia(name: str) -> None:
+    """A code, a field value or a size has the same number."""
+    assert getattr(pynvml, name) == CONSTANTS[name]
+
+
+LITERALS = {
+    "nvmlEventTypeXidCriticalError": events.XID,
+    "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED": 30,
+    "NVML_VOLATILE_ECC": ecc.COUNTERS["volatile"],
+    "NVML_AGGREGATE_ECC": ecc.COUNTERS["aggregate"],
+    "NVML_MEMORY_ERROR_TYPE_CORRECTED": ecc.ERROR_TYPES["corrected"],
+    "NVML_MEMORY_ERROR_TYPE_UNCORRECTED": ecc.ERROR_TYPES["uncorrected"],
+    "NVML_MEMORY_LOCATION_L1_CACHE": ecc.LOCATIONS["l1"],
+    "NVML_MEMORY_LOCATION_L2_CACHE": ecc.LOCATIONS["l2"],
+    "NVML_MEMORY_LOCATION_DRAM": ecc.LOCATIONS["dram"],
+    "NVML_MEMORY_LOCATION_REGISTER_FILE": ecc.LOCATIONS["register"],
+    "NVML_MEMORY_LOCATION_TEXTURE_MEMORY": ecc.LOCATIONS["texture"],
+    "NVML_MEMORY_LOCATION_TEXTURE_SHM": ecc.LOCATIONS["texture_shm"],
+    "NVML_MEMORY_LOCATION_CBU": ecc.LOCATIONS["cbu"],
+    "NVML_MEMORY_LOCATION_SRAM": ecc.LOCATIONS["sram"],
+    "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION": ecc.RECOVERY_ACTION,
+    "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN": clocks.THROTTLE_TIMES[
+        "sw_thermal_slowdown"
+    ],
+    "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN": clocks.THROTTLE_TIMES[
+        "hw_thermal_slowdown"
+    ],
+    "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN": clocks.THROTTLE_TIMES[
+        "hw_power_brake_slowdown"
+    ],
+    "NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT": thermal.MARGIN_THRESHOLDS["shutdown"],
+    "NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT": thermal.MARGIN_THRESHOLDS["slowdown"],
+    "NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT": thermal.MARGIN_THRESHOLDS["memory_max"],
+    "NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT": thermal.MARGIN_THRESHOLDS["max_operating"],
+    "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX": 138,
+    "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX": 139,
+    "NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES": links.FIFTH_GENERATION_BYTES["transmit"],
+    "NVML_FI_DEV_NVLINK_COUNT_RCV_BYTES": links.FIFTH_GENERATION_BYTES["receive"],
+    "NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS": links.FIFTH_GENERATION["receive"],
+    "NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS": links.FIFTH_GENERATION[
+        "link_integrity"
+    ],
+    "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS": links.FIFTH_GENERATION[
+        "recovery_failed"
+    ],
+    "NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS": links.FIFTH_GENERATION["effective"],
+    "NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS": links.FIFTH_GENERATION["symbol"],
+    "NVML_NVLINK_ERROR_DL_REPLAY": links.LINK_ERRORS["replay"],
+    "NVML_NVLINK_ERROR_DL_RECOVERY": links.LINK_ERRORS["recovery"],
+    "NVML_NVLINK_ERROR_DL_CRC_FLIT": links.LINK_ERRORS["crc_flit"],
+    "NVML_NVLINK_ERROR_DL_CRC_DATA": links.LINK_ERRORS["crc_data"],
+    "NVML_NVLINK_ERROR_DL_ECC_DATA": links.LINK_ERRORS["ecc_data"],
+    "NVML_GPM_METRIC_GRAPHICS_UTIL": profiling.UNITS["graphics"],
+    "NVML_GPM_METRIC_SM_UTIL": profiling.UNITS["sm"],
+    "NVML_GPM_METRIC_SM_OCCUPANCY": profiling.UNITS["sm_occupancy"],
+    "NVML_GPM_METRIC_INTEGER_UTIL": profiling.UNITS["integer"],
+    "NVML_GPM_METRIC_ANY_TENSOR_UTIL": profiling.UNITS["tensor"],
+    "NVML_GPM_METRIC_DRAM_BW_UTIL": profiling.UNITS["dram"],
+    "NVML_GPM_METRIC_FP64_UTIL": profiling.UNITS["fp64"],
+    "NVML_GPM_METRIC_FP32_UTIL": profiling.UNITS["fp32"],
+    "NVML_GPM_METRIC_FP16_UTIL": profiling.UNITS["fp16"],
+}
+"""What the readers write as numbers, by the names of NVIDIA."""
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_a_number_is_that_of_nvidia(name: str) -> None:
+    """A number in a reader means what NVIDIA says it does."""
+    assert getattr(pynvml, name) == LITERALS[name]
+
+
+@pytest.mark.parametrize("number", identity.ARCHITECTURES)
+def test_an_architecture_is_that_of_nvidia(number: int) -> None:
+    """A generation has the name that NVIDIA gives it."""
+    name = identity.ARCHITECTURES[number].upper()
+    assert getattr(pynvml, f"NVML_DEVICE_ARCH_{name}") == number
+
+
+@pytest.mark.parametrize("name", STRUCTS)
+def test_a_struct_is_that_of_nvidia(name: str) -> None:
+    """A struct has the same fields at the same places, in the same sizes and kinds."""
+    assert list(_laid_out(STRUCTS[name])) == list(_laid_out(getattr(pynvml, name)))
+
+
+@pytest.mark.parametrize("name", [name for name in STRUCTS if getattr(STRUCTS[name], "VERSION", 0)])
+def test_a_version_of_a_struct_is_that_of_nvidia(name: str) -> None:
+    """The version in a struct is what nvidia-ml-py puts there."""
+    known = {value for value in vars(pynvml).values() if isinstance(value, int)}
+    version = STRUCTS[name]().version
+    assert version in known
+    assert version == 1 or version & 0xFFFFFF == ctypes.sizeof(STRUCTS[name])
+
+
+@pytest.mark.parametrize("name", nvml.FUNCTIONS)
+def test_a_function_calls_what_that_of_nvidia_calls(name: str) -> None:
+    """A function asks for the same symbol of the library, with as many arguments."""
+    source = inspect.getsource(getattr(pynvml, SYMBOLS.get(name, name)))
+    if name == "nvmlInit":
+        source = inspect.getsource(pynvml.nvmlInitWithFlags)
+    library = _Noting()
+    arguments = [ctypes.c_void_p(), *[0] * 3][: _takes(name)]
+    if name == "nvmlDeviceGetFieldValues":
+        arguments = [ctypes.c_void_p(), [1]]
+    before, nvml._loaded = nvml._loaded, library  # type: ignore[assignment]
+    try:
+        nvml.call(name, *arguments)
+    except nvml.NVMLError:
+        pass  # no samples of processes are an error
+    finally:
+        nvml._loaded = before
+    symbol, count = library.calls[0]
+    assert f'"{symbol}"' in source
+    passed = re.search(r"\bfn\((.*?)\)$", source, re.MULTILINE | re.DOTALL)
+    assert passed is not None
+    call = ast.parse(f"fn({passed[1]})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert count == len(call.args)
+
+
+def test_every_function_that_is_asked_for_is_declared() -> None:
+    """A call of the probe that is not declared would be taken for an old driver."""
+    asked = {
+        name
+        for path in PROBE.glob("*.py")
+        if path.name not in ("nvml.py", "structs.py", "constants.py")
+        for name in re.findall(r'"(nvml[A-Z]\w+)"', path.read_text("utf-8"))
+    }
+    assert asked - nvml.FUNCTIONS.keys() == set()
+    lists = {name for name in nvml.FUNCTIONS if "RunningProcesses" in name}
+    assert nvml.FUNCTIONS.keys() - asked == lists
+
+
+class _Noting:
+    """A library whose functions succeed and are noted with the number of their arguments."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int]] = []
+
+    def __getattr__(self, symbol: str) -> Any:
+        def function(*arguments: object) -> int:
+            self.calls.append((symbol, len(arguments)))
+            return constants.NVML_SUCCESS
+
+        return function
+
+
+def _takes(name: str) -> int:
+    """How many arguments the function of nvidia-ml-py takes that has to be given one."""
+    if name == "nvmlDeviceGetMemoryInfo_v2":
+        return 1
+    parameters = inspect.signature(getattr(pynvml, name)).parameters.values()
+    return sum(parameter.default is inspect.Parameter.empty for parameter in parameters)
+
+
+def _laid_out(kind: Any) -> Iterator[tuple[str, int, int, str]]:
+    """Name, place, size and kind of each field, those of structs in it included."""
+    yield "", 0, ctypes.sizeof(kind), ""
+    for name, field in getattr(kind, "_fields_", ()):
+        place, inner = getattr(kind, name), getattr(field, "_type_", field)
+        yield name, place.offset, place.size, inner if isinstance(inner, str) else ""
+        if isinstance(inner, type) and issubclass(inner, (ctypes.Structure, ctypes.Union)):
+            yield from _laid_out(inner)
