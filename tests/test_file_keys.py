@@ -11,7 +11,7 @@ import pytest
 from exporter.blocking import DaemonThreads
 from exporter.cli import run_command
 from exporter.config import Config, NodeConditions
-from exporter.kubernetes.api import NodeStatus
+from exporter.kubernetes.api import NodeApi
 from exporter.outgoing import RequestFailed
 from exporter.regular_file import FileUnusable, read_regular
 from tests.fakes.certificates import Authority
@@ -108,7 +108,7 @@ async def test_files_for_kubernetes_are_such_files(tmp_path: Path, key: str, for
     names = {"token_file": str(tmp_path / "good"), "ca_file": "", key: str(tmp_path / "it")}
     settings = NodeConditions(token_file=names["token_file"], ca_file=names["ca_file"])
     with pytest.raises(RequestFailed) as caught:
-        await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
+        await NodeApi(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert str(caught.value).startswith(f"node_conditions.{key}: {tmp_path / 'it'}: {sentence}")
 
 

@@ -190,6 +190,14 @@ RIGHTS = (
         " policy, the whole status of any node",
     ),
     Right(
+        "create events",
+        "components/node-events",
+        "an Event on the pod's own node for each fault that begins, and when it ends",
+        "no Events; the log has the API server's error",
+        "write Events about the pod's own node; without the admission policy, any Event in the"
+        " namespace default",
+    ),
+    Right(
         "volume hami",
         "components/gpu-sharing",
         "quotas of containers on GPUs shared with HAMi",

@@ -236,9 +236,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class NodeConditions:
-    """The conditions GPUHealthy and HardwareHealthy of the exporter's Kubernetes node."""
+    """What is written about the exporter's Kubernetes node: conditions and Events."""
 
     enabled: bool = setting(False, "Set the conditions of the node.")
+    events: bool = setting(
+        False, "Write an Event on the node for each fault that begins, and when it ends."
+    )
     dry_run: bool = setting(True, "Only log what would be written.")
     api_server: str = setting(
         "https://kubernetes.default.svc", "Address of the Kubernetes API server."

@@ -1,1 +1,1 @@
-"""Optional conditions of the exporter's own Kubernetes node."""
+"""Optional conditions and Events of the exporter's own Kubernetes node."""

@@ -1,10 +1,12 @@
-"""The only request to the Kubernetes API: a patch of the status of the exporter's own node.
+"""The only requests to the Kubernetes API: about the exporter's own node.
 
 https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#patch-partially-update-status-of-the-specified-node
+https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 """
 
 import json
 import re
+from http import HTTPStatus
 from typing import Any
 
 from exporter.blocking import CallBlocking
@@ -17,10 +19,12 @@ MAX_REFUSAL_CHARS = 300
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 TOKEN = re.compile(r"[!-~]+")
 NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+EVENTS = "namespaces/default/events"
+"""Events about objects without a namespace are in the namespace default."""
 
 
-class NodeStatus:
-    """Patches the status of one node only."""
+class NodeApi:
+    """Patches the status of one node, and writes Events about it."""
 
     def __init__(self, settings: NodeConditions, node: str, call: CallBlocking) -> None:
         """Take the name of the node; raise ValueError for an invalid name."""
@@ -28,12 +32,11 @@ class NodeStatus:
             raise ValueError(f"{node!r} cannot be the name of a node; is NODE_NAME set?")
         self._settings = settings
         self._call = call
-        self._url = f"{settings.api_server.rstrip('/')}/api/v1/nodes/{node}/status"
+        self._node = node
 
     async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the node after the patch; raise RequestFailed."""
-        request = await self._call(lambda: self._request(json.dumps(body).encode()))
-        reply = await send(request, "the API", REQUEST_SECS)
+        reply = await self._send("PATCH", f"nodes/{self._node}/status", STRATEGIC_MERGE, body)
         if not reply.is_ok:
             raise RequestFailed(_refusal(reply))
         try:
@@ -44,14 +47,26 @@ class NodeStatus:
             raise RequestFailed("the API answered without a node")
         return node
 
-    def _request(self, body: bytes) -> Request:
+    async def create_event(self, body: dict[str, Any]) -> None:
+        """Write an Event, unless one of its name exists; raise RequestFailed."""
+        reply = await self._send("POST", EVENTS, "application/json", body)
+        if reply.status not in (HTTPStatus.CREATED, HTTPStatus.CONFLICT):
+            raise RequestFailed(_refusal(reply))
+
+    async def _send(self, method: str, path: str, kind: str, body: dict[str, Any]) -> Reply:
+        text = json.dumps(body).encode()
+        request = await self._call(lambda: self._request(method, path, kind, text))
+        return await send(request, "the API", REQUEST_SECS)
+
+    def _request(self, method: str, path: str, kind: str, body: bytes) -> Request:
         # Read at each request: Kubernetes renews the token in its file.
         token = content("node_conditions.token_file", self._settings.token_file).strip()
         if not TOKEN.fullmatch(token):
             raise RequestFailed("node_conditions.token_file: holds no token")
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": STRATEGIC_MERGE}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
         trust = trust_in("node_conditions.ca_file", self._settings.ca_file)
-        return Request("PATCH", self._url, headers, body, trust)
+        url = f"{self._settings.api_server.rstrip('/')}/api/v1/{path}"
+        return Request(method, url, headers, body, trust)
 
 
 def _refusal(reply: Reply) -> str:

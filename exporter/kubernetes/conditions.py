@@ -99,8 +99,12 @@ def _condition(
     ]
     if not broken:
         return NodeCondition(kind, "True", "NoCriticalFault", "no critical fault is active")
-    reason = "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", broken[0].rule))
-    return NodeCondition(kind, "False", reason, _message(broken))
+    return NodeCondition(kind, "False", camel_case(broken[0].rule), _message(broken))
+
+
+def camel_case(rule: str) -> str:
+    """Return the name of a rule as a reason of Kubernetes."""
+    return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", rule))
 
 
 def _message(broken: Sequence[Incident]) -> str:

@@ -1,14 +1,13 @@
 """Sets the conditions of the exporter's own node, or logs them in a dry run."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from exporter.blocking import CallBlocking
 from exporter.clock import boottime_now, rfc3339_now
 from exporter.config import NodeConditions
-from exporter.kubernetes.api import NodeStatus
+from exporter.kubernetes.api import NodeApi
 from exporter.kubernetes.conditions import (
     NodeCondition,
     conditions_of,
@@ -17,12 +16,10 @@ from exporter.kubernetes.conditions import (
     patch,
     unhealthy,
 )
+from exporter.kubernetes.events import EventsLoop
+from exporter.kubernetes.writer import Writer, log
 from exporter.model.snapshot import Snapshot
 from exporter.outgoing import RequestFailed
-
-LONGEST_PAUSE_SECS = 300.0
-
-log = logging.getLogger("exporter.conditions")
 
 
 async def keep(
@@ -31,15 +28,20 @@ async def keep(
     call: CallBlocking,
     latest: Callable[[], Snapshot | None],
 ) -> None:
-    """Keep the conditions of this node for ever; log an error for an invalid name."""
+    """Keep what is enabled of this node for ever; log an error for an invalid name."""
     try:
-        status = NodeStatus(settings, node, call)
+        api = NodeApi(settings, node, call)
     except ValueError as error:
-        log.error("node conditions are not written: %s", error)  # noqa: TRY400 - one sentence says it
+        log.error("node conditions are not written: %s", error)
         return
-    await ConditionsLoop(
-        settings, node, status, latest=latest, now=rfc3339_now, elapsed=boottime_now
-    ).run()
+    enabled = ((ConditionsLoop, settings.enabled), (EventsLoop, settings.events))
+    await asyncio.gather(
+        *(
+            loop(settings, node, api, latest=latest, now=rfc3339_now, elapsed=boottime_now).run()
+            for loop, is_enabled in enabled
+            if is_enabled
+        )
+    )
 
 
 class NodePatcher(Protocol):
@@ -50,7 +52,7 @@ class NodePatcher(Protocol):
         ...
 
 
-class ConditionsLoop:
+class ConditionsLoop(Writer):
     """Writes the conditions when they change, and from time to time as a heartbeat.
 
     `latest` returns the last snapshot, `now` the time as RFC 3339, `elapsed` seconds of any origin.
@@ -67,8 +69,7 @@ class ConditionsLoop:
         now: Callable[[], str],
         elapsed: Callable[[], float],
     ) -> None:
-        self._settings = settings
-        self._node = node
+        super().__init__(settings, node, "conditions")
         self._status = status
         self._latest = latest
         self._now = now
@@ -78,19 +79,6 @@ class ConditionsLoop:
         self._started = elapsed()
         self._current: Mapping[str, Mapping[str, Any]] | None = None
         self._found: Mapping[str, NodeCondition] | None = None  # the False conditions at our start
-        self._failures = 0
-        self._complaint = ""
-
-    async def run(self) -> None:
-        """Update the conditions every few seconds, for ever; less often after refusals."""
-        while True:
-            await asyncio.sleep(self.pause_secs())
-            await self.step()
-
-    def pause_secs(self) -> float:
-        """Return the seconds until the next update."""
-        doubled = self._settings.interval_secs * 2.0 ** min(self._failures, 16)
-        return min(doubled, max(LONGEST_PAUSE_SECS, self._settings.interval_secs))
 
     async def step(self) -> None:
         """Write the conditions if they have changed or the heartbeat is due."""
@@ -100,7 +88,8 @@ class ConditionsLoop:
         try:
             await self._update()
         except RequestFailed as error:
-            self._complain(str(error))
+            self._current = None  # somebody else may have changed the node
+            self.complain(str(error))
 
     def _rehearse(self, wanted: tuple[NodeCondition, ...]) -> None:
         if wanted != self._reported:
@@ -121,7 +110,7 @@ class ConditionsLoop:
         self._current = ours(await self._status.patch(patch(wanted, current, self._now())))
         if is_news:
             self._record(wanted, "written")
-        self._failures, self._complaint = 0, ""
+        self.is_well()
         self._remember(wanted)
 
     async def _known(self) -> Mapping[str, Mapping[str, Any]]:
@@ -150,10 +139,3 @@ class ConditionsLoop:
                 *(self._node, condition.kind, condition.status),
                 *(condition.reason, condition.message, result),
             )
-
-    def _complain(self, sentence: str) -> None:
-        self._failures += 1
-        self._current = None  # somebody else may have changed the node
-        if sentence != self._complaint:
-            log.warning("node %s: conditions were not written: %s", self._node, sentence)
-        self._complaint = sentence

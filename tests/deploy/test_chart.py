@@ -37,6 +37,11 @@ PAIRS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["node-conditions"],
         {"profile": "minimal", "nodeConditions": ON},
     ),
+    "node-events": (
+        "minimal",
+        ["node-events"],
+        {"profile": "minimal", "nodeConditions": {"events": True}},
+    ),
     "tls": ("standard", ["tls"], {"tls": ON}),
     "filesystems": ("standard", ["filesystems"], {"filesystems": True}),
     "gpu-sharing": ("standard", ["gpu-sharing"], {"gpuSharing": True}),
@@ -99,15 +104,15 @@ FORBIDDEN: list[tuple[dict[str, Any], str]] = [
     (
         {"networkPolicy": ON, "nodeConditions": ON},
         (
-            "networkPolicy.enabled and nodeConditions.enabled exclude each other: the policy allows"
+            "networkPolicy.enabled and nodeConditions exclude each other: the policy allows"
             " no connection to the API server."
         ),
     ),
     (
         {"kubernetes": "1.29.9", "nodeConditions": ON},
         (
-            "nodeConditions.enabled needs Kubernetes 1.30 or newer, and this is v1.29.9: without"
-            " ValidatingAdmissionPolicy the pods could patch the status of every node."
+            "nodeConditions needs Kubernetes 1.30 or newer, and this is v1.29.9: without"
+            " ValidatingAdmissionPolicy the pods could write about every node."
         ),
     ),
     (
@@ -204,6 +209,7 @@ def _everything() -> dict[str, Any]:
             values |= chosen
     return values | {
         "profile": "standard",
+        "nodeConditions": {"enabled": True, "events": True},
         "extraLabels": {"team": "hardware"},
         "auth": {"bearerTokenSecret": "hw-exporter-token"},
         "image": {"pullSecrets": [{"name": "registry"}]},

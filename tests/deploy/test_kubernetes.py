@@ -240,6 +240,18 @@ def test_conditions_need_one_right_only(tmp_path: Path) -> None:
     assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
 
 
+def test_events_need_one_right_only(tmp_path: Path) -> None:
+    """Creating Events in the namespace of those about nodes, for our account, is all."""
+    manifests = rendered_with(["node-events"], "base", tmp_path)
+    assert the("Role", manifests)["rules"] == [
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
+    ]
+    account = the("ServiceAccount", manifests)["metadata"]
+    (subject,) = the("RoleBinding", manifests)["subjects"]
+    assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
+    assert not {"ClusterRole", "ClusterRoleBinding"} & {it["kind"] for it in manifests}
+
+
 def test_the_policy_knows_our_account_and_our_conditions(tmp_path: Path) -> None:
     """It applies to our account in whatever namespace, and names the conditions that we set."""
     manifests = rendered_with(["node-conditions"], "base", tmp_path)
@@ -268,6 +280,9 @@ def test_the_policy_follows_a_prefix(tmp_path: Path) -> None:
 def test_everything_is_in_one_namespace(tmp_path: Path) -> None:
     """No object is left to whatever namespace the user's context names: none would work there."""
     manifests = rendered_with(list(COMPONENTS), "overlays/standard", tmp_path)
+    events = {"Role", "RoleBinding"}  # those about nodes are in the namespace default
+    assert {it["metadata"]["namespace"] for it in manifests if it["kind"] in events} == {"default"}
+    manifests = [it for it in manifests if it["kind"] not in events]
     placed = {item["kind"]: item["metadata"].get("namespace") for item in manifests}
     assert {kind for kind, place in placed.items() if place is None} == {
         "Namespace",

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from exporter.blocking import DaemonThreads
 from exporter.config import NodeConditions
-from exporter.kubernetes.api import NodeStatus
+from exporter.kubernetes.api import NodeApi
 from exporter.outgoing import RequestFailed
 from tests.fakes.certificates import Authority
 
@@ -69,7 +69,7 @@ async def _serving(folder: Path) -> AsyncIterator[_Api]:
 async def test_the_status_of_our_own_node_is_patched(tmp_path: Path) -> None:
     """One PATCH of our node's status, merged by type, with the token as it is in its file now."""
     async with _serving(tmp_path) as api:
-        status = NodeStatus(api.settings(), "gpu-node-7.example", DaemonThreads())
+        status = NodeApi(api.settings(), "gpu-node-7.example", DaemonThreads())
         await status.patch({"status": {}})
         api.token_file.write_text(f"{TOKEN}-renewed\n")
         assert await status.patch({"status": {}}) == {"status": {"conditions": []}}
@@ -103,7 +103,7 @@ async def test_other_answers_are_refusals(answer: tuple[int, str], tmp_path: Pat
     async with _serving(tmp_path) as api:
         api.answer = answer
         with pytest.raises(RequestFailed) as caught:
-            await NodeStatus(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
+            await NodeApi(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
     assert len(api.requests) == 1
     assert TOKEN not in str(caught.value)
 
@@ -114,7 +114,7 @@ async def test_the_reason_of_a_refusal_is_kept(tmp_path: Path) -> None:
         for message in ("policy 'own-node-only' denied request", "x" * 3000):
             api.answer = (422, json.dumps({"kind": "Status", "message": message}))
             with pytest.raises(RequestFailed) as caught:
-                await NodeStatus(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
+                await NodeApi(api.settings(), "n1", DaemonThreads()).patch({"status": {}})
             assert message[:200] in str(caught.value)
             assert len(str(caught.value)) < 400
 
@@ -130,7 +130,7 @@ async def test_a_stranger_is_not_told_the_token(tmp_path: Path) -> None:
             ca_file=str(stranger.file),
         )
         with pytest.raises(RequestFailed):
-            await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
+            await NodeApi(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert api.requests == []
 
 
@@ -144,7 +144,7 @@ async def test_missing_files_and_servers_are_refusals(tmp_path: Path) -> None:
         NodeConditions(api_server="https://127.0.0.1:1", token_file=str(token), ca_file=""),
     ):
         with pytest.raises(RequestFailed):
-            await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
+            await NodeApi(settings, "n1", DaemonThreads()).patch({"status": {}})
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ async def test_a_token_that_cannot_be_sent_is_one_sentence(tmp_path: Path, conte
     token.write_bytes(content)
     settings = NodeConditions(token_file=str(token), ca_file="")
     with pytest.raises(RequestFailed, match=r"^node_conditions\.token_file: ") as caught:
-        await NodeStatus(settings, "n1", DaemonThreads()).patch({"status": {}})
+        await NodeApi(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert "Evil" not in str(caught.value)
 
 
@@ -164,4 +164,4 @@ async def test_a_token_that_cannot_be_sent_is_one_sentence(tmp_path: Path, conte
 def test_no_other_place_can_be_meant(name: str) -> None:
     """What is not a node's name is refused before any request."""
     with pytest.raises(ValueError, match="cannot be the name of a node"):
-        NodeStatus(NodeConditions(), name, DaemonThreads())
+        NodeApi(NodeConditions(), name, DaemonThreads())

@@ -39,11 +39,12 @@ app.kubernetes.io/name: hw-exporter
 {{- if and .Values.scrapeAnnotations (or .Values.podMonitor.enabled .Values.serviceMonitor.enabled) }}
 {{- $wrong = append $wrong "scrapeAnnotations and a monitor exclude each other: every pod would be scraped twice." }}
 {{- end }}
-{{- if and .Values.networkPolicy.enabled .Values.nodeConditions.enabled }}
-{{- $wrong = append $wrong "networkPolicy.enabled and nodeConditions.enabled exclude each other: the policy allows no connection to the API server." }}
+{{- $writes := or .Values.nodeConditions.enabled .Values.nodeConditions.events }}
+{{- if and .Values.networkPolicy.enabled $writes }}
+{{- $wrong = append $wrong "networkPolicy.enabled and nodeConditions exclude each other: the policy allows no connection to the API server." }}
 {{- end }}
-{{- if and .Values.nodeConditions.enabled (not (include "hw-exporter.isNew" .)) }}
-{{- $wrong = append $wrong (printf "nodeConditions.enabled needs Kubernetes 1.30 or newer, and this is %s: without ValidatingAdmissionPolicy the pods could patch the status of every node." .Capabilities.KubeVersion.Version) }}
+{{- if and $writes (not (include "hw-exporter.isNew" .)) }}
+{{- $wrong = append $wrong (printf "nodeConditions needs Kubernetes 1.30 or newer, and this is %s: without ValidatingAdmissionPolicy the pods could write about every node." .Capabilities.KubeVersion.Version) }}
 {{- end }}
 {{- range .Values.env }}
 {{- if and (eq .name "NVIDIA_MIG_MONITOR_DEVICES") (ne $.Values.profile "full") }}

@@ -1,0 +1,159 @@
+"""Writes an Event on the exporter's own node for each fault that begins, and when it ends.
+
+The faults that were written are compared with those that are active: what begins and ends while the
+API does not answer, or more often than the rate allows, is left out and does not queue.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from exporter.config import NodeConditions
+from exporter.kubernetes.conditions import MAX_MESSAGE_CHARS, camel_case
+from exporter.kubernetes.writer import Writer, log
+from exporter.model.incident import incidents_of, severity_rank
+from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions, Fault, FaultState, Key
+from exporter.outgoing import RequestFailed
+
+COMPONENT = "hw-exporter"
+BURST, SECS_FOR_ONE = 25, 300.0
+"""At once, and then one in this time: the rate that client-go allows a source for an object."""
+
+MAX_NODE_CHARS = 200
+Beginning: TypeAlias = tuple[str, Key, int]
+
+
+class FaultChange(NamedTuple):
+    """A fault that began or ended."""
+
+    fault: Fault
+    has_ended: bool
+
+
+class EventCreator(Protocol):
+    """The API of Events."""
+
+    async def create_event(self, body: dict[str, Any]) -> None:
+        """Write an Event, unless one of its name exists; raises RequestFailed."""
+        ...
+
+
+class EventsLoop(Writer):
+    """Writes an Event for each change, at a bounded rate.
+
+    `latest` returns the last snapshot, `now` the time as RFC 3339, `elapsed` seconds of any origin.
+    """
+
+    def __init__(
+        self,
+        settings: NodeConditions,
+        node: str,
+        api: EventCreator,
+        *,
+        latest: Callable[[], Snapshot | None],
+        now: Callable[[], str],
+        elapsed: Callable[[], float],
+    ) -> None:
+        super().__init__(settings, node, "events")
+        self._api = api
+        self._latest = latest
+        self._now = now
+        self._elapsed = elapsed
+        self._written: dict[Beginning, Fault] = {}
+        self._allowed, self._counted_at = float(BURST), elapsed()
+
+    async def step(self) -> None:
+        """Write what began and ended since the last step."""
+        snapshot = self._latest()
+        if snapshot is None or snapshot.conclusions is None:
+            return
+        for change in changes(self._written, snapshot.conclusions):
+            if not self._is_allowed():
+                self.say("some wait, because so many began and ended")
+                return
+            body = event(change, snapshot.conclusions, self._node, self._now())
+            try:
+                await self._write(body)
+            except RequestFailed as error:
+                self.complain(str(error))
+                return
+            self._allowed -= 1
+            place = _beginning(change.fault)
+            if change.has_ended:
+                del self._written[place]
+            else:
+                self._written[place] = change.fault
+        self.is_well()
+
+    async def _write(self, body: dict[str, Any]) -> None:
+        if not self._settings.dry_run:
+            await self._api.create_event(body)
+        result = "dry run" if self._settings.dry_run else "written"
+        log.info("node %s: event %s: %s: %s", self._node, body["reason"], body["message"], result)
+
+    def _is_allowed(self) -> bool:
+        now = self._elapsed()
+        gained = (now - self._counted_at) / SECS_FOR_ONE
+        self._allowed, self._counted_at = min(self._allowed + gained, float(BURST)), now
+        return self._allowed >= 1
+
+
+def changes(written: Mapping[Beginning, Fault], conclusions: Conclusions) -> Iterator[FaultChange]:
+    """Yield what began, the worst first, then what ended; silenced faults do not begin.
+
+    A fault that can no longer be judged has not ended.
+    """
+    present = {
+        _beginning(it): it for it in conclusions.faults if it.state is not FaultState.CLEARED
+    }
+    begun = [
+        fault
+        for place, fault in present.items()
+        if place not in written and fault.is_active and fault.silence is None
+    ]
+    for fault in sorted(begun, key=lambda it: (severity_rank(it.severity), not it.is_root)):
+        yield FaultChange(fault, has_ended=False)
+    cleared = {_beginning(it): it for it in conclusions.faults if it.ended is not None}
+    for place, fault in tuple(written.items()):
+        if place not in present:
+            yield FaultChange(cleared.get(place, fault), has_ended=True)
+
+
+def _beginning(fault: Fault) -> Beginning:
+    return fault.rule, fault.subject.key, int(fault.since)
+
+
+def event(change: FaultChange, conclusions: Conclusions, node: str, now: str) -> dict[str, Any]:
+    """Return the Event; its name is that of the change, so that a restart writes none twice.
+
+    The uid of the node is its name, as in the kubelet's Events: `kubectl describe node` shows them.
+    """
+    fault, has_ended = change
+    is_bad = fault.severity != "info" and not has_ended
+    name = hashlib.sha256(repr((_beginning(fault), has_ended)).encode()).hexdigest()[:16]
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{node[:MAX_NODE_CHARS]}.{name}", "namespace": "default"},
+        "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": node, "uid": node},
+        "type": "Warning" if is_bad else "Normal",
+        "reason": camel_case(fault.rule) + ("Ended" if has_ended else ""),
+        "message": _message(change, conclusions)[:MAX_MESSAGE_CHARS],
+        "source": {"component": COMPONENT, "host": node},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": node,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+
+
+def _message(change: FaultChange, conclusions: Conclusions) -> str:
+    """Return the text of an incident of this fault alone: with its cause and the pods affected."""
+    fault = change.fault
+    if change.has_ended:
+        return f"Ended: {fault.summary}"
+    (incident,) = incidents_of(replace(conclusions, faults=(fault,)))
+    return incident.text
