@@ -156,29 +156,39 @@ class Evaluator:
             candidates = self._candidates(rule, view, known)
             if only is not None:
                 candidates = [entity for entity in candidates if entity.key == only]
-            if not candidates:
-                return  # as for most rules about events
-            ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
-            words = self._traits.related.get(rule.entity, {})
-            kinds = {word: words[word] for word in rule.related}  # empty for most rules
-            can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
-            holds = rule.when.evaluate
-            for entity in candidates:
-                ctx.entity = entity
-                if kinds:
-                    ctx.related = related_of(entity, kinds, view)
-                is_known = entity.key in known
-                if not is_known and entity.is_fresh and holds(ctx) is False:
-                    # as nearly always: no alert ends and none begins
-                    if can_be_silent and rule.is_silent(ctx):
-                        round_.silent.setdefault(entity.key, []).append(rule.id)
-                    continue
-                self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
-                ctx.after = -math.inf
+            if candidates:
+                self._evaluate_candidates(rule, candidates, known, round_)
         except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
+
+    def _evaluate_candidates(
+        self, rule: Rule, candidates: Sequence[Entity], known: AbstractSet[Key], round_: _Round
+    ) -> None:
+        view = round_.view
+        ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
+        words = self._traits.related.get(rule.entity, {})
+        kinds = {word: words[word] for word in rule.related}  # empty for most rules
+        can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
+        has_pasts = bool(self.cleared or (rule.clear is not None and self.ended))
+        holds = rule.when.evaluate
+        for entity in candidates:
+            ctx.entity = entity
+            if kinds:
+                ctx.related = related_of(entity, kinds, view)
+            if entity.is_fresh and entity.key not in known:  # no alert can end
+                value = holds(ctx)
+                if value is False:  # as nearly always
+                    if can_be_silent and rule.is_silent(ctx):
+                        round_.silent.setdefault(entity.key, []).append(rule.id)
+                    continue
+                if value is None and not has_pasts:  # as of fields that nobody reports
+                    if rule.only_if is None or rule.only_if.evaluate(ctx) is not False:
+                        round_.unknown.setdefault(entity.key, []).append(rule.id)
+                    continue
+            self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
+            ctx.after = -math.inf
 
     def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
         """Find the entities for which the rule may hold or has an alert."""
