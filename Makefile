@@ -103,6 +103,7 @@ mutants-rules: $(VENV)/installed-dev ## break 100 rules, each in one small way; 
 
 soak: $(VENV)/installed-dev ## everything that is survived, in full sizes: half an hour
 	$(BIN)/python -m bench.soak
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/collectors/gpu/test_recoveries.py --all-scenes
 
 image: ## build the container image with the engine that works here
 	@for engine in docker podman buildah none; do $$engine info >/dev/null 2>&1 && break; done; \

@@ -12,7 +12,8 @@ pytest_plugins = ("tests.fakes.fixtures", "tests.processes", "tests.scoreboard.p
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--rewrite-golden` writes the expected pages instead of comparing them.
 
-    `--all-scenes` also plays the scenes that start a driver's library in a child process.
+    `--all-scenes` also plays the scenes that start a driver's library in a child process, and all
+    schedules of a driver in trouble.
     """
     parser.addoption("--rewrite-golden", action="store_true", help="rewrite the expected pages")
     parser.addoption("--all-scenes", action="store_true", help="also play the scenes with GPUs")

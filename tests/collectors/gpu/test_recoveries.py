@@ -19,8 +19,8 @@ from tests.collectors.gpu.simulated_driver import (
 from tests.collectors.gpu.trouble_schedules import HEALING_SECS, Schedule, schedule
 from tests.fakes.virtual_time import run_virtually
 
-SCHEDULES = 200
-"""Each takes a tenth of a second: nothing in them waits for real."""
+SCHEDULES, ALL_SCHEDULES = 50, 200
+"""How many are played, and how many by `make soak`; nothing in them waits for real."""
 
 NOTICE_SECS = 0.2
 """A call of the simulated driver goes on so late at most after it is well again."""
@@ -135,8 +135,14 @@ def test_a_change_makes_no_fault(marker: Path, change: str, interval_secs: float
     run_virtually(scenario())
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give the test of schedules its seeds."""
+    if "seed" in metafunc.fixturenames:
+        is_soak = metafunc.config.getoption("--all-scenes")
+        metafunc.parametrize("seed", range(ALL_SCHEDULES if is_soak else SCHEDULES))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_nothing_begins_after_the_last_healing(marker: Path, seed: int) -> None:
     """Hangs, crashes and slow calls at random: no critical fault follows, all is fresh in time."""
     plan = schedule(seed)

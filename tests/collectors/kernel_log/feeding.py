@@ -1,5 +1,6 @@
 """Builders for kernel-log tests: records in the layout of /dev/kmsg, and what comes of them."""
 
+import re
 from collections.abc import Iterable
 
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
@@ -9,6 +10,7 @@ from exporter.model.event import Event
 
 BOOTTIME = 5_000.0
 WALL = 1_800_000_000.0
+UNPRINTABLE = re.compile(rb"[^ -\[\]-~]")
 TABLE = Table()
 """All patterns, joined once: that is most of what a pipeline costs to make."""
 
@@ -19,10 +21,7 @@ Case = tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...] | str]
 
 def escaped(text: str) -> str:
     r"""The text as /dev/kmsg writes it: bytes that are not printable, and `\`, as `\xNN`."""
-    return "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02x}"
-        for byte in text.encode()
-    )
+    return UNPRINTABLE.sub(lambda byte: rb"\x%02x" % byte[0][0], text.encode()).decode()
 
 
 def kmsg(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 4) -> bytes:
