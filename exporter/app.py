@@ -325,7 +325,7 @@ class App:
 
     async def _keep_conditions(self) -> None:
         settings = self._config.node_conditions
-        if settings.enabled or settings.events:
+        if settings.enabled or settings.events or settings.labels_dir:
             from exporter.kubernetes.loop import keep  # noqa: PLC0415 - only where it is asked for
 
             await keep(settings, self._identity.node, self._call, self.snapshot)

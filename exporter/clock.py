@@ -10,7 +10,12 @@ def wall_now() -> float:
 
 def rfc3339_now() -> str:
     """Return the time in UTC as text, to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall_now()))
+    return rfc3339(wall_now())
+
+
+def rfc3339(at: float) -> str:
+    """Return a time in seconds since the epoch as text in UTC, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
 def boottime_now() -> float:

@@ -10,11 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from examples.collector import COLLECTOR, Entropy
 from exporter.collectors.everything import EVERYTHING, NAMES
 from exporter.commands.rules import replayed
 from exporter.config import Config
+from exporter.kubernetes.conditions import GPU_HEALTHY, NodeCondition
+from exporter.kubernetes.labels import labels
 from exporter.model.probe import ProbeMetric
 from exporter.probes.lines import LineReader
 from exporter.reading.files import FileSource
@@ -74,3 +77,15 @@ def test_the_panel_shows_metrics_that_exist() -> None:
     named = {name for it in panel["targets"] for name in re.findall(r"hw_\w+", it["expr"])}
     assert named
     assert named <= NAMES
+
+
+def test_the_taint_follows_the_label_that_is_written() -> None:
+    """The rule of node-feature-discovery names a label and a value of our file, and taints."""
+    (rule,) = yaml.safe_load((EXAMPLES / "nfd_taint.yaml").read_text())["spec"]["rules"]
+    (feature,) = rule["matchFeatures"]
+    ((label, matched),) = feature["matchExpressions"].items()
+    ill = NodeCondition(GPU_HEALTHY, "False", "GpuLost", "")
+    assert feature["feature"] == "local.label"
+    assert f"{label}={matched['value'][0]}" in labels((ill,), "").splitlines()
+    (taint,) = rule["taints"]
+    assert taint["key"].startswith("feature.node.kubernetes.io/")

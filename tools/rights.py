@@ -198,6 +198,14 @@ RIGHTS = (
         " namespace default",
     ),
     Right(
+        "volume features",
+        "components/node-labels",
+        "a file with labels of the node for node-feature-discovery; writable, no right in the API",
+        "no labels; the log says which directory cannot be written",
+        "write feature files: set any label on the pod's own node that node-feature-discovery"
+        " allows",
+    ),
+    Right(
         "volume hami",
         "components/gpu-sharing",
         "quotas of containers on GPUs shared with HAMi",

@@ -236,11 +236,16 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class NodeConditions:
-    """What is written about the exporter's Kubernetes node: conditions and Events."""
+    """What is written about the exporter's Kubernetes node: conditions, Events, labels."""
 
     enabled: bool = setting(False, "Set the conditions of the node.")
     events: bool = setting(
         False, "Write an Event on the node for each fault that begins, and when it ends."
+    )
+    labels_dir: str = setting(
+        "",
+        "Directory of node-feature-discovery (features.d) for a file with the conditions as labels;"
+        " if empty, none is written.",
     )
     dry_run: bool = setting(True, "Only log what would be written.")
     api_server: str = setting(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from exporter.blocking import CallBlocking
-from exporter.clock import boottime_now, rfc3339_now
+from exporter.clock import boottime_now, rfc3339_now, wall_now
 from exporter.config import NodeConditions
 from exporter.kubernetes.api import NodeApi
 from exporter.kubernetes.conditions import (
@@ -17,6 +17,7 @@ from exporter.kubernetes.conditions import (
     unhealthy,
 )
 from exporter.kubernetes.events import EventsLoop
+from exporter.kubernetes.labels import LabelsLoop
 from exporter.kubernetes.writer import Writer, log
 from exporter.model.snapshot import Snapshot
 from exporter.outgoing import RequestFailed
@@ -34,14 +35,17 @@ async def keep(
     except ValueError as error:
         log.error("node conditions are not written: %s", error)
         return
-    enabled = ((ConditionsLoop, settings.enabled), (EventsLoop, settings.events))
-    await asyncio.gather(
-        *(
-            loop(settings, node, api, latest=latest, now=rfc3339_now, elapsed=boottime_now).run()
-            for loop, is_enabled in enabled
-            if is_enabled
+    writers: list[Writer] = []
+    if settings.labels_dir:
+        writers.append(
+            LabelsLoop(settings, node, call, latest=latest, wall=wall_now, elapsed=boottime_now)
         )
-    )
+    for loop, is_enabled in ((ConditionsLoop, settings.enabled), (EventsLoop, settings.events)):
+        if is_enabled:
+            writers.append(
+                loop(settings, node, api, latest=latest, now=rfc3339_now, elapsed=boottime_now)
+            )
+    await asyncio.gather(*(writer.run() for writer in writers))
 
 
 class NodePatcher(Protocol):

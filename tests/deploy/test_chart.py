@@ -42,6 +42,7 @@ PAIRS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["node-events"],
         {"profile": "minimal", "nodeConditions": {"events": True}},
     ),
+    "node-labels": ("standard", ["node-labels"], {"nodeConditions": {"labels": True}}),
     "tls": ("standard", ["tls"], {"tls": ON}),
     "filesystems": ("standard", ["filesystems"], {"filesystems": True}),
     "gpu-sharing": ("standard", ["gpu-sharing"], {"gpuSharing": True}),
@@ -77,6 +78,13 @@ FORBIDDEN: list[tuple[dict[str, Any], str]] = [
         (
             "gpuSharing needs the profile standard or full: the profile minimal runs without root"
             " and cannot read the directories of HAMi and MPS."
+        ),
+    ),
+    (
+        MINIMAL | {"nodeConditions": {"labels": True}},
+        (
+            "nodeConditions.labels needs the profile standard or full: the profile minimal runs"
+            " without root and cannot write the directory of node-feature-discovery."
         ),
     ),
     (
@@ -209,7 +217,7 @@ def _everything() -> dict[str, Any]:
             values |= chosen
     return values | {
         "profile": "standard",
-        "nodeConditions": {"enabled": True, "events": True},
+        "nodeConditions": {"enabled": True, "events": True, "labels": True},
         "extraLabels": {"team": "hardware"},
         "auth": {"bearerTokenSecret": "hw-exporter-token"},
         "image": {"pullSecrets": [{"name": "registry"}]},

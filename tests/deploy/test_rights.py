@@ -54,7 +54,7 @@ BESIDES = re.compile(
 """Sources are compared by name; faults and events are also those of the machine of the test."""
 READ_ALL = r"hw_exporter_collections_total\{.*\} (?:[4-9]|\d\d)"
 ELSEWHERE = {
-    *("volume state", "patch nodes/status", "create events", "volume passwd"),
+    *("volume state", "patch nodes/status", "create events", "volume features", "volume passwd"),
 }
 """Rights whose loss is not on /metrics: a test of its own for each."""
 FORBIDDEN = re.compile(r"(?<![\d.])403(?!\d)")

@@ -30,6 +30,9 @@ app.kubernetes.io/name: hw-exporter
 {{- if and $isMinimal .Values.gpuSharing }}
 {{- $wrong = append $wrong "gpuSharing needs the profile standard or full: the profile minimal runs without root and cannot read the directories of HAMi and MPS." }}
 {{- end }}
+{{- if and $isMinimal .Values.nodeConditions.labels }}
+{{- $wrong = append $wrong "nodeConditions.labels needs the profile standard or full: the profile minimal runs without root and cannot write the directory of node-feature-discovery." }}
+{{- end }}
 {{- if and $isMinimal .Values.ebpf.enabled }}
 {{- $wrong = append $wrong "ebpf.enabled needs the profile standard or full: bpftrace runs as root only, and the profile minimal runs without root." }}
 {{- end }}

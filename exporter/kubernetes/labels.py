@@ -1,0 +1,102 @@
+"""Writes the conditions as labels into a file that node-feature-discovery reads.
+
+https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide.html#local-feature-source
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from exporter.blocking import CallBlocking
+from exporter.clock import rfc3339
+from exporter.config import NodeConditions
+from exporter.kubernetes.conditions import (
+    GPU_HEALTHY,
+    HARDWARE_HEALTHY,
+    NodeCondition,
+    conditions_of,
+    no_longer_reported,
+)
+from exporter.kubernetes.writer import Writer, log
+from exporter.model.snapshot import Snapshot
+
+FILE = "hw-exporter"
+PREFIX = "feature.node.kubernetes.io/hw-exporter."
+NAMES = {GPU_HEALTHY: "gpu", HARDWARE_HEALTHY: "hardware"}
+MAX_VALUE_CHARS = 63
+VALID_SECS, REWRITTEN_SECS = 300.0, 60.0
+"""Without a new file node-feature-discovery drops the labels after this time, at its next look."""
+
+
+class LabelsLoop(Writer):
+    """Replaces the file when a condition changes, and every minute, since it expires.
+
+    `wall` is seconds since the epoch, `elapsed` seconds of any origin.
+    """
+
+    def __init__(
+        self,
+        settings: NodeConditions,
+        node: str,
+        call: CallBlocking,
+        *,
+        latest: Callable[[], Snapshot | None],
+        wall: Callable[[], float],
+        elapsed: Callable[[], float],
+    ) -> None:
+        super().__init__(settings, node, "labels")
+        self._call = call
+        self._latest = latest
+        self._wall = wall
+        self._elapsed = elapsed
+        self._started = elapsed()
+        self._written: tuple[NodeCondition, ...] | None = None
+        self._written_at = 0.0
+
+    async def step(self) -> None:
+        """Replace the file if it is due.
+
+        After a start a file that is there stays until faults had time to be detected again: it
+        may say that the node is not healthy.
+        """
+        reported, now = conditions_of(self._latest()), self._elapsed()
+        before: dict[str, dict[str, str]] = {it.kind: {} for it in self._written or ()}
+        wanted = (*reported, *no_longer_reported(reported, before))
+        is_new = wanted != self._written
+        has_settled = now - self._started >= self._settings.settle_secs
+        is_known = has_settled or any(it.status == "False" for it in wanted)
+        if not is_known or not (is_new or now - self._written_at >= REWRITTEN_SECS):
+            return
+        text = labels(wanted, rfc3339(self._wall() + VALID_SECS))
+        try:
+            if not self._settings.dry_run:
+                await self._call(lambda: _replace(Path(self._settings.labels_dir), text))
+        except OSError as error:
+            self.complain(f"{self._settings.labels_dir}: {error.strerror}")
+            return
+        if is_new:
+            result = "dry run" if self._settings.dry_run else "written"
+            said = ", ".join(line for line in text.splitlines() if not line.startswith("#"))
+            log.info("node %s: labels %s: %s", self._node, said, result)
+        self._written, self._written_at = wanted, now
+        self.is_well()
+
+
+def labels(conditions: tuple[NodeCondition, ...], until: str) -> str:
+    """Return the text of the file: the state of each condition, and the reason of a False one."""
+    lines = [f"# +expiry-time={until}"]
+    for condition in conditions:
+        name = f"{PREFIX}{NAMES[condition.kind]}"
+        lines.append(f"{name}-healthy={condition.status.lower()}")
+        if condition.status == "False":
+            lines.append(f"{name}-fault={condition.reason[:MAX_VALUE_CHARS]}")
+    return "\n".join(lines) + "\n"
+
+
+def _replace(folder: Path, text: str) -> None:
+    """Replace the file in one step; names that begin with a dot are not read."""
+    new = folder / f".{FILE}"
+    new.unlink(missing_ok=True)
+    with new.open("x", encoding="ascii") as file:
+        file.write(text)
+    new.chmod(0o644)
+    new.replace(folder / FILE)
