@@ -44,7 +44,7 @@ class Rules:
     complete: Callable[[type, dict[str, Any]], None] | None = None
 
 
-Fit = Callable[[Any, Rules], Any]
+Converter = Callable[[Any, Rules], Any]
 """Converts a value to the type of its field; raises MisfitError."""
 
 LENIENT = Rules()
@@ -69,7 +69,7 @@ def decode_strict(kind: type[T], found: object, rules: Rules, place: str) -> T:
         raise error.under(place) from error
 
 
-def fit_for(hint: Any) -> Fit:
+def fit_for(hint: Any) -> Converter:
     """Return the conversion to a type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -117,7 +117,7 @@ def _made(kind: type, values: dict[str, Any], rules: Rules) -> object:
 
 
 @lru_cache(maxsize=128)
-def fits_of(kind: type) -> Mapping[str, Fit]:
+def fits_of(kind: type) -> Mapping[str, Converter]:
     """Return the conversion of each field.
 
     Cached: reading the types takes longer than decoding a whole answer.
@@ -126,11 +126,11 @@ def fits_of(kind: type) -> Mapping[str, Fit]:
     return {item.name: fit_for(hints[item.name]) for item in dataclasses.fields(cast("Any", kind))}
 
 
-def _fit_optional(fit: Fit) -> Fit:
+def _fit_optional(fit: Converter) -> Converter:
     return lambda found, rules: None if found is None else fit(found, rules)
 
 
-def _fit_each(fit: Fit, labels: int) -> Fit:
+def _fit_each(fit: Converter, labels: int) -> Converter:
     def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:
         if rules.unfolds and isinstance(found, Mapping):
             found = _rows(found, labels) if labels else list(found.values())
@@ -157,7 +157,7 @@ def _rows(found: Mapping[str, Any], labels: int) -> list[Any]:
     return [[label, *row] for label, inner in nested for row in _rows(inner, labels - 1)]
 
 
-def _fit_all(fits: tuple[Fit, ...]) -> Fit:
+def _fit_all(fits: tuple[Converter, ...]) -> Converter:
     def fitted(found: Any, rules: Rules) -> tuple[Any, ...]:
         items = _list(found)
         if len(items) != len(fits):
@@ -214,4 +214,4 @@ def _number(found: object, _: Rules) -> float:
     return number
 
 
-SCALARS: Mapping[type, Fit] = {str: _text, bool: _truth, int: _integer, float: _number}
+SCALARS: Mapping[type, Converter] = {str: _text, bool: _truth, int: _integer, float: _number}

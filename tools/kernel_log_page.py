@@ -138,6 +138,8 @@ def _kinds() -> Iterator[str]:
 def _tenants() -> Iterator[str]:
     yield _TENANTS
     for kind in sorted(shipped_lines().kinds):
-        words = {word for row in shipped_lines().rows if row.kind == kind for word in row.chosen}
+        words = {
+            word for row in shipped_lines().rows if row.kind == kind for word in row.tenant_words
+        }
         for word in sorted(words, key=lambda word: word.what):
             yield f"| `{kind}` | {word.what} | {word.why_harmless} |"

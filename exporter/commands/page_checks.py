@@ -12,7 +12,7 @@ from prometheus_client.samples import Sample
 
 from exporter.collectors.gpu.field_families import ROWS
 from exporter.collectors.gpu.validation import BOUNDS
-from exporter.commands.promise import Broken, expect
+from exporter.commands.selfcheck import Broken, expect
 
 PREFIX = "hw_"
 GPU_FAMILIES = {f"hw_gpu_{field}": field for field in BOUNDS} | {

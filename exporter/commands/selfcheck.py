@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
 from exporter.commands.invocation import Invocation
-from exporter.commands.promise import Broken, expect
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
+from exporter.reports.units import one_line
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -17,6 +17,19 @@ DEADLINE_SECS = 30.0
 """The time after which no further check begins."""
 
 Check = tuple[str, Callable[[Address], None]]
+
+
+class Broken(Exception):
+    """A failed check; the message says what was found."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(one_line(found))
+
+
+def expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an assertion
+    """Raise Broken with `found` unless `is_so`."""
+    if not is_so:
+        raise Broken(found)
 
 
 def selfcheck(invocation: Invocation) -> int:

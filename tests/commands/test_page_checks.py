@@ -7,7 +7,7 @@ import pytest
 
 from exporter.commands import page_checks
 from exporter.commands.page_checks import PAGE_CHECKS, Page
-from exporter.commands.promise import Broken
+from exporter.commands.selfcheck import Broken
 from tests.golden.openmetrics import as_openmetrics
 
 PAGES = Path(__file__).parent.parent / "golden/pages"

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from exporter.collectors.everything import rule_book
-from tools.alerting.places import PODS
+from tools.alerting.links import PODS
 from tools.alerting.rules import (
     CLUSTER,
     Alert,

@@ -10,7 +10,7 @@ import yaml
 
 from exporter.collectors.everything import rule_book
 from exporter.faults.rules.rule import Rule
-from tools.alerting.places import HOSTS, Place
+from tools.alerting.links import HOSTS, Place
 from tools.alerting.sentences import advice, sentence, small
 
 FOLDER = Path(__file__).parent

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tools.alerting.places import HOSTS, PODS, Place
+from tools.alerting.links import HOSTS, PODS, Place
 from tools.dashboards.panels import DATASOURCE, Panel, drawn
 
 GRID_WIDTH = 24

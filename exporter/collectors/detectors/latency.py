@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import field
 
-from exporter.collectors.detectors.mixture import Fit, Fitting, Mixture, best_fit
+from exporter.collectors.detectors.mixture import FittedMixture, Fitting, Mixture, best_fit
 from exporter.collectors.detectors.values import SlowCalls
 from exporter.collectors.workloads.values import TracedCall, Workload
 from exporter.record import dataclass
@@ -42,7 +42,7 @@ class _CallCourse:
     fitted_at: float | None = None
     slow_since: float | None = None
 
-    def take(self, fit: Fit) -> None:
+    def take(self, fit: FittedMixture) -> None:
         """Call slow from now on what this mixture finds rare."""
         self.is_slow = _slow_buckets(self.bounds, fit.mixture)
 
@@ -60,7 +60,7 @@ class LatencyDetector:
 
     def __init__(self) -> None:
         self._courses: dict[Place, _CallCourse] = {}
-        self.fitting: Fitting[Fit] = Fitting()
+        self.fitting: Fitting[FittedMixture] = Fitting()
 
     def see(self, calls: Sequence[TracedCall] | None, at: float) -> tuple[SlowCalls, ...]:
         """Return how many of the calls since the last look were slow, where that is known."""

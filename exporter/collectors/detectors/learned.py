@@ -5,7 +5,7 @@ from typing import Any
 
 from exporter.collectors.detectors.mixture import Component, Mixture
 from exporter.collectors.detectors.past import MAX_MODELS, WINDOW, Learned
-from exporter.collectors.detectors.siblings import MAX_USUAL, Usual
+from exporter.collectors.detectors.siblings import MAX_USUAL, UsualPlace
 from exporter.record import dataclass
 from exporter.state import dump
 
@@ -17,7 +17,7 @@ DIGITS = 5
 class SavedDetectors:
     """The usual places of GPUs among their siblings, and what was learned of each model."""
 
-    usual: Mapping[tuple[str, str], Usual]
+    usual: Mapping[tuple[str, str], UsualPlace]
     learned: Mapping[str, Learned]
 
 
@@ -36,7 +36,7 @@ def to_text(kept: SavedDetectors, boot_id: str) -> str:
 def decode(document: Mapping[str, Any]) -> SavedDetectors:
     """Take apart what the file holds; raises one of MISFITS."""
     usual = {
-        (str(uuid), str(signal)): Usual(float(place), float(secs))
+        (str(uuid), str(signal)): UsualPlace(float(place), float(secs))
         for uuid, signal, place, secs in document["usual"][:MAX_USUAL]
     }
     models = [*document["models"].items()][:MAX_MODELS]

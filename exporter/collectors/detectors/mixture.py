@@ -91,7 +91,7 @@ class Mixture:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FittedMixture:
     """A mixture and the mean log-likelihood of the points that it was fitted to."""
 
     mixture: Mixture
@@ -100,7 +100,7 @@ class Fit:
 
 def best_fit(
     columns: Columns, floor: float, most: int, weights: Sequence[float] | None = None
-) -> Steps[Fit]:
+) -> Steps[FittedMixture]:
     """Fit mixtures of one to `most` Gaussians and return the best by BIC.
 
     `floor` is added to each variance: data that never change have none, and a Gaussian of no
@@ -108,7 +108,7 @@ def best_fit(
     """
     counts = weights or [1.0] * len(columns[0])
     points = sum(counts)
-    best: tuple[float, Fit] | None = None
+    best: tuple[float, FittedMixture] | None = None
     worse = 0
     for size in range(1, most + 1):
         start = yield from beginning(columns, size, floor, counts)
@@ -154,7 +154,7 @@ def fitted(
     *,
     tolerance: float = TOLERANCE,
     iterations: int = MAX_ITERATIONS,
-) -> Steps[Fit]:
+) -> Steps[FittedMixture]:
     """Expect and maximize until the mean log-likelihood moves less than the tolerance."""
     counts = weights or [1.0] * len(columns[0])
     total = sum(counts)
@@ -176,7 +176,7 @@ def fitted(
             break
         before = mean
     likelihoods, _ = yield from _expected(columns, mixture)
-    return Fit(mixture, sum(map(mul, likelihoods, counts)) / total)
+    return FittedMixture(mixture, sum(map(mul, likelihoods, counts)) / total)
 
 
 class Fitting(Generic[T]):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from random import Random
 
-from exporter.collectors.detectors.mixture import Fit, Fitting, Mixture, Steps, best_fit
+from exporter.collectors.detectors.mixture import FittedMixture, Fitting, Mixture, Steps, best_fit
 from exporter.collectors.detectors.signals import GpuNow, load_of, median
 from exporter.collectors.detectors.values import AnomalyModel, GpuAnomaly
 from exporter.collectors.workloads.values import Workload
@@ -59,7 +59,7 @@ class Learned:
         elif chance.random() < WINDOW * secs / max(1.0, self.gpu_secs):
             self.window[chance.randrange(WINDOW)] = point
 
-    def take(self, found: tuple[Fit, float]) -> None:
+    def take(self, found: tuple[FittedMixture, float]) -> None:
         """Score by a new mixture from now on."""
         self.quantile, self.mixture = found[1], found[0].mixture
 
@@ -96,7 +96,7 @@ class AnomalyDetector:
         self.learned: dict[str, Learned] = dict(learned or {})
         self._courses: dict[str, _Course] = {}
         self._chance = Random(1)  # noqa: S311 - a fixed seed: nothing is kept secret with it
-        self.fitting: Fitting[tuple[Fit, float]] = Fitting()
+        self.fitting: Fitting[tuple[FittedMixture, float]] = Fitting()
 
     def see(self, readings: Collection[GpuNow], faulty: Collection[str]) -> tuple[GpuAnomaly, ...]:
         """Take in new readings; those of `faulty` GPUs are scored and not learned."""
@@ -174,7 +174,7 @@ def _is_change(course: _Course, scores: Collection[float]) -> bool | None:
     return course.usual_secs[course.is_loaded] >= USUAL_SECS and not is_shared
 
 
-def _fit(window: list[Point]) -> Steps[tuple[Fit, float]]:
+def _fit(window: list[Point]) -> Steps[tuple[FittedMixture, float]]:
     """Fit a mixture and find the quantile of the log-likelihoods of its own points."""
     columns = tuple(map(list, zip(*window, strict=True)))
     fit = yield from best_fit(columns, FLOOR, MAX_COMPONENTS)

@@ -39,8 +39,8 @@ Group = tuple[GpuNow, ...]
 
 
 @dataclass(slots=True)
-class Usual:
-    """The usual place of one GPU by one signal, in units of what means nothing."""
+class UsualPlace:
+    """The learned distance of one GPU from its siblings by one signal, in insignificant steps."""
 
     place: float = 0.0
     secs: float = 0.0  # how long it was learned
@@ -69,8 +69,8 @@ class _Away:
 class SiblingDetector:
     """Compares GPUs of one model that run the same workload, reading by reading."""
 
-    def __init__(self, usual: Mapping[tuple[str, str], Usual] | None = None) -> None:
-        self.usual: dict[tuple[str, str], Usual] = dict(usual or {})
+    def __init__(self, usual: Mapping[tuple[str, str], UsualPlace] | None = None) -> None:
+        self.usual: dict[tuple[str, str], UsualPlace] = dict(usual or {})
         self._away: dict[str, _Away] = {}
 
     def see(
@@ -108,10 +108,10 @@ class SiblingDetector:
         for uuid in gone:
             self._away.pop(uuid, None)
 
-    def _usual(self, key: tuple[str, str]) -> Usual:
+    def _usual(self, key: tuple[str, str]) -> UsualPlace:
         if key not in self.usual and len(self.usual) >= MAX_USUAL:
             del self.usual[next(iter(self.usual))]
-        return self.usual.setdefault(key, Usual())
+        return self.usual.setdefault(key, UsualPlace())
 
     def _compare_all(self, group: Group, faulty: Collection[str], *, is_collective: bool) -> None:
         for signal in SIGNALS:
@@ -162,7 +162,7 @@ def _rounded(smoothed: Mapping[str, float]) -> Labeled:
     return tuple((name, round(value, 2)) for name, value in smoothed.items())
 
 
-def _learn(usual: Usual, distance: float, secs: float) -> None:
+def _learn(usual: UsualPlace, distance: float, secs: float) -> None:
     """Move the usual place: at first by the mean of all readings, then by those of days."""
     usual.secs += secs
     if usual.secs:
@@ -204,7 +204,7 @@ def _is_busy(group: Group) -> bool:
 
 
 def _distances(signal: Signal, group: Group) -> Iterator[tuple[str, float]]:
-    """Yield how far each GPU is from the median, in units of what means nothing."""
+    """Yield the distance of each GPU from the median, in insignificant steps of the signal."""
     known = [(now.gpu.uuid, value) for now in group if (value := signal.value(now)) is not None]
     if not known:
         return

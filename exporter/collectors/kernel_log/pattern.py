@@ -36,7 +36,7 @@ MAX_DEPTH = 8
 """Parts within parts."""
 
 
-class Chosen(Enum):
+class TenantWord(Enum):
     """Text in kernel messages that a tenant controls, and why that is harmless."""
 
     COMM = (
@@ -109,7 +109,7 @@ class LinePattern:
     constants: Fields = field(default_factory=dict)
     convert: Callable[[dict[str, str]], dict[str, str]] = same_fields
     fields: tuple[str, ...] = ()
-    chosen: tuple[Chosen, ...] = ()
+    tenant_words: tuple[TenantWord, ...] = ()
     is_head: bool = False
     parts: Mapping[str, str] = field(default_factory=lambda: PARTS)
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from exporter.collectors.kernel_log.conversions import CONVERSIONS, SUBJECTS
-from exporter.collectors.kernel_log.pattern import Chosen, LinePattern, Role
+from exporter.collectors.kernel_log.pattern import LinePattern, Role, TenantWord
 from exporter.collectors.kernel_log.pattern_file import (
     EventKind,
     Lines,
@@ -79,9 +79,9 @@ KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "fields": _TEXTS,
     "user_words": (
         lambda found: (
-            _is_texts(found) and all(word.upper() in Chosen.__members__ for word in found)
+            _is_texts(found) and all(word.upper() in TenantWord.__members__ for word in found)
         ),
-        f"must be a list of {', '.join(sorted(each.name.lower() for each in Chosen))}",
+        f"must be a list of {', '.join(sorted(each.name.lower() for each in TenantWord))}",
     ),
     "further_lines": (lambda found: isinstance(found, bool), "must be true or false"),
 }

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from exporter.collectors.kernel_log.conversions import CONVERSIONS, SUBJECTS, subject_from
 from exporter.collectors.kernel_log.pattern import (
     PARTS,
-    Chosen,
     Fields,
     LinePattern,
     Role,
     Subject,
+    TenantWord,
     on_node,
     same_fields,
 )
@@ -95,7 +95,7 @@ def _pattern(row: Mapping[str, Any], parts: Mapping[str, str]) -> LinePattern:
         constants=row.get("set", {}),
         convert=CONVERSIONS[convert] if convert else same_fields,
         fields=tuple(row.get("fields", ())),
-        chosen=tuple(Chosen[word.upper()] for word in row.get("user_words", ())),
+        tenant_words=tuple(TenantWord[word.upper()] for word in row.get("user_words", ())),
         is_head=row.get("further_lines", False),
         parts=parts,
     )

@@ -57,7 +57,7 @@ class Table:
                 yield match
                 yield from self._continuations(match, lines[index + 1 :])
                 return
-            if is_one_print or match is None or match.row.chosen:
+            if is_one_print or match is None or match.row.tenant_words:
                 break
             yield match
         match = self.match(LINE_FEED.join(lines[index:])[:MAX_LINE_CHARS])

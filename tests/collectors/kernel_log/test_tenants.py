@@ -5,7 +5,7 @@ from typing import TypeAlias
 import pytest
 
 from exporter.collectors.kernel_log.kmsg import KmsgReader
-from exporter.collectors.kernel_log.pattern import Chosen, LinePattern
+from exporter.collectors.kernel_log.pattern import LinePattern, TenantWord
 from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.record import Record, join_lines, parse_syslog
 from exporter.collectors.kernel_log.user_words import UserWords, possible_kinds, user_words
@@ -182,15 +182,15 @@ def test_the_lines_of_every_kind_are_tried() -> None:
     assert len(kinds) > 45
 
 
-CHOSEN_GROUPS = {
-    "name": Chosen.COMM,
-    "owner": Chosen.COMM,
-    "client": Chosen.COMM,
-    "library": Chosen.FILE,
-    "memcg": Chosen.CGROUP,
-    "task_memcg": Chosen.CGROUP,
-    "server": Chosen.SERVER,
-    "interface": Chosen.INTERFACE,
+TENANT_GROUPS = {
+    "name": TenantWord.COMM,
+    "owner": TenantWord.COMM,
+    "client": TenantWord.COMM,
+    "library": TenantWord.FILE,
+    "memcg": TenantWord.CGROUP,
+    "task_memcg": TenantWord.CGROUP,
+    "server": TenantWord.SERVER,
+    "interface": TenantWord.INTERFACE,
 }
 OWN_CHOICE = {"server", "interface"}
 """Words that the event is about: another word is about another server or interface."""
@@ -205,16 +205,16 @@ HOSTILE = (
 ROWS = [
     row
     for row in shipped_lines().rows
-    if row.chosen or set(row.pattern.groupindex) & {*CHOSEN_GROUPS}
+    if row.tenant_words or set(row.pattern.groupindex) & {*TENANT_GROUPS}
 ]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.kind}-{row.contains}"[:60])
 def test_each_word_that_a_tenant_chooses_is_named_and_harmless(row: LinePattern) -> None:
     """Hostile words in its place leave kind, thing and pid as they are, or make no event."""
-    groups = [group for group in row.pattern.groupindex if group in CHOSEN_GROUPS]
+    groups = [group for group in row.pattern.groupindex if group in TENANT_GROUPS]
     if row.kind not in CLUSTERS:
-        assert {CHOSEN_GROUPS[group] for group in groups} <= set(row.chosen)
+        assert {TENANT_GROUPS[group] for group in groups} <= set(row.tenant_words)
     for line in KNOWN_LINES:
         match = row.pattern.match(line)
         for group in groups if match else ():
@@ -222,7 +222,7 @@ def test_each_word_that_a_tenant_chooses_is_named_and_harmless(row: LinePattern)
                 continue
             before, after = line[: match.start(group)], line[match.end(group) :]
             known = _about(line, group)
-            own = f"{match[group]}/" if CHOSEN_GROUPS[group] is Chosen.CGROUP else ""
+            own = f"{match[group]}/" if TENANT_GROUPS[group] is TenantWord.CGROUP else ""
             for word in HOSTILE:
                 for found in events_of(record(before + own + word + after)):
                     assert _told(found, group) in known, (line, word)
