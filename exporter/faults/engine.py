@@ -1,7 +1,7 @@
 """The rule engine: evaluates each snapshot and returns conclusions."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -9,9 +9,10 @@ from typing import TypeAlias
 from exporter.faults.alert_state import Alert, AlertKey
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.event_kinds import LOOKS
-from exporter.faults.fault_history import FaultHistory
+from exporter.faults.fault_history import FIELDS, FaultHistory
 from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.site import event_for_site
 from exporter.faults.subject import Repair, Subjects
 from exporter.model.event import Event, EventType
@@ -47,6 +48,7 @@ class RuleEngine:
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
         self._of_events = book.of_events
+        self._with_history = kinds_reading(FIELDS, book.rules, subjects)
         self.history = history or FaultHistory()
         self._last_mark: tuple[int, float, frozenset[AlertKey], int] = (0, 0.0, frozenset(), 0)
         self._clears = 0
@@ -67,6 +69,7 @@ class RuleEngine:
     def take(self, book: RuleBook, subjects: Subjects) -> None:
         """Replace the rules and subjects; used from the next snapshot on."""
         self._subjects = subjects
+        self._with_history = kinds_reading(FIELDS, book.rules, subjects)
         self._evaluator.take(book, subjects)
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
@@ -90,7 +93,7 @@ class RuleEngine:
             events += [repaired(repair, snapshot) for repair in repairs.between(snapshot, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
         scene = self._subjects.scene_of(snapshot, events, working)
-        known = self.history.extended(scene.entities, self._subjects.traits.ending)
+        known = self.history.extended(scene.entities, self._with_history)
         conclusions = self._evaluator.evaluate(replace(scene, entities=known))
         return self.history.take(conclusions, scene.wall, scene.now)
 
@@ -125,6 +128,20 @@ class RuleEngine:
         self._last_mark = mark
         it = self._evaluator
         return to_text(SavedFaults(self._boot_id, kept, events, it.ended, it.cleared))
+
+
+def kinds_reading(
+    fields: Container[str], rules: Iterable[Rule], subjects: Subjects
+) -> frozenset[str]:
+    """Return the kinds of components of which these rules read one of the fields."""
+    related = subjects.traits.related
+    return frozenset(
+        related.get(rule.entity, {}).get(name.related, rule.entity)
+        for rule in rules
+        for part in (*rule.conditions, *rule.texts)
+        for name in part.names()
+        if name.field in fields
+    )
 
 
 def repaired(repair: Repair, snapshot: Snapshot) -> Event:

@@ -134,11 +134,11 @@ class FaultHistory:
         times = self._counts[fault.rule, kind, hw_id]
         return replace(fault, times=times) if times > 1 else fault
 
-    def extended(self, entities: Iterable[Entity], ending: frozenset[str]) -> tuple[Entity, ...]:
-        """Return components with the fields of their history, except kinds in `ending`."""
+    def extended(self, entities: Iterable[Entity], kinds: frozenset[str]) -> tuple[Entity, ...]:
+        """Return the entities, those of these kinds with the fields of their history."""
         return tuple(
             entity
-            if entity.kind in ending
+            if entity.kind not in kinds
             else replace(
                 entity,
                 fields=_WithHistory(entity.fields, *self._critical.get(entity.key, NO_COUNTS)),

@@ -285,7 +285,7 @@ def _is_beside(cause: Standing, effect: Standing) -> bool:
 
 
 def _is_edge(cause: Standing, effect: Standing) -> bool:
-    return any(explanation.rule == cause.rule.id for explanation in effect.rule.explained_by)
+    return cause.rule.id in effect.rule.named_causes
 
 
 def _in_place(

@@ -49,7 +49,7 @@ INTERVAL_SECS = 15.0
 GROWING = re.compile(r"\{(\d+)\}")
 """How much a counter grows from look to look."""
 
-LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 600.0, 300.0, 16
+LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 8
 """Of a longer wait only the last part is judged at each interval."""
 
 LOG_SECS = 0.25

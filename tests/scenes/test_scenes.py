@@ -18,6 +18,7 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene, scenes
 from tests.scenes.stage import INTERVAL_SECS, SPARSE_SECS, Stage
+from tests.scenes.table import YES, cell
 
 SCENES = scenes()
 RULES = {rule.id: rule for rule in rule_book().rules}
@@ -26,18 +27,32 @@ RETRIES = 20
 FEW_LOOKS = 3
 """What does not change is not read again and again: after so many looks only time passes."""
 pytestmark = pytest.mark.slow
+ACT_OF = {
+    "test_it_begins_stays_over_a_restart_and_ends": "begins",
+    "test_it_is_there_since_the_start": "since_start",
+    "test_its_twin_is_silent": "twin",
+    "test_nvidia_smi_alone_says_it_too": "smi",
+}
+"""Which act of a scene each test plays."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Play all scenes if that is asked for, else those that start no process."""
-    if "scene" in metafunc.fixturenames:
-        is_all = metafunc.config.getoption("--all-scenes")
-        played = [scene for scene in SCENES if is_all or not scene.gpus]
-        system = pytest.mark.system
-        rows = [
-            pytest.param(each, id=each.id, marks=system if each.gpus else ()) for each in played
-        ]
-        metafunc.parametrize("scene", rows)
+    """Play all scenes if that is asked for, else those that start no process.
+
+    What a scene cannot show is not played: the table has the reason.
+    """
+    if "scene" not in metafunc.fixturenames:
+        return
+    act = ACT_OF[metafunc.function.__name__]
+    is_all = metafunc.config.getoption("--all-scenes")
+    played = (scene for scene in SCENES if is_all or not scene.gpus)
+    system = pytest.mark.system
+    rows = [
+        pytest.param(each, id=each.id, marks=system if each.gpus else ())
+        for each in played
+        if act == "begins" or cell(each, act) == YES
+    ]
+    metafunc.parametrize("scene", rows)
 
 
 @pytest.fixture
@@ -152,9 +167,6 @@ def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> 
 
 def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
     """The exporter starts on a node that is ill."""
-    if reason := scene.cannot.get("since_start"):
-        pytest.skip(reason)
-
     async def play() -> None:
         acts = Acts(stage, scene)
         stage.stand(scene.node)
@@ -172,8 +184,6 @@ def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
 
 def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
     """What is nearest to the fault and healthy raises none."""
-    if reason := scene.cannot.get("twin"):
-        pytest.skip(reason)
     assert scene.twin is not None, f"{scene.rule} has no twin"
     twin = scene.twin
 
@@ -196,9 +206,6 @@ def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
 
 def test_nvidia_smi_alone_says_it_too(stage: Stage, scene: Scene) -> None:
     """The node is ill, and nvidia-smi is the only way to see it."""
-    if not scene.gpus or "smi" in scene.cannot:
-        pytest.skip(scene.cannot.get("smi", "of no GPU of NVIDIA"))
-
     async def play() -> None:
         acts = Acts(stage, scene)
         stage.stand(scene.node)

@@ -107,7 +107,9 @@ class Graph:
         level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
         for _ in range(MAX_DEPTH):
             yield from level
-            level = [port for part in level for port in self.neighbours("below", part)]
+            level = [port for part in level for port in self._out("below", part)]
+            if not level:
+                return
 
     def beside(self, key: Key) -> Iterator[Key]:
         """Yield the devices under the same port."""
@@ -121,6 +123,8 @@ class Graph:
         level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
         for _ in range(MAX_DEPTH):
             level = [device for port in level for device in self._in("below", port)]
+            if not level:
+                return
             for device in level:
                 yield from self.same(device)
 

@@ -195,6 +195,11 @@ class Rule:
         """The possible causes of the rule's fault, the nearest relations first."""
         return tuple(sorted(self.explained_by, key=lambda explanation: explanation.distance))
 
+    @cached_property
+    def named_causes(self) -> frozenset[str]:
+        """The rules that may explain the fault of this one."""
+        return frozenset(explanation.rule for explanation in self.explained_by)
+
     def looks_back(self) -> list[tuple[Name, float]]:
         """Return the fields of windows in the rule, and the windows in seconds."""
         return [
