@@ -91,7 +91,7 @@ class Alert:
     @property
     def has_events(self) -> bool:
         """Whether the evidence has events, of any source."""
-        return self.described[1] > 0 or any([piece.raw for piece in self.evidence])
+        return self.described[1] > 0 or any(piece.raw for piece in self.evidence)
 
     def step(
         self,

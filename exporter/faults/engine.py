@@ -138,8 +138,7 @@ def kinds_reading(
     return frozenset(
         related.get(rule.entity, {}).get(name.related, rule.entity)
         for rule in rules
-        for part in (*rule.conditions, *rule.texts)
-        for name in part.names()
+        for name in rule.names()
         if name.field in fields
     )
 

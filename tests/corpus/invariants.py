@@ -8,6 +8,7 @@ from exporter.collectors.everything import FAMILIES
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.network.values import Network
 from exporter.faults.siblings import SIBLINGS
+from exporter.model.incident import incidents_of
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
@@ -32,8 +33,8 @@ Place: TypeAlias = "tuple[str, tuple[str, ...], str]"
 class Watch:
     """Follows one recording: `holes` are bad samples of which nothing was said, as text.
 
-    `untrue` are sentences that their evidence does not bear. A fault may take `patience_secs`
-    until it says of a value that it is bad.
+    `untrue` are sentences that their evidence does not bear, or that do not name who is hit.
+    A fault may take `patience_secs` until it says of a value that it is bad.
     """
 
     def __init__(self, patience_secs: float = PATIENCE_SECS) -> None:
@@ -47,6 +48,7 @@ class Watch:
     def look(self, snapshot: Snapshot, conclusions: Conclusions) -> None:
         """Take in one moment."""
         self.untrue.update(dict.fromkeys(untrue(snapshot, conclusions)))
+        self.untrue.update(dict.fromkeys(unnamed(conclusions)))
         now = snapshot.taken_boottime
         bad = set(self.bad(snapshot))
         ended = self._since.keys() - bad
@@ -165,6 +167,20 @@ def untrue(snapshot: Snapshot, conclusions: Conclusions) -> Iterator[str]:
                 yield f"{fault.rule}: {fault.summary}"
         if "No action is needed" in fault.advice and fault.severity != "info":
             yield f"{fault.rule}: {fault.advice}"
+
+
+def unnamed(conclusions: Conclusions) -> Iterator[str]:
+    """Yield the faults of GPUs, and their incidents, that do not name who uses the GPU."""
+    used = {edge.target for edge in conclusions.graph if edge.relation == "consumes"}
+    for incident in incidents_of(conclusions):
+        about = [fault for fault in incident.faults if fault.subject.hw_type == "gpu"]
+        for fault in about:
+            if fault.subject.key in used and not fault.affected:
+                yield f"{fault.rule}: nobody is affected, but {fault.subject.hw_name} is used"
+        users = {it.hw_name for fault in about for it in fault.affected}
+        is_named = any((user.rpartition("/")[0] or user) in incident.affects for user in users)
+        if users and not is_named:
+            yield f"{incident.rule}: {incident.affects!r} names none of {sorted(users)}"
 
 
 def _seen(pattern: str) -> Callable[[Snapshot, Fault], bool]:

@@ -49,7 +49,7 @@ INTERVAL_SECS = 15.0
 GROWING = re.compile(r"\{(\d+)\}")
 """How much a counter grows from look to look."""
 
-LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 8
+LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 16
 """Of a longer wait only the last part is judged at each interval."""
 
 LOG_SECS = 0.25
@@ -205,8 +205,8 @@ class Stage:
         seen, until = self._snapshot, self.boottime + secs
         sparse_secs = max(SPARSE_SECS, secs / SPARSE_STEPS)
         while self.boottime < until:
-            is_dense = self.boottime + dense_secs > until
-            self.boottime += INTERVAL_SECS if is_dense else min(sparse_secs, until - self.boottime)
+            left_secs = until - dense_secs - self.boottime
+            self.boottime += INTERVAL_SECS if left_secs <= 0 else min(sparse_secs, left_secs)
             moved = replace(
                 seen,
                 sequence=self._snapshot.sequence + 1,

@@ -17,7 +17,7 @@ from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene, scenes
-from tests.scenes.stage import INTERVAL_SECS, SPARSE_SECS, Stage
+from tests.scenes.stage import INTERVAL_SECS, LONG_SECS, SPARSE_SECS, Stage
 from tests.scenes.table import YES, cell
 
 SCENES = scenes()
@@ -116,7 +116,8 @@ class Acts:
     async def ends(self) -> None:
         """Repair the node: the fault has to end now."""
         await self.stage.repair(self.scene.ill, self.scene.well)
-        secs = _end_secs(RULES[self.scene.rule]) + self.scene.late
+        rule = RULES[self.scene.rule]
+        secs = _end_secs(rule) + self.scene.late
         for _ in range(RETRIES if self.scene.pause else 1):
             await asyncio.sleep(self.scene.pause)
             await self.now()
@@ -124,10 +125,17 @@ class Acts:
                 for _ in range(int(secs / INTERVAL_SECS)):
                     await self.stage.look()
             else:
-                await self.stage.wait(secs)
+                await self.stage.wait(secs, LONG_SECS + rule.clear_for_secs)
             if await self.now() is None:
                 return
         raise AssertionError(f"{self.scene.rule} does not end")
+
+    async def is_well(self) -> None:
+        """Look twice at the node as it is before the scene: nothing is said of it."""
+        await self.stage.look()
+        conclusions = (await self.stage.look()).conclusions
+        if conclusions is not None and "begins" not in self.scene.cannot:
+            assert [f"{it.rule}: {it.summary}" for it in conclusions.active] == []
 
     async def begins(self) -> Fault:
         """The fault, which has to begin now."""
@@ -149,8 +157,7 @@ def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> 
             await stage.change(scene.ill)
         await stage.start(scene)
         try:
-            await stage.look()
-            await stage.look()
+            await acts.is_well()
             await acts.begins()
             if "restart" not in scene.cannot:
                 await stage.stop()
@@ -167,6 +174,7 @@ def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> 
 
 def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
     """The exporter starts on a node that is ill."""
+
     async def play() -> None:
         acts = Acts(stage, scene)
         stage.stand(scene.node)
@@ -206,13 +214,13 @@ def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
 
 def test_nvidia_smi_alone_says_it_too(stage: Stage, scene: Scene) -> None:
     """The node is ill, and nvidia-smi is the only way to see it."""
+
     async def play() -> None:
         acts = Acts(stage, scene)
         stage.stand(scene.node)
         await stage.start(scene, {"gpu": {"backend": "nvidia-smi"}})
         try:
-            await stage.look()
-            await stage.look()
+            await acts.is_well()
             await acts.begins()
         finally:
             await stage.stop()

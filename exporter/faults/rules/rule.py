@@ -183,12 +183,15 @@ class Rule:
         cases = (text for case in self.cases for text in (case.summary, case.advice) if text)
         return (self.summary, self.advice, *cases)
 
+    def names(self) -> tuple[Name, ...]:
+        """Return the fields in all expressions and sentences of the rule."""
+        in_conditions = (name for condition in self.conditions for name in condition.names())
+        return (*in_conditions, *(name for text in self.texts for name in text.names()))
+
     @cached_property
     def related(self) -> frozenset[str]:
         """The words for related components in the rule."""
-        names = [name for condition in self.conditions for name in condition.names()]
-        names += [name for text in self.texts for name in text.names()]
-        return frozenset(name.related for name in names if name.related)
+        return frozenset(name.related for name in self.names() if name.related)
 
     @cached_property
     def near_causes_first(self) -> tuple[Explanation, ...]:
