@@ -1,10 +1,28 @@
-"""Resource usage of the exporter, from psutil (https://psutil.readthedocs.io/#process-class)."""
+"""Resource usage of the exporter: its own processes in /proc (proc_pid_stat(5))."""
 
-import psutil
+import os
+from pathlib import Path
 
 from exporter.collectors.exporter.values import OurProcesses
 from exporter.model.reading import Reading
 from exporter.probes.child import Children
+from exporter.record import dataclass
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What one process uses; `ended_secs` is the processor time of its children that have ended."""
+
+    resident_bytes: int
+    cpu_secs: float
+    ended_secs: float
+    descriptors: int
+    threads: int
+    started_secs: float  # after boot
 
 
 class OurProcessesReader:
@@ -12,43 +30,52 @@ class OurProcessesReader:
 
     def __init__(self, families: tuple[Children, ...]) -> None:
         self._families = families
-        self._main = psutil.Process()
+        self._own_pid = os.getpid()
+        self._booted_at = _booted_at()
 
     def read(self) -> Reading[OurProcesses]:
         """Read the totals now; a child that ends meanwhile is left out."""
-        processes = [self._main]
-        for pid in (pid for family in self._families for pid in family.pids):
-            try:
-                processes.append(psutil.Process(pid))
-            except psutil.NoSuchProcess:
-                continue  # it ended since it was listed
-        totals = [total for total in map(_use, processes) if total is not None]
-        ended = self._main.cpu_times()
+        own = _use(self._own_pid)
+        children = (_use_if_there(pid) for family in self._families for pid in family.pids)
+        uses = [own, *(use for use in children if use is not None)]
         return Reading(
             OurProcesses(
-                count=len(totals),
-                resident_memory_bytes=sum(total[0] for total in totals),
-                cpu_seconds=sum(total[1] for total in totals)
-                + ended.children_user
-                + ended.children_system,
-                open_descriptors=sum(total[2] for total in totals),
-                threads=sum(total[3] for total in totals),
-                started_at=self._main.create_time(),
+                count=len(uses),
+                resident_memory_bytes=sum(use.resident_bytes for use in uses),
+                cpu_seconds=sum(use.cpu_secs for use in uses) + own.ended_secs,
+                open_descriptors=sum(use.descriptors for use in uses),
+                threads=sum(use.threads for use in uses),
+                started_at=self._booted_at + own.started_secs,
                 abandoned_children=sum(family.abandoned_count for family in self._families),
             )
         )
 
 
-def _use(process: psutil.Process) -> tuple[int, float, int, int] | None:
-    """Resident bytes, processor seconds, descriptors and threads; None when it has ended."""
+def _use_if_there(pid: int) -> _Use | None:
     try:
-        with process.oneshot():
-            times = process.cpu_times()
-            return (
-                process.memory_info().rss,
-                times.user + times.system,
-                process.num_fds(),
-                process.num_threads(),
-            )
-    except psutil.Error:
+        return _use(pid)
+    except OSError:
         return None  # it ended, or it is a child whose numbers we may not see
+
+
+def _use(pid: int) -> _Use:
+    """Read what a process uses now; raise OSError when it has ended."""
+    # The name, which may hold anything, is in parentheses; the state, the third field, follows.
+    fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    user, system, ended_user, ended_system = map(int, fields[11:15])
+    return _Use(
+        resident_bytes=int(fields[21]) * PAGE_BYTES,
+        cpu_secs=(user + system) / TICKS,
+        ended_secs=(ended_user + ended_system) / TICKS,
+        descriptors=len(os.listdir(PROC / str(pid) / "fd")),  # noqa: PTH208 - names are enough
+        threads=int(fields[17]),
+        started_secs=int(fields[19]) / TICKS,
+    )
+
+
+def _booted_at() -> int:
+    """Return the Unix time of the boot (proc_stat(5))."""
+    for line in (PROC / "stat").read_text("ascii").splitlines():
+        if line.startswith("btime "):
+            return int(line.split()[1])
+    raise OSError("/proc/stat has no btime")

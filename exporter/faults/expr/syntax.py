@@ -1,6 +1,6 @@
 """The syntax tree of expressions, and its limits."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -14,12 +14,25 @@ MAX_COST = 400
 
 
 class ExpressionError(Exception):
-    """A mistake in an expression: the position from 1, and a sentence."""
+    """A mistake in an expression: the position from 1, and a sentence.
 
-    def __init__(self, position: int, sentence: str) -> None:
+    `hint` ends the sentence; it is called only if somebody reads it, because a search for similar
+    words takes a millisecond.
+    """
+
+    def __init__(self, position: int, sentence: str, hint: Callable[[], str] = str) -> None:
         super().__init__(sentence)
         self.position = position
-        self.sentence = sentence
+        self._begun = sentence
+        self._hint = hint
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence."""
+        return self._begun + self._hint()
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,11 @@ def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
     owner = _owner(name.related, name.position, kind, vocabulary)
     names = vocabulary.names[owner]
     if name.field not in names:
-        hint = did_you_mean(name.field, names)
-        raise ExpressionError(name.position, f"{owner} has no field {name.field}; {hint}")
+        raise ExpressionError(
+            name.position,
+            f"{owner} has no field {name.field}; ",
+            lambda: did_you_mean(name.field, names),
+        )
     found = names[name.field]
     if found.is_labeled and not name.label:
         raise ExpressionError(
