@@ -61,7 +61,7 @@ class Alert:
     entered: float = 0.0  # when it came into this state
     held_secs: float = 0.0
     unknown_since: float | None = None  # while the alert is pending
-    was_shown: bool = False  # as a fault
+    shown_since: float | None = None  # as a fault
     is_confirmed: bool = False  # its consequence has begun, so that `for` need not pass
     is_escalated: bool = False
     severity: str = ""

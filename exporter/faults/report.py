@@ -10,9 +10,10 @@ from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.entities.graph import Graph
 from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.observation import View
-from exporter.faults.root_cause import Place, Step, find_steps, path_to_root, place_of, raised
+from exporter.faults.root_cause import Place, find_steps, place_of, raised
 from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import SIBLINGS, Siblings
+from exporter.faults.steps import Step, path_to_root
 from exporter.faults.transition_log import log_transition
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
@@ -171,7 +172,7 @@ class ReportBuilder:
         both = {**chosen, **waiting}
         for alert, causes in [*zip(both.values(), self._all_causes(both, [*steps, *later], view))]:  # noqa: B905 - as many
             alert.causes = causes
-            alert.was_shown = alert.is_active
+            alert.shown_since = (alert.shown_since or view.now) if alert.is_active else None
         faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
         for place in chosen.keys() - active.keys():  # of siblings: the fault affects its parts
             parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, SAME, Graph
 from exporter.faults.rules.rule import LAYERS, Explanation, Rule
+from exporter.faults.steps import Step, circle_from, keep_steps
 from exporter.model.verdict import SEVERITIES, Cause, Fault, Key
 from exporter.record import dataclass
 
@@ -16,12 +17,17 @@ Place: TypeAlias = "tuple[str, Key]"
 PRINT_ORDER_SECS = 2.0
 """Lines of one incident may be printed in any order within this time."""
 
-ON_COMPONENT = (SAME, "upstream_of")
+BACK: Mapping[str, str] = MappingProxyType({SAME: SAME, "upstream_of": "downstream_of"})
+"""Relations on a component, each with the one in the other direction."""
+
 NOT_HARDWARE = ("node", "process", "workload")
 BESIDE_SECS = 600.0
 """Faults of one component that begin within this time are one incident."""
 
 NO_ALERTS: Mapping[Place, Alert] = MappingProxyType({})
+TOLD_SECS = 30.0
+"""No alert waits longer for a better cause: afterwards a root has been told to somebody."""
+
 SAMPLING_SECS = 120.0
 """A threshold is noticed late: a cause may be seen this long after its effect."""
 
@@ -36,21 +42,13 @@ class Standing:
     last_evidence: float
     is_event: bool
     was_shown: bool = False
-    was_shown_as_root: bool = False
+    told_secs: float | None = None  # for how long it has been shown as a root
 
     @property
     def rank(self) -> tuple[bool, bool, float, int, str, Key]:
         """The sort key of causes, the strongest first; no two faults have the same."""
         layer = LAYERS.index(self.rule.layer)
         return (self.rule.symptom, not self.is_event, self.onset, layer, self.rule.id, self.key)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The index of the cause of a fault, and the relation between the two."""
-
-    cause: int
-    via: str
 
 
 def find_steps(
@@ -83,15 +81,11 @@ def confirmed(
     pending, known = _by_rule(waiting), _by_rule(active)
     found: dict[Place, Standing] = {}
     for effect in active if waiting else ():
-        if effect.was_shown_as_root or not effect.was_shown:  # other faults have a cause
+        if effect.told_secs is not None or not effect.was_shown:  # other faults have a cause
             causes = list(_explaining(effect, pending, graph))
             if causes and not any(_explaining(effect, known, graph)):
                 found |= {(cause.rule.id, cause.key): cause for cause in causes}
-    return [
-        cause
-        for cause in found.values()
-        if not cause.rule.symptom and not any(_explaining(cause, known, graph))
-    ]
+    return [cause for cause in found.values() if not any(_explaining(cause, known, graph))]
 
 
 def _by_rule(standings: Iterable[Standing]) -> dict[str, list[Standing]]:
@@ -122,8 +116,9 @@ def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
     """Return the fault with the values that decide on causes."""
     is_event = alert.has_events or rule.needed is not None
     seen = alert.seen if alert.is_waiting else alert.last_evidence
-    is_root = alert.was_shown and not alert.causes
-    return Standing(rule, key, alert.active_since, seen, is_event, alert.was_shown, is_root)
+    was_shown = alert.shown_since is not None
+    told_secs = alert.seen - (alert.shown_since or 0.0) if was_shown and not alert.causes else None
+    return Standing(rule, key, alert.active_since, seen, is_event, was_shown, told_secs)
 
 
 def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
@@ -156,31 +151,19 @@ def find_causes(
         by_rule.setdefault(standing.rule.id, []).append(index)
         by_key.setdefault(standing.key, []).append(index)
     choices = [_choices(index, standings, by_rule, graph) for index in range(len(standings))]
-    _keep_roots(choices, standings)
+    _keep_roots(choices, standings, by_rule, graph)
     for index, row in enumerate(choices):
         found = row or _beside(index, standings, by_key, graph)
         choices[index] = [s for s in found if not _has_followed(s.cause, index, known)]
     steps: list[Step | None] = [row[0] if row else None for row in choices]
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
-        circle = _circle(index, steps)
+        circle = circle_from(index, steps)
         while circle:
             strongest = min(circle, key=lambda place: standings[place].rank)
             choices[strongest] = [s for s in choices[strongest] if s.cause not in circle]
             steps[strongest] = choices[strongest][0] if choices[strongest] else None
-            circle = _circle(index, steps)
+            circle = circle_from(index, steps)
     return tuple(steps)
-
-
-def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
-    """Give each fault without a cause the last known one, unless that makes a circle.
-
-    During recovery, the relation or the time may no longer show the cause.
-    """
-    for index, step in enumerate(known):
-        if steps[index] is None and step is not None:
-            steps[index] = step
-            if _circle(index, steps):
-                steps[index] = None
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool:
@@ -196,16 +179,6 @@ def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool
         seen.add(step.cause)
         step = known[step.cause]
     return False
-
-
-def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:
-    """Return the steps from a fault to its root, nearest first."""
-    path = []
-    step = steps[index]
-    while step is not None:
-        path.append(step)
-        step = steps[step.cause]
-    return path
 
 
 def _choices(
@@ -236,19 +209,37 @@ def _choices(
     return [Step(place, found[place].via) for place in sorted(found, key=weight)]
 
 
-def _keep_roots(choices: Sequence[list[Step]], standings: Sequence[Standing]) -> None:
-    """Keep a shown root as the cause of later faults on its component.
+def _keep_roots(
+    choices: Sequence[list[Step]],
+    standings: Sequence[Standing],
+    by_rule: Mapping[str, list[int]],
+    graph: Graph,
+) -> None:
+    """Let what would explain a shown root, and begins later on its component, follow from it.
 
-    An incident keeps its root when a possible cause is found later.
+    A symptom may be seen long before its cause. An incident keeps its root: told again as another,
+    it would be a second notification.
     """
-    for index, row in enumerate(choices):
-        if not standings[index].was_shown_as_root:
+    for index, root in enumerate(standings):
+        if root.told_secs is None or root.rule.symptom or root.rule.severity == "info":
             continue
-        for step in [step for step in row if step.via in ON_COMPONENT]:
-            cause, effect = standings[step.cause], standings[index]
-            if not cause.was_shown and cause.onset - effect.onset > SAMPLING_SECS:
-                row.remove(step)
-                choices[step.cause].append(Step(index, step.via))
+        for explanation in root.rule.explained_by:
+            candidates = by_rule.get(explanation.rule, ())
+            for place in _in_place(root, explanation, candidates, standings, graph):
+                cause = standings[place]
+                via = SAME if cause.key == root.key else BACK.get(explanation.via)
+                if via and _is_late(cause, root, explanation):
+                    choices[index][:] = [s for s in choices[index] if s.cause != place]
+                    choices[place].append(Step(index, via))
+
+
+def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:
+    """Tell whether a cause begins when the fault that it would explain has been told as a root."""
+    within = explanation.within_secs or BESIDE_SECS
+    later_secs = cause.onset - root.onset
+    is_told = (root.told_secs or 0.0) >= TOLD_SECS and later_secs > explanation.ahead_secs
+    is_late = is_told or later_secs > SAMPLING_SECS
+    return is_late and not cause.was_shown and root.last_evidence >= cause.onset - within
 
 
 def _beside(
@@ -309,19 +300,6 @@ def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> boo
         return False
     within = explanation.within_secs
     return within is None or cause.last_evidence >= effect.onset - within
-
-
-def _circle(index: int, steps: Sequence[Step | None]) -> set[int]:
-    """Return the faults that explain each other on the way from the fault `index`; may be empty."""
-    seen: dict[int, int] = {}
-    place: int | None = index
-    while place is not None:
-        if place in seen:
-            return {other for other, order in seen.items() if order >= seen[place]}
-        seen[place] = len(seen)
-        step = steps[place]
-        place = None if step is None else step.cause
-    return set()  # untested: nothing is as empty
 
 
 def raised(faults: Mapping[Place, Fault]) -> dict[Place, str]:

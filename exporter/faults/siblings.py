@@ -15,13 +15,19 @@ SIBLINGS = "siblings"
 TOGETHER_SECS = 60.0
 """Equal faults that begin within this time have one cause."""
 
+AT_ONCE_SECS = 2.0
+"""Equal lines of the kernel within this time have one cause, however few the components are."""
+
 FEWEST, FEWEST_UNCOUNTED = 2, 4
 """The fewest siblings of a group; the second is for kinds whose number is unknown (only events)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A fault of a parent, the equal faults of its parts by onset, and the number of parts."""
+    """A fault of a parent, the equal faults of its parts by onset, and the number of parts.
+
+    The first part stands for the parent if its fault was shown before the others began.
+    """
 
     place: Place
     members: tuple[Place, ...]
@@ -81,11 +87,15 @@ class Siblings:
         known = self._known(places, roots)
         for parent in known:
             old = [place for place in places if _known_parent(roots[place]) == parent]
+            if not old:
+                continue
+            is_above = parent in self._parents(old[0][1])
             joined = [p for p in places if p not in old and since[p] >= since[old[0]]]
-            inside = {*old, *(p for p in joined if parent in self._parents(p[1]))}
+            inside = {*old, *(p for p in joined if not is_above or parent in self._parents(p[1]))}
             inside.discard((rule, parent))
             members = tuple(place for place in places if place in inside)
-            yield Group((rule, parent), members, self._total(kind, parent, members))
+            if is_above or (rule, parent) in roots:
+                yield Group((rule, parent), members, self._total(kind, parent, members))
             places = [place for place in places if place not in inside]
         if len(places) < FEWEST:
             return
@@ -93,8 +103,11 @@ class Siblings:
             below = [p for p in places if p[1] != parent and parent in self._parents(p[1])]
             burst = _burst(below, since)
             total = self._total(kind, parent, burst)
-            if self._is_most(kind, len(burst), total):
-                yield Group((rule, parent), burst, total)
+            if self._is_most(kind, len(burst), total) or _are_at_once(burst, roots):
+                if roots[burst[0]].shown_since is None:
+                    yield Group((rule, parent), burst, total)
+                else:  # the first was told as a root: to tell it anew would page twice
+                    yield Group(burst[0], burst[1:], total)
                 places = [place for place in places if place not in burst]
 
     def _by_share(self, kind: str, places: Sequence[Place], known: Container[Key]) -> list[Key]:
@@ -137,6 +150,13 @@ def _known_parent(alert: Alert) -> Key | None:
     """Return the parent whose fault the alert was joined to; None if there is none."""
     nearest = alert.causes[0] if alert.causes else None
     return nearest.subject.key if nearest and nearest.via == SIBLINGS else None
+
+
+def _are_at_once(places: Sequence[Place], roots: Mapping[Place, Alert]) -> bool:
+    """Tell whether lines of the kernel said the same of several components at once."""
+    alerts = [roots[place] for place in places]
+    is_told = len(alerts) >= FEWEST and all(alert.has_events for alert in alerts)
+    return is_told and alerts[-1].active_since - alerts[0].active_since <= AT_ONCE_SECS
 
 
 def _burst(places: Sequence[Place], since: Mapping[Place, float]) -> tuple[Place, ...]:

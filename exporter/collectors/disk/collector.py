@@ -10,8 +10,8 @@ from exporter.collectors.disk.entities import (
     FILESYSTEM,
     MD_ARRAY,
     NFS_MOUNT,
+    DiskNames,
     MountRepairs,
-    Partitions,
     links,
 )
 from exporter.collectors.disk.families import FAMILIES
@@ -85,7 +85,7 @@ COLLECTOR = Collector(
     subject=CollectorSubject(
         kinds=(DISK, FILESYSTEM, MD_ARRAY, NFS_MOUNT),
         node=FIELDS,
-        interpreter=Partitions,
+        interpreter=DiskNames,
         repairs=MountRepairs,
         repair_kinds=frozenset({"mounted"}),
         links=(links,),

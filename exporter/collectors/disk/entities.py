@@ -249,17 +249,27 @@ def links(known: KnownEntities) -> Iterator[Edge]:
             yield Edge("part_of", ("disk", lost), array.key)
 
 
-class Partitions:
-    """Turns events about a partition into events about its disk."""
+class DiskNames:
+    """Names the disk in events about its partition, and the mounted server in those of NFS."""
+
+    def __init__(self) -> None:
+        self._servers: frozenset[str] = frozenset()
 
     def see(self, snapshot: Snapshot) -> None:
-        """Remember nothing."""
+        """Remember the servers of NFS mounts."""
+        self._servers = frozenset(server for server, _ in _nfs(snapshot)) or self._servers
 
     def interpret(self, event: Event) -> Event:
-        """Return an event about a disk with the name of the whole disk."""
-        if event.entity_type != "physical_disk":
-            return event
-        return replace(event, entity_id=whole_disk(event.entity_id))
+        """Return an event with the name of the whole disk, or of the only server that is mounted.
+
+        A mount may name its server by an address or by a short name, and the kernel by another.
+        """
+        if event.entity_type == "physical_disk":
+            return replace(event, entity_id=whole_disk(event.entity_id))
+        is_alias = event.entity_type == "nfs_mount" and event.entity_id not in self._servers
+        if is_alias and len(self._servers) == 1:
+            return replace(event, entity_id=next(iter(self._servers)))
+        return event
 
 
 @dataclass(slots=True)

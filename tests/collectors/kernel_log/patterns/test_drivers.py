@@ -183,6 +183,12 @@ CASES: tuple[Case, ...] = (
         BNXT + "Chip temperature has gone above the critical thermal threshold!",
     ),
     (
+        "nic_module_hot",
+        ETH1,
+        {"text": "Chip temperature has gone below the warning thermal threshold", "ended": "yes"},
+        BNXT + "Chip temperature has gone below the warning thermal threshold!",
+    ),
+    (
         "gpu_ring_timeout",
         ("gpu", "0000:c1:00.0"),
         {"ring": "cp"},
@@ -231,7 +237,6 @@ def test_less_usual_words_are_one_event(case: Case) -> None:
         "ata3: SATA link down (SStatus 0 SControl 300)",
         f"{ENA}: Device watchdog is Enabled",
         BNXT + "Firmware non-fatal reset event, data1: 0x2, data2: 0x0, min wait 1000 ms",
-        BNXT + "Chip temperature has gone below the warning thermal threshold!",
         "ionic 0000:5c:00.0: FW Up: restarting...",
         "foo virtio0 eth1: NETDEV WATCHDOG: CPU: 1: transmit queue 0 timed out 5016 ms",
         AMD + "SMU is initialized successfully!",
