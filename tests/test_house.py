@@ -34,6 +34,7 @@ EXAMPLE = re.compile(r"For example.*?(?:\n\s*\n|\"\"\")", re.DOTALL)
 
 RIDDLE = re.compile(
     r"(?:^|[.:]\s+)(?:One that|Those that|What it|Who|Whom|Whose)\b|only those that"
+    r"|\b(?:for|of) one that\b|\bNone for what\b|\bwhom\b"
 )
 
 CALLS_ALLOWED_IN = {

@@ -79,7 +79,7 @@ def stale_gpus(snapshot: Snapshot) -> str:
 
 
 def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
-    """Return each incident: what is broken, whom it affects, since when, what to do."""
+    """Return each incident: what is broken, affected GPUs and pods, since when, what to do."""
     return [
         {
             **fields_of(incident, "rule", "severity", "summary", "affects", "details"),

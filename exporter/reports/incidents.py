@@ -167,7 +167,7 @@ def entity_name(entity: Document) -> str:
 
 
 def silence_sentence(row: Document) -> str:
-    """Return until when, by whom and why a fault or incident is silenced; empty if it is not."""
+    """Return the end, author and reason of the silence of a fault or incident; empty if none."""
     silence = row.get("silenced")
     if not silence:
         return ""

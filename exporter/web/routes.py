@@ -287,7 +287,7 @@ def _list_header(request: BaseRequest, name: str) -> str:
 
 
 def _mistake_in(request: BaseRequest) -> Answer | None:
-    """Return the error for what aiohttp accepts and no page answers; None for other requests."""
+    """Return the error for a request that aiohttp accepts and no page answers; else None."""
     if request.version.major != 1:
         return error_answer(400, "this is not an HTTP/1 request")
     if request.version.minor == 0 and "Transfer-Encoding" in request.headers:

@@ -96,7 +96,7 @@ def parse_stat(text: str) -> CpuTimes:
 
 
 def parse_loadavg(text: str) -> tuple[float | None, float | None, float | None]:
-    """Parse the load averages over one, five and fifteen minutes; None for what is not a number."""
+    """Parse the load averages over one, five and fifteen minutes; None if not a number."""
     loads = [parse_decimal(word) for word in text.split()[:3]]
     one, five, fifteen = (*loads, None, None, None)[:3]
     return one, five, fifteen

@@ -19,7 +19,7 @@ ERRORS = {
 
 
 def lay_bus(folder: Path, cards: Sequence[Card]) -> None:
-    """Write what never changes: the devices, who is below whom, and the names of the slots."""
+    """Write the constant files: the devices, the tree of the bus, and the names of the slots."""
     for name, text in _files(cards):
         path = folder / "sys" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -273,7 +273,7 @@ def _normalized(components: Sequence[Component]) -> Mixture:
 
 
 def _log_sum(logs: Sequence[float]) -> float:
-    """Return the logarithm of the sum of what these are the logarithms of."""
+    """Return the logarithm of the sum of the values with these logarithms."""
     highest = max(logs)
     return highest + math.log(sum([math.exp(value - highest) for value in logs]))
 

@@ -205,7 +205,7 @@ class Attachments:
         self._attached.append(_Attached(tracing, dict.fromkeys(targets, self._clock())))
 
     def _forget(self, now: float) -> None:
-        """Forget what is in use no longer, and the trouble of what is attached to now."""
+        """Forget files that are no longer in use, and failures of files that are attached now."""
         attached = {one for each in self._attached if each.tracing.is_attached for one in each.used}
         for identity, trouble in tuple(self._troubles.items()):
             if identity in attached or now - trouble.used > LINGER_SECS:

@@ -70,8 +70,8 @@ _PROBES = {RETRANSMITS: _RETRANSMITS, LATENCY: _LATENCY}
 def count_events(kinds: Sequence[str], *, reports_failures: bool) -> str:
     """Write the program that counts these kinds of events.
 
-    With `reports_failures` the tracepoint also fires for what could not be sent, and says so in
-    `err`; RetransSegs does not count that.
+    With `reports_failures` the tracepoint also fires for segments that could not be sent, with
+    the reason in `err`; RetransSegs does not count these.
     """
     maps = [name for kind in kinds for name in MAPS[kind]]
     text = "\n".join(["BEGIN { @set = 0; }", *(_PROBES[kind] for kind in kinds), turns(maps)])

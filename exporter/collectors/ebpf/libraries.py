@@ -1,4 +1,4 @@
-"""Which libraries are in use, and by whom: from the memory maps of all processes.
+"""Which processes use which libraries: from the memory maps of all processes.
 
 /proc/PID/maps names the file (https://man7.org/linux/man-pages/man5/proc_pid_maps.5.html);
 /proc/PID/root leads to it through the mounts of that process, so into its container. Paths belong
@@ -133,7 +133,7 @@ class LibraryFinder:
         }
 
     def _look_at(self, pid: int, seen: _Seen) -> None:
-        """Read the maps; not those of one that waits in the kernel: they may be locked."""
+        """Read the maps, unless the process waits in the kernel: its maps may be locked."""
         try:
             words = _read(f"{self._proc}/{pid}/stat", 4096).rpartition(")")[2].split()
             if words and words[0] not in "DZX":

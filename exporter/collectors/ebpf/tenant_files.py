@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class GivenUp(Exception):
-    """Nobody waits for what is read here any more."""
+    """The caller no longer waits for the result."""
 
 
 class Progress:

@@ -40,7 +40,7 @@ class TracedProcesses:
         counted: Collection[int],
         ranks: Collection[int] = (),
     ) -> None:
-        """Look at those that use libraries, at those that were counted, and at ranks; blocks."""
+        """Look at processes that use libraries, counted processes and ranks; blocks."""
         self._last_seen.update(dict.fromkeys(users, now))
         for pid, seen in tuple(self._last_seen.items()):
             if now - seen > FORGET_SECS:

@@ -1,4 +1,4 @@
-"""Compares the hardware that is there with what is expected."""
+"""Compares the present hardware with the expected hardware."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

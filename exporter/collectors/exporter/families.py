@@ -1,4 +1,4 @@
-"""Metric families of what the processes of the exporter use."""
+"""Metric families of the processor time and memory of the exporter's processes."""
 
 from exporter.collectors.exporter.values import OurProcesses
 from exporter.exposition.rows import Row, families, reading

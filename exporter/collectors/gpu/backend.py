@@ -30,7 +30,7 @@ class GpuProblem:
 class GpuAnswer:
     """All GPUs of one pass: those that answered, and those that are listed and did not.
 
-    After a partial answer nothing is known of those that are not named.
+    After a partial answer nothing is known of GPUs that are not listed.
     """
 
     gpus: tuple[Gpu, ...]

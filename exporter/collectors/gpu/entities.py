@@ -212,7 +212,7 @@ def gpus_of_links(known: KnownEntities) -> Iterator[Edge]:
 
 
 def title_of_link(key: Key, aliases: AliasIndex, entities: Mapping[Key, Entity]) -> str | None:
-    """Return the name of the GPU and the number of the link; None for what is no link."""
+    """Return the name of the GPU and the number of the link; None if the component is no link."""
     pci, slash, link = key[1].partition("/")
     gpu = entities.get(aliases.known_key(("gpu", pci)) or key)
     return f"{gpu.name} link {link}" if gpu is not None and slash else None

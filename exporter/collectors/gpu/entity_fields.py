@@ -36,7 +36,7 @@ DERIVED = (
 """All names; each is a number, or absent."""
 
 OF_LINKS = frozenset(name for name in DERIVED if name.startswith("links_"))
-"""Names of what follows from the state of the NVLinks."""
+"""Names of the fields that follow from the state of the NVLinks."""
 
 RESET_COMMANDS = {
     "nvidia": "nvidia-smi --gpu-reset -i {index}",
@@ -55,7 +55,7 @@ def reset_command(gpu: Gpu) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """One GPU with what it and its siblings are compared by."""
+    """One GPU with the values by which it is compared with its siblings."""
 
     state: GpuState
     links_down: float | None
@@ -65,7 +65,7 @@ class _Card:
 
 
 def derived(states: Sequence[GpuState], workloads: Workloads | None) -> list[dict[str, Value]]:
-    """Return what follows for each GPU from what all said; nothing for one from the cache."""
+    """Return each GPU's fields that follow from the readings of all; none for a cached GPU."""
     cards = [_card(state) for state in states]
     power_brake = _power_brake_on_all(cards)
     return [

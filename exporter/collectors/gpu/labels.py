@@ -21,7 +21,7 @@ def states(snapshot: Snapshot) -> tuple[GpuState, ...]:
 
 
 def each_state(is_shown: Callable[[GpuState], bool] = lambda _: True) -> Items:
-    """Return how truly each GPU is known, of those that are shown."""
+    """Return the state of each GPU for which `is_shown` is true."""
     return Items(
         GPU_LABELS,
         GpuState,

@@ -39,7 +39,7 @@ READ_BYTES = 16384
 
 MAX_AHEAD_BYTES = 4 * 1024 * 1024
 MAX_AHEAD_READS = 32768
-"""Records read ahead of those that were looked at: tens of thousands of Xids within a second."""
+"""Limits of unprocessed records: tens of thousands of Xids within a second."""
 
 
 class ReadAhead:
@@ -74,7 +74,7 @@ class ReadAhead:
                 return
 
     def read(self) -> bytes:
-        """Return the next of what was read; raises what the device raised there."""
+        """Return the next record; raises the error that the device raised in its place."""
         if not self._ahead:
             return self._read()
         data = self._ahead.popleft()

@@ -30,7 +30,7 @@ class Message:
     lines: list[str]
 
     def add(self, match: Match, line: str) -> None:
-        """Take in what a further line said."""
+        """Take in a further line."""
         for name, value in match.fields.items():
             known = self.fields.get(name)
             if name in LISTED_FIELDS and known is not None:

@@ -14,7 +14,7 @@ Fields: TypeAlias = "Mapping[str, str]"
 """What a line said, by name; names are those of the groups of the pattern."""
 
 Subject: TypeAlias = "tuple[str, str]"
-"""Type and id of what an event is about; the node itself is `("node", "")`."""
+"""Type and id of the component of an event; the node itself is `("node", "")`."""
 
 NODE: Subject = ("node", "")
 
@@ -78,7 +78,7 @@ class Role(Enum):
 
 
 def on_node(_fields: Fields) -> Subject:
-    """Return the node as a whole as what the event is about."""
+    """Return the node as a whole as the component of the event."""
     return NODE
 
 

@@ -91,7 +91,7 @@ REQUIRED = ("kind", "contains", "pattern")
 
 
 def is_pattern_file(path: Path) -> bool:
-    """Tell whether a file holds kernel log lines; False for rules and for what cannot be read."""
+    """Tell whether a file holds kernel log lines; False for rules and for unreadable files."""
     try:
         return OWN_TABLE.search(read_text(path, MAX_FILE_BYTES)) is not None
     except FileUnusable:

@@ -44,7 +44,7 @@ class Record(NamedTuple):
 
 
 def parse_kmsg(data: bytes) -> Record | None:
-    """Return the record in what one read of /dev/kmsg gave, or None when it is malformed."""
+    """Return the record of one read of /dev/kmsg, or None when it is malformed."""
     match = _KMSG.match(data)
     if match is None:
         return None

@@ -93,7 +93,7 @@ class PcieReader:
         return dict(sorted(result.items()))
 
     def _kind(self, folder: Path, fields: FieldReader) -> str | None:
-        """Tell what it is; None for what does not matter and for virtual functions."""
+        """Return the kind of the device; None for unimportant ones and virtual functions."""
         code = fields.label(f"{folder.name} class", folder / "class") or ""
         kind = KINDS.get(code[:6])
         if kind is None or (folder / "physfn").exists():
@@ -119,7 +119,7 @@ class PcieReader:
         return fields.label(f"{name} vendor", self._folder / name / "vendor")
 
     def _slot_names(self, fields: FieldReader) -> dict[str, str]:
-        """Read the names of slots by the address, without function, of what sits in them."""
+        """Read the names of slots by the address, without function, of the device in the slot."""
         result = {}
         for slot in names_or_none(self._slots):
             address = fields.label(f"slot {slot}", self._slots / slot / "address")

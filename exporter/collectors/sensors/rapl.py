@@ -38,7 +38,7 @@ class RaplReader:
         return Reading(EnergyMeters(tuple(meters)), fields.missing)
 
     def _meter(self, name: str, fields: FieldReader) -> EnergyMeter | None:
-        """Read the meter of one zone; None for a part of another, and for what cannot be read."""
+        """Read the meter of one zone; None for a part of another zone, or an unreadable one."""
         folder = self._folder / name
         zone = fields.label(name, folder / "name") or ""
         hw_type = HW_TYPES.get(zone.partition("-")[0])

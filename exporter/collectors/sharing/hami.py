@@ -129,7 +129,7 @@ def _read_header(path: Path) -> bytes:
 
 
 def parse_header(header: bytes, pod_uid: str, container: str) -> list[HamiLimit]:
-    """Parse the limits by GPU; raise ValueError for what is not a region of a known version."""
+    """Parse the limits by GPU; raise ValueError for an unknown format or version."""
     if len(header) < HEADER_BYTES:
         raise ValueError("the cache is cut short")
     magic, major, minor, count = _HEAD.unpack_from(header)

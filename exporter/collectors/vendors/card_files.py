@@ -125,7 +125,7 @@ class Channel:
     start: str
 
     def value(self, ending: str, per_unit: float) -> float | None:
-        """Read one of its values; `per_unit` of what the file counts are one unit."""
+        """Read one value; a value of `per_unit` in the file is one unit."""
         return self.files.number(f"{self.start}_{ending}", per_unit)
 
 

@@ -31,7 +31,7 @@ class Indexes:
     """Numbers the GPUs of a node: those of NVIDIA first, then vendor by vendor by PCI address.
 
     A place is that on the bus, whether a driver is loaded or not, and is kept: so no GPU takes
-    the number of one that is lost or whose driver comes later.
+    the number of a card that is lost or whose driver loads later.
     """
 
     def __init__(self, sys_root: Path) -> None:

@@ -138,7 +138,7 @@ def replicas_among(resource: str, device_ids: Iterable[str]) -> tuple[Replicas, 
 
 
 def parse_device_id(resource: str, device_id: str) -> DeviceId | None:
-    """Parse the device that a plugin's id names; None for what is no GPU.
+    """Parse the device that a plugin's id names; None if the id names no GPU.
 
     Ids are UUIDs, UUIDs with a replica (`…::3`, nvshare's `…__3`), the MIG names of drivers before
     470, and, of resources of nvidia.com only, numbers (`0`, `nvidia0`, `nvidia0/gi1`); those of

@@ -100,7 +100,7 @@ class OrphanMemory:
         self._missed_since: dict[str, dict[int, float]] = {}
 
     def update(self, state: GpuState, table: ProcessTable) -> int | None:
-        """Return bytes held by what was missed in two passes; None where that cannot be judged."""
+        """Return bytes of processes that two passes found and the table lacks; None if unknown."""
         if state.stale or not (table.scope.is_certain or table.processes):
             return None
         now = state.read_boottime

@@ -8,7 +8,7 @@ from exporter.record import dataclass
 
 
 def sum_of_known(values: Iterable[float | None]) -> float | None:
-    """Return the sum of what is known; None when nothing is."""
+    """Return the sum of the known values; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -96,7 +96,7 @@ def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 
 def incident_block(root: Node, screen: Screen) -> Iterator[str]:
-    """Yield the lines of one incident: its text, consequences, whom it affects, what to do."""
+    """Yield the lines of one incident: text, consequences, GPUs and pods, what to do."""
     incident = root.incident
     mark = f"{root.severity.upper()}: "
     first, *rest = wrap(incident["summary"], screen.columns - len(mark)) or [""]

@@ -124,9 +124,9 @@ class Admission(Generic[C]):
     """Admits connections, and ends others for them.
 
     When all places are taken, a new client gets the place of the connection that is idle longest,
-    else of one with an incomplete request, else of one that does not take its answer: first of the
-    address with the most connections, last of a scraper or kubelet. `refused` counts clients closed
-    because of a limit, in any stage, idle connections left out.
+    else of one with an incomplete request, else of a slow reader: first of the address with the
+    most connections, last of a scraper or kubelet. `refused` counts clients closed because of a
+    limit, in any stage, idle connections left out.
     """
 
     def __init__(self, most: int, max_unsent_bytes: int) -> None:

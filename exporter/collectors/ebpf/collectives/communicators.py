@@ -82,7 +82,7 @@ class Communicators:
         return frozenset(rank.pid for rank in self._ranks.values())
 
     def evaluate(self, now_ns: int, processes: RankProcesses) -> tuple[Communicator, ...]:
-        """Say of each communicator who waits for whom; forget those whose ranks have all ended."""
+        """Return the waiting ranks of each communicator; forget those without live ranks."""
         groups: dict[Group, list[Rank]] = {}
         for rank in self._ranks.values():
             rank.note(is_there=rank.pid in processes.parents, now_ns=now_ns)

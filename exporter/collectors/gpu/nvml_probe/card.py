@@ -81,7 +81,7 @@ class NvmlDevice:
         self._kept[fact] = value
 
     def field_values(self, topic: str, wanted: Mapping[str, FieldId]) -> dict[str, Any]:
-        """Read field values by the names given here; an NVMLError stands for one that was not said.
+        """Read field values by the names given here; a field without value has its NVMLError.
 
         Raises READ_ERRORS when the call itself fails.
         """
@@ -117,7 +117,7 @@ def available_values(values: Mapping[Any, Any]) -> Any:
 def call_each(
     card: NvmlDevice, calls: Iterable[tuple[Any, str, tuple[Any, ...]]]
 ) -> dict[Any, Any]:
-    """Make each call, by label; an error stands for one that gave nothing.
+    """Make each call, by label; a call that failed has its error as value.
 
     Raises an error after which nothing more can be expected of the GPU.
     """

@@ -1,4 +1,4 @@
-"""Constants of NVML that are used: error codes, field values, kinds of what is asked (nvml.h)."""
+"""Constants of NVML that are used: error codes, field values, kinds of clocks (nvml.h)."""
 
 NVML_CLOCK_GRAPHICS = 0
 NVML_CLOCK_SM = 1

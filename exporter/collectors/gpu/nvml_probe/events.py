@@ -102,7 +102,7 @@ class _Wait:
         call("nvmlEventSetFree", self._events)
 
     def _drain(self) -> None:
-        """Hand on what came while this set gave errors: the set that follows does not have it."""
+        """Hand on events that came while this set gave errors: the next set does not have them."""
         with suppress(NVMLError):
             while True:
                 self._take(call(WAITING_CALL, self._events, 0))

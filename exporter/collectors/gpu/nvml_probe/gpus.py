@@ -93,7 +93,7 @@ class GpuInventory:
         self._gpus.clear()
 
     def _begin(self, index: int, has_time: Callable[[], bool]) -> list[dict[str, Any]]:
-        """Begin the pass of one GPU; the problem of one that cannot be had."""
+        """Begin the pass of one GPU; return the problem if it cannot be opened."""
         try:
             self._known(index).begin(has_time)
         except READ_ERRORS as error:

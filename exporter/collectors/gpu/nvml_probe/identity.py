@@ -61,7 +61,7 @@ def pci_bus_id(card: NvmlDevice) -> str:
 
 
 def architecture(card: NvmlDevice) -> str:
-    """Name the chip's generation; raises ValueError for one that is not known here."""
+    """Name the chip's generation; raises ValueError for an unknown one."""
     number = card.ask("nvmlDeviceGetArchitecture")
     if number not in ARCHITECTURES:
         raise ValueError(f"architecture {number}")

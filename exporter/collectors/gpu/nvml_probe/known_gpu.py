@@ -45,7 +45,7 @@ class KnownGpu:
         self._problem: str | None = None
 
     def begin(self, has_time: Callable[[], bool] = lambda: True) -> None:
-        """Begin a pass with what matters most."""
+        """Begin a pass with the most important values."""
         self._found, self._missing, self._problem = {}, {}, None
         self.has_core = self._read_while(CORE_READS, has_time)
         self.has_any = self.has_core or bool(self._found) or self._problem is not None

@@ -60,7 +60,7 @@ _COMPUTE_MODES = {
 _ARCHITECTURES = {"Ada Lovelace": "Ada"}
 
 Convert = Callable[[str], Any]
-"""Gives the value of a cell that has one; None for what it cannot be."""
+"""Converts a cell that has a value; None if the value is impossible."""
 
 
 @dataclass(frozen=True, slots=True)

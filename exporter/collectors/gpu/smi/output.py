@@ -255,7 +255,7 @@ def _add_ecc(cells: Cells, values: dict[str, Any], reasons: dict[str, str]) -> N
 
 
 def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> Iterator[MigInstance]:
-    """Read the MIG devices of a GPU; the UUID of one that nothing names is empty."""
+    """Read the MIG devices of a GPU; the UUID of an unnamed device is empty."""
     for cells in element.mig_devices:
         places = [whole(cells.get(name, "")) for name in ("gpu_instance_id", "compute_instance_id")]
         index = whole(cells.get("index", ""))

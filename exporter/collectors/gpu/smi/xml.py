@@ -171,7 +171,7 @@ class SmiDocument:
             raise XmlRefusedError(f"more than {MAX_GPUS} GPUs")
 
     def _keep_cell(self) -> None:
-        """Keep the text of an element that has any, under its path in what it is part of."""
+        """Keep the text of an element, if it has any, under its path in its item, GPU or page."""
         text = self._text.strip()
         if not text:
             return
