@@ -206,6 +206,13 @@ RIGHTS = (
         " allows",
     ),
     Right(
+        "volume dbus",
+        "components/services",
+        "services of systemd on the node, and units that failed (services.md)",
+        "the source `services` is absent",
+        "call every service on the system bus: as root, start and stop services of the node",
+    ),
+    Right(
         "volume hami",
         "components/gpu-sharing",
         "quotas of containers on GPUs shared with HAMi",

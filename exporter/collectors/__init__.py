@@ -53,6 +53,7 @@ COLLECTORS = (
     CollectorRow("ebpf", lambda config: config.ebpf.enabled),
     CollectorRow("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
     CollectorRow("expect", lambda config: config.expect.is_on),
+    CollectorRow("services", lambda config: config.metrics.enabled.services),
     CollectorRow("external_probes", lambda config: bool(config.probes)),
     CollectorRow("kernel_log"),
     CollectorRow("exporter"),

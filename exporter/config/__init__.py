@@ -11,6 +11,7 @@ from exporter.config.defaults import (
     DRIVER_MARKERS,
     KERNEL_FILESYSTEMS,
     MPS_CONTROL_PATHS,
+    SERVICES,
     SMI_PATHS,
     VIRTUAL_DISKS,
     VIRTUAL_INTERFACES,
@@ -128,6 +129,11 @@ class Sources:
         (), "Opt-in sources to turn on: nvme_health, process_states."
     )
     disabled: tuple[str, ...] = setting((), "Sources to turn off.")
+    services: tuple[str, ...] = setting(
+        SERVICES,
+        "Services of systemd to export where they are installed, without .service.",
+        each_like=(r"[\w.@:\\-]{1,100}", "at most 32 names such as 'containerd'"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,3 +89,18 @@ CONTAINER_MOUNTPOINTS = (
     "/var/lib/containerd/*",
     "/var/lib/kubelet/*",
 )
+
+SERVICES = (
+    "nvidia-fabricmanager",
+    "nvidia-imex",
+    "nvidia-persistenced",
+    "containerd",
+    "crio",
+    "docker",
+    "kubelet",
+    "k3s",
+    "k3s-agent",
+    "rke2-agent",
+    "slurmd",
+)
+"""Services that GPUs, pods and jobs depend on."""

@@ -37,6 +37,7 @@ class Enabled:
     sensors: bool = setting(True, "Temperatures, fans, voltages, power, energy.")
     gpu: bool = setting(True, "GPUs.")
     workloads: bool = setting(True, "Processes on GPUs, and the containers they belong to.")
+    services: bool = setting(True, "Services of systemd, where the system bus can be reached.")
     probes: bool = setting(True, "External probes.")
     kernel_log: bool = setting(True, "Events in the kernel log.")
     exporter: bool = setting(True, "Resource usage of the exporter itself.")

@@ -3,18 +3,24 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import cast
 
 from exporter.collectors.everything import SOURCES
 from exporter.collectors.network.ethtool import EthtoolReader
+from exporter.collectors.services.collector import NVSWITCHES, ServicesReader
+from exporter.collectors.services.values import Services
 from exporter.config import Config
+from exporter.config.defaults import SERVICES
 from exporter.model.snapshot import Snapshot
 from exporter.reading.files import FileSource
 from exporter.reading.source import Source, SourceAbsent, SourceFailed
 from tests.fakes.ethtool import FakeDrivers
 from tests.fakes.host_tree import HostTree
 from tests.fakes.source_context import call_now, source_context
+from tests.fakes.system_bus import SystemBus
 
 OTHERS = {"gpu", "workloads", "probes", "kernel_log", "exporter"}
 STATISTICS = {
@@ -23,6 +29,7 @@ STATISTICS = {
 }  # fmt: skip
 DRIVERS = FakeDrivers(lambda: {"eth0": ("0000:04:00.0", STATISTICS)})
 """The driver of the Ethernet card of every tree with one."""
+UNITS = "/run/units"
 NODE_ROWS = tuple(row for row in SOURCES if row.group not in OTHERS)
 
 
@@ -44,9 +51,18 @@ def sources(tree: HostTree) -> Iterator[Source]:
     return (source for source in built if hasattr(source, "read"))  # the others follow a reading
 
 
+def _services(tree: HostTree) -> Services:
+    """Ask the system bus of the tree, in a folder with a short name: paths of sockets are short."""
+    with TemporaryDirectory() as folder:
+        bus = SystemBus(Path(folder) / "bus", tree.at(UNITS))
+        found = ServicesReader(bus.path, tree.proc / NVSWITCHES, SERVICES).read().value
+        bus.close()
+    return found
+
+
 def look_around(tree: HostTree, leave_out: frozenset[str] = frozenset()) -> Snapshot:
     """What all of them see now, as a snapshot."""
-    readings = {}
+    readings: dict[type, object] = {}
     for source in sources(tree):
         if source.name in leave_out:
             continue
@@ -55,6 +71,8 @@ def look_around(tree: HostTree, leave_out: frozenset[str] = frozenset()) -> Snap
         except (SourceAbsent, SourceFailed):
             continue  # not on this node
         readings[type(value)] = value
+    if tree.at(UNITS).is_dir():
+        readings[Services] = _services(tree)
     return Snapshot(
         node="node-1",
         sequence=1,

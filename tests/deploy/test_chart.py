@@ -45,6 +45,7 @@ PAIRS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     "node-labels": ("standard", ["node-labels"], {"nodeConditions": {"labels": True}}),
     "tls": ("standard", ["tls"], {"tls": ON}),
     "filesystems": ("standard", ["filesystems"], {"filesystems": True}),
+    "services": ("standard", ["services"], {"services": True}),
     "gpu-sharing": ("standard", ["gpu-sharing"], {"gpuSharing": True}),
     "ebpf": ("standard", ["ebpf"], {"ebpf": ON}),
     "ebpf-full": (

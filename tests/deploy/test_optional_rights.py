@@ -13,6 +13,7 @@ from tests.fakes.image import Image
 from tests.fakes.manifests import Manifest, container_of, pod_of, rendered_with, why_not
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 from tests.fakes.pods import running_pod
+from tests.fakes.system_bus import SystemBus
 from tools.rights import RIGHTS
 
 pytestmark = [
@@ -76,6 +77,20 @@ def test_quotas_of_hami_need_its_folder(
     )
     assert quotas == ([] if dropped else [str(8 * GIB), "30"])
     assert ('kind="hami"' in page) is not bool(dropped)
+
+
+@pytest.mark.parametrize("dropped", ["", "volume dbus"])
+def test_services_need_the_system_bus(dropped: str, image: Image, tmp_path: Path) -> None:
+    """A service that failed on the node is told where the directory of the bus is mounted."""
+    tree = gpu_node(tmp_path / "node")
+    tree.write({"/run/units/kubelet": "failed failed enabled exit-code"})
+    bus = SystemBus(tree.at("/run/dbus/system_bus_socket"), tree.at("/run/units"))
+    manifests = _without(dropped, _with("services", tmp_path / "form"))
+    with running_pod(manifests, image, tree, tmp_path / "pod") as pod:
+        page = pod.page(r'hw_exporter_source_outcome\{.*source="services"')
+    bus.close()
+    shown = re.findall(r'^hw_service_active\{.*service="kubelet"\} (\d)$', page, re.MULTILINE)
+    assert shown == ([] if dropped else ["0"])
 
 
 def _ebpf_node(folder: Path) -> HostTree:

@@ -68,7 +68,7 @@ ALL_WITH_FILESYSTEMS = "all of standard with filesystems"
 FILESYSTEMS = {ALL_WITH_FILESYSTEMS, "volume root"}
 BOTH = {"GPUHealthy", "HardwareHealthy"}
 SECRETS = "/run/secrets/kubernetes.io/serviceaccount"  # /var/run leads to /run
-OPTIONAL = ("components/gpu-sharing", "components/ebpf")
+OPTIONAL = ("components/services", "components/gpu-sharing", "components/ebpf")
 """Tried in test_optional_rights.py."""
 ON_METRICS = [
     right for right in RIGHTS if right.name not in ELSEWHERE and right.granted_by not in OPTIONAL

@@ -230,6 +230,7 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "docs/runbooks/network.md": {SICK: ("ethtool …",)},
     "docs/runbooks/node.md": {SICK: ("dmesg …", "chronyc …", "sensors", "ipmitool …")},
     "docs/runbooks/pcie.md": {SICK: ("lspci …", "dmesg …")},
+    "docs/runbooks/services.md": {SICK: ("journalctl …", "systemctl …")},
     "docs/runbooks/raid.md": {SICK: ("storcli …",)},
     "docs/runbooks/storage.md": {SICK: ("dmesg …", "nvme …", "smartctl …", "cat /proc/mdstat")},
     "docs/runbooks/collectives.md": {SICK: ("py-spy …",)},

@@ -97,6 +97,10 @@ def cpu_node(folder: Path, cpus: int = 4) -> HostTree:
     return tree
 
 
+SERVICES = ("containerd", "kubelet", "nvidia-fabricmanager", "nvidia-persistenced")
+"""Services that run on a GPU node, as `tests.fakes.system_bus` tells of them."""
+
+
 def gpu_node(folder: Path, gpus: int = 8) -> HostTree:
     """A host with two sockets and up to eight GPUs, each behind a switch with an InfiniBand port.
 
@@ -111,6 +115,7 @@ def gpu_node(folder: Path, gpus: int = 8) -> HostTree:
             "/etc/machine-id": "6b0c0ffee6b0c0ffee6b0c0ffee6b0c0\n",
             "/proc/driver/nvidia/version": host_proc.NVIDIA_VERSION,
             "/dev/nvidiactl": "",
+            **{f"/run/units/{name}": "active running enabled" for name in SERVICES},
         }
     )
     tree.write(host_devices.processors(16, sockets=2))

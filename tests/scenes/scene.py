@@ -45,7 +45,8 @@ class Scene:
 
     `node` is how the node is before it is ill, with its twin and after its repair; at each look
     a scene with a `pause` waits so many real seconds, as a program does that tries again. The
-    end of a `watched` one is read at each interval: a detector takes each reading once.
+    end of a `watched` one is read at each interval: a detector takes each reading once. `root` is
+    the rule of the fault that explains this one.
     The twin is there before the exporter starts if it `twin_was_before`.
     `cannot` names what cannot be shown (the words of `ACTS`) with the
     reason; `within` is in seconds; `late` is how many seconds the end may come after the
@@ -58,6 +59,7 @@ class Scene:
     about: str = ""
     severity: str = ""
     says: str = ""
+    root: str = ""
     within: float = 60.0
     late: float = 0.0
     pause: float = 0.0

@@ -40,6 +40,7 @@ from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import call_now, source_context
+from tests.fakes.system_bus import SystemBus
 from tests.scenes.scene import NOTHING, Change, Scene
 from tests.scenes.system_calls import SystemCalls
 
@@ -69,6 +70,8 @@ PROGRAMS = "/opt/bin"
 """Where the programs of other vendors are."""
 ETHTOOL, ETH0 = "/run/ethtool", "0000:04:00.0"
 """Where a scene puts what `ethtool -S` prints of an interface, and where eth0 is."""
+UNITS, SYSTEM_BUS = "/run/units", "/run/dbus/system_bus_socket"
+"""Where a scene says how units of systemd are, and where systemd tells of them."""
 PASS_SECS = 20.0
 """Real seconds that a pass over the GPUs may take on a busy machine."""
 BOOKS: dict[str, RuleBook] = {}
@@ -104,6 +107,7 @@ class Stage:
         self.watch = Watch()
         self.tree: HostTree = healthy_node(folder / "node")
         self.nvml, self.smi = nvml, smi
+        self._bus = SystemBus(self.tree.at(SYSTEM_BUS), self.tree.at(UNITS))
         self._log = _KernelLog(folder / "kmsg")
         self._state = folder / "state"
         self._state.mkdir()
@@ -184,8 +188,9 @@ class Stage:
         self._running = None
 
     def close(self) -> None:
-        """Let go of the kernel log."""
+        """Let go of the kernel log and the system bus."""
         self._log.close()
+        self._bus.close()
 
     async def look(self) -> Snapshot:
         """Read all seams once, an interval after the look before."""

@@ -144,6 +144,7 @@ class Acts:
         assert fault is not None, f"{self.scene.rule} does not begin"
         assert fault.severity == (self.scene.severity or RULES[fault.rule].severity)
         assert self.scene.says in fault.summary
+        assert fault.root.rule == (self.scene.root or fault.root.rule)
         return fault
 
 

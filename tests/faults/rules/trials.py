@@ -43,8 +43,9 @@ class Goes:
     after: Value
 
 
+NODE = "node."
 Given = Mapping[str, "Value | Rises | Goes"]
-"""Fields by name; `kernel` is what the kernel prints once."""
+"""Fields by name, those of its node after `node.`; `kernel` is what the kernel prints once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +146,17 @@ class Trial:
         aliases: tuple[Address, ...] = (address, key)
         if self._row.kind == "node":
             aliases = (("node", ""),)
-        entity = Entity(key, self._row.about, dict(self._fields), aliases)
+        own = {name: value for name, value in self._fields.items() if not name.startswith(NODE)}
+        of_node = {
+            name.removeprefix(NODE): self._fields[name] for name in self._fields.keys() - own
+        }
+        entities: tuple[Entity, ...] = (Entity(key, self._row.about, own, aliases),)
+        if of_node:
+            entities += (Entity(("node", "n"), "n", of_node, (("node", ""), ("node", "n"))),)
         told = map(interpreted, self._lines.events(text, self._at) if text else ())
         events = tuple(map(GpuJobs().interpret, told))
         kinds = frozenset(VOCABULARY.names)
-        return Scene("n", self._at, WALL + self._at, (entity,), (), events, self._heard, kinds)
+        return Scene("n", self._at, WALL + self._at, entities, (), events, self._heard, kinds)
 
 
 def repaired(kind: str, at: float) -> Event:

@@ -1,0 +1,1 @@
+"""Services of systemd that GPUs and pods depend on, and units that failed."""
