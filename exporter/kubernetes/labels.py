@@ -75,8 +75,8 @@ class LabelsLoop(Writer):
             return
         if is_new:
             result = "dry run" if self._settings.dry_run else "written"
-            said = ", ".join(line for line in text.splitlines() if not line.startswith("#"))
-            log.info("node %s: labels %s: %s", self._node, said, result)
+            shown = ", ".join(line for line in text.splitlines() if not line.startswith("#"))
+            log.info("node %s: labels %s: %s", self._node, shown, result)
         self._written, self._written_at = wanted, now
         self.is_well()
 

@@ -12,7 +12,7 @@ import pytest
 
 from exporter.collectors.workloads.kubelet import SOCKET
 from exporter.collectors.workloads.processes import pid_scope
-from tests.collectors.workloads.kubelet import list_response, serving
+from tests.collectors.workloads.kubelet import claim_response, list_response, serving
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
 
@@ -25,6 +25,12 @@ TRAINER, NEIGHBOUR = "ml/train-0/trainer", "ml/notebook-0/main"
 GIVEN = list_response(
     ("ml", "train-0", "trainer", "nvidia.com/gpu", ("GPU-0",)),
     ("ml", "notebook-0", "main", "nvidia.com/gpu", ("GPU-1",)),
+)
+
+CLAIMED = claim_response(
+    "ml", "train-0", "trainer", ("gpu.nvidia.com", "gpu-0", "k8s.gpu.nvidia.com/device=gpu-0")
+) + claim_response(
+    "ml", "notebook-0", "main", ("gpu.nvidia.com", "gpu-1", "k8s.gpu.nvidia.com/device=gpu-1")
 )
 
 
@@ -67,6 +73,7 @@ def _why(program: Program, hw_id: str) -> list[str]:
     return [row["fault"]["rule"] for row in document["causes"]]
 
 
+@pytest.mark.parametrize("given", [GIVEN, CLAIMED], ids=["device plugin", "DRA"])
 @pytest.mark.parametrize("has_process", [False, True])
 def test_the_pod_of_a_lost_gpu_is_named(
     tmp_path: Path,
@@ -75,9 +82,10 @@ def test_the_pod_of_a_lost_gpu_is_named(
     process: "subprocess.Popen[bytes]",
     *,
     has_process: bool,
+    given: bytes,
 ) -> None:
-    """Whether a process runs there or not, the pod that has the GPU is named, and no other."""
-    with serving(root / SOCKET, GIVEN), _program(tmp_path, root, nvml) as program:
+    """By device plugin or DRA, with a process or without, the pod that has the GPU is named."""
+    with serving(root / SOCKET, given), _program(tmp_path, root, nvml) as program:
         used = f"device.0.compute_processes = {process.pid}:{2**30}"
         nvml.say(*CARDS, *([used] if has_process else []))
         program.page_with('pod="train-0"')

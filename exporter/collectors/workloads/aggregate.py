@@ -229,6 +229,8 @@ def _devices(states: Iterable[GpuState]) -> _Devices:
         gpu = state.gpu
         result[DeviceId(uuid=gpu.uuid)] = (gpu.uuid, frozenset())
         result[DeviceId(number=gpu.index)] = (gpu.uuid, frozenset())
+        minor = gpu.index if gpu.minor_number is None else gpu.minor_number
+        result[DeviceId(minor=minor)] = (gpu.uuid, frozenset())
         if gpu.pci_bus_id is not None:
             result[DeviceId(uuid=gpu.pci_bus_id)] = (gpu.uuid, frozenset())
         for mig in gpu.mig_instances or ():

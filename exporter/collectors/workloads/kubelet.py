@@ -27,7 +27,10 @@ TIMEOUT_SECS = 0.5
 
 POD_RESOURCES = 1
 POD_NAME, POD_NAMESPACE, POD_CONTAINERS = 1, 2, 3
-CONTAINER_NAME, CONTAINER_DEVICES = 1, 2
+CONTAINER_NAME, CONTAINER_DEVICES, CONTAINER_CLAIMS = 1, 2, 5
+CLAIM_RESOURCES = 4
+CDI_DEVICES, DRIVER_NAME, DEVICE_NAME = 1, 2, 4
+CDI_NAME = 1
 RESOURCE_NAME, DEVICE_IDS = 1, 2
 ALLOCATABLE_DEVICES = 1
 
@@ -38,15 +41,22 @@ MAX_RESOURCES = 64
 
 _REPLICA = re.compile(r"(?:::|__)\d+$")
 _MIG_OF_OLD_DRIVERS = re.compile(r"MIG-(GPU-[0-9a-f-]+)/(\d+)/(\d+)")
+_OF_CLAIM = re.compile(r"gpu-(\d{1,3})(?:-mig-[\w.-]+)?")
+_CDI_OF_CLAIM = re.compile(rf"k8s\.gpu\.nvidia\.com/(?:claim|device)=(?:.*-)?({_OF_CLAIM.pattern})")
+NVIDIA_DRIVER = "gpu.nvidia.com"
 _NUMBERED = re.compile(r"(?:nvidia)?(\d{1,3})(?::\d+|/gi\d+|/vgpu\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceId:
-    """A GPU by UUID or by number, or a MIG instance by its UUID; replicas are the same device."""
+    """A GPU by UUID, number or minor number, or a MIG instance by its UUID.
+
+    Replicas are the same device.
+    """
 
     uuid: str | None = None
     number: int | None = None
+    minor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +228,7 @@ def _allocations(pod: bytes) -> list[Allocation]:
             for part in given
             for device in gpus_among(_first(part, RESOURCE_NAME), texts(part, DEVICE_IDS))
         ]
+        devices += _of_claims(container)
         if devices and name:
             held = Allocation(
                 _first(container, CONTAINER_NAME),
@@ -228,6 +239,28 @@ def _allocations(pod: bytes) -> list[Allocation]:
             )
             result.append(held)
     return result
+
+
+def _of_claims(container: bytes) -> list[DeviceId]:
+    """Return the GPUs that DRA allocated: by the device of the driver, else by its CDI name.
+
+    Kubelets report claims since 1.27 with the feature KubeletPodResourcesDynamicResources, which is
+    on by default since 1.34; before 1.31 they name CDI devices only. NVIDIA's driver names a GPU by
+    its minor number, a MIG instance by that of its GPU.
+    """
+    found = []
+    for claim in parts(container, CONTAINER_CLAIMS):
+        for part in parts(claim, CLAIM_RESOURCES):
+            named = [_OF_CLAIM.fullmatch(_first(part, DEVICE_NAME))]
+            if not _first(part, DRIVER_NAME):
+                cdi = (_first(device, CDI_NAME) for device in parts(part, CDI_DEVICES))
+                named = [
+                    _OF_CLAIM.fullmatch(it[1]) for it in map(_CDI_OF_CLAIM.fullmatch, cdi) if it
+                ]
+            elif _first(part, DRIVER_NAME) != NVIDIA_DRIVER:
+                continue
+            found += [DeviceId(minor=int(it[1])) for it in named if it]
+    return found
 
 
 def _replicas(given: Iterable[bytes]) -> tuple[Replicas, ...]:

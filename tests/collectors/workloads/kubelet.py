@@ -120,6 +120,24 @@ def list_response(*rows: tuple[str, str, str, str, Iterable[str]]) -> bytes:
     return message
 
 
+def claim_response(
+    namespace: str, pod: str, container: str, *devices: tuple[str, str, str]
+) -> bytes:
+    """The message of one container with a DRA claim of devices (driver, device, CDI name)."""
+    given = b""
+    for driver, device, cdi in devices:
+        part = field_of(1, field_of(1, cdi.encode()))
+        if driver:  # kubelets before 1.31 say the CDI name only
+            part += field_of(2, driver.encode()) + field_of(3, b"node-a")
+            part += field_of(4, device.encode())
+        given += field_of(4, part)
+    claim = field_of(2, b"train-0-gpus") + field_of(3, namespace.encode()) + given
+    held = field_of(1, container.encode()) + field_of(5, claim)
+    return field_of(
+        1, field_of(1, pod.encode()) + field_of(2, namespace.encode()) + field_of(3, held)
+    )
+
+
 def in_turn(*behaviours: Streams) -> Streams:
     """Takes each call as the next of these does."""
     waiting = iter(behaviours)

@@ -32,6 +32,7 @@ from exporter.reading.source import SourceFailed
 from tests.collectors.workloads.kubelet import (
     Kubelet,
     allocatable_response,
+    claim_response,
     in_turn,
     list_response,
     say,
@@ -173,3 +174,40 @@ def test_no_message_breaks_the_parser() -> None:
             parse_list(bytes(damaged))
         except SourceFailed:
             continue
+
+
+CDI = "k8s.gpu.nvidia.com/claim=8d5c6f1e-0000-4000-8000-000000000000-"
+OWN = "gpu.nvidia.com"
+
+
+@pytest.mark.parametrize(
+    ("device", "minor"),
+    [
+        ((OWN, "gpu-3", f"{CDI}gpu-3"), 3),
+        ((OWN, "gpu-3-mig-19-0-1", f"{CDI}gpu-3-mig-19-0-1"), 3),
+        (("", "", f"{CDI}gpu-3"), 3),
+        (("", "", "k8s.gpu.nvidia.com/device=gpu-11"), 11),
+        (("", "", f"{CDI}gpu-3-mig-1g.10gb-19-0"), 3),
+        ((OWN, "imex-channel-0", f"{CDI}imex-channel-0"), None),
+        ((OWN, "gpu-", f"{CDI}gpu-3"), None),
+        (("nic.example.com", "gpu-3", "example.com/nic=gpu-3"), None),
+        (("", "", "example.com/nic=gpu-3"), None),
+    ],
+)
+def test_a_claim_gives_gpus_by_minor_number(
+    device: tuple[str, str, str], minor: int | None
+) -> None:
+    """NVIDIA's driver for DRA is understood, whether the kubelet names driver and device or not."""
+    found = parse_list(claim_response("ml", "train-0", "trainer", device))
+    devices = () if minor is None else (DeviceId(minor=minor),)
+    assert [it.devices for it in found] == ([devices] if devices else [])
+
+
+def test_claims_and_device_plugins_stand_side_by_side() -> None:
+    """Each container has what it was given in either way, each GPU once."""
+    claim = claim_response("ml", "dra-0", "main", *[(OWN, "gpu-1", f"{CDI}gpu-1")] * 2)
+    found = parse_list(list_response(ROW) + claim)
+    assert found == (
+        TRAINER,
+        Allocation("main", (DeviceId(minor=1),), namespace="ml", pod="dra-0"),
+    )
