@@ -199,6 +199,7 @@ GPU_CASES = {
 }
 
 NODE_CASES = {
+    "fabric_split": Case({"fabric_clique_count": 2}, {"fabric_clique_count": 1}),
     "gpu_count_low": Case(
         {"gpu_up_count": 7, "gpu_pci_count": 8, "gpu_backend": "nvml"},
         {"gpu_up_count": 8, "gpu_pci_count": 8, "gpu_backend": "nvml"},

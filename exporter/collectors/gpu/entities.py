@@ -178,9 +178,34 @@ def _missing_gpus(gpus: Gpus) -> Value:
     return ", ".join(f"GPU {state.gpu.index}" for state in gone) or None
 
 
+def _by_clique(gpus: Gpus) -> Mapping[tuple[str, int], list[str]]:
+    """Return the indexes of GPUs that have joined, by cluster and clique of the NVLink fabric."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for gpu in (state.gpu for state in gpus.states if state.up):
+        if gpu.fabric_cluster is not None and gpu.fabric_clique is not None:
+            place = gpu.fabric_cluster, gpu.fabric_clique
+            found.setdefault(place, []).append(str(gpu.index))
+    return found
+
+
+def _cliques(gpus: Gpus) -> Value:
+    """Name the GPUs of each clique; None where none has joined a fabric."""
+    found = _by_clique(gpus)
+    has_one_cluster = len({cluster for cluster, _ in found}) == 1
+    parts = []
+    for (cluster, clique), numbers in sorted(found.items()):
+        where = f"clique {clique}" if has_one_cluster else f"cluster {cluster}, clique {clique}"
+        parts.append(f"GPU {', '.join(numbers)} in {where}")
+    return "; ".join(parts) or None
+
+
 FIELDS = NodeFields(
     computed={
         "gpus_missing": NodeField(FieldType(Type.TEXT), of_reading(Gpus, _missing_gpus)),
+        "fabric_clique_count": NodeField(
+            FieldType(Type.NUMBER), of_reading(Gpus, lambda gpus: len(_by_clique(gpus)) or None)
+        ),
+        "fabric_cliques": NodeField(FieldType(Type.TEXT), of_reading(Gpus, _cliques)),
         "gpu_backend": NodeField(
             FieldType(Type.TEXT), of_reading(Gpus, attrgetter("backend.backend"))
         ),
