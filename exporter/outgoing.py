@@ -4,9 +4,7 @@ import asyncio
 import ssl
 from http import HTTPStatus
 
-# not `aiohttp`: `exporter.web` enters that package unread
-from aiohttp.client import ClientError, ClientSession, ClientTimeout
-from aiohttp.connector import TCPConnector
+import aiohttp
 
 from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_text
@@ -48,15 +46,15 @@ async def send(request: Request, who: str, secs: float) -> Reply:
     """Return the reply of one request, without redirects; raise RequestFailed, naming `who`."""
     try:
         async with (
-            ClientSession(
-                timeout=ClientTimeout(total=secs),
-                connector=TCPConnector(ssl=request.trust, force_close=True),
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=secs),
+                connector=aiohttp.TCPConnector(ssl=request.trust, force_close=True),
             ) as session,
             session.request(
                 request.method,
                 request.url,
                 data=request.body,
-                headers={"User-Agent": "hw-exporter", **request.headers},
+                headers=request.headers,
                 allow_redirects=False,
             ) as answer,
         ):
@@ -66,7 +64,7 @@ async def send(request: Request, who: str, secs: float) -> Reply:
                 if len(body) > MAX_ANSWER_BYTES:
                     raise RequestFailed(f"{who} answered with too much")
             return Reply(answer.status, answer.reason or "", body)
-    except (ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
+    except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
         raise RequestFailed(f"{who} cannot be asked: {type(error).__name__}") from error
 
 

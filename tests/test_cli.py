@@ -131,6 +131,10 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         "exporter.otlp",
         "exporter.outgoing",
         "exporter.commands.demo",
+        "exporter.faults.explain",
+        "exporter.reports.status",
+        "exporter.web.fault_routes",
+        "psutil",
         "exporter.commands.rules",
     }
     optional = ("demo", "detectors", "ebpf", "external_probes", "gpu.smi", "sharing.schedulers")

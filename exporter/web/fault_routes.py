@@ -5,14 +5,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
-from exporter.faults.explain import Wanted
+from exporter.faults.explain import NoSuchSubject, Wanted
 from exporter.faults.replay.snapshots import RecordingFormat
 from exporter.model.snapshot import Snapshot
 from exporter.reports.faults import faults_document, history_document
 from exporter.reports.text.faults import faults_text
 from exporter.reports.text.why import why_text
 from exporter.reports.why import why_document
-from exporter.web.answer import Answer, PageRequest, json_answer, text_answer
+from exporter.web.answer import Answer, PageRequest, error_answer, json_answer, text_answer
 from exporter.web.negotiation import Form, wanted_form
 from exporter.web.parameters import MalformedQuery, parameters
 
@@ -73,13 +73,16 @@ def _moment(values: Mapping[str, str], name: str, now: float) -> float | None:
 def why_answer(snapshot: Snapshot, request: PageRequest) -> Answer:
     """Answer why a process (`pid`) or component (`hw_id`) is slow or broken; else the node.
 
-    Raises MalformedQuery and NoSuchSubject.
+    Raises MalformedQuery.
     """
     values = _parameters(request.query)
     form = wanted_form(values, request.accept, Form.JSON)
     everything = values.get("all") == "1"
     wanted = Wanted(_pid(values.get("pid", "")), values.get("hw_id", ""), everything)
-    document = why_document(snapshot, wanted)
+    try:
+        document = why_document(snapshot, wanted)
+    except NoSuchSubject as absent:
+        return error_answer(404, str(absent))
     if form is Form.JSON:
         return json_answer(document)
     if form is Form.HTML:

@@ -5,10 +5,8 @@ from typing import Any
 
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
-from exporter.reports.checks import doctor_document
 from exporter.reports.history import NodeHistory
 from exporter.reports.installation import Installation
-from exporter.reports.status import status_document
 from exporter.web.answer import (
     HTML_TYPE,
     JSON_TYPE,
@@ -95,6 +93,8 @@ class LivePages:
     def doctor(self, request: PageRequest, snapshot: Snapshot) -> Answer:
         """Answer with the checks of all sources as JSON or text; raise MalformedQuery."""
         form = wanted_form(parameters(request.query, ("format",)), request.accept, Form.JSON)
+        from exporter.reports.checks import doctor_document  # noqa: PLC0415 - only if asked for
+
         document = doctor_document(snapshot, self.here)
         if form is Form.JSON:
             return json_answer(document)
@@ -105,6 +105,8 @@ class LivePages:
     def _draw(self, snapshot: Snapshot) -> _Drawn:
         """Render a snapshot once; after an expiry of values the snapshot is another object."""
         if self._drawn is None or self._drawn.snapshot is not snapshot:
+            from exporter.reports.status import status_document  # noqa: PLC0415 - as for the page
+
             document = status_document(snapshot, self.history, self.here, self.version)
             self._drawn = _Drawn(snapshot, document)
         return self._drawn

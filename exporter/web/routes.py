@@ -11,13 +11,10 @@ from aiohttp.web_response import Response, StreamResponse
 
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
-from exporter.faults.explain import NoSuchSubject
 from exporter.faults.replay.snapshots import RecordingFormat
 from exporter.model.snapshot import Snapshot
 from exporter.reports import node
-from exporter.reports.processes import processes
 from exporter.web.answer import Answer, NothingRead, PageRequest, error_answer, json_answer
-from exporter.web.fault_routes import faults_answer, recording_answer, why_answer
 from exporter.web.live import LivePages
 from exporter.web.maintenance import BadChange, Maintenance, refusal_of_request, wanted_of
 from exporter.web.negotiation import Form, wanted_form, wanted_format, wants_gzip
@@ -219,6 +216,8 @@ class Routes:
         return json_answer(node.inventory(self._snapshot(), self._status.boottime()))
 
     def _processes(self, request: PageRequest) -> Answer:
+        from exporter.reports.processes import processes  # noqa: PLC0415 - only if it is asked for
+
         document = processes(self._snapshot(), self._status.boottime())
         if wanted_form({}, request.accept, Form.JSON) is not Form.HTML:
             return json_answer(document)
@@ -227,13 +226,19 @@ class Routes:
         return processes_page(document)
 
     def _faults(self, request: PageRequest) -> Answer:
+        from exporter.web.fault_routes import faults_answer  # noqa: PLC0415 - only if asked for
+
         return faults_answer(self._snapshot(), request, self._status.boottime())
 
     def _why(self, request: PageRequest) -> Answer:
+        from exporter.web.fault_routes import why_answer  # noqa: PLC0415 - only if asked for
+
         return why_answer(self._snapshot(), request)
 
     def _recording(self, request: PageRequest) -> Answer:
         """Return the readings of the last snapshot, as `rules replay` reads them."""
+        from exporter.web.fault_routes import recording_answer  # noqa: PLC0415 - only for a bundle
+
         if self._recordings is None:
             raise NothingRead
         return recording_answer(self._snapshot(), request, self._recordings())
@@ -275,8 +280,6 @@ def _answered(endpoint: Endpoint, request: PageRequest) -> Answer:
         return endpoint(request)
     except MalformedQuery as malformed:
         return error_answer(400, str(malformed))
-    except NoSuchSubject as absent:
-        return error_answer(404, str(absent))
     except NothingRead:
         return error_answer(503, NOTHING_READ)
 

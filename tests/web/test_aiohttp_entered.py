@@ -28,9 +28,12 @@ def test_the_client_is_not_loaded_with_the_server() -> None:
     assert not loaded & {"aiohttp.client", "aiohttp.connector", "aiohttp.cookiejar"}
 
 
-def test_the_client_can_be_loaded_later() -> None:
+def test_the_client_is_loaded_when_it_is_first_used() -> None:
     """Pushing and conditions of the node use the client after the server was loaded."""
-    assert "aiohttp.client" in _loaded("import exporter.web.routes, exporter.outgoing")
+    code = "import exporter.web.routes, exporter.outgoing"
+    assert "aiohttp.client" not in _loaded(code)
+    for name in ("ClientSession", "TCPConnector", "ClientError", "__version__", "web"):
+        assert "aiohttp.client" in _loaded(f"{code}; from aiohttp import {name}; assert {name}")
 
 
 def test_a_server_that_needs_its_package_gets_it(tmp_path: Path) -> None:
