@@ -7,7 +7,7 @@ from pathlib import Path
 from exporter.model.label import clean_text
 from exporter.record import dataclass
 
-KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME")
+KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "HOME", "PYTHONOPTIMIZE", "PYTHONNODEBUGRANGES")
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
 """Variables that Kubernetes and container engines set."""
 

@@ -103,6 +103,9 @@ def _environment(place: Path, wheel: Path) -> None:
     )
     for cache in sorted(place.rglob("__pycache__")):
         shutil.rmtree(cache)
+    # The service may not write: what is not compiled here would be compiled at each start.
+    compiled = ["/usr/bin/python3", "-m", "compileall", "-q", "--invalidation-mode=unchecked-hash"]
+    subprocess.run([*compiled, "-s", str(place), "-p", f"/{HOME}", str(place / "lib")], check=True)
 
 
 def _install(source: Path, folder: Path, name: str = "") -> None:
