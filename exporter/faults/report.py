@@ -178,9 +178,15 @@ class ReportBuilder:
             parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]
             affected = dict.fromkeys(it for part in parts for it in (part.subject, *part.affected))
             faults[place] = replace(faults[place], affected=tuple(affected))
-        for place, severity in raised(faults).items():
+        for place, graver in raised(faults).items():
+            milder = faults[place]
+            guide = graver if graver.subject == milder.subject else milder
             faults[place] = replace(
-                faults[place], severity=severity, status=STATUS_OF_SEVERITY[severity]
+                milder,
+                severity=graver.severity,
+                status=STATUS_OF_SEVERITY[graver.severity],
+                action=guide.action,
+                advice=guide.advice,
             )
         for place, fault in faults.items():
             root = faults.get(place_of(fault.root))

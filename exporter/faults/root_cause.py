@@ -302,13 +302,13 @@ def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> boo
     return within is None or cause.last_evidence >= effect.onset - within
 
 
-def raised(faults: Mapping[Place, Fault]) -> dict[Place, str]:
-    """Return the roots that are less severe than their consequences, and the new severity."""
-    raised: dict[Place, str] = {}
+def raised(faults: Mapping[Place, Fault]) -> dict[Place, Fault]:
+    """Return the roots that are less severe than a consequence, with the gravest of these."""
+    raised: dict[Place, Fault] = {}
     for fault in faults.values():
         place = place_of(fault.root)
         if place in faults:
-            before = raised.get(place, faults[place].severity)
+            before = raised.get(place, faults[place]).severity
             if SEVERITIES.index(fault.severity) < SEVERITIES.index(before):
-                raised[place] = fault.severity
+                raised[place] = fault
     return raised

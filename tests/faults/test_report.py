@@ -146,6 +146,19 @@ def test_a_component_is_as_bad_as_its_worst_fault(tmp_path: Path) -> None:
     assert states(920, calm, well) == {}
 
 
+@pytest.mark.parametrize(("where", "action"), [("gpu", "reset"), ("node", "watch")])
+def test_the_instruction_is_for_the_severity(tmp_path: Path, where: str, action: str) -> None:
+    """What is graver on the component of the root says what to do; elsewhere the root does."""
+    because = [{"rule": "first", "via": "same" if where == "gpu" else "node"}]
+    field = "errors" if where == "gpu" else "pressure"
+    text = rule("first", "gpu", "heat > 85", action="watch") + rule(
+        *("then", where, f"{field} > 5"), severity="critical", action="reset", explained_by=because
+    )
+    said = judge(tmp_path, text).evaluate(short(0, gpu(heat=90.0, errors=9.0)))
+    assert {each.action for each in said.faults} == {action}
+    assert fault(said, "first").severity == "critical"
+
+
 def test_an_escalated_fault_has_the_status_of_its_severity(tmp_path: Path) -> None:
     """Its own status is for its own severity."""
     text = rule("hot", "gpu", "heat > 85", escalate="heat > 100", status="ok")

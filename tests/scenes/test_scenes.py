@@ -131,8 +131,10 @@ class Acts:
         raise AssertionError(f"{self.scene.rule} does not end")
 
     async def is_well(self) -> None:
-        """Look twice at the node as it is before the scene: nothing is said of it."""
+        """Look at the node as it is before the scene, for minutes: nothing is said of it."""
         await self.stage.look()
+        if self.scene.gpus:
+            await self.stage.wait(LONG_SECS)
         conclusions = (await self.stage.look()).conclusions
         if conclusions is not None and "begins" not in self.scene.cannot:
             assert [f"{it.rule}: {it.summary}" for it in conclusions.active] == []
