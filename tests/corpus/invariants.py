@@ -43,6 +43,7 @@ class Watch:
         self.untrue: dict[str, None] = {}
         self.got_well: dict[str, None] = {}
         self._good: set[Place] = set()
+        self._good_now: set[Place] = set()
         self._since: dict[Place, float] = {}
 
     def look(self, snapshot: Snapshot, conclusions: Conclusions) -> None:
@@ -50,8 +51,9 @@ class Watch:
         self.untrue.update(dict.fromkeys(untrue(snapshot, conclusions)))
         self.untrue.update(dict.fromkeys(unnamed(conclusions)))
         now = snapshot.taken_boottime
+        self._good_now.clear()
         bad = set(self.bad(snapshot))
-        ended = self._since.keys() - bad
+        ended = self._since.keys() & self._good_now
         begun = bad - self._since.keys()
         self._since = {place: self._since.get(place, now) for place in bad}
         silent = [place for place in bad if now - self._since[place] > self._patience_secs]
@@ -73,11 +75,12 @@ class Watch:
                 labels = dict(zip(family.labels, values, strict=True))
                 place = (family.name, values, labels.get(row.component, ""))
                 if isinstance(number, Histogram) or not row.is_bad(labels, number):
-                    self._good.add(place)
+                    self._good_now.add(place)
                 elif not row.once_good or place in self._good:
                     is_meant = MEANT.get(family.name)
                     if is_meant is None or not is_meant(snapshot, place[2]):
                         yield place
+        self._good |= self._good_now
 
 
 NODE = "node"

@@ -26,8 +26,10 @@ class GpuRepairs:
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
         """Yield resets of GPUs, and links that are up again."""
         gpus = snapshot.reading(Gpus)
-        yield from (("gpu_reset", "gpu", uuid) for uuid in self._resets(gpus))
-        yield from (("gpu_reset", "gpu", event.entity_id) for event in events if _was_reset(event))
+        resets = [*self._resets(gpus), *(it.entity_id for it in events if _was_reset(it))]
+        yield from (("gpu_reset", "gpu", uuid) for uuid in resets)
+        if resets:  # what does not name its GPU ends with the reset of any
+            yield "some_gpu_reset", "node", ""
         yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
 
     def _resets(self, gpus: Gpus | None) -> Iterator[str]:

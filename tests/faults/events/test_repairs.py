@@ -16,6 +16,7 @@ from tests.faults.events.feeding import Repairs
 NVML = GpuBackend("nvml", "ok")
 CARD = Gpu(0, "GPU-a", "H100", vendor="nvidia", energy_joules_total=5e9, recovery_action="none")
 ERRORS = (("uncorrected", "volatile", 2.0), ("uncorrected", "aggregate", 2.0))
+RESET = [("gpu_reset", "GPU-a"), ("some_gpu_reset", "")]
 CLEAN = (("uncorrected", "volatile", 0.0), ("uncorrected", "aggregate", 2.0))
 
 
@@ -65,21 +66,21 @@ def gpus(card: Gpu = CARD, **state: object) -> Gpus:
 )
 def test_a_reset_takes_back_what_lasts_until_then(before: Gpu, after: Gpu) -> None:
     """Counters that live as long as the driver, and its own wish, tell of a reset."""
-    assert told(gpus(before), gpus(after)) == [("gpu_reset", "GPU-a")]
+    assert told(gpus(before), gpus(after)) == RESET
     assert told(gpus(before), gpus(before)) == []
 
 
 def test_a_gpu_that_refused_work_and_answers_was_reset() -> None:
     """NVML wanted a reset before anything else and now gives values."""
     refused = gpus(up=False, reason="reset_required")
-    assert told(gpus(), refused, gpus()) == [("gpu_reset", "GPU-a")]
+    assert told(gpus(), refused, gpus()) == RESET
     assert told(gpus(), refused, gpus(), gpus()) == []  # once
     assert told(gpus(), gpus(up=False, reason="gpu_lost"), gpus()) == []
 
 
 def test_a_driver_that_was_away_started_every_gpu_anew() -> None:
     """Without a kernel log a driver load is seen by the driver's absence."""
-    assert told(gpus(), Gpus(GpuBackend("none", "no_driver")), gpus()) == [("gpu_reset", "GPU-a")]
+    assert told(gpus(), Gpus(GpuBackend("none", "no_driver")), gpus()) == RESET
 
 
 def test_a_gpu_of_another_vendor_needs_no_driver_of_nvidia() -> None:
@@ -108,7 +109,7 @@ def test_half_of_the_energy_is_no_reset_yet() -> None:
     """Less than half is; counters of two readings may differ by what was rounded."""
     half = replace(CARD, energy_joules_total=2.5e9)
     assert told(gpus(), gpus(half)) == []
-    assert told(gpus(), gpus(replace(CARD, energy_joules_total=2.4e9))) == [("gpu_reset", "GPU-a")]
+    assert told(gpus(), gpus(replace(CARD, energy_joules_total=2.4e9))) == RESET
 
 
 def test_an_nvlink_that_is_trained_again() -> None:
@@ -135,7 +136,7 @@ def test_the_log_takes_a_recovery_action_back() -> None:
         fields=MappingProxyType(wish),
     )
     still = replace(said, fields=MappingProxyType({"code": "154", "action": "reboot"}))
-    assert told_with(said) == [("gpu_reset", "0000:3b:00.0")]
+    assert told_with(said) == [("gpu_reset", "0000:3b:00.0"), ("some_gpu_reset", "")]
     assert told_with(still) == []
 
 
