@@ -18,9 +18,11 @@ from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
+from exporter.record import dataclass
 from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 LAST_WRITE_SECS = 0.3
+CLEAR_SECS = 10.0
 MAX_SLICES = 5
 """Slices of training after a collection, two milliseconds each: 0.07 % of a core."""
 
@@ -30,6 +32,16 @@ News = dict[StateFile, str]
 """The changed state to save for a restart: the text of each file."""
 
 Judged = tuple[Conclusions, News]
+
+
+@dataclass(frozen=True, slots=True)
+class Clearing:
+    """A request to clear faults; `still_active` gets the components whose fault goes on."""
+
+    rule: str
+    keys: tuple[Key, ...]
+    boottime: float
+    still_active: "asyncio.Future[tuple[Key, ...]]"
 
 
 class RuleRunner:
@@ -61,15 +73,19 @@ class RuleRunner:
         book = loaded_rules(config, collectors)
         self.mistakes = tuple(map(str, book.mistakes))
         self._rules = {rule.id: rule for rule in book.rules}
+        silences_file = silences.state_file(folder) if folder else None
+        files = self._file, self._history_file, self._learned_file, silences_file
+        self._files = tuple(filter(None, files))
+        self._unsaved: list[StateFile] = []
         self._silences = Silences(
-            silences.state_file(folder) if folder else None,
+            silences_file,
             config.faults.silences_dirs,
             self._rules,
             lambda: collectors.all_rows().rule_names(),
         )
         self._rereading: asyncio.Future[None] | None = None
         self._has_files = bool(config.faults.silences_dirs)
-        self._clears: list[tuple[str, Key, float]] = []
+        self._clears: list[Clearing] = []
         self._engine = RuleEngine(
             book,
             collectors.subjects,
@@ -88,6 +104,11 @@ class RuleRunner:
         self._evaluating.add_done_callback(self._take)
         # Shielded: the result of an evaluation must be written also when we are stopped.
         conclusions, _ = await asyncio.shield(self._evaluating)
+        active = {(fault.rule, fault.subject.key) for fault in conclusions.active}
+        for clearing in clears:
+            if not clearing.still_active.done():
+                still = tuple(key for key in clearing.keys if (clearing.rule, key) in active)
+                clearing.still_active.set_result(still)
         now = snapshot.taken_at + snapshot.renewed_secs
         if self._has_files:
             await self._reread(now)
@@ -121,7 +142,10 @@ class RuleRunner:
     def find_clearable(
         self, conclusions: Conclusions, rule: str, component: str
     ) -> tuple[Key, ...]:
-        """Return the components with a fault of the rule that can be cleared; raise BadSilence."""
+        """Return the components with a fault of the rule that can be cleared; raise BadSilence.
+
+        A fault that joins those of several components stands for them.
+        """
         known = self._rules.get(rule)
         if known is None:
             raise BadSilence(f"there is no rule {rule[:80]!r}; {did_you_mean(rule, self._rules)}")
@@ -132,16 +156,31 @@ class RuleRunner:
             fault.subject.key
             for fault in conclusions.active
             if fault.rule == rule
-            and about.is_about(fault.subject.hw_type, *silences.names_of(fault.subject))
+            and any(
+                about.is_about(subject.hw_type, *silences.names_of(subject))
+                for subject in (
+                    fault.subject,
+                    *(cause.subject for cause in fault.causes if cause.rule == rule),
+                )
+            )
         )
         if not keys:
             where = f" of {component[:80]!r}" if component else ""
             raise BadSilence(f"no fault {rule}{where} is active")
         return keys
 
-    def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> None:
-        """Clear faults at the next evaluation, until new evidence comes."""
-        self._clears += [(rule, key, boottime) for key in keys]
+    async def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> tuple[Key, ...]:
+        """Clear faults at the next evaluation, until new evidence comes.
+
+        Returns the components whose fault began again at once, after that evaluation. Raises
+        BadSilence if the rules are not evaluated for `CLEAR_SECS`.
+        """
+        clearing = Clearing(rule, keys, boottime, asyncio.get_running_loop().create_future())
+        self._clears.append(clearing)
+        await asyncio.wait({clearing.still_active}, timeout=CLEAR_SECS)
+        if not clearing.still_active.done():
+            raise BadSilence("the rules are not evaluated now; the fault is cleared when they are")
+        return clearing.still_active.result()
 
     async def reload(self, config: Config, collectors: Collectors) -> None:
         """Load the rules of this configuration for all further snapshots; raise ValueError."""
@@ -160,9 +199,10 @@ class RuleRunner:
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=LAST_WRITE_SECS)
 
-    def _evaluate(self, snapshot: Snapshot, clears: Iterable[tuple[str, Key, float]]) -> Judged:
-        for clear in clears:
-            self._engine.clear(*clear)
+    def _evaluate(self, snapshot: Snapshot, clears: Iterable[Clearing]) -> Judged:
+        for clearing in clears:
+            for key in clearing.keys:
+                self._engine.clear(clearing.rule, key, clearing.boottime)
         conclusions, news = self._engine.conclude(snapshot), News()
         if self._file is not None and (text := self._engine.pending_state()):
             news[self._file] = text
@@ -179,6 +219,7 @@ class RuleRunner:
             return
         _, news = judged.result()
         self._pending |= news
+        self._unsaved = [file for file in self._files if file.unsaved is not None]
         self._keep()
         if self._detectors is not None and (self._fitting is None or self._fitting.done()):
             self._fitting = asyncio.ensure_future(self._fit(self._detectors.advance))
@@ -186,14 +227,15 @@ class RuleRunner:
     def _keep(self) -> None:
         """Start writing changed state, unless a write is running, which takes it too."""
         is_writing = self._writing is not None and not self._writing.done()
-        if self._pending and not is_writing:
+        if (self._pending or self._unsaved) and not is_writing:
             self._writing = asyncio.ensure_future(self._write())
 
     async def _write(self) -> None:
         while self._pending:
             file, text = self._pending.popitem()
-            if not await self._call(partial(file.save, text)) and file is self._history_file:
-                self._engine.history.was_not_saved()
+            await self._call(partial(file.save, text))
+        while self._unsaved:
+            await self._call(self._unsaved.pop().save_again)
 
     async def _fit(self, advance: Callable[[], bool]) -> None:
         """Train the detectors in slices, between which the event loop runs."""

@@ -5,12 +5,17 @@ import json
 import logging
 import os
 import stat
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 BOOT_ID = "sys/kernel/random/boot_id"
 MAX_BYTES = 4 * 1024 * 1024
+RETRY_SECS = 10.0
+"""A full disk is tried again after so many seconds."""
+
 MISFITS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 """Exceptions from decoding a document of an unexpected shape."""
 
@@ -47,17 +52,26 @@ def parse(
 class StateFile:
     """One file, replaced whole at each save; `version` is that of its format.
 
-    Every method blocks. A problem that persists is logged once.
+    Every method blocks. A problem that persists is logged once. `unsaved` is the last text if it
+    could not be saved.
     """
 
     def __init__(
-        self, path: Path, boot_id: str, version: int, *, max_bytes: int = MAX_BYTES
+        self,
+        path: Path,
+        boot_id: str,
+        version: int,
+        *,
+        max_bytes: int = MAX_BYTES,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
         self._boot_id = boot_id
         self._version = version
         self._max_bytes = max_bytes
-        self._cannot_save = False
+        self.unsaved: str | None = None
+        self._clock = clock
+        self._tried_at = 0.0
 
     def load(self, decode: Callable[[Mapping[str, Any]], T]) -> T | None:
         """Decode the state that an earlier process of this boot saved; None if there is none.
@@ -98,12 +112,20 @@ class StateFile:
                 file.write(text)
             scratch.replace(self._path)
         except OSError as error:
-            if not self._cannot_save:
+            if self.unsaved is None:
                 log.warning("%s cannot be saved: %s", self._path, error.strerror)
-            self._cannot_save = True
+            self.unsaved = text
+            with suppress(OSError):  # on a full disk it would take room from others
+                scratch.unlink()
         else:
-            self._cannot_save = False
-        return not self._cannot_save
+            self.unsaved = None
+        self._tried_at = self._clock()
+        return self.unsaved is None
+
+    def save_again(self) -> None:
+        """Save the text that could not be saved, if the last try was some seconds ago."""
+        if self.unsaved is not None and self._clock() - self._tried_at >= RETRY_SECS:
+            self.save(self.unsaved)
 
     def _read(self) -> str:
         """Return the text of the file; raises OSError or ValueError."""

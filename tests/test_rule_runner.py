@@ -11,8 +11,10 @@ import pytest
 
 from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.config import Config, Faults, Sources, State
+from exporter.faults.silences import BadSilence
 from exporter.model.snapshot import Snapshot
 from exporter.rule_runner import RuleRunner
 from tests.fakes.virtual_time import run_virtually
@@ -92,6 +94,38 @@ class Gate:
         if self._left == 0:
             await self.opened.wait()
         return function()
+
+
+async def test_a_fault_that_goes_on_is_not_said_to_be_cleared(tmp_path: Path) -> None:
+    """A fault of old lines is cleared; one whose evidence is there now begins again at once."""
+    runner = judging(config(tmp_path))
+    state = GpuState(Gpu(0, "GPU-0", "H100"), 100.0, up=False, reason="insufficient_power")
+    gpus = Gpus(GpuBackend("nvml", "ok"), (state,))
+    seen = replace(snapshot(100.0, 90.0), readings={Gpus: gpus})
+    log = snapshot(100.0, 90.0).readings
+    seen = replace(seen, readings={**seen.readings, **log})
+    said = await runner.conclude(seen)
+    results = {}
+    for rule in ("gpu_power_missing", "kernel_oops"):
+        keys = runner.find_clearable(said, rule, "")
+        clearing = asyncio.ensure_future(runner.clear(rule, keys, 101.0))
+        await asyncio.sleep(0)
+        await runner.conclude(replace(seen, sequence=2, taken_boottime=115.0))
+        results[rule] = (keys, await clearing)
+    keys, still = results["gpu_power_missing"]
+    assert keys == still == (("gpu", "GPU-0"),)
+    assert results["kernel_oops"] == ((("node", "n"),), ())
+
+
+def test_without_an_evaluation_nothing_is_said_to_be_cleared(tmp_path: Path) -> None:
+    """Whoever waits for a clear is told when no evaluation comes."""
+
+    async def main() -> None:
+        runner = judging(config(tmp_path))
+        with pytest.raises(BadSilence, match="not evaluated now"):
+            await runner.clear("kernel_oops", (("node", "n"),), 101.0)
+
+    run_virtually(main())
 
 
 async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:

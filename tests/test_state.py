@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exporter.state import StateFile, dump, read_boot_id
+from exporter.state import RETRY_SECS, StateFile, dump, read_boot_id
 
 
 def numbers(document: Mapping[str, Any]) -> list[int]:
@@ -84,6 +84,22 @@ def test_a_failed_save_leaves_the_file_before_it(
     file.save(dump({"numbers": [3]}, "boot", 1))
     assert file.load(numbers) == [1]
     assert sum("cannot be saved" in record.message for record in caplog.records) == 1
+
+
+def test_what_a_full_disk_refused_is_saved_later(tmp_path: Path) -> None:
+    """The last text is written once there is room, and takes no room before."""
+    now = 100.0
+    file = StateFile(tmp_path / "a.json", "boot", 1, clock=lambda: now)
+    (tmp_path / ".a.json.new").mkdir()
+    assert not file.save(dump({"numbers": [1]}, "boot", 1))
+    assert not file.save(dump({"numbers": [2]}, "boot", 1))
+    (tmp_path / ".a.json.new").rmdir()
+    file.save_again()
+    assert file.load(numbers) is None  # a full disk is not tried at every moment
+    now += RETRY_SECS
+    file.save_again()
+    assert file.load(numbers) == [2]
+    assert file.unsaved is None
 
 
 def test_a_boot_id_that_cannot_be_read_is_empty(tmp_path: Path) -> None:

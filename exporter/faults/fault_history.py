@@ -161,10 +161,6 @@ class FaultHistory:
             lines.append(line)
         return "".join(reversed(lines))
 
-    def was_not_saved(self) -> None:
-        """Mark the text as not written, after a failed write."""
-        self._is_dirty = True
-
 
 def state_file(folder: Path) -> StateFile:
     """Return the file of the history in the state directory."""

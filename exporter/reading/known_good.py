@@ -36,6 +36,8 @@ class KnownGood:
             if is_good and key not in self._keys and len(self._keys) < self._max_keys:
                 self._keys.add(key)
                 self._save(self._keys)
+            elif self._file is not None:
+                self._file.save_again()
             return key in self._keys
 
     def _load(self) -> set[str]:

@@ -3,11 +3,14 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.explain import NoSuchSubject, Wanted
 from exporter.faults.replay.snapshots import RecordingFormat
+from exporter.faults.values import did_you_mean
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions
 from exporter.reports.faults import faults_document, history_document
 from exporter.reports.text.faults import faults_text
 from exporter.reports.text.why import why_text
@@ -32,6 +35,8 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
     now = snapshot.taken_at + boottime - snapshot.taken_boottime
     since, until = (_moment(values, name, now) for name in ("since", "until"))
     rule = values.get("rule", "")
+    if rule:
+        _check_rule(rule, snapshot.conclusions)
     document = faults_document(snapshot)
     if not values.keys().isdisjoint(FAULTS_PARAMETERS[:3]):
         earliest, latest = (
@@ -56,6 +61,15 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
 
         return faults_page(document, snapshot.taken_at)
     return text_answer(faults_text(document))
+
+
+def _check_rule(name: str, conclusions: Conclusions | None) -> None:
+    """Raise MalformedQuery for a rule that neither is evaluated nor has a history."""
+    if conclusions is None:
+        return
+    known = {*chain(*conclusions.rules.values()), *(row.rule for row in conclusions.history)}
+    if name not in known:
+        raise MalformedQuery(f"there is no rule {name[:80]!r}; {did_you_mean(name, known)}")
 
 
 def _moment(values: Mapping[str, str], name: str, now: float) -> float | None:

@@ -47,8 +47,8 @@ class Upkeep(Protocol):
         """Return the components of faults that can be cleared; raise BadSilence."""
         ...
 
-    def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> None:
-        """Clear faults at the next evaluation."""
+    async def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> tuple[Key, ...]:
+        """Clear faults; return the components whose fault began again at once."""
         ...
 
 
@@ -85,7 +85,7 @@ class Maintenance:
         """Apply the silence or clearing of a request (`wanted`: body or query); raise BadChange."""
         try:
             if path == "/clear":
-                return self._clear(wanted)
+                return await self._clear(wanted)
             if method == "POST":
                 silence, is_kept = await self.upkeep.silence(
                     wanted, self._conclusions(), self.wall()
@@ -99,15 +99,19 @@ class Maintenance:
         self.changed()
         return json_answer({"silence": silence_row(silence), "kept": is_kept})
 
-    def _clear(self, wanted: Mapping[str, Any]) -> Answer:
+    async def _clear(self, wanted: Mapping[str, Any]) -> Answer:
         rule, component = wanted.get("rule"), wanted.get("component", "")
         if not wanted.keys() <= CLEAR_KEYS or not isinstance(rule, str):
             raise BadChange("give rule, and perhaps component, as texts")
         if not isinstance(component, str):
             raise BadChange("component must be a text")
         keys = self.upkeep.find_clearable(self._conclusions(), rule, component)
-        self.upkeep.clear(rule, keys, self.program.boottime())
+        clearing = asyncio.ensure_future(self.upkeep.clear(rule, keys, self.program.boottime()))
+        await asyncio.sleep(0)  # so that the evaluation that is woken finds it
         self.changed()
+        if still := await clearing:
+            names = ", ".join(hw_id for _, hw_id in still)
+            raise BadChange(f"{rule} of {names} goes on: what it reports is so now; silence it")
         return json_answer({"rule": rule, "cleared": [hw_id for _, hw_id in keys]})
 
     def _conclusions(self) -> Conclusions:

@@ -143,17 +143,6 @@ def test_bytes_that_are_no_text_cost_their_line(tmp_path: Path) -> None:
     assert len(load(state_file(tmp_path)).rows) == 2
 
 
-def test_what_a_full_disk_refused_is_written_later() -> None:
-    """The same text is pending again; without a change nothing is."""
-    history = FaultHistory()
-    said(history, 0, HOT)
-    text = history.pending_text()
-    assert text
-    assert history.pending_text() is None
-    history.was_not_saved()
-    assert history.pending_text() == text
-
-
 XID = "NVRM: Xid (PCI:0000:0b:00): 62, internal micro-controller halt"
 LOADED = "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024"
 

@@ -1,12 +1,14 @@
 """The real program over days: silences and clears, and the history of faults."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -174,6 +176,28 @@ def test_a_cleared_fault_comes_back_with_new_evidence_only(
         wait_for_fault(program, "gpu_lost")
 
 
+def test_a_fault_that_stands_for_several_is_cleared_with_them(
+    tmp_path: Path, kernel_log: KernelLog
+) -> None:
+    """Five GPUs are lost at once: the fault that stands for all, cleared by its name, is gone."""
+
+    def active() -> list[dict[str, Any]]:
+        return [it for it in faults(program) if it["state"] == "active"]
+
+    def joined() -> str | None:
+        roots = [it["entity"]["hw_name"] for it in active() if it["root"]]
+        return roots[0] if len(roots) == 1 and len(active()) > 4 else None
+
+    with lost_gpu(tmp_path, kernel_log) as program:
+        for number in range(4):
+            kernel_log.say(LOST.replace("3b", f"{number:02x}"))
+        name = wait_for(joined, "one fault for all")
+        done = command(program, "clear", "gpu_lost", "--component", name)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("0000:") == 5
+        assert active() == []
+
+
 def _kept(tmp_path: Path) -> str:
     document = json.loads((tmp_path / "state/faults.json").read_text())
     return "cleared" if document["cleared"] and not document["faults"] else ""
@@ -241,7 +265,10 @@ def test_the_history_survives_a_kill_and_a_damaged_file(
         assert [row["change"] for row in document["history"]] == ["began", "ended", "began"]
         assert [fault["times"] for fault in document["faults"]] == [2]
         assert program.get("/faults?since=7d&until=1d").document["history"] == []
-        assert program.get("/faults?since=7d&rule=gpu_hot").document["history"] == []
+        assert program.get("/faults?since=7d&rule=gpu_overheat").document["history"] == []
+        unknown = program.get("/faults?rule=gpu_hot")
+        assert unknown.status == 400
+        assert "there is no rule 'gpu_hot'; did you mean" in unknown.text
         assert program.get("/faults?until=2001-01-01T00:00:00Z").document["faults"] == []
         assert "history" not in program.get("/faults").document
         for wrong in ("since=yesterday", "until=5", "rule=", "since=1d&since=2d"):
@@ -253,13 +280,26 @@ def test_the_history_survives_a_kill_and_a_damaged_file(
         wait_for(lambda: file.read_text().count("began") == 2 or None, "the file to be whole")
 
 
-def test_a_full_disk_costs_no_history(tmp_path: Path, kernel_log: KernelLog) -> None:
-    """What cannot be written now is written when there is room again."""
-    full = tmp_path / "state/.fault_history.jsonl.new"
-    full.mkdir(parents=True)  # nothing can be written there, as on a full disk
-    often = {"metrics": {"collect_interval_secs": 0.5}}
-    with lost_gpu(tmp_path, kernel_log, often) as program:
-        assert program.get("/faults?since=1h").document["history"]
-        full.rmdir()
-        file = tmp_path / "state/fault_history.jsonl"
-        wait_for(lambda: (file.exists() and file.read_text()) or None, "the history")
+def _names_the_rule(file: Path) -> bool | None:
+    return (file.exists() and "gpu_lost" in file.read_text()) or None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a filesystem")
+def test_a_full_disk_costs_no_state(tmp_path: Path, kernel_log: KernelLog) -> None:
+    """Faults, history and silences that could not be written are written when there is room."""
+    state = tmp_path / "state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", state], check=True)
+    try:
+        (state / "filler").write_bytes(b"x" * 60 * 1024)
+        often = {"metrics": {"collect_interval_secs": 0.5}}
+        with lost_gpu(tmp_path, kernel_log, often) as program:
+            assert program.get("/faults?since=1h").document["history"]
+            refused = post(program, "/silences", {"rule": "gpu_lost", "for": "1h", "reason": "x"})
+            assert '"kept":false' in refused.replace(" ", "")
+            (state / "filler").unlink()
+            for name in ("faults.json", "fault_history.jsonl", "silences.json"):
+                file = state / name
+                wait_for(partial(_names_the_rule, file), name)
+    finally:
+        subprocess.run(["umount", state], check=True)

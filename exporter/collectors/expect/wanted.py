@@ -101,6 +101,8 @@ class LearnedHardware:
         }
         self._before = whole
         if not new:
+            if self._file:
+                self._file.save_again()
             return
         self._parts = known | new
         if self._file and self._path:

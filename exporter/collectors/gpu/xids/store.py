@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from exporter.blocking import CallBlocking
-from exporter.state import BOOT_ID, StateFile, dump, read_boot_id
+from exporter.state import BOOT_ID, RETRY_SECS, StateFile, dump, read_boot_id
 
 FILE_NAME = "xids.json"
 VERSION = 1
@@ -49,3 +50,14 @@ class XidStore:
             text = dump(self._next, self._boot_id, VERSION)
             self._next = None
             await self._call(lambda text=text: file.save(text))  # type: ignore[misc] # bound now
+        if file.unsaved is not None:
+            again = partial(self._write_again, file)
+            asyncio.get_running_loop().call_later(RETRY_SECS, again)
+
+    def _write_again(self, file: StateFile) -> None:
+        if file.unsaved is not None and (self._task is None or self._task.done()):
+            self._task = asyncio.ensure_future(self._write_unsaved(file))
+
+    async def _write_unsaved(self, file: StateFile) -> None:
+        await self._call(file.save_again)
+        await self._write(file)
