@@ -29,9 +29,9 @@ from exporter.collectors.demo.script import (
     SLOW_DISK,
     DemoIncident,
 )
+from exporter.collectors.exporter.fault_families import FAMILIES
 from exporter.commands.rules import replayed
 from exporter.config import Metrics
-from exporter.exposition.faults import FAMILIES
 from exporter.exposition.render import Format, render
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.probes.test_stream import Scene, play
+from tests.collectors.external_probes.test_stream import Scene, play
 
 RECORD = {"ts": "1", "event_type": '"error.hw"', "entity_id": '"npu0"', "value": '"broken"'}
 LINES: tuple[dict[str, str], ...] = (

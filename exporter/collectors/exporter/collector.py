@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from exporter.collector import Collector, files
+from exporter.collectors.exporter import fault_families, health_families
 from exporter.collectors.exporter.families import FAMILIES
 from exporter.collectors.exporter.usage import OurProcessesReader
 from exporter.collectors.exporter.values import OurProcesses
-from exporter.exposition import faults, health, truncated
 from exporter.faults.entities.kind import (
     FieldsOf,
     Getter,
@@ -61,7 +61,12 @@ COLLECTOR = Collector(
             lambda ctx: OurProcessesReader((ctx.children, ctx.driver_children)),
         ),
     ),
-    families=(*truncated.FAMILIES, *faults.FAMILIES, *health.FAMILIES, *FAMILIES),
+    families=(
+        health_families.TRUNCATED,
+        *fault_families.FAMILIES,
+        *health_families.FAMILIES,
+        *FAMILIES,
+    ),
     subject=CollectorSubject(
         kinds=(SOURCE,), node=NodeFields(readings=(("exporter_", OurProcesses),))
     ),

@@ -5,14 +5,14 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from exporter.collectors.external_probes.lines import LineReader
+from exporter.collectors.external_probes.stream import Schedule, StreamProbe
 from exporter.config import ProbeCommand
 from exporter.durations import parse_duration
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes
 from exporter.model.reading import Reading
 from exporter.probes.child import Command
-from exporter.probes.lines import LineReader
-from exporter.probes.stream import Schedule, StreamProbe
 from exporter.reading.context import SourceContext
 
 MAX_EVENTS = 256

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
+from exporter.collectors.gpu.smi.orphans import Orphans
 from exporter.collectors.gpu.smi.output import (
     WARNING_CODE,
     MigNamesByPlace,
@@ -26,7 +27,6 @@ from exporter.config import GpuConfig
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
-from exporter.probes.orphans import Orphans
 from exporter.probes.trusted_program import is_trustworthy
 from exporter.record import dataclass
 

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+from exporter.collectors.external_probes.kept_series import KeptSeries
+from exporter.collectors.external_probes.lines import Gone, LineReader, ProbeRecord
+from exporter.collectors.external_probes.pace import Pace
 from exporter.model.event import Event
 from exporter.model.label import clean_text
 from exporter.model.probe import ProbeState
 from exporter.probes.backoff import LONGEST_BACKOFF_SECS, Backoff
 from exporter.probes.child import Child, Children, Command
-from exporter.probes.kept_series import KeptSeries
-from exporter.probes.lines import Gone, LineReader, ProbeRecord
-from exporter.probes.pace import Pace
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
 from exporter.record import dataclass
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from exporter.collectors.exporter.fault_families import FAMILIES, MAX_SHOWN
 from exporter.collectors.kernel_log.values import KernelLog
-from exporter.exposition.faults import FAMILIES, MAX_SHOWN
 from exporter.exposition.render import Format, render
 from exporter.faults.silences import silenced
 from exporter.model.event import EventType

@@ -1,6 +1,6 @@
 """How much of a probe's output is read in a second."""
 
-from exporter.probes.pace import MAX_LINES, MAX_READ_BYTES, MAX_READ_LINES, Pace
+from exporter.collectors.external_probes.pace import MAX_LINES, MAX_READ_BYTES, MAX_READ_LINES, Pace
 
 
 class Clock:

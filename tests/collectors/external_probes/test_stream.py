@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from exporter.collectors.external_probes.lines import LineReader
+from exporter.collectors.external_probes.pace import MAX_LINES, MAX_READ_BYTES
+from exporter.collectors.external_probes.stream import Schedule, StreamProbe
 from exporter.model.event import Event
 from exporter.probes.child import Command
-from exporter.probes.lines import LineReader
-from exporter.probes.pace import MAX_LINES, MAX_READ_BYTES
-from exporter.probes.stream import Schedule, StreamProbe
 from tests.fakes.virtual_time import run_virtually
 from tests.probes.scripted_children import ScriptedChild, ScriptedChildren
 

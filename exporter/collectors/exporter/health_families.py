@@ -1,9 +1,10 @@
-"""Families of the exporter itself: its sources and its resource usage."""
+"""Families of the exporter itself: its sources, its collections, and truncated devices."""
 
 from collections.abc import Iterable
 
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
+from exporter.model.reading import Truncated
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 
 
@@ -19,6 +20,19 @@ def _outcomes(snapshot: Snapshot) -> Iterable[Sample]:
         yield (report.source, report.outcome.value), 1
 
 
+def _truncated(snapshot: Snapshot) -> Iterable[Sample]:
+    for reading in snapshot.readings.values():
+        if isinstance(reading, Truncated) and reading.truncated:
+            yield (reading.device_kind(),), reading.truncated
+
+
+TRUNCATED = family(
+    "hw_exporter_devices_truncated",
+    "Devices not exported because there are more than devices.max_per_kind; absent if"
+    " there are none.",
+    _truncated,
+    "kind",
+)
 REPORTS = Items(
     ("source",),
     SourceReport,

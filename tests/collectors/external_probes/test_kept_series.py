@@ -2,8 +2,8 @@
 
 import math
 
+from exporter.collectors.external_probes.kept_series import MAX_SERIES, KeptSeries
 from exporter.model.probe import Histogram, ProbeMetric, ProbeValue
-from exporter.probes.kept_series import MAX_SERIES, KeptSeries
 
 
 def _metric(number: int, buckets: int = 0) -> ProbeMetric:

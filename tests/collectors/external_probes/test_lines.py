@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.external_probes.lines import LineReader
 from exporter.model.event import Event, EventType
 from exporter.model.probe import Histogram, ProbeMetric, ProbeValue
-from exporter.probes.lines import LineReader
 from exporter.probes.protocol import BadLine
 
 
