@@ -6,6 +6,7 @@ import re
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fcntl import ioctl
 from pathlib import Path
@@ -78,12 +79,15 @@ BOOKS: dict[str, RuleBook] = {}
 
 
 def healthy_node(folder: Path) -> HostTree:
-    """Make the files of a node with eight GPUs that is well."""
+    """Make the files of a node with eight GPUs, on which the processes of a pod train."""
     tree = gpu_node(folder)
     rmtree(tree.proc / "net")
     tree.link({"/proc/net": "1/net"})
     tree.write({"/proc/mdstat": "Personalities : [raid1]\nunused devices: <none>\n"})
     tree.write({"/proc/sys/kernel/random/boot_id": "0b0c0ffe-0000-4000-8000-0b0c0ffee0b0\n"})
+    names = f"var/log/pods/ml_train-0_{POD}/main/0.log"
+    files = _files_of(f"{pid} python3 S {SLICE}" for pid in (41001, 41002))
+    tree.write({f"/{names}": "", **{path: text for path, text in files if text}})
     return tree
 
 
@@ -99,13 +103,19 @@ class LoadedOnce(Collectors):
 
 
 class Stage:
-    """A node with eight GPUs; `boottime` counts virtual seconds."""
+    """A node with eight GPUs; `boottime` counts virtual seconds.
 
-    def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
+    The files of `tree` are used by many stages: each puts them back when it is closed.
+    """
+
+    def __init__(
+        self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi, tree: HostTree | None = None
+    ) -> None:
         self.boottime = BOOTTIME
         self.calls = SystemCalls()
         self.watch = Watch()
-        self.tree: HostTree = healthy_node(folder / "node")
+        self.tree: HostTree = tree or healthy_node(folder / "node")
+        self._originals: dict[str, str | None] = {}
         self.nvml, self.smi = nvml, smi
         self._bus = SystemBus(self.tree.at(SYSTEM_BUS), self.tree.at(UNITS))
         self._log = _KernelLog(folder / "kmsg")
@@ -117,7 +127,6 @@ class Stage:
         self._before: dict[str, str | None] = {}
         self._sources: list[AnySource] = []
         self._own_cards: tuple[str, ...] = ()
-        self._run_training()
         self._cards()
 
     async def start(self, scene: Scene, settings: Mapping[str, Any] = NOTHING) -> None:
@@ -188,9 +197,14 @@ class Stage:
         self._running = None
 
     def close(self) -> None:
-        """Let go of the kernel log and the system bus."""
+        """Let go of the kernel log and the system bus, and put back all files."""
         self._log.close()
         self._bus.close()
+        for path, text in self._originals.items():
+            self._put(path, text)
+            if text is None:
+                with suppress(OSError):  # a folder above holds other files
+                    os.removedirs(self.tree.at(path).parent)
 
     async def look(self) -> Snapshot:
         """Read all seams once, an interval after the look before."""
@@ -264,12 +278,6 @@ class Stage:
             self.calls.say(None)
         await self.change(well)
 
-    def _run_training(self) -> None:
-        """Start the two processes of the capture, in a pod."""
-        names = f"var/log/pods/ml_train-0_{POD}/main/0.log"
-        files = _files_of(f"{pid} python3 S {SLICE}" for pid in (41001, 41002))
-        self.tree.write({f"/{names}": "", **{path: text for path, text in files if text}})
-
     def _gpus(self) -> GpuSource:
         return next(source for source in self._sources if isinstance(source, GpuSource))
 
@@ -280,6 +288,7 @@ class Stage:
         return place.read_text() if place.is_file() else None
 
     def _put(self, path: str, text: str | None) -> None:
+        self._originals.setdefault(path, self._text(path))
         if text is not None and text.startswith(LINK):
             self.tree.at(path).unlink(missing_ok=True)
             self.tree.link({path: text.removeprefix(LINK)})

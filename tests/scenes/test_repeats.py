@@ -7,9 +7,9 @@ import pytest
 
 from tests.scenes.scene import scenes
 from tests.scenes.stage import Stage
-from tests.scenes.test_scenes import Acts, stage
+from tests.scenes.test_scenes import Acts, node, stage
 
-__all__ = ["stage"]
+__all__ = ["node", "stage"]
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 

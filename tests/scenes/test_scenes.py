@@ -13,11 +13,11 @@ from exporter.faults.expr.syntax import Window, walk
 from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import Fault
 from tests.corpus.invariants import PATIENCE_SECS, Watch
-from tests.fakes.host_tree import quick_folder
+from tests.fakes.host_tree import HostTree, quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene, scenes
-from tests.scenes.stage import INTERVAL_SECS, LONG_SECS, SPARSE_SECS, Stage
+from tests.scenes.stage import INTERVAL_SECS, LONG_SECS, SPARSE_SECS, Stage, healthy_node
 from tests.scenes.table import YES, cell
 
 SCENES = scenes()
@@ -55,11 +55,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("scene", rows)
 
 
+@pytest.fixture(scope="session")
+def node() -> Iterator[HostTree]:
+    """The files of a node, which stages use one after the other."""
+    with TemporaryDirectory(dir=quick_folder()) as folder:
+        yield healthy_node(Path(folder))
+
+
 @pytest.fixture
-def stage(nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
+def stage(nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, node: HostTree) -> Iterator[Stage]:
     """A node that is well."""
     with TemporaryDirectory(dir=quick_folder()) as folder:
-        found = Stage(Path(folder), nvml, nvidia_smi)
+        found = Stage(Path(folder), nvml, nvidia_smi, node)
         yield found
         found.close()
 
