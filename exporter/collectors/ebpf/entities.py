@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from exporter.collectors.ebpf.values import Communicator, TracedCalls
+from exporter.collectors.network.entities import adapters_near
 from exporter.collectors.workloads.entities import workload_id
 from exporter.collectors.workloads.values import Workloads
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
@@ -44,11 +45,14 @@ def _relations(snapshot: Snapshot) -> Iterator[Edge]:
             if one.waiting_ranks:
                 yield Edge("waits_on", process, key, f"its ranks wait in {one.call}")
             yield Edge("runs_in", process, ("workload", workload_id(one.workload)))
+        near = adapters_near(snapshot) if waited_for else {}
         for pid in sorted(waited_for):
             why = f"{one.missing or one.late} is waited for"
             yield Edge("waits_on", key, ("process", str(pid)), why)
             for uuid in gpus.get(pid, ()):
                 yield Edge("waits_on", key, ("gpu", uuid), why)
+                for adapter in near.get(uuid, ()):
+                    yield Edge("waits_on", key, adapter, f"{why}, and is nearest to this adapter")
 
 
 COMMUNICATOR = Kind(

@@ -1,9 +1,10 @@
 """Network interfaces and InfiniBand ports as components of rules, and their repairs."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
-from exporter.collectors.network.affinity import gpus_near
+from exporter.collectors.network.affinity import gpus_near, nearest_nics
 from exporter.collectors.network.values import (
     DriverCounters,
     Infiniband,
@@ -21,7 +22,7 @@ from exporter.faults.subject import KnownEntities, Repair
 from exporter.faults.values import NO_FIELDS, Address, Entity, Fields, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Edge, Naming
+from exporter.model.verdict import Edge, Key, Naming
 from exporter.record import dataclass
 
 _GETTERS, _COUNTED = getters_of(Interface), getters_of(NicCounters)
@@ -155,6 +156,19 @@ FIELDS = NodeFields(
     readings=(("", NetworkStack),),
     computed={"interface_count": NodeField(FieldType(Type.NUMBER), of_reading(Network, _count))},
 )
+
+
+def adapters_near(snapshot: Snapshot) -> Mapping[str, list[Key]]:
+    """Return the adapters nearest to each GPU and their InfiniBand ports, by UUID of the GPU."""
+    reading = snapshot.reading(Infiniband)
+    ports: defaultdict[str | None, list[Key]] = defaultdict(list)
+    for port in reading.ports if reading else ():
+        ports[pci_address(port.pci_bus_id)].append(("ib_port", _port_id(port)))
+    found: defaultdict[str, list[Key]] = defaultdict(list)
+    for near in nearest_nics(snapshot):
+        nic = ("nic", near.device or near.rdma_device or "")
+        found[near.gpu.uuid] += [nic, *ports[near.address]]
+    return found
 
 
 def adapters_of_ports(known: KnownEntities) -> Iterator[Edge]:

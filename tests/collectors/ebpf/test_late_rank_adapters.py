@@ -1,0 +1,57 @@
+"""A rank that is late because of the adapter nearest to its GPU."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from exporter.collectors.ebpf.values import Communicator, TracedCalls
+from exporter.collectors.everything import KINDS, rule_book
+from exporter.collectors.network.values import Infiniband
+from exporter.collectors.workloads.values import GpuClient, ProcessUse, Workload, Workloads
+from exporter.faults.engine import RuleEngine
+from exporter.model.snapshot import Snapshot
+from tests.collectors.network.test_affinity import EIGHT_PAIRS, board
+
+LATE = Communicator(
+    *("c", Workload("ml", "train-0", "main"), 8, 8, (44, 45)),
+    late="rank 3 (pid 44)",
+    late_pid=44,
+    late_secs=0.2,
+    late_ratio=0.3,
+)
+
+
+def _node(now: float, down: str) -> Snapshot:
+    """Eight pairs of GPU and adapter; process 44 uses GPU 3, and one port is down."""
+    made = board(EIGHT_PAIRS)
+    infiniband = made.reading(Infiniband)
+    assert infiniband is not None
+    ports = tuple(
+        replace(port, state="down" if port.device == down else "active", link_was_up=True)
+        for port in infiniband.ports
+    )
+    clients = (GpuClient(44, (ProcessUse("GPU-3", "compute"),)),)
+    readings = {
+        **made.readings,
+        Infiniband: Infiniband(ports),
+        TracedCalls: TracedCalls(communicators=(LATE,)),
+        Workloads: Workloads("ok", clients=clients),
+    }
+    return replace(made, readings=readings, taken_boottime=now, taken_at=1e9 + now)
+
+
+@pytest.mark.parametrize(
+    ("down", "causes"), [("mlx5_5", ["ib_port_down"]), ("mlx5_11", []), ("mlx5_1", [])]
+)
+def test_the_nearest_adapter_explains_it(down: str, causes: list[str]) -> None:
+    """The port beside GPU 3 is the root; that of another GPU, or of storage, explains nothing."""
+    engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
+    for look in range(8):
+        said = engine.conclude(_node(1000.0 + 15 * look, down))
+    active = {fault.rule: fault for fault in said.active}
+    assert {"nccl_straggler", "ib_port_down"} <= active.keys()
+    straggler = active["nccl_straggler"]
+    assert [cause.rule for cause in straggler.causes] == causes
+    if causes:
+        assert straggler.causes[-1].subject.hw_id.startswith("mlx5_5")
