@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(MEASURES), action="append")
     options = parser.parse_args()
     effort = measures.QUICK if options.quick else measures.FULL
+    measures.compile_modules()
     figures = measured(MEASURES, options.only, effort)
     if not options.only:
         mode = "quick" if options.quick else "full"

@@ -10,7 +10,7 @@ from bench.figures import Figure
 from bench.load import load
 from bench.measures import SETTLE_SECS, Effort
 from bench.nodes import CAPTURED_GPUS, FIRST_PID, BareNode, GpuNode
-from bench.processes import MIB, family, pss_bytes
+from bench.processes import MIB, family, pss_bytes, use
 from tests.fakes.fuse import NoFuse, StuckFiles
 from tests.program import Program, wait_for
 
@@ -59,6 +59,8 @@ def attribution(folder: Path, effort: Effort) -> Iterator[Figure]:
         for _ in range(2 * effort.repeats + 1):
             time.sleep(1.5)
             took.append(pages.by_source(program.get("/metrics").text)["workloads"] * 1000)
+        held = use(program.process.pid).pss_bytes / MIB
+    yield Figure("PSS, 10,000 processes on GPUs", held, "MiB", 80)
     yield Figure("10,000 processes on GPUs, attributed", statistics.median(took), "ms", 300)
 
 

@@ -19,6 +19,13 @@ GPU_PROCESSES = 100
 FIRST_PID = 41000
 SERIES = 3000
 
+AS_IN_THE_IMAGE = {
+    "PYTHONOPTIMIZE": "2",
+    "PYTHONNODEBUGRANGES": "1",
+    "PYTHONDONTWRITEBYTECODE": "",  # the first start compiles, as the image is built
+}
+"""How the image runs the program (Dockerfile)."""
+
 Changes = dict[str, dict[str, Any]]
 
 
@@ -35,7 +42,7 @@ class BareNode:
         settings = _settings(self.tree, interval_secs, {})
         for name, more in (sources or {}).items():
             settings[name].update(more)
-        return Program(self.folder, settings)
+        return Program(self.folder, settings, environment=AS_IN_THE_IMAGE)
 
 
 class GpuNode:
@@ -62,7 +69,7 @@ class GpuNode:
             "smi_paths": [str(self.smi.path)] if self.has_smi else [],
             "timeout_secs": 1.0,
         }
-        environment = {**self.nvml.environment, "BENCH_SERIES": str(series)}
+        environment = {**AS_IN_THE_IMAGE, **self.nvml.environment, "BENCH_SERIES": str(series)}
         environment["FAKE_NVML_LOG"] = os.devnull
         module = "bench.padded" if series else "exporter"
         return Program(
