@@ -42,6 +42,7 @@ COLLECTORS = (
     CollectorRow("pressure"),
     CollectorRow("processes"),
     CollectorRow("clock"),
+    CollectorRow("kernel_files", lambda config: "kernel_files" in config.sources.enabled),
     CollectorRow("disk"),
     CollectorRow("network"),
     CollectorRow("pcie"),

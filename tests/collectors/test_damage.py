@@ -147,7 +147,7 @@ def reasons(source: Source) -> str:
 def test_the_least_of_a_kernel_gives_what_it_has(tmp_path: Path) -> None:
     """With stat, meminfo and uptime only, processors, memory and names are there and no more."""
     kinds = {kind.__name__ for kind in look_around(minimal(tmp_path)).readings}
-    assert kinds - ASKED_OF_THE_KERNEL == {"Host", "Cpu", "Memory"}
+    assert kinds - ASKED_OF_THE_KERNEL == {"Host", "Cpu", "Memory", "KernelNumbers"}
 
 
 def test_a_node_without_any_file_raises_nothing_else(tmp_path: Path) -> None:
@@ -165,4 +165,4 @@ def test_empty_folders_are_no_hardware(tmp_path: Path) -> None:
     ):  # fmt: skip
         (tree.sys / folder).mkdir(parents=True)
     kinds = {kind.__name__ for kind in look_around(tree).readings}
-    assert kinds - ASKED_OF_THE_KERNEL == {"Host", "Cpu", "Memory"}
+    assert kinds - ASKED_OF_THE_KERNEL == {"Host", "Cpu", "Memory", "KernelNumbers"}

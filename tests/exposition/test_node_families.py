@@ -59,7 +59,7 @@ def test_a_large_server_stays_within_its_budget(tmp_path: Path) -> None:
     """Two sockets, 256 threads, six disks, eight filesystems: 400 series, our own included."""
     default = chosen(Config())
     reports = tuple(SourceReport(row.name, Outcome.OK, 0.001, None, 1.0) for row in default)
-    seen = look_around(large_node(tmp_path), frozenset({"process_states"}))
+    seen = look_around(large_node(tmp_path), frozenset({"process_states", "kernel_files"}))
     snapshot = snapshot_of(*seen.readings.values(), reports=reports)
     page = render(FAMILIES, snapshot, Format.TEXT)
     moment = Moment(boottime=0.0, version="1", python="3")

@@ -1,14 +1,16 @@
 """The names of node_exporter and dcgm-exporter, from the metrics of the simulated node."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.fakes.prometheus import RULES, Prometheus, prometheus_of, why_not
+from tests.fakes.prometheus import RULES, Prometheus, free_port, prometheus_of, why_not
 from tests.fakes.promtool import METRIC
-from tests.program import Program, wait_for
+from tests.program import ROOT, Program, wait_for
 
 pytestmark = [
     pytest.mark.system,
@@ -28,8 +30,9 @@ LEAST = 80
 
 def _rules(file: str) -> dict[str, set[str]]:
     """The families that each recorded name is made from."""
-    (group,) = yaml.safe_load((RULES / file).read_text())["groups"]
-    return {rule["record"]: set(METRIC.findall(rule["expr"])) for rule in group["rules"]}
+    groups = yaml.safe_load((RULES / file).read_text())["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    return {rule["record"]: set(METRIC.findall(rule["expr"])) for rule in rules}
 
 
 def _names(server: Prometheus, pattern: str) -> set[str]:
@@ -75,3 +78,78 @@ def test_the_node_has_the_names_of_both(tmp_path: Path) -> None:
             assert {"gpu", "UUID", "modelName", "Hostname"} <= set(memory[0]["metric"])
             failed = server.ask("rules")["groups"]
             assert {rule["health"] for group in failed for rule in group["rules"]} == {"ok"}
+
+
+DASHBOARD = ROOT / "tests/captures/dashboards/1860.txt"
+"""The names that each expression of dashboard 1860 needs."""
+
+COUNTED_OTHERWISE = "node_filesystem_"
+"""A filesystem that is mounted several times is one for us."""
+
+FACTOR, SMALL = 3.0, 1000.0
+"""Both are read at different moments of a busy machine; a wrong unit is further away."""
+
+OF_THE_OTHER = re.compile(r"process_|node_scrape_|node_textfile_")
+"""Names of node_exporter's own process and files, not of the hardware."""
+
+
+@pytest.mark.skipif(
+    why_not("prometheus-node-exporter") is not None, reason="node_exporter is not installed"
+)
+def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
+    """Of what node_exporter answers on this machine 90 %, with values of the same magnitude."""
+    port = free_port()
+    other = ("prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{port}")
+    changes = {"sources": {"enabled": ["kernel_files"]}}
+    with (
+        subprocess.Popen(other, stderr=subprocess.DEVNULL) as process,
+        Program(tmp_path / "node", changes) as program,
+    ):
+        try:
+            program.page_with("hw_kernel_file_bytes")
+            targets = {"other": port, "ours": program.port}
+            with prometheus_of(_two_jobs(tmp_path, targets), tmp_path) as server:
+                wait_for(
+                    lambda: server.query('node_vmstat_pswpout{job="ours"}') or None, "our names"
+                )
+                wait_for(
+                    lambda: server.query('node_vmstat_pgpgout{job="ours"}') or None, "the last name"
+                )
+                theirs, ours = _sums(server, "other"), _sums(server, "ours")
+        finally:
+            process.kill()
+    needed = [set(line.split()) for line in DASHBOARD.read_text().splitlines()]
+    asked = [it for it in needed if it <= set(theirs) and not OF_THE_OTHER.match(min(it))]
+    answered = [it for it in asked if it <= set(ours)]
+    assert len(answered) >= 0.9 * len(asked), sorted(set().union(*asked) - set(ours))
+    far = {
+        name: (ours[name], theirs[name])
+        for name in set(ours) & set(theirs)
+        if not name.startswith(COUNTED_OTHERWISE)
+        and not theirs[name] / FACTOR - SMALL <= ours[name] <= theirs[name] * FACTOR + SMALL
+    }
+    assert far == {}
+
+
+def _two_jobs(folder: Path, targets: dict[str, int]) -> Path:
+    jobs = [
+        {
+            "job_name": name,
+            "honor_labels": True,
+            "static_configs": [{"targets": [f"127.0.0.1:{port}"]}],
+        }
+        for name, port in targets.items()
+    ]
+    config = {
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(RULES / "compat-node.yml")],
+        "scrape_configs": jobs,
+    }
+    place = folder / "prometheus.yml"
+    place.write_text(yaml.safe_dump(config))
+    return place
+
+
+def _sums(server: Prometheus, job: str) -> dict[str, float]:
+    found = server.query(f'sum by (__name__) ({{__name__=~"(node|process)_.+",job="{job}"}})')
+    return {row["metric"]["__name__"]: float(row["value"][1]) for row in found}
