@@ -85,7 +85,8 @@ def wait_secs(rule: Rule, rules: Mapping[str, Rule]) -> float:
     if not rule.explained_by:
         return least
     causes = [each for each in rule.explained_by if not each.is_weak]
-    later = [rules[each.rule].for_secs - rule.for_secs for each in causes]
+    shipped = [rules[each.rule] for each in causes if each.rule in rules]
+    later = [cause.for_secs - rule.for_secs for cause in shipped]
     ahead = [each.ahead_secs for each in causes]
     needed = SETTLING_SECS + max([0.0, *(secs for secs in later if secs <= MOST_SECS), *ahead])
     return max(least, min(MOST_SECS, needed))
