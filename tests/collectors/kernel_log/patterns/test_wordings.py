@@ -88,12 +88,7 @@ CASES: tuple[Case, ...] = (
         {"firmware": "MES"},
         "amdgpu: failed to add hardware queue to MES, doorbell=0x1a02",
     ),
-    (
-        "gpu_firmware_timeout",
-        AMD,
-        {"firmware": "scheduler"},
-        AMDGPU + "Failed to evict process queues",
-    ),
+    ("gpu_ring_timeout", AMD, {"ring": "queues"}, AMDGPU + "Failed to evict process queues"),
     ("gpu_init_failed", NODE, {}, "amdgpu: get invalid ip discovery binary signature"),
     ("gpu_init_failed", AMD, {}, AMDGPU + "hw_init of IP block <psp> failed -62"),
     (
@@ -337,15 +332,6 @@ CASES: tuple[Case, ...] = (
     ("ata_error", NODE, {}, "ata5.00: qc timeout after 5000 msecs (cmd 0xec)"),
     ("ata_error", NODE, {}, "ata5.00: NCQ disabled due to excessive errors"),
     ("ata_error", NODE, {"error": "-5"}, "ata5.00: revalidation failed (errno=-5)"),
-    (
-        "ata_error",
-        NODE,
-        {"emask": "0x12", "irq": "interface fatal error"},
-        (
-            "ata1.00: exception Emask 0x12 SAct 0x2 SErr 0x1280500 action 0x6 frozen",
-            "ata1.00: irq_stat 0x08000000, interface fatal error",
-        ),
-    ),
     (
         "nvme_io_error",
         ("physical_disk", "nvme0"),
