@@ -10,6 +10,7 @@ _DECIMAL = ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")
 _LARGE = 100
 _SMALL = 10
 _DAY_SECS = 86_400
+_AHEAD_SECS = 5.0  # a time since boot, as of a kernel line, may be a moment ahead of the wall clock
 MAX_SENTENCE = 1000
 
 
@@ -85,7 +86,7 @@ def ranges(numbers: list[int]) -> str:
 
 def moment(wall: float, now: float) -> str:
     """Format a time in UTC; without the date if within a day."""
-    form = "%H:%M:%SZ" if 0 <= now - wall < _DAY_SECS else "%Y-%m-%d %H:%M:%SZ"
+    form = "%H:%M:%SZ" if -_AHEAD_SECS <= now - wall < _DAY_SECS else "%Y-%m-%d %H:%M:%SZ"
     return time.strftime(form, time.gmtime(wall))
 
 
