@@ -17,7 +17,7 @@ from exporter.collectors.everything import EVERYTHING, NAMES
 from exporter.collectors.external_probes.lines import LineReader
 from exporter.commands.rules import replayed
 from exporter.config import Config
-from exporter.kubernetes.conditions import GPU_HEALTHY, NodeCondition
+from exporter.kubernetes.conditions import GPU_HEALTHY, OURS, NodeCondition
 from exporter.kubernetes.labels import labels
 from exporter.model.probe import ProbeMetric
 from exporter.reading.files import FileSource
@@ -89,3 +89,32 @@ def test_the_taint_follows_the_label_that_is_written() -> None:
     assert f"{label}={matched['value'][0]}" in labels((ill,), "").splitlines()
     (taint,) = rule["taints"]
     assert taint["key"].startswith("feature.node.kubernetes.io/")
+
+
+_CONDITION = re.compile(r"\b(\w+Healthy)\b")
+_UNHEALTHY = re.compile(r"\w+Healthy=False,|status: \"False\"|c\.status == \"False\"")
+
+
+@pytest.mark.parametrize("name", ["draino.yaml", "nvsentinel.yaml", "machine_health_check.yaml"])
+def test_consumers_act_on_our_conditions(name: str) -> None:
+    """Each names conditions that are set, and acts while they are False."""
+    text = (EXAMPLES / "consumers" / name).read_text()
+    assert yaml.safe_load(text)
+    assert set(_CONDITION.findall(text)) <= set(OURS)
+    assert len(_UNHEALTHY.findall(text)) == len(_CONDITION.findall(text))
+
+
+def test_the_deployment_of_draino_fits_its_schema() -> None:
+    """Kubernetes knows every field."""
+    kubernetes_validate = pytest.importorskip("kubernetes_validate")
+    deployment = yaml.safe_load((EXAMPLES / "consumers/draino.yaml").read_text())
+    kubernetes_validate.validate(deployment, "1.33", strict=True)
+
+
+def test_node_problem_detector_runs_a_command_that_exists() -> None:
+    """Its arguments are those of the command line, and its output fits."""
+    plugin = json.loads((EXAMPLES / "consumers/node_problem_detector.json").read_text())
+    (rule,) = plugin["rules"]
+    assert f"`{' '.join(rule['args'])}`" in (ROOT / "docs/cli.md").read_text()
+    assert plugin["pluginConfig"]["max_output_length"] == 80
+    assert {it["type"] for it in plugin["conditions"]} == {rule["condition"]}

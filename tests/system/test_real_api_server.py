@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from exporter.collectors.workloads.kubelet import SOCKET
 from tests.collectors.workloads.kubelet import list_response, serving
 from tests.fakes.kube_apiserver import KubeApiServer, kube_apiserver, missing, objects_of
 from tests.fakes.manifests import rendered_with
 from tests.fakes.nvml_library import NvmlLibrary
-from tests.program import Program, wait_for
+from tests.program import ROOT, Program, wait_for
 
 pytestmark = [
     pytest.mark.system,
@@ -168,3 +169,11 @@ def test_no_other_status_may_be_patched(
     assert status == (422 if api.may_write else 403)
     taint = {"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}}
     assert api.ask("PATCH", f"api/v1/nodes/{node}", taint, token=token, kind=kind)[0] == 403
+
+
+def test_the_example_of_draino_is_accepted(api: KubeApiServer) -> None:
+    """A real API server takes the Deployment as it is."""
+    text = (ROOT / "examples/consumers/draino.yaml").read_text()
+    path = "apis/apps/v1/namespaces/kube-system/deployments?dryRun=All&fieldValidation=Strict"
+    status, answer = api.ask("POST", path, yaml.safe_load(text))
+    assert status == 201, answer

@@ -158,22 +158,42 @@ MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_keeps_what_was(site: Site, name: str) -> None:
+@pytest.mark.parametrize("by", ["POST", "SIGHUP"])
+def test_a_mistake_keeps_what_was(site: Site, name: str, by: str) -> None:
     """It is said in one sentence and on the page; rules and tokens stay; no scrape fails."""
     more, files, word = MISTAKES[name]
     site.write(*more, **files)
     with _scraped(site) as scrapes:
-        answer = site.reload()
+        error = _refused(site) if by == "POST" else _refused_hangup(site)
         before = scrapes()
         wait_for(lambda: scrapes() > before + 2 or None, "further scrapes")
-    assert answer.status == 400, answer.text
-    assert word in answer.document["error"]
-    assert "\n" not in answer.document["error"]
+    assert word in error
+    assert "\n" not in error
     wait_for(lambda: _value(site.page(), SUCCESSFUL) == 0 or None, "the page to say so")
     assert _has_fault(site)
     site.write()
     assert site.reload().status == 200
     wait_for(lambda: _value(site.page(), SUCCESSFUL) == 1 or None, "the page to say so")
+
+
+def _refused(site: Site) -> str:
+    """Return the sentence of the answer."""
+    answer = site.reload()
+    assert answer.status == 400, answer.text
+    error: str = answer.document["error"]
+    return error
+
+
+def _refused_hangup(site: Site) -> str:
+    """Return the sentence in the log."""
+    before = len(_refusals(site))
+    site.program.process.send_signal(signal.SIGHUP)
+    return wait_for(lambda: _refusals(site)[before:] or None, "the log to say so")[0]
+
+
+def _refusals(site: Site) -> list[str]:
+    lines = (line["message"] for line in site.program.log_lines)
+    return [line for line in lines if "was not reloaded: " in line]
 
 
 def _value(page: str, name: str) -> float:
