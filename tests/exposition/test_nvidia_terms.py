@@ -69,6 +69,7 @@ TERMS = {
     "fabric_healthy": "fabric health",
     "fabric_condition": "fabric health",
     "fabric_info": "clique ID",
+    "chassis_info": "chassis serial number",
     "activity_ratio": "GPM",
     "pcie_profile_bytes_per_second": "GPM",
     "nvlink_profile_bytes_per_second": "GPM",

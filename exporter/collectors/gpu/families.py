@@ -97,6 +97,14 @@ def _fabrics(snapshot: Snapshot) -> Iterable[Sample]:
             yield (*gpu_label_values(state.gpu), cluster, str(clique)), 1
 
 
+def _chassis(snapshot: Snapshot) -> Iterable[Sample]:
+    for state in states(snapshot):
+        gpu = state.gpu
+        if gpu.chassis_serial is not None:
+            slot, tray = ("" if n is None else str(n) for n in (gpu.chassis_slot, gpu.chassis_tray))
+            yield (*gpu_label_values(gpu), gpu.chassis_serial, slot, tray), 1
+
+
 REPAIRS = ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
 BACKEND = Items((), GpuBackend, _backend)
 
@@ -162,6 +170,12 @@ FAMILIES = (
         "NVLink fabric: cluster UUID and clique ID; always 1.",
         _fabrics,
         *(*GPU_LABELS, "cluster", "clique"),
+    ),
+    family(
+        "hw_gpu_chassis_info",
+        "Place of the GPU in its rack: chassis serial number, slot and tray index; always 1.",
+        _chassis,
+        *(*GPU_LABELS, "chassis", "slot", "tray"),
     ),
     family(
         "hw_gpu_call_disabled_info",

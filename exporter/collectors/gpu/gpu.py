@@ -256,9 +256,7 @@ class Gpu:
         labels=("condition",),
         max_with_zeros=0,
     )  # by health condition, 0 or 1
-    fabric_healthy: bool | None = value(
-        "NVLink fabric health: whether the GPU's part of the fabric is healthy."
-    )
+    fabric_healthy: bool | None = value("NVLink fabric health: 1 when the GPU's part is healthy.")
     activity_ratio: Labeled | None = value(
         "GPM activity (DCGM profiling): share of the interval in which the unit was active.",
         bounds=(0, 1.02),
@@ -302,6 +300,9 @@ class Gpu:
     inforom_valid: bool | None = None
     fabric_clique: int | None = value(bounds=WORDS_OF_32_BITS)
     fabric_cluster: str | None = None
+    chassis_serial: str | None = value(shown=ALWAYS)
+    chassis_slot: int | None = value(bounds=(0, 255), shown=ALWAYS)
+    chassis_tray: int | None = value(bounds=(0, 255), shown=ALWAYS)
     mig_instances: tuple[MigInstance, ...] | None = None
     processes: tuple[GpuProcess, ...] | None = None  # None: they cannot be seen
     unprinted: tuple[str, ...] | None = None  # what may be there and this backend cannot tell

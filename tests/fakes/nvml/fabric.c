@@ -19,6 +19,12 @@ struct fabric_v3 {
     unsigned char health_summary;
 };
 
+struct platform_v2 {
+    unsigned version;
+    char guid[16], chassis_serial[16];
+    unsigned char slot, tray, host, peer_type, module;
+};
+
 /* `fabric_cluster` is 32 hexadecimal digits. */
 static void get_cluster(struct subject who, unsigned char *cluster) {
     char digits[40] = "";
@@ -65,5 +71,18 @@ API int nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, struct fabric_v3 *out) 
     out->health_mask = or_zero(*device, "fabric_health");
     if (out->version == third)
         out->health_summary = (unsigned char)or_zero(*device, "fabric_health_summary");
+    return OK;
+}
+
+API int nvmlDeviceGetPlatformInfo(nvmlDevice_t device, struct platform_v2 *out) {
+    char serial[17] = "";
+    unsigned slot;
+    int result = answer_uint("nvmlDeviceGetPlatformInfo", device, "chassis_slot", &slot);
+    if (result) return result;
+    if (out->version != (2u << 24 | sizeof *out)) return VERSION_MISMATCH;
+    get_text(*device, "chassis_serial", serial, sizeof serial);
+    memcpy(out->chassis_serial, serial, 16);
+    out->slot = (unsigned char)slot;
+    out->tray = (unsigned char)or_zero(*device, "chassis_tray");
     return OK;
 }

@@ -16,10 +16,12 @@ from exporter.collectors.gpu.nvml_probe.structs import (
     c_nvmlGpuFabricInfo_t,
     c_nvmlGpuFabricInfo_v2_t,
     c_nvmlGpuFabricInfo_v3_t,
+    c_nvmlPlatformInfo_v2_t,
 )
 
 STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
 FIELDS = ("fabric_state", "fabric_healthy", "fabric_condition", "fabric_clique", "fabric_cluster")
+CHASSIS = ("chassis_serial", "chassis_slot", "chassis_tray")
 NOT_REPORTED, YES = 0, 1
 CONDITIONS = {
     "degraded_bandwidth": 0,
@@ -53,6 +55,16 @@ def fabric(card: NvmlDevice) -> dict[str, Any]:
         else:
             return reported_of(answer)
     raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND)
+
+
+def chassis(card: NvmlDevice) -> dict[str, Any]:
+    """Read where the GPU is in its rack; a board that is in none leaves the serial empty."""
+    info = c_nvmlPlatformInfo_v2_t()
+    card.ask("nvmlDeviceGetPlatformInfo", ctypes.byref(info))
+    serial = info.chassisSerialNumber.decode("ascii", "replace").strip()
+    if not serial:
+        raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+    return dict(zip(CHASSIS, (serial, info.slotNumber[0], info.trayIndex[0]), strict=True))
 
 
 def reported_of(info: Any) -> dict[str, Any]:

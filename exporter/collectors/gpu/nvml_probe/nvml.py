@@ -203,6 +203,7 @@ _TEXTS = {
 }
 _NOTHING_WRITTEN = """
     nvmlDeviceGetGpuFabricInfo nvmlDeviceGetGpuFabricInfoV nvmlDeviceGetSramEccErrorStatus
+    nvmlDeviceGetPlatformInfo
     nvmlDeviceRegisterEvents nvmlDeviceValidateInforom nvmlEventSetFree nvmlGpmMetricsGet
     nvmlGpmMigSampleGet nvmlGpmSampleFree nvmlGpmSampleGet
 """

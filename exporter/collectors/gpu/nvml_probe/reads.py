@@ -54,6 +54,7 @@ FACTS = (
     Read(("compute_capability",), identity.compute_capability),
     Read(("numa_node",), identity.numa_node),
     Read(("inforom_valid",), ecc.inforom_valid),
+    Read(fabric.CHASSIS, fabric.chassis),
     _asked("minor_number", "nvmlDeviceGetMinorNumber"),
     _asked("pcie_link_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration"),
     _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),

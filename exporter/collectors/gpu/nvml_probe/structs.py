@@ -224,3 +224,17 @@ class c_nvmlGpuFabricInfo_v2_t(Struct):
 class c_nvmlGpuFabricInfo_v3_t(Struct):
     VERSION = 0x3000028
     _fields_ = (*c_nvmlGpuFabricInfo_v2_t._fields_, ("healthSummary", c_ubyte))
+
+
+class c_nvmlPlatformInfo_v2_t(Struct):
+    VERSION = 0x200002C
+    _fields_ = (
+        ("version", c_uint),
+        ("ibGuid", c_char * 16),
+        ("chassisSerialNumber", c_char * 16),
+        ("slotNumber", c_char),
+        ("trayIndex", c_char),
+        ("hostId", c_char),
+        ("peerType", c_char),
+        ("moduleId", c_char),
+    )

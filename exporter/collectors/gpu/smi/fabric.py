@@ -26,6 +26,9 @@ def _wrong_configuration(cell: str) -> int:
 
 
 FABRIC_CELLS = (
+    Cell("chassis_serial", ("platformInfo/chassis_serial_number",), clean_text),
+    Cell("chassis_slot", ("platformInfo/slot_number",), whole),
+    Cell("chassis_tray", ("platformInfo/tray_index",), whole),
     Cell("fabric_state", ("fabric/state",), word(_STATES)),
     Cell("fabric_clique", ("fabric/cliqueId",), whole),
     Cell("fabric_cluster", ("fabric/clusterUuid",), clean_text),

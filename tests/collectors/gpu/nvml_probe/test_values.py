@@ -239,6 +239,9 @@ def test_repairs_sram_and_fabric_of_newer_drivers(nvml: NvmlLibrary) -> None:
     probe.end()
     assert well["fabric_healthy"] is True
     assert (well["fabric_clique"], well["fabric_cluster"][:8]) == (32766, "9d1bd5a4")
+    assert [well[f"chassis_{name}"] for name in ("serial", "slot", "tray")] == [
+        *("1820224170059", 21, 11)
+    ]
     assert (well["tpc_repair_pending"], well["unrepairable_memory"]) == (False, False)
     assert ["uncorrected_parity", "aggregate", 3] in ill["sram_ecc_errors_total"]
     assert dict(ill["sram_ecc_sources_total"])["microcontroller"] == 3
