@@ -6,5 +6,5 @@ from bench.breaks import breaks, unfit
 def test_each_break_fits_today_s_code() -> None:
     """A break whose text is gone proves nothing any more: it is made again where the code went."""
     found = [*breaks([])]
-    assert len(found) >= 58
+    assert len(found) >= 57
     assert {each.name: why for each in found if (why := unfit(each))} == {}
