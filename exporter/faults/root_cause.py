@@ -25,7 +25,7 @@ BESIDE_SECS = 600.0
 """Faults of one component that begin within this time are one incident."""
 
 NO_ALERTS: Mapping[Place, Alert] = MappingProxyType({})
-TOLD_SECS = 30.0
+NOTIFIED_SECS = 30.0
 """No alert waits longer for a better cause: afterwards a root has been told to somebody."""
 
 SAMPLING_SECS = 120.0
@@ -42,7 +42,7 @@ class Standing:
     last_evidence: float
     is_event: bool
     was_shown: bool = False
-    told_secs: float | None = None  # for how long it has been shown as a root
+    shown_secs: float | None = None  # for how long it has been shown as a root
 
     @property
     def rank(self) -> tuple[bool, bool, float, int, str, Key]:
@@ -81,7 +81,7 @@ def confirmed(
     pending, known = _by_rule(waiting), _by_rule(active)
     found: dict[Place, Standing] = {}
     for effect in active if waiting else ():
-        if effect.told_secs is not None or not effect.was_shown:  # other faults have a cause
+        if effect.shown_secs is not None or not effect.was_shown:  # other faults have a cause
             causes = list(_explaining(effect, pending, graph))
             if causes and not any(_explaining(effect, known, graph)):
                 found |= {(cause.rule.id, cause.key): cause for cause in causes}
@@ -117,8 +117,8 @@ def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
     is_event = alert.has_events or rule.needed is not None
     seen = alert.seen if alert.is_waiting else alert.last_evidence
     was_shown = alert.shown_since is not None
-    told_secs = alert.seen - (alert.shown_since or 0.0) if was_shown and not alert.causes else None
-    return Standing(rule, key, alert.active_since, seen, is_event, was_shown, told_secs)
+    shown_secs = alert.seen - (alert.shown_since or 0.0) if was_shown and not alert.causes else None
+    return Standing(rule, key, alert.active_since, seen, is_event, was_shown, shown_secs)
 
 
 def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
@@ -221,7 +221,7 @@ def _keep_roots(
     it would be a second notification.
     """
     for index, root in enumerate(standings):
-        if root.told_secs is None or root.rule.symptom or root.rule.severity == "info":
+        if root.shown_secs is None or root.rule.symptom or root.rule.severity == "info":
             continue
         for explanation in root.rule.explained_by:
             candidates = by_rule.get(explanation.rule, ())
@@ -237,8 +237,8 @@ def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:
     """Tell whether a cause begins when the fault that it would explain has been told as a root."""
     within = explanation.within_secs or BESIDE_SECS
     later_secs = cause.onset - root.onset
-    is_told = (root.told_secs or 0.0) >= TOLD_SECS and later_secs > explanation.ahead_secs
-    is_late = is_told or later_secs > SAMPLING_SECS
+    was_notified = (root.shown_secs or 0.0) >= NOTIFIED_SECS and later_secs > explanation.ahead_secs
+    is_late = was_notified or later_secs > SAMPLING_SECS
     return is_late and not cause.was_shown and root.last_evidence >= cause.onset - within
 
 

@@ -155,8 +155,8 @@ def _known_parent(alert: Alert) -> Key | None:
 def _are_at_once(places: Sequence[Place], roots: Mapping[Place, Alert]) -> bool:
     """Tell whether lines of the kernel said the same of several components at once."""
     alerts = [roots[place] for place in places]
-    is_told = len(alerts) >= FEWEST and all(alert.has_events for alert in alerts)
-    return is_told and alerts[-1].active_since - alerts[0].active_since <= AT_ONCE_SECS
+    are_events = len(alerts) >= FEWEST and all(alert.has_events for alert in alerts)
+    return are_events and alerts[-1].active_since - alerts[0].active_since <= AT_ONCE_SECS
 
 
 def _burst(places: Sequence[Place], since: Mapping[Place, float]) -> tuple[Place, ...]:
