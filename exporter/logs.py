@@ -8,9 +8,9 @@ dropped for the rest of the hour when there are too many: a tenant can cause any
 
 import json
 import logging
+import threading
 from collections import Counter
 from collections.abc import Mapping
-from logging.handlers import QueueHandler, QueueListener
 from queue import Full, Queue
 from typing import Any, TextIO
 
@@ -65,30 +65,27 @@ class PlainLines(logging.Formatter):
         return line
 
 
-class NonBlockingHandler(QueueHandler):
+class NonBlockingHandler(logging.Handler):
     """Queues lines for a thread that writes them; drops and counts those beyond the queue."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._lines: Queue[logging.LogRecord] = Queue(MAX_WAITING)
-        super().__init__(self._lines)
+        super().__init__()
+        self._lines: Queue[str] = Queue(MAX_WAITING)
+        self._stream = stream
         self._repeated: Counter[str] = Counter()
         self._repeated_minute = 0
         self._of_kind: Counter[tuple[str, ...]] = Counter()
         self._hour = 0
         self.dropped = 0
-        QueueListener(self._lines, _Writer(stream, self)).start()
+        threading.Thread(target=self._write, name="log", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue the record's line."""
+        """Queue the record's line, or count it as dropped."""
         if self._lines.full() or self._is_repeated(record) or self._is_one_of_many(record):
             self.dropped += 1
-        else:
-            super().emit(record)
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        """Put the line into the queue, or count it as dropped."""
+            return
         try:
-            self._lines.put_nowait(record)
+            self._lines.put_nowait(self.format(record))
         except Full:  # another thread was faster
             self.dropped += 1
 
@@ -96,6 +93,17 @@ class NonBlockingHandler(QueueHandler):
         """Wait at most so many seconds until the queue is written."""
         with self._lines.all_tasks_done:
             self._lines.all_tasks_done.wait_for(lambda: not self._lines.unfinished_tasks, secs)
+
+    def _write(self) -> None:
+        """Write lines for ever; count those that standard error, closed or full, does not take."""
+        while True:
+            line = self._lines.get()
+            try:
+                self._stream.write(f"{line}\n")
+                self._stream.flush()
+            except (OSError, ValueError):
+                self.dropped += 1
+            self._lines.task_done()
 
     def _is_repeated(self, record: logging.LogRecord) -> bool:
         """Tell whether the same line was logged too often in this minute."""
@@ -121,19 +129,6 @@ class NonBlockingHandler(QueueHandler):
         if self._of_kind[kind] == MAX_OF_A_KIND_AN_HOUR:
             record.msg = f"{record.msg} (further lines of this kind are dropped for up to an hour)"
         return self._of_kind[kind] > MAX_OF_A_KIND_AN_HOUR
-
-
-class _Writer(logging.StreamHandler):  # type: ignore[type-arg] # generic from Python 3.11 on
-    """Writes formatted lines; counts lines that standard error, closed or full, did not take."""
-
-    def __init__(self, stream: TextIO, counts: NonBlockingHandler) -> None:
-        super().__init__(stream)
-        self._counts = counts
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of logging
-        """Count the line as dropped."""
-        del record
-        self._counts.dropped += 1
 
 
 def set_up_logging(level: str, stream: TextIO) -> NonBlockingHandler:

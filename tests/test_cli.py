@@ -134,6 +134,8 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         "exporter.faults.explain",
         "exporter.reports.status",
         "exporter.web.fault_routes",
+        "logging.handlers",
+        "pickle",
         "psutil",
         "exporter.commands.rules",
     }
