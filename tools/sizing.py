@@ -104,7 +104,7 @@ def sizing_page() -> str:
             for kind, size in sizes.items()
         ),
         "",
-        "The exporter takes 32 MiB of memory (PSS) on a CPU node, and 42 MiB with 8 GPUs and 100",
+        "The exporter takes 37 MiB of memory (PSS) on a CPU node, and 47 MiB with 8 GPUs and 100",
         "processes on them (2026-11-25, as the image runs it; `make bench`).",
         "To count the series of your node: `curl -s localhost:8080/metrics | grep -c '^hw_'`.",
         "Turn off groups (`metrics.enabled`) or families (`metrics.deny`) that you do not use.",
