@@ -18,8 +18,8 @@ HARDWARE_HEALTHY = "HardwareHealthy"
 OURS = (GPU_HEALTHY, HARDWARE_HEALTHY)
 GPU_TYPES = frozenset({"gpu", "nvlink", "nvswitch"})
 GPU_DRIVER_RULES = frozenset(
-    {"backend_stuck", "driver_version_mismatch", "gpu_count_low", "gpu_locked", "gpu_probe_failed"}
-    | {"gpu_gsp_silent", "gpu_uvm_failed", "npu_abnormal"}
+    {"backend_stuck", "driver_version_mismatch", "fabric_split", "gpu_count_low", "gpu_gsp_silent"}
+    | {"gpu_locked", "gpu_probe_failed", "gpu_uvm_failed", "npu_abnormal"}
 )
 """Faults of the node that concern all its GPUs."""
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})

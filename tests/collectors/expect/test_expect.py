@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from exporter.collectors.expect.wanted import NAME, with_labels
 from exporter.config.expect import Expect
 from exporter.config.file import ConfigError, Layer, load
 from exporter.model.snapshot import Snapshot
+from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene
@@ -22,9 +24,16 @@ LOOKS = 8
 
 
 @pytest.fixture
-def stage(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
+def folder() -> Iterator[Path]:
+    """A folder with a name as short as that of a socket must be."""
+    with TemporaryDirectory(dir=quick_folder()) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def stage(folder: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
     """A node that is well."""
-    found = Stage(tmp_path, nvml, nvidia_smi)
+    found = Stage(folder, nvml, nvidia_smi)
     yield found
     found.close()
 
@@ -142,7 +151,7 @@ def test_a_wrong_expectation_is_one_sentence(table: dict[str, Any]) -> None:
     assert f"expect.{next(iter(table))}" in str(caught.value)
 
 
-def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, tmp_path: Path) -> None:
+def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, folder: Path) -> None:
     """After a restart the missing port is still expected, and no more once it is forgotten."""
 
     async def play() -> None:
@@ -151,21 +160,21 @@ def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, tmp_path: Path
         await stage.change(Change(files={"/sys/class/infiniband/mlx5_7": None}))
         await stage.start(scene(learn=True))
         assert faults(await looks(stage)) == {"expected_port_missing": True}
-        (tmp_path / "state" / NAME).unlink()
+        (folder / "state" / NAME).unlink()
         assert faults(await looks(stage)) == {}
 
     played(stage, scene(learn=True), play)
 
 
-def test_a_damaged_file_is_learned_anew(stage: Stage, tmp_path: Path) -> None:
+def test_a_damaged_file_is_learned_anew(stage: Stage, folder: Path) -> None:
     """It is set aside, and nothing pages."""
-    (tmp_path / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
+    (folder / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
 
     async def play() -> None:
         assert faults(await looks(stage)) == {}
 
     played(stage, scene(learn=True), play)
-    assert (tmp_path / "state" / f"{NAME}.bad").exists()
+    assert (folder / "state" / f"{NAME}.bad").exists()
 
 
 def test_what_comes_and_goes_by_request_is_not_learned(stage: Stage) -> None:

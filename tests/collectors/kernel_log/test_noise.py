@@ -38,7 +38,6 @@ nvidia-nvlink: Unregistered Nvlink Core, major device number {n}
 nvidia {pci}: enabling device (0140 -> 0142)
 NVRM: GPU {pci}: is not using the default channel count {n}
 NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.
-nvidia-uvm: Loaded the UVM driver, major device number {n}.
 EDAC MC{n}: Giving out device to module skx_edac controller Skylake Socket#{n} IMC#0: DEV {pci}
 mce: CPU{n}: Thermal monitoring enabled (TM1)
 mce: CPU supports {n} MCE banks
