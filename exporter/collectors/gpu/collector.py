@@ -14,7 +14,7 @@ from exporter.collectors.gpu.entities import (
     names_of_places,
     title_of_link,
 )
-from exporter.collectors.gpu.repairs import GpuRepairs
+from exporter.collectors.gpu.repairs import OF_NUMBERED, GpuRepairs
 from exporter.collectors.gpu.source import build_gpu
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.xids import families as xid_families
@@ -94,7 +94,7 @@ COLLECTOR = Collector(
         event_kinds={"xid": frozenset({NVML}), "error.hw": frozenset({NVML})},
         interpreter=Catalogued,
         repairs=GpuRepairs,
-        repair_kinds=frozenset({"gpu_reset", "some_gpu_reset"}),
+        repair_kinds=frozenset({"gpu_reset", "some_gpu_reset", *OF_NUMBERED.values()}),
         names=names_of_places,
         links=(gpus_of_links,),
         reported_twice=frozenset({"xid"}),

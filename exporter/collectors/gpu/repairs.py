@@ -14,6 +14,9 @@ from exporter.record import dataclass
 
 NO_DRIVER = frozenset({"no_driver", "driver_not_loaded"})
 
+OF_NUMBERED = {"gpu_locked": "locked_gpu_reset", "gpu_gsp_silent": "silent_gpu_reset"}
+"""By kind of a kernel line that names a GPU by a number or not at all, its repair."""
+
 
 @dataclass(slots=True)
 class GpuRepairs:
@@ -22,15 +25,51 @@ class GpuRepairs:
     _gpus: dict[str, Gpu] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
     _nvlinks: dict[str, bool] = field(default_factory=dict)
+    _numbered: dict[str, set[str]] = field(
+        default_factory=lambda: {it: set() for it in OF_NUMBERED}
+    )
 
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
         """Yield resets of GPUs, and links that are up again."""
         gpus = snapshot.reading(Gpus)
-        resets = [*self._resets(gpus), *(it.entity_id for it in events if _was_reset(it))]
-        yield from (("gpu_reset", "gpu", uuid) for uuid in resets)
-        if resets:  # what does not name its GPU ends with the reset of any
+        compared = list(self._resets(gpus))
+        told = list(self._told(events))
+        self._forget(compared)
+        yield from (("gpu_reset", "gpu", gpu) for gpu in (*compared, *told))
+        if compared or told:  # what does not name its GPU ends with the reset of any
             yield "some_gpu_reset", "node", ""
+            for kind, named in self._numbered.items():
+                if not named:
+                    yield OF_NUMBERED[kind], "node", ""
         yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
+
+    def _told(self, events: Iterable[Event]) -> Iterator[str]:
+        """Find GPUs of which the log says that they were reset; note which it names by number."""
+        for event in events:
+            number = event.fields.get("index")
+            if event.kind in OF_NUMBERED and number is not None:
+                self._numbered[event.kind].add(number)
+            elif event.kind == "driver_loaded":
+                self._numbered = {it: set() for it in OF_NUMBERED}
+            elif _was_reset(event):
+                self._forget([event.entity_id])
+                yield event.entity_id
+
+    def _forget(self, resets: Iterable[str]) -> None:
+        """Forget the numbers of GPUs that were reset, and all when it is unknown which were.
+
+        The driver counts GPUs as it attaches them, which is the order of their minor numbers.
+        """
+        for gpu in resets:
+            known = self._gpus.get(gpu) or next(
+                (it for it in self._gpus.values() if pci_address(it.pci_bus_id) == gpu), None
+            )
+            for named in self._numbered.values():
+                if known is None:
+                    named.clear()
+                else:
+                    minor = known.minor_number
+                    named.discard(str(known.index if minor is None else minor))
 
     def _resets(self, gpus: Gpus | None) -> Iterator[str]:
         """Find GPUs whose driver or firmware started anew: their volatile counters fell."""

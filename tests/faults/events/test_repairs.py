@@ -16,7 +16,8 @@ from tests.faults.events.feeding import Repairs
 NVML = GpuBackend("nvml", "ok")
 CARD = Gpu(0, "GPU-a", "H100", vendor="nvidia", energy_joules_total=5e9, recovery_action="none")
 ERRORS = (("uncorrected", "volatile", 2.0), ("uncorrected", "aggregate", 2.0))
-RESET = [("gpu_reset", "GPU-a"), ("some_gpu_reset", "")]
+SOME_RESET = [("some_gpu_reset", ""), ("locked_gpu_reset", ""), ("silent_gpu_reset", "")]
+RESET = [("gpu_reset", "GPU-a"), *SOME_RESET]
 CLEAN = (("uncorrected", "volatile", 0.0), ("uncorrected", "aggregate", 2.0))
 
 
@@ -136,7 +137,7 @@ def test_the_log_takes_a_recovery_action_back() -> None:
         fields=MappingProxyType(wish),
     )
     still = replace(said, fields=MappingProxyType({"code": "154", "action": "reboot"}))
-    assert told_with(said) == [("gpu_reset", "0000:3b:00.0"), ("some_gpu_reset", "")]
+    assert told_with(said) == [("gpu_reset", "0000:3b:00.0"), *SOME_RESET]
     assert told_with(still) == []
 
 
