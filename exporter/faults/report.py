@@ -273,6 +273,7 @@ class ReportBuilder:
             action=rule.action,
             advice=alert.advice,
             runbook=rule.runbook,
+            concerns=self._hw_types.get(rule.concerns, ""),
             status=rule.status if severity == rule.severity else STATUS_OF_SEVERITY[severity],
             evidence=alert.evidence,
             causes=alert.causes,

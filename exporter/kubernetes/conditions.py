@@ -17,14 +17,7 @@ GPU_HEALTHY = "GPUHealthy"
 HARDWARE_HEALTHY = "HardwareHealthy"
 OURS = (GPU_HEALTHY, HARDWARE_HEALTHY)
 GPU_TYPES = frozenset({"gpu", "nvlink", "nvswitch"})
-GPU_DRIVER_RULES = frozenset(
-    {"backend_stuck", "driver_version_mismatch", "fabric_split", "gpu_count_low", "gpu_gsp_silent"}
-    | {"gpu_locked", "gpu_probe_failed", "gpu_uvm_failed", "npu_abnormal"}
-)
-"""Faults of the node that concern all its GPUs."""
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
-NOT_HARDWARE_RULES = frozenset({"file_handles_exhausted", "filesystem_full", "node_oom_kill"})
-"""Faults caused by programs, not hardware."""
 MAX_MESSAGE_CHARS = 1000
 STALE_SECS = 60.0
 """After this time without a reading of any GPU, their state is unknown; one failed read is not."""
@@ -74,11 +67,15 @@ def no_longer_reported(
 
 
 def _is_about_gpus(fault: Fault) -> bool:
-    return fault.subject.hw_type in GPU_TYPES or fault.rule in GPU_DRIVER_RULES
+    return _type(fault) in GPU_TYPES
 
 
 def _is_hardware(fault: Fault) -> bool:
-    return fault.subject.hw_type not in NOT_HARDWARE and fault.rule not in NOT_HARDWARE_RULES
+    return _type(fault) not in NOT_HARDWARE
+
+
+def _type(fault: Fault) -> str:
+    return fault.concerns or fault.subject.hw_type
 
 
 def _unknown(kind: str, message: str) -> NodeCondition:

@@ -96,8 +96,9 @@ class Fault:
     `since` and `ended` are in seconds since the epoch; `confidence` is 0 to 1. `causes` lead from
     the nearest cause to the root and are empty for a root. `action` (a slug for programs) and
     `advice` (a sentence) are those of the root. `affected` are the processes and workloads that use
-    the component. A fault with a `silence` neither pages nor counts. `times` is the number of
-    beginnings in the last 14 days.
+    the component. `concerns` is the type of component that the rule says the fault is about, empty
+    where that is the type of `subject`. A fault with a `silence` neither pages nor counts. `times`
+    is the number of beginnings in the last 14 days.
     """
 
     rule: str
@@ -117,6 +118,7 @@ class Fault:
     advice: str = ""
     silence: Silence | None = None
     times: int = 1
+    concerns: str = ""
 
     @property
     def is_active(self) -> bool:

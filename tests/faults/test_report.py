@@ -169,13 +169,14 @@ def test_an_escalated_fault_has_the_status_of_its_severity(tmp_path: Path) -> No
 
 
 def test_rules_are_listed_by_kind_with_what_was_left_out(tmp_path: Path) -> None:
-    """In their order; a fault names its runbook, its action and how sure it is."""
-    text = HOT + SHORT + rule("bad", "gpu", "errors > 1", confidence=0.12345)
+    """In their order; a fault says how sure it is, and what it concerns in the words of labels."""
+    text = HOT + SHORT + rule("bad", "gpu", "errors > 1", confidence=0.12345, concerns="disk")
     said = judge(tmp_path, text).evaluate(scene(0, gpu(errors=5.0)))
     assert said.rules == {"gpu": ("hot", "bad"), "node": ("short",)}
     assert said.rules_loaded == 3
     assert dict(said.rules_skipped) == {"unreadable": 0, "syntax": 0, "invalid": 0, "broken": 0}
     assert fault(said, "bad").confidence == 0.123
+    assert fault(said, "bad").concerns == "physical_disk"
     assert [subject.hw_id for subject in said.subjects] == ["n", "u0"]
 
 

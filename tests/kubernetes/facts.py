@@ -17,6 +17,7 @@ def fault(
     severity: str = "critical",
     state: FaultState = FaultState.ACTIVE,
     causes: tuple[Cause, ...] = (),
+    concerns: str = "",
 ) -> Fault:
     """A fault with everything that does not matter here left plain."""
     return Fault(
@@ -32,6 +33,7 @@ def fault(
         runbook=rule,
         status="failed",
         causes=causes,
+        concerns=concerns,
     )
 
 

@@ -1,7 +1,6 @@
 """What a snapshot says about the node, as conditions."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -9,8 +8,6 @@ import pytest
 from exporter.collectors.everything import rule_book
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.kubernetes.conditions import (
-    GPU_DRIVER_RULES,
-    NOT_HARDWARE_RULES,
     NodeCondition,
     conditions_of,
     no_longer_reported,
@@ -23,6 +20,7 @@ from tests.kubernetes.facts import GPU, fault, snapshot
 
 NODE = Subject("node", "node", "n1", "n1")
 DIMM = Subject("dimm", "memory", "A1", "DIMM A1")
+FILESYSTEM = Subject("filesystem", "logical_disk", "/data", "/data")
 POD = Subject("workload", "workload", "ml/train", "ml/train")
 
 
@@ -63,8 +61,8 @@ def test_other_hardware_leaves_the_gpus_alone() -> None:
         fault(state=FaultState.CLEARED),
         fault(state=FaultState.UNJUDGED),
         fault("pod_oom_kill", subject=POD),
-        fault("node_oom_kill", subject=NODE),
-        fault("filesystem_full", subject=Subject("filesystem", "logical_disk", "/data", "/data")),
+        fault("node_oom_kill", subject=NODE, concerns="process"),
+        fault("filesystem_full", subject=FILESYSTEM, concerns="process"),
     ],
 )
 def test_only_critical_faults_of_hardware_count(harmless: object) -> None:
@@ -126,10 +124,9 @@ def test_roots_are_named_first() -> None:
     assert {said.reason for said in conditions_of(snapshot(lost, root))} == {"GpuXidCritical"}
 
 
-@pytest.mark.parametrize("rule", sorted(GPU_DRIVER_RULES))
-def test_a_driver_that_fails_is_a_fault_of_the_gpus(rule: str) -> None:
+def test_a_driver_that_fails_is_a_fault_of_the_gpus() -> None:
     """What the driver cannot do makes the GPUs unhealthy, also when none could be seen yet."""
-    failing = fault(rule, subject=NODE)
+    failing = fault("gpu_probe_failed", subject=NODE, concerns="gpu")
     for seen in (snapshot(failing), snapshot(failing, has_gpu=False)):
         assert _statuses(*conditions_of(seen)) == {
             "GPUHealthy": "False",
@@ -137,15 +134,16 @@ def test_a_driver_that_fails_is_a_fault_of_the_gpus(rule: str) -> None:
         }
 
 
-def test_the_lists_of_rules_are_those_of_the_catalogue() -> None:
-    """Critical faults of the whole node are known as those of its GPUs, of programs, or neither."""
-    critical = [rule for rule in rule_book().rules if rule.severity == "critical" or rule.escalate]
-    rules = [rule for rule in critical if rule.entity == "node"]
-    of_gpus = {rule.id for rule in rules if Path(rule.file).name.startswith("gpu_")}
-    assert of_gpus == GPU_DRIVER_RULES
-    of_programs = {rule.id for rule in rules if rule.layer == "process"}
-    assert of_programs == NOT_HARDWARE_RULES & {rule.id for rule in rules}
-    assert {rule.id for rule in critical} >= NOT_HARDWARE_RULES
+def test_shipped_rules_say_what_their_faults_concern() -> None:
+    """A critical fault of the node from the files of GPUs concerns GPUs, one of programs them."""
+    nodes = [rule for rule in rule_book().rules if rule.entity == "node"]
+    critical = [rule for rule in nodes if rule.severity == "critical" or rule.escalate]
+    of_gpus = [rule for rule in critical if "collectors/gpu/" in rule.file]
+    assert of_gpus
+    assert {rule.concerns for rule in of_gpus} == {"gpu"}
+    of_programs = [rule for rule in critical if rule.layer == "process"]
+    assert of_programs
+    assert {rule.concerns for rule in of_programs} == {"process"}
 
 
 def test_gpus_that_cannot_be_read_are_unknown() -> None:

@@ -19,7 +19,7 @@ from exporter.toml import PACKAGE, parsed, tomllib
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_RULES = 1000
-TABLES = {"rule", "actions"}
+KEYS = {"rule", "actions", "concerns"}
 RULE_HEADER = re.compile(r"^(?=[ \t]*\[\[[ \t]*rule[ \t]*\]\])", re.MULTILINE)
 ID_LINE = re.compile(r"""\s*id\s*=\s*(["'])(.*?)\1""")
 SKIP_REASONS = ("unreadable", "syntax", "invalid", "broken")
@@ -42,11 +42,15 @@ class RuleBook:
 
 @dataclass(slots=True)
 class _File:
-    """One rule file; `ids` are the rules it tries to define, `lines` where each begins."""
+    """One rule file; `ids` are the rules it tries to define, `lines` where each begins.
+
+    `concerns` is what rules of the node in the file concern where the rule says nothing else.
+    """
 
     name: str
     tables: tuple[Mapping[str, Any], ...] = ()
     actions: dict[str, str] = field(default_factory=dict)
+    concerns: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
     lines: dict[str, int] = field(default_factory=dict)
@@ -102,6 +106,7 @@ def _read(path: Path) -> _File:
     file.tables = tuple(_tables(text, file))
     for table in file.tables:
         _read_actions(table.get("actions", {}), file)
+        file.concerns |= {key: table[key] for key in ("concerns",) if key in table}
     return file
 
 
@@ -120,9 +125,9 @@ def _read_actions(found: object, file: _File) -> None:
 def _rules_of(file: _File) -> Iterator[Mapping[str, Any]]:
     for table in file.tables:
         rows = table.get("rule", [])
-        unknown = table.keys() - TABLES
+        unknown = table.keys() - KEYS
         wrong = [
-            f"{key[:40]!r} is not known; there are [[rule]] and [actions]"
+            f"{key[:40]!r} is not known; there are [[rule]], [actions] and concerns"
             for key in sorted(unknown)
         ]
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
@@ -135,7 +140,8 @@ def _rules_of(file: _File) -> Iterator[Mapping[str, Any]]:
 
 def _read_rule(row: Mapping[str, Any], file: _File, vocabulary: Vocabulary) -> None:
     name = str(row.get("id", "without id"))[:80]
-    reader = RuleReader(row, vocabulary)
+    usual = file.concerns if row.get("entity") == "node" else {}
+    reader = RuleReader({**usual, **row}, vocabulary)
     rule = reader.read()
     mistakes = list(reader.mistakes)
     if name in file.ids:

@@ -140,7 +140,9 @@ class Rule:
     why time alone ends a fault that began with an event. `layer` orders causes, `status` is the
     component's while the fault is active, and a `symptom` is never a cause. A fault
     `unless_explained` is shown only while none of its causes is active. `action` is a slug for
-    programs, `advice` the sentence for people. The first of the `cases` whose condition is true
+    programs, `advice` the sentence for people. `alert` is the summary of the Prometheus alert,
+    empty where that is `summary`. `concerns` is the kind of component that the fault is about,
+    empty where that is `entity`. The first of the `cases` whose condition is true
     replaces summary and advice.
     """
 
@@ -167,6 +169,8 @@ class Rule:
     symptom: bool = False
     unless_explained: bool = False
     advice: Template = field(default_factory=lambda: Template(()))
+    alert: Template = field(default_factory=lambda: Template(()))
+    concerns: str = ""
     cases: tuple[Case, ...] = ()
     file: str = field(default="", compare=False)
 

@@ -30,6 +30,8 @@ KEYS = (
         "symptom",
         "unless_explained",
         "advice",
+        "alert",
+        "concerns",
         "cases",
     ),
 )
@@ -124,6 +126,8 @@ class RuleReader:
             symptom=self._get("symptom", _truth, False),  # noqa: FBT003 - the default, as above
             unless_explained=self._get("unless_explained", _truth, False),  # noqa: FBT003 - as above
             advice=self._get("advice", self._template, self._usual_advice()),
+            alert=self._get("alert", self._template, nothing),
+            concerns=self._get("concerns", self._entity, ""),
             cases=self._get("cases", self._cases, ()),
         )
 

@@ -58,6 +58,23 @@ def test_a_file_gives_its_actions_a_sentence(tmp_path: Path) -> None:
     assert loaded.actions["check"] == "Look at {name}."
 
 
+def test_rules_of_the_node_concern_what_their_file_says(tmp_path: Path) -> None:
+    """A rule of another component does not, the rule's own word wins; a wrong one is a mistake."""
+    node = {"severity": "critical", "summary": "{name}", "action": "check"}
+    rows = (
+        rule("all", "node", "pressure > 1", **node),
+        rule("own", "node", "pressure > 1", concerns="process", **node),
+        GOOD,
+    )
+    (tmp_path / "a.toml").write_text('concerns = "gpu"\n' + "".join(rows))
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert [each.concerns for each in loaded.rules] == ["gpu", "process", ""]
+    (tmp_path / "a.toml").write_text('concerns = "gpo"\n' + "".join(rows))
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert [each.id for each in loaded.rules] == ["own", "good"]
+    assert [(each.rule, each.key) for each in loaded.mistakes] == [("all", "concerns")]
+
+
 def test_a_typo_in_the_toml_costs_its_rule(tmp_path: Path) -> None:
     """Every part that is no TOML is said with its line in the file, and the rules around count."""
     wrong = [rule(f"bad_{n}", "gpu", "heat > 1").replace('"gpu"', "gpu") for n in range(2)]
@@ -79,7 +96,7 @@ def test_every_mistake_of_every_kind_is_said_at_once(tmp_path: Path) -> None:
     loaded = load_rules([tmp_path], VOCABULARY)
     assert [each.id for each in loaded.rules] == ["good", "kept"]
     assert [each.sentence.partition(str(tmp_path))[0] for each in loaded.mistakes] == [
-        "'typo' is not known; there are [[rule]] and [actions]",
+        "'typo' is not known; there are [[rule]], [actions] and concerns",
         "is there twice",
         "there is no rule nowhere, gone",
         "is also in ",

@@ -249,7 +249,7 @@ def test_one_file_can_be_named_instead_of_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "rules.txt"
     path.write_text("[[rules]]\nid = 'a'\n")
     (found,) = load_rules([path], VOCABULARY).mistakes
-    assert str(found) == f"{path}: 'rules' is not known; there are [[rule]] and [actions]"
+    assert str(found) == f"{path}: 'rules' is not known; there are [[rule]], [actions] and concerns"
     path.write_text("rule = 5\n")
     (found,) = load_rules([path], VOCABULARY).mistakes
     assert found.sentence == "rules must be written as [[rule]]"
