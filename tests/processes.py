@@ -61,5 +61,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies in the folders of whole programs."""
     tests = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(tests).parts[0] in SYSTEM_FOLDERS:
+        parts = item.path.relative_to(tests).parts
+        if parts[0] in SYSTEM_FOLDERS or "system" in parts:
             item.add_marker(pytest.mark.system)

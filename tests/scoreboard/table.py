@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tomli
 
 FOLDER = Path(__file__).parent
+COLLECTORS = FOLDER.parent / "collectors"
 TOPICS = (
     *("driver", "nvidia_smi", "values", "node", "program", "clients", "tenants", "kernel_log"),
 )
@@ -37,15 +39,20 @@ class Topic:
 
 
 def topics() -> tuple[Topic, ...]:
-    """The whole table, read from the files beside this one."""
-    return tuple(_topic(tomli.loads((FOLDER / f"{name}.toml").read_text())) for name in TOPICS)
+    """The whole table: the files beside this one, then those of collectors, which name a topic."""
+    of_rooms: dict[str, list[dict[str, object]]] = {name: [] for name in TOPICS}
+    for path in sorted(COLLECTORS.glob("*/scoreboard.toml")):
+        for row in tomli.loads(path.read_text())["case"]:
+            of_rooms[row.pop("topic")].append(row)
+    return tuple(_topic(name, rows) for name, rows in of_rooms.items())
 
 
-def _topic(document: Mapping[str, object]) -> Topic:
-    rows = document["case"]
-    assert isinstance(rows, list)
-    cases = tuple(Case(**{**row, "tests": tuple(row["tests"])}) for row in rows)
-    return Topic(str(document["title"]), cases)
+def _topic(name: str, more: Iterable[Mapping[str, Any]]) -> Topic:
+    document = tomli.loads((FOLDER / f"{name}.toml").read_text())
+    rows = (*document["case"], *more)
+    return Topic(
+        document["title"], tuple(Case(**{**row, "tests": tuple(row["tests"])}) for row in rows)
+    )
 
 
 def cases() -> tuple[Case, ...]:
