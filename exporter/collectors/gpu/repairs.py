@@ -33,17 +33,17 @@ class GpuRepairs:
         """Yield resets of GPUs, and links that are up again."""
         gpus = snapshot.reading(Gpus)
         compared = list(self._resets(gpus))
-        told = list(self._told(events))
+        logged = list(self._logged(events))
         self._forget(compared)
-        yield from (("gpu_reset", "gpu", gpu) for gpu in (*compared, *told))
-        if compared or told:  # what does not name its GPU ends with the reset of any
+        yield from (("gpu_reset", "gpu", gpu) for gpu in (*compared, *logged))
+        if compared or logged:  # what does not name its GPU ends with the reset of any
             yield "some_gpu_reset", "node", ""
             for kind, named in self._numbered.items():
                 if not named:
                     yield OF_NUMBERED[kind], "node", ""
         yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
 
-    def _told(self, events: Iterable[Event]) -> Iterator[str]:
+    def _logged(self, events: Iterable[Event]) -> Iterator[str]:
         """Find GPUs of which the log says that they were reset; note which it names by number."""
         for event in events:
             number = event.fields.get("index")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from exporter.collectors.gpu.xids.store import XidStore
 from exporter.state import BOOT_ID
 
@@ -89,3 +91,33 @@ async def test_without_a_directory_nothing_is_kept(tmp_path: Path) -> None:
     store.save({"numbers": [1]})
     await _rest()
     assert disk.calls == 0
+
+
+async def test_what_a_full_disk_refused_is_written_with_what_comes_next(tmp_path: Path) -> None:
+    """The file before it stays whole; nothing of it raises."""
+    disk = Disk()
+    store = store_in(tmp_path, disk)
+    await store.load(numbers)
+    store.save({"numbers": [1]})
+    await _rest()
+    (tmp_path / ".xids.json.new").mkdir()  # the place of the new text is taken
+    store.save({"numbers": [1, 2]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [1]
+    (tmp_path / ".xids.json.new").rmdir()
+    store.save({"numbers": [1, 2, 3]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\x00", b'{"version":1,"boot_id":"boot"}'])
+async def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
+    """What is left of it is kept for whoever looks; the next Xid is written and read again."""
+    disk = Disk()
+    store = store_in(tmp_path, disk)
+    (tmp_path / "xids.json").write_bytes(content)
+    assert await store.load(numbers) is None
+    assert (tmp_path / "xids.json.bad").read_bytes() == content
+    store.save({"numbers": [7]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [7]
