@@ -14,6 +14,7 @@ from exporter.model.verdict import Fault
 from exporter.toml import tomllib
 
 SCENES = Path(__file__).parent / "class_scenes"
+COLLECTORS = Path(__file__).parents[1] / "collectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,15 @@ class ClassScene:
 
 
 def class_scenes() -> Iterator[ClassScene]:
-    """Yield the scenes of all files."""
-    for path in sorted(SCENES.glob("*.toml")):
+    """Yield the scenes of all files, those of collectors last."""
+    files = (*SCENES.glob("*.toml"), *COLLECTORS.glob("*/class_scenes.toml"))
+    for path in sorted(files):
         for row in tomllib.loads(path.read_text(encoding="utf-8"))["scene"]:
             known: dict[str, Any] = {
                 key: tuple(it) if isinstance(it, list) else it for key, it in row.items()
             }
-            yield ClassScene(subject=path.stem, **known)
+            subject = path.parent.name if path.parent != SCENES else path.stem
+            yield ClassScene(subject=subject, **known)
 
 
 @cache

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from exporter.collectors.detectors.values import GpuAnomaly, SiblingDeviation, Unusual, unusual_of
+from exporter.collectors.detectors.values import (
+    AnomalyModel,
+    GpuAnomaly,
+    SiblingDeviation,
+    Unusual,
+    unusual_of,
+)
 from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values, states
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
@@ -24,10 +30,10 @@ def _on_gpus(
             yield gpu_label_values(gpu), row
 
 
-def _models(snapshot: Snapshot) -> Iterable[Sample]:
+def _models(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], AnomalyModel]]:
     unusual = unusual_of(snapshot.conclusions)
     for model in unusual.models if unusual else ():
-        yield (model.gpu_name,), model.is_ready
+        yield (model.gpu_name,), model
 
 
 def _slow_calls(snapshot: Snapshot) -> Iterable[Sample]:
@@ -55,6 +61,7 @@ FAMILIES = (
             " (temperature, power_limit, other_workloads: any workload or none), smoothed over two"
             " minutes, -10 to 10; only with detectors.siblings.",
             "by_signal",
+            never_bad="a rule compares it with the limits of the component",
             labels=("signal",),
         ),
     ),
@@ -67,15 +74,20 @@ FAMILIES = (
             " readings of this GPU model, smoothed over two minutes, 0 to 50; only with"
             " detectors.anomaly.",
             "score",
+            never_bad="a rule compares it with the limits of the component",
             digits=2,
         ),
     ),
-    family(
-        "hw_gpu_anomaly_model_ready",
-        "Whether there are enough earlier readings of this GPU model to compute scores; only"
-        " with detectors.anomaly.",
-        _models,
-        "gpu_name",
+    *families(
+        "hw_gpu_",
+        Items(("gpu_name",), AnomalyModel, _models),
+        Row(
+            "anomaly_model_ready",
+            "Whether there are enough earlier readings of this GPU model to compute scores; only"
+            " with detectors.anomaly.",
+            "is_ready",
+            never_bad="a number of things or of uses",
+        ),
     ),
     family(
         "hw_call_slow_ratio",

@@ -12,17 +12,23 @@ from exporter.collectors.workloads.values import TracedCall
 from exporter.exposition.family import MetricType
 from exporter.exposition.rows import Row, each, families, reading
 
+COUNT = "a number of things or of uses"
 WORKLOAD = ("workload.namespace", "workload.pod", "workload.container")
 
 FAMILIES = (
     *families(
         "hw_call_",
         reading(TracedCalls),
-        Row("libraries", "Libraries whose calls are currently counted."),
+        Row(
+            "libraries",
+            "Libraries whose calls are currently counted.",
+            never_bad=COUNT,
+        ),
         Row(
             "refused_libraries",
             "Files in use with the name of a library whose calls are not counted: no library, none "
             "of its functions, or too many symbols.",
+            never_bad=COUNT,
         ),
     ),
     *families(
@@ -48,7 +54,11 @@ FAMILIES = (
     *families(
         "hw_function_",
         reading(TracedFunctions),
-        Row("files", "Interpreters and libraries whose functions are currently counted."),
+        Row(
+            "files",
+            "Interpreters and libraries whose functions are currently counted.",
+            never_bad=COUNT,
+        ),
     ),
     *families(
         "hw_function_",
