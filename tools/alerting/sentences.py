@@ -6,9 +6,6 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.templates import Template
 
 _READING = re.compile(r"\{(?!name\})[^}]*\}")
-_TAIL = re.compile(
-    r"\s*(?:[:;(]|, (?:last|fewer|of)|,? with|,? in bank|,? at)\s[^:;]*$|\s*\([^)]*\)"
-)
 
 
 def sentence(rule: Rule) -> str:

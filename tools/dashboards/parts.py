@@ -29,7 +29,6 @@ NAMESPACES = Variable(
 ON = 'cluster=~"$cluster",node=~"$node"'
 G = f'{ON},gpu_index=~"$gpu"'
 W = f'{ON},namespace=~"$namespace"'
-EACH_NODE = "cluster, node"
 EACH_GPU = "cluster, node, gpu_index, gpu_uuid"
 EACH_FAULT = "cluster, node, fault, hw_type, hw_id"
 RATE = "[$__rate_interval]"

@@ -41,8 +41,11 @@ SAME_CHIP = {"x86_pkg_temp": "coretemp", "acpitz": "acpitz"}
 """Thermal zones that show again what the chip of this name shows."""
 TRIP_POINTS = {"critical": "high.critical", "hot": "high.degraded"}
 MAX_TRIP_POINTS = 12
-GPU_DRIVERS = {"amdgpu", "i915", "nouveau", "radeon", "xe"}
-"""Chips whose device may sleep to save power: reading a sensor would wake it."""
+MAY_SLEEP = ("0x03", "0x12")
+"""PCI classes of GPUs, which sleep to save power: reading a sensor of one would wake it.
+
+Display controllers and processing accelerators: include/linux/pci_ids.h.
+"""
 
 
 class HwmonReader:
@@ -79,7 +82,8 @@ class HwmonReader:
             hw_id=link_name(folder / "device") or chip,
             hw_name=fields.label(f"{chip} name", folder / "name") or chip,
         )
-        if named.hw_name in GPU_DRIVERS:
+        pci_class = fields.text(f"{chip} class", folder / "device/class") or ""
+        if pci_class.startswith(MAY_SLEEP):
             power = fields.text(f"{chip} power", folder / "device/power/runtime_status") or ""
             if power.strip() == "suspended":
                 return []

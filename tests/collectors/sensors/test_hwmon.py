@@ -91,10 +91,19 @@ def test_without_sensors_the_source_is_absent(node: SmallNode) -> None:
         look(node)
 
 
-@pytest.mark.parametrize(("state", "count"), [("suspended", 0), ("active", 1)])
-def test_a_sleeping_gpu_is_not_woken(node: SmallNode, state: str, count: int) -> None:
-    """Reading a sensor of a suspended GPU would wake it: its chip is left out."""
-    chip(node, 0, "amdgpu", temp1_input=45000)
+@pytest.mark.parametrize(
+    ("kind", "state", "count"),
+    [
+        ("0x030000", "suspended", 0),
+        ("0x120000", "suspended", 0),
+        ("0x030000", "active", 1),
+        ("0x020000", "suspended", 1),
+    ],
+)
+def test_a_sleeping_gpu_is_not_woken(node: SmallNode, kind: str, state: str, count: int) -> None:
+    """Reading a sensor of a suspended GPU would wake it: its chip is left out, by any driver."""
+    chip(node, 0, "newgpu", temp1_input=45000)
+    node.write_all(f"{HWMON}/hwmon0/device", {"class": f"{kind}\n"})
     node.write_all(f"{HWMON}/hwmon0/device/power", {"runtime_status": state})
     if not count:
         with pytest.raises(SourceAbsent):

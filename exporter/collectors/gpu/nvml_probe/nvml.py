@@ -26,8 +26,6 @@ from exporter.collectors.gpu.nvml_probe.constants import (
 
 LIBRARY = "libnvidia-ml.so.1"
 NO_LIBRARY = "NVML Shared Library Not Found"
-UNKNOWN_BYTES = 2**64 - 1
-"""NVML_VALUE_NOT_AVAILABLE, where the memory of a process is not known."""
 
 Function = Callable[..., Any]
 
