@@ -83,10 +83,18 @@ def test_the_node_has_the_names_of_both(tmp_path: Path) -> None:
 DASHBOARD = ROOT / "tests/captures/dashboards/1860.txt"
 """The names that each expression of dashboard 1860 needs."""
 
+MIXIN = ROOT / "tests/captures/dashboards/node_mixin.txt"
+"""The names, with the labels that are selected, of each rule of node_exporter's mixin."""
+
 COUNTED_OTHERWISE = "node_filesystem_"
 """A filesystem that is mounted several times is one for us."""
 OF_A_MOMENT = {"node_memory_Dirty_bytes", "node_memory_Writeback_bytes"}
 """What waits to be written is gone in a second."""
+
+LEAST_OF_MIXIN = 20
+"""So many rules of the mixin node_exporter answers anywhere; RAID and bonds are not everywhere."""
+OF_FILES = {"NodeTextFileCollectorScrapeError"}
+"""About files that node_exporter reads, not about hardware."""
 
 FACTOR, SMALL = 3.0, 1000.0
 """Both are read at different moments of a busy machine; a wrong unit is further away."""
@@ -118,12 +126,15 @@ def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
                     lambda: server.query('node_vmstat_pgpgout{job="ours"}') or None, "the last name"
                 )
                 theirs, ours = _sums(server, "other"), _sums(server, "ours")
+                their_rules, our_rules = _rules_of(server, "other"), _rules_of(server, "ours")
         finally:
             process.kill()
     needed = [set(line.split()) for line in DASHBOARD.read_text().splitlines()]
     asked = [it for it in needed if it <= set(theirs) and not OF_THE_OTHER.match(min(it))]
     answered = [it for it in asked if it <= set(ours)]
     assert len(answered) >= 0.9 * len(asked), sorted(set().union(*asked) - set(ours))
+    assert len(their_rules) >= LEAST_OF_MIXIN
+    assert their_rules - our_rules == OF_FILES
     far = {
         name: (ours[name], theirs[name])
         for name in set(ours) & set(theirs) - OF_A_MOMENT
@@ -155,3 +166,18 @@ def _two_jobs(folder: Path, targets: dict[str, int]) -> Path:
 def _sums(server: Prometheus, job: str) -> dict[str, float]:
     found = server.query(f'sum by (__name__) ({{__name__=~"(node|process)_.+",job="{job}"}})')
     return {row["metric"]["__name__"]: float(row["value"][1]) for row in found}
+
+
+def _rules_of(server: Prometheus, job: str) -> set[str]:
+    """Return the rules of the mixin that have all they need."""
+    found = set()
+    for line in MIXIN.read_text().splitlines():
+        rule, *needed = line.split()
+        if all(server.query(_within(job, each)) for each in needed):
+            found.add(rule)
+    return found
+
+
+def _within(job: str, selector: str) -> str:
+    name, _, labels = selector.partition("{")
+    return f'{name}{{job="{job}",{labels or "}"}'
