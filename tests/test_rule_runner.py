@@ -63,14 +63,6 @@ def judging(made: Config) -> RuleRunner:
     return RuleRunner(made, EVERYTHING, call, stopwatch=lambda: 0.0)
 
 
-@pytest.mark.parametrize("wanted", [(), ("siblings",), ("anomaly",), ("siblings", "anomaly")])
-def test_each_detector_is_there_where_it_is_on(tmp_path: Path, wanted: tuple[str, ...]) -> None:
-    """One alone is enough; without any nothing is loaded for them."""
-    on = replace(Config().detectors, **dict.fromkeys(wanted, True))
-    runner = judging(config(tmp_path, detectors=on))
-    assert (runner._detectors is not None) is bool(wanted)
-
-
 async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     """The next process of this boot shows the same fault since the same moment."""
     first = judging(config(tmp_path))
@@ -227,26 +219,8 @@ async def test_mistakes_in_rules_are_logged_and_the_rest_counts(
     assert any("bad.toml" in record.message for record in caplog.records)
 
 
-@pytest.mark.parametrize(("wanted", "files"), [((), []), (("siblings",), ["detectors.json"])])
-async def test_what_detectors_have_learned_is_kept_where_they_are_on(
-    tmp_path: Path, wanted: tuple[str, ...], files: list[str]
-) -> None:
-    """In a file of its own, beside that of the faults, which is written when there is one."""
-    on = replace(Config().detectors, **dict.fromkeys(wanted, True))
-    judge = judging(config(tmp_path, detectors=on))
-    await judge.conclude(snapshot(100.0))
-    await judge.close()
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == files
-    await judge.conclude(snapshot(101.0, 90.0))
-    await judge.close()
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == [
-        *files,
-        *OF_FAULTS,
-    ]
-
-
 async def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
-    """Neither faults nor what was learned: a judgement is the only call that is made."""
+    """A judgement is the only call that is made."""
     calls = 0
 
     async def counted(function: Callable[[], T]) -> T:
@@ -254,12 +228,11 @@ async def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
         calls += 1
         return function()
 
-    on = replace(Config().detectors, siblings=True)
-    made = replace(config(tmp_path, detectors=on), state=State())
+    made = replace(config(tmp_path), state=State())
     judge = RuleRunner(made, EVERYTHING, counted, stopwatch=lambda: 0.0)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     await judge.close()
-    assert calls == 2  # the judgement, and a look whether there is anything to fit
+    assert calls == 1
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), asyncio.CancelledError()])
@@ -333,28 +306,3 @@ async def test_a_fit_that_breaks_is_given_up(
 
     await judging(config(tmp_path))._fit(advance)
     assert [record.exc_info is not None for record in caplog.records] == [True]
-
-
-async def test_one_fit_at_a_time(tmp_path: Path) -> None:
-    """While one goes on judgements begin no other; the next one after it does."""
-    calls, is_quick = 0, asyncio.Event()
-
-    async def second_is_slow(function: Callable[[], T]) -> T:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            await is_quick.wait()
-        return function()
-
-    on = replace(Config().detectors, siblings=True)
-    made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, EVERYTHING, second_is_slow, stopwatch=lambda: 0.0)
-    for number in range(3):
-        await judge.conclude(snapshot(100.0 + number))
-        await asyncio.sleep(0)
-    assert calls == 4  # three judgements, and the fit after the first
-    is_quick.set()
-    await asyncio.sleep(0.01)
-    await judge.conclude(snapshot(104.0))
-    await asyncio.sleep(0.01)
-    assert calls == 6
