@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from abc import ABC, abstractmethod
 from http import HTTPStatus
 
 import aiohttp
@@ -11,10 +12,35 @@ from exporter.regular_file import FileUnusable, read_text
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 MAX_FILE_BYTES = 1024 * 1024
+LONGEST_PAUSE_SECS = 300.0
 
 
 class RequestFailed(Exception):
     """A request could not be sent, or was refused; the message is one sentence."""
+
+
+class Repeated(ABC):
+    """Takes a step at each interval for ever; less often after failures, which steps count."""
+
+    def __init__(self, interval_secs: float) -> None:
+        self._interval_secs = interval_secs
+        self._failures = 0
+        self._complaint = ""
+
+    async def run(self) -> None:
+        """Take steps for ever."""
+        while True:
+            await asyncio.sleep(self.pause_secs())
+            await self.step()
+
+    @abstractmethod
+    async def step(self) -> None:
+        """Send what is to be sent now."""
+
+    def pause_secs(self) -> float:
+        """Return the seconds until the next step."""
+        doubled = self._interval_secs * 2.0 ** min(self._failures, 16)
+        return min(doubled, max(LONGEST_PAUSE_SECS, self._interval_secs))
 
 
 @dataclass(frozen=True, slots=True)

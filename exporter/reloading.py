@@ -49,35 +49,26 @@ class Reloader:
     ) -> tuple[str, ...]:
         """Reload; return the changed keys that need a restart. Raises ValueError for mistakes."""
         async with self._one_at_a_time:
-            return await self._reload(security, runner, sources, context)
-
-    async def _reload(
-        self,
-        security: Security,
-        runner: RuleRunner | None,
-        sources: Iterable[AnySource],
-        context: SourceContext,
-    ) -> tuple[str, ...]:
-        try:
-            found = await self._call(self._reread)
-            credentials = await self._call(lambda: Security(found.server, self._call))
-            config = _with(context.config, found)
-            collectors = await self._call(lambda: chosen(config))
-            if runner is not None:
-                await runner.reload(config, collectors)
-        except ValueError as mistake:
-            self.is_successful = False
-            sentence = "; ".join(str(mistake).splitlines())
-            log.error("the configuration was not reloaded: %s", sentence)  # noqa: TRY400 - one sentence says it
-            raise ValueError(sentence) from mistake
-        security.take(credentials)
-        _renew(sources, collectors, replace(context, config=config))
-        kept = tuple(key for key in _changed(self._config, found) if not _is_reloaded(key))
-        if kept:
-            log.warning("changed, but needs a restart: %s", ", ".join(kept))
-        log.info("the configuration was reloaded")
-        self.is_successful, self.succeeded_at = True, self._now()
-        return kept
+            try:
+                found = await self._call(self._reread)
+                credentials = await self._call(lambda: Security(found.server, self._call))
+                config = _with(context.config, found)
+                collectors = await self._call(lambda: chosen(config))
+                if runner is not None:
+                    await runner.reload(config, collectors)
+            except ValueError as mistake:
+                self.is_successful = False
+                sentence = "; ".join(str(mistake).splitlines())
+                log.error("the configuration was not reloaded: %s", sentence)  # noqa: TRY400 - one sentence says it
+                raise ValueError(sentence) from mistake
+            security.take(credentials)
+            _renew(sources, collectors, replace(context, config=config))
+            kept = tuple(key for key in _changed(self._config, found) if not _is_reloaded(key))
+            if kept:
+                log.warning("changed, but needs a restart: %s", ", ".join(kept))
+            log.info("the configuration was reloaded")
+            self.is_successful, self.succeeded_at = True, self._now()
+            return kept
 
 
 def _with(old: Config, found: Config) -> Config:

@@ -1,6 +1,5 @@
 """Pushes the page's metrics to an OTLP receiver, one request at a time, the newest values only."""
 
-import asyncio
 import gzip
 import json
 import logging
@@ -15,9 +14,8 @@ from exporter.config.otlp import Otlp
 from exporter.exposition.family import Family
 from exporter.model.snapshot import Snapshot
 from exporter.otlp.encode import request_of
-from exporter.outgoing import Reply, Request, RequestFailed, content, send, trust_in
+from exporter.outgoing import Repeated, Reply, Request, RequestFailed, content, send, trust_in
 
-LONGEST_PAUSE_SECS = 300.0
 MAX_REASON_CHARS = 300
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([!-~][ -~\t]*)")
 
@@ -38,7 +36,7 @@ async def push(
     await Pusher(settings, version, shown, call=call, wall=wall_now, pushes=pushes).run()
 
 
-class Pusher:
+class Pusher(Repeated):
     """Pushes at each interval; nothing is kept for later, since counters go on by themselves.
 
     `shown` returns what /metrics would show now, None before the first snapshot. `pushes` counts
@@ -55,25 +53,13 @@ class Pusher:
         wall: Callable[[], float],
         pushes: Counter[str],
     ) -> None:
+        super().__init__(settings.interval_secs)
         self._settings = settings
         self._version = version
         self._shown = shown
         self._call = call
         self._wall = wall
         self.pushes = pushes
-        self._failures = 0
-        self._complaint = ""
-
-    async def run(self) -> None:
-        """Push for ever; less often after failures."""
-        while True:
-            await asyncio.sleep(self.pause_secs())
-            await self.step()
-
-    def pause_secs(self) -> float:
-        """Return the seconds until the next push."""
-        interval = self._settings.interval_secs
-        return min(interval * 2.0 ** min(self._failures, 16), max(LONGEST_PAUSE_SECS, interval))
 
     async def step(self) -> None:
         """Push once, if there is a snapshot; log a failure, and the first success after it."""
