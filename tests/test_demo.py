@@ -29,7 +29,11 @@ MOST_SERIES_OF_A_GPU, MOST_SERIES_OF_A_NODE = 120, 400
 def _demo(folder: Path, *options: str) -> Program:
     command = (sys.executable, "-m", "exporter", "demo", "--gpus", "8", *options)
     changes = {"kernel_log": {"enabled": True}}
-    environment = {"TMPDIR": str(folder), "APP__METRICS__COLLECT_INTERVAL_SECS": "1"}
+    environment = {
+        "TMPDIR": str(folder),
+        "APP__METRICS__COLLECT_INTERVAL_SECS": "1",
+        "APP__PROCESSES__POD_UIDS": "true",
+    }
     return Program(folder, changes, environment=environment, command=command)
 
 
@@ -47,6 +51,7 @@ def test_a_whole_node_can_be_seen_working(tmp_path: Path) -> None:
         assert 'backend="demo",reason="ok"' in page
         assert 'pod="llama-train-0",container="trainer"' in page
         assert "hw_disk_io_time_seconds_total{" in page
+        assert re.search(r'pod_info\{.*pod="llama-train-0",pod_uid="[0-9a-f-]{32,36}"', page)
         wait_for(lambda: _pods(program) >= {"llama-train-0", "embed-0"} or None, "both pods")
         program.page_with("hw_kernel_log_events_total{")
         code, secs = program.stop()

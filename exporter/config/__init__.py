@@ -181,6 +181,7 @@ class Processes:
     """Processes on GPUs."""
 
     per_pid: bool = setting(False, "Series per process, in addition to those per workload.")
+    pod_uids: bool = setting(False, "Series with the UIDs of pods whose processes are on GPUs.")
     users: bool = setting(False, "Show user names on /processes.")
     redact: tuple[str, ...] = setting(
         (), "Names to replace by a hash.", one_of=("process", "namespace", "pod", "container")

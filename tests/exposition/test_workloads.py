@@ -10,6 +10,7 @@ from exporter.collectors.workloads.values import (
     GpuShare,
     GpuTotals,
     PidUse,
+    PodUid,
     Workload,
     Workloads,
     WorkloadUse,
@@ -92,6 +93,13 @@ def test_series_of_processes_are_there_when_asked_for() -> None:
     assert f'hw_gpu_process_memory_used_bytes{{{G},pid="10",process="py"}} 5' in lines
     assert f'hw_gpu_process_sm_utilization_percent{{{G},pid="other",process="other"}} 3' in lines
     assert sum("hw_gpu_process_" in line for line in lines) == 4
+
+
+def test_uids_of_pods_are_series_when_asked_for() -> None:
+    """One series for each pod, apart from those of its workloads."""
+    lines = _lines(Workloads("ok", pods=(PodUid("ml", "trainer-0", "5d3c"),)), STATE)
+    row = 'namespace="ml",pod="trainer-0",pod_uid="5d3c"'
+    assert f'hw_gpu_workload_pod_info{{node="n",{row}}} 1' in lines
 
 
 def test_workloads_go_with_the_values_of_their_gpu() -> None:

@@ -21,6 +21,7 @@ from exporter.collectors.workloads.values import (
     GpuClient,
     GpuShare,
     GpuTotals,
+    PodUid,
     ProcessUse,
     Workload,
     Workloads,
@@ -74,9 +75,12 @@ _Devices = Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]
 class WorkloadAggregator:
     """From what the driver and the kernel said to one value; `top_n` is None without pids."""
 
-    def __init__(self, top_n: int | None, redaction: Redaction | None = None) -> None:
+    def __init__(
+        self, top_n: int | None, redaction: Redaction | None = None, *, pod_uids: bool = False
+    ) -> None:
         self._top_n = top_n
         self.redaction = redaction or Redaction()
+        self._with_pod_uids = pod_uids and not self.redaction.hides("pod")
         self._energy = EnergyAttribution()
         self._idle = IdleTime()
         self._waits_since: dict[int, float] = {}
@@ -115,6 +119,7 @@ class WorkloadAggregator:
             per_pid=()
             if self._top_n is None
             else series_per_pid(clients, self._top_n, table.unread),
+            pods=_pods(clients) if self._with_pod_uids else (),
             totals=tuple(self._totals(state, table, energies[state.gpu.uuid]) for state in states),
             shares=()
             if sharing is None
@@ -310,3 +315,12 @@ def _reason(clients: tuple[GpuClient, ...], table: ProcessTable) -> str:
     if any(client.pod_uid is not None for client in lost):
         return "pod_unknown" if table.names.are_known else "no_pod_names"
     return "processes_ended"
+
+
+def _pods(clients: Iterable[GpuClient]) -> tuple[PodUid, ...]:
+    found = {
+        PodUid(client.workload.namespace, client.workload.pod, client.pod_uid)
+        for client in clients
+        if client.workload is not None and client.workload.pod and client.pod_uid
+    }
+    return tuple(sorted(found)[:MAX_ROWS])

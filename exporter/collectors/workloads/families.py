@@ -9,11 +9,12 @@ from exporter.collectors.workloads.values import (
     GpuShare,
     GpuTotals,
     PidUse,
+    PodUid,
     Workloads,
     WorkloadUse,
 )
 from exporter.exposition.family import Sample, family, one
-from exporter.exposition.rows import Items, Row, families, info, reading
+from exporter.exposition.rows import Items, Row, each, families, info, reading
 from exporter.model.snapshot import Snapshot
 
 WORKLOAD = ("namespace", "pod", "container")
@@ -72,6 +73,7 @@ def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
 USES = Items((*GPU_LABELS, *WORKLOAD), WorkloadUse, _uses)
 SHARES = Items((*GPU_LABELS, "kind"), GpuShare, _shares)
 PIDS = Items((*GPU_LABELS, "pid", "process"), PidUse, _pids)
+PODS = each(Workloads, lambda found: found.pods, PodUid, "namespace", "pod", "pod_uid")
 TOTALS = Items(
     GPU_LABELS, GpuTotals, lambda snapshot: _on_gpus(snapshot, lambda found: found.totals)
 )
@@ -102,6 +104,13 @@ FAMILIES = (
             "sm_utilization_percent",
             "SM utilization of the workload's processes since the last reading, 0 to 100.",
         ),
+    ),
+    info(
+        "hw_gpu_workload_pod_info",
+        "UID of a pod with a process on a GPU, to join with kube-state-metrics; always 1; only"
+        " with processes.pod_uids.",
+        PODS,
+        (),
     ),
     family(
         "hw_gpu_workload_mig_info",

@@ -22,6 +22,10 @@ class Redaction:
         self._words = frozenset(words)
         self._salt = salt.encode() or secrets.token_bytes(SALT_BYTES)
 
+    def hides(self, word: str) -> bool:
+        """Tell whether names of this kind are hidden."""
+        return word in self._words
+
     def workload(self, workload: Workload) -> Workload:
         """Hide the names of a workload; what was empty stays empty."""
         return Workload(

@@ -249,7 +249,9 @@ def build_workloads(ctx: SourceContext) -> WorkloadSource:
     redaction = Redaction(settings.redact, settings.redact_salt)
     return WorkloadSource(
         NodeFiles(reader, proc, root),
-        WorkloadAggregator(settings.top_n if settings.per_pid else None, redaction),
+        WorkloadAggregator(
+            settings.top_n if settings.per_pid else None, redaction, pod_uids=settings.pod_uids
+        ),
         PodResources(root, ctx.call),
         root,
         call=ctx.call,

@@ -164,6 +164,15 @@ class GpuTotals:
     ended_energy_joules: float | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class PodUid:
+    """The UID of a pod that has a process on a GPU; a deleted pod's name may come again."""
+
+    namespace: str
+    pod: str
+    pod_uid: str
+
+
 @dataclass(frozen=True, slots=True)
 class Workloads:
     """All users of all GPUs; `reason` is ok or why some processes cannot be attributed.
@@ -176,6 +185,7 @@ class Workloads:
     uses: tuple[WorkloadUse, ...] = ()
     clients: tuple[GpuClient, ...] = ()
     per_pid: tuple[PidUse, ...] = ()  # only where the configuration asks for it
+    pods: tuple[PodUid, ...] = ()  # likewise
     totals: tuple[GpuTotals, ...] = ()
     shares: tuple[GpuShare, ...] = ()
     allocated: tuple[Allocated, ...] = ()

@@ -14,7 +14,7 @@ from exporter.collectors.workloads.kubelet import SOCKET, PodResources
 from exporter.collectors.workloads.processes import ProcessReader
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
-from exporter.collectors.workloads.values import Workload, Workloads, WorkloadUse
+from exporter.collectors.workloads.values import PodUid, Workload, Workloads, WorkloadUse
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.source import SourceAbsent
@@ -45,12 +45,13 @@ class Node:
         users: bool = False,
         max_processes: int = 2000,
         redact: tuple[str, ...] = (),
+        pod_uids: bool = False,
     ) -> None:
         self.now = READ_AT
         reader = ProcessReader(tree.proc, TICKS, with_users=users)
         self.source = WorkloadSource(
             NodeFiles(reader, tree.proc, tree.root, max_processes),
-            WorkloadAggregator(top_n, Redaction(redact)),
+            WorkloadAggregator(top_n, Redaction(redact), pod_uids=pod_uids),
             PodResources(tree.root, _at_once, timeout_secs=0.2),
             call=_at_once,
             boottime=lambda: self.now,
@@ -426,6 +427,17 @@ async def test_names_can_be_hidden_and_still_told_apart(tree: NodeTree) -> None:
         for use in (await Node(tree, redact=("pod",)).read(_gpu(_process(10)))).uses
     }
     assert kept == ("ml", "trainer")
+
+
+async def test_uids_of_pods_are_told_when_asked_for(tree: NodeTree) -> None:
+    """Each pod with a process is there once; a redacted pod has none that would name it."""
+    tree.process(10, f"0::/kubepods/pod{UID}/{CID}")
+    tree.process(11, f"0::/kubepods/pod{UID}/{CID}")
+    tree.process(12, "0::/", name="alone")
+    seen = _gpu(*map(_process, (10, 11, 12)))
+    assert (await Node(tree, pod_uids=True).read(seen)).pods == (PodUid("ml", "train-0", UID),)
+    assert (await Node(tree).read(seen)).pods == ()
+    assert (await Node(tree, pod_uids=True, redact=("pod",)).read(seen)).pods == ()
 
 
 async def test_series_of_single_processes_are_capped(tree: NodeTree) -> None:
