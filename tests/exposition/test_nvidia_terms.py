@@ -127,6 +127,7 @@ OURS = {
         "data_stale",
     ),
     "workload_info",
+    "workload_pod_info",
     *("sibling_deviation", "anomaly_score", "anomaly_model_ready"),
     *("share_info", "share_replicas", "workload_replicas"),
 }
