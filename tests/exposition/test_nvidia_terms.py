@@ -1,6 +1,8 @@
 """HELP of the GPU families uses the terms of NVML and DCGM, as an operator searches for them."""
 
-from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
+from exporter.collectors import chosen
+from exporter.collectors.everything import LIVE_FAMILIES
+from exporter.config import Config
 from exporter.exposition.family import Family
 
 TERMS = {
@@ -128,12 +130,11 @@ OURS = {
     ),
     "workload_info",
     "workload_pod_info",
-    *("sibling_deviation", "anomaly_score", "anomaly_model_ready"),
     *("share_info", "share_replicas", "workload_replicas"),
 }
 """What the exporter itself concludes: NVML and DCGM have no word for it."""
 
-ROWS: tuple[Family, ...] = (*FAMILIES, *LIVE_FAMILIES)
+ROWS: tuple[Family, ...] = (*chosen(Config()).families, *LIVE_FAMILIES)
 HELP = {
     row.name.removeprefix("hw_gpu_"): row.help for row in ROWS if row.name.startswith("hw_gpu_")
 }
