@@ -126,6 +126,9 @@ def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
                 wait_for(
                     lambda: server.query('node_vmstat_pgpgout{job="ours"}') or None, "the last name"
                 )
+                wait_for(
+                    lambda: server.query('node_vmstat_pgpgout{job="other"}') or None, "their names"
+                )
                 theirs, ours = _sums(server, "other"), _sums(server, "ours")
                 far = _far_at_every_look(server)
                 their_rules, our_rules = _rules_of(server, "other"), _rules_of(server, "ours")
