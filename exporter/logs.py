@@ -95,7 +95,7 @@ class NonBlockingHandler(logging.Handler):
             self._lines.all_tasks_done.wait_for(lambda: not self._lines.unfinished_tasks, secs)
 
     def _write(self) -> None:
-        """Write lines for ever; count those that standard error, closed or full, does not take."""
+        """Write queued lines for ever; count each line that a closed or full stream refuses."""
         while True:
             line = self._lines.get()
             try:

@@ -35,7 +35,7 @@ class Repeated(ABC):
 
     @abstractmethod
     async def step(self) -> None:
-        """Send what is to be sent now."""
+        """Send the current values once, and count a failure."""
 
     def pause_secs(self) -> float:
         """Return the seconds until the next step."""

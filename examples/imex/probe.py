@@ -60,7 +60,12 @@ def metrics(domain: dict[str, Any]) -> Iterator[Metric]:
     yield "hw_imex_domain_nodes_ready", "Nodes whose IMEX service is ready.", ready, {}
     for host, state in list(states.items())[:MAX_NODES]:
         about = {"host": str(host)}
-        yield "hw_imex_node_ready", "Whether its IMEX is ready.", int(state == "READY"), about
+        yield (
+            "hw_imex_node_ready",
+            "Whether IMEX on the host is ready.",
+            int(state == "READY"),
+            about,
+        )
     # A node that is not ready knows of no connection: what is printed of it was not asked.
     own = next(
         (it for it in nodes if states.get(it.get("host")) == "READY" and is_own(it["host"])), {}
@@ -68,7 +73,12 @@ def metrics(domain: dict[str, Any]) -> Iterator[Metric]:
     for peer in list((own.get("connections") or {}).values())[:MAX_NODES]:
         is_connected = int(peer["status"] == "CONNECTED")
         about = {"host": str(peer["host"])}
-        yield "hw_imex_node_connected", "Whether this node is connected to it.", is_connected, about
+        yield (
+            "hw_imex_node_connected",
+            "Whether this node is connected to the host.",
+            is_connected,
+            about,
+        )
 
 
 def main() -> int:

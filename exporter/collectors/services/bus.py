@@ -90,7 +90,7 @@ class Bus:
             self._until_deadline(lambda: self._socket.connect(str(path)))
             self._until_deadline(lambda: self._socket.sendall(LOGIN))
             self._log_in()
-        except BaseException:
+        except BaseException:  # the socket is closed whatever ends the login, also an interrupt
             self.close()
             raise
 
