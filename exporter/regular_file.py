@@ -5,8 +5,12 @@ import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 DEADLINE_SECS = 5.0
+WAIT_SECS = 1.0
+"""A read waits so long for another one of the same file, which takes milliseconds or hangs."""
+
 NAMES = {
     stat.S_IFDIR: "directory",
     stat.S_IFIFO: "named pipe",
@@ -14,6 +18,10 @@ NAMES = {
     stat.S_IFCHR: "device",
     stat.S_IFBLK: "device",
 }
+
+
+_LOCKS: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+"""A lock for each file that is read now; the thread that reads releases it, if it ever ends."""
 
 
 class FileUnusable(Exception):
@@ -24,8 +32,11 @@ def read_regular(name: str | Path, most_bytes: int, deadline_secs: float = DEADL
     """Return the contents of the file, following links; raise FileUnusable.
 
     Reading happens in a daemon thread, since a file of a dead network filesystem never answers.
-    While one read of a file hangs, no other begins.
+    Reads of one file wait for each other; while one hangs, no other begins.
     """
+    lock = _LOCKS.setdefault(str(name), threading.Lock())
+    if not lock.acquire(timeout=min(WAIT_SECS, deadline_secs)):
+        raise FileUnusable("cannot be read: its last reading has not ended yet")
     result: list[bytes | FileUnusable] = []
 
     def read() -> None:
@@ -36,10 +47,10 @@ def read_regular(name: str | Path, most_bytes: int, deadline_secs: float = DEADL
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             reason = error.strerror if isinstance(error, OSError) else error
             result.append(FileUnusable(f"cannot be read: {reason}"))
+        finally:
+            lock.release()
 
     thread = threading.Thread(target=read, name=f"read {name}", daemon=True)
-    if any(other.name == thread.name for other in threading.enumerate()):
-        raise FileUnusable("cannot be read: its last reading has not ended yet")
     _run(thread, read, deadline_secs)
     if not result:
         raise FileUnusable(f"cannot be read: no answer within {deadline_secs:g} s")

@@ -4,6 +4,7 @@ import itertools
 import os
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,15 @@ def test_what_hangs_is_given_up_and_not_tried_again_meanwhile(
         read_regular(file, 10, deadline_secs=0.2)
     with pytest.raises(FileUnusable, match="its last reading has not ended yet"):
         read_regular(file, 10, deadline_secs=0.2)
+
+
+def test_one_file_is_read_for_several_at_once(tmp_path: Path) -> None:
+    """A reload meets the periodic reading of the same file: neither is refused."""
+    file = tmp_path / "token"
+    file.write_bytes(b"x")
+    with ThreadPoolExecutor(8) as pool:
+        contents = pool.map(lambda _: read_regular(file, 10), range(400))
+        assert set(contents) == {b"x"}
 
 
 def test_no_key_that_names_a_file_is_forgotten() -> None:
