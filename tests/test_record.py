@@ -53,6 +53,53 @@ def test_equal_values_are_one_key() -> None:
         hash(Changing([]))
 
 
+def test_values_of_two_classes_or_of_other_fields_differ() -> None:
+    """A value equals no value of another class, not even of one that inherits its fields."""
+
+    @dataclass(frozen=True, slots=True)
+    class Inheriting(Ours):
+        """The same fields, another class."""
+
+    assert Ours("a") != Ours("b")
+    theirs: object = Theirs("a")
+    assert Ours("a") != theirs
+    assert Ours("a") != Inheriting("a")
+    assert Inheriting("a") == Inheriting("a")
+    assert len({Ours("a"), Inheriting("a")}) == 2
+    assert Changing([]) == Changing([]) != Changing([Changing([])])
+
+
+def test_a_field_that_is_not_compared_makes_no_difference() -> None:
+    """Two values that differ only in such a field are equal and have one hash."""
+
+    @dataclass(frozen=True, slots=True, order=True)
+    class Noted:
+        """A value with a note."""
+
+        name: str
+        note: str = field(default="", compare=False)
+
+    assert {Noted("a", "first")} == {Noted("a", "second")}
+    assert sorted([Noted("b"), Noted("a")]) == [Noted("a"), Noted("b")]
+
+
+def test_comparing_is_generated_once() -> None:
+    """The first comparison of a class replaces what it began with, as does the first hash."""
+
+    @dataclass(frozen=True, slots=True)
+    class Compared:
+        """A value that nobody compared yet."""
+
+        name: str
+
+    first = Compared.__eq__, Compared.__hash__
+    assert Compared("a") == Compared("a")
+    second = Compared.__eq__, Compared.__hash__
+    assert hash(Compared("a")) == hash(Compared("a"))
+    assert not set(first) & set(second)
+    assert (Compared.__eq__, Compared.__hash__) == second
+
+
 def test_only_what_differs_is_generated() -> None:
     """No method that refuses or shows is compiled for a class of its own."""
     assert not {"__setattr__", "__delattr__"} & vars(Ours).keys()
