@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
+from tests.fakes.kmsg import kmsg_record
 from tests.fakes.native import build_nvml, build_smi
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -91,9 +92,9 @@ class GpuNode:
 
     def say_in_kernel_log(self, number: int, text: str) -> None:
         """Write one record of the kernel, which says it is critical."""
-        record = f"2,{number},{time.monotonic_ns() // 1000},-;{text}\n"
+        record = kmsg_record(text, sequence=number, stamp=time.monotonic(), prefix=2)
         with (self.tree.folder / "kmsg").open("wb", buffering=0) as log:
-            log.write(record.encode())
+            log.write(record)
 
     def _cards(self) -> list[str]:
         lines = [f"count = {self.gpus}"]

@@ -34,6 +34,7 @@ from tests.attacks import (
 )
 from tests.collectors.gpu.trouble_schedules import HEALING_SECS, schedule
 from tests.fakes.certificates import Authority
+from tests.fakes.kmsg import kmsg_record
 from tests.flood import flooding
 from tests.hostile import FORGED, HostileNode
 from tests.memory_group import MemoryGroup
@@ -289,8 +290,8 @@ def _flood(node: GpuNode, secs: int) -> None:
         for number in range(secs * 5000):
             is_xid = number % (secs * 250) == secs * 125
             text, prefix = (XID, 2) if is_xid else (f"{NOISE} {number}", 6)
-            stamp = time.monotonic_ns() // 1000
-            log.write(f"{prefix},{number + 1},{stamp},-;{text}\n".encode())
+            now = time.monotonic()
+            log.write(kmsg_record(text, sequence=number + 1, stamp=now, prefix=prefix))
             if number % 50 == 49:
                 time.sleep(max(0.0, began + number / 5000 - time.monotonic()))
 

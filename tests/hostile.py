@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree, gpu_node
+from tests.fakes.kmsg import kmsg_record
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program
@@ -87,9 +88,9 @@ class HostileNode:
     def say_in_kernel_log(self, text: str, prefix: int = 12) -> None:
         """One record; without another prefix it is one that a program wrote."""
         self._records += 1
-        record = f"{prefix},{self._records},{time.monotonic_ns() // 1000},-;{text}\n"
+        now = time.monotonic()
         with self.kernel_log.open("wb", buffering=0) as log:
-            log.write(record.encode())
+            log.write(kmsg_record(text, sequence=self._records, stamp=now, prefix=prefix))
 
     def _processes(self, count: int) -> None:
         """`count` processes that the driver names; five hundred of them are there."""

@@ -12,10 +12,14 @@ import pytest
 from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.nvml import NvmlBackend
 from exporter.collectors.gpu.values import Gpu
+from exporter.collectors.kernel_log.kmsg import READ_BYTES
+from exporter.collectors.kernel_log.pipeline import FRAGMENT
+from exporter.collectors.kernel_log.record import parse_kmsg
 from exporter.identity import child_environment
 from exporter.probes.child import Children, Command
 from tests.collectors.gpu.nvml_backend import nvml_backend
 from tests.collectors.gpu.smi_backend import smi_backend
+from tests.collectors.kernel_log.feeding import pipeline
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")
 MIB = 2**20
@@ -50,6 +54,18 @@ NEAR = {
     "power_limit_watts": 0.01,
 }
 """What may have moved a little."""
+
+NOT_ASKED = {
+    "ecc_location_errors_total",
+    "health",
+    "nvlink_link_errors_total",
+    "pcie_receive_bytes_per_second",
+    "pcie_transmit_bytes_per_second",
+    "thermal_margin_threshold_celsius",
+    "unprinted",
+    "vendor",
+}
+"""What is off by default, or is not read with NVML."""
 
 
 @pytest.fixture(autouse=True)
@@ -109,12 +125,30 @@ async def test_nothing_is_rejected_and_every_absence_has_a_reason(nvml: NvmlBack
     assert answer.gpus
     assert not answer.rejected
     reasons = {missing.field for missing in answer.missing}
-    optional = {"ecc_location_errors_total", "nvlink_link_errors_total",
-                "pcie_receive_bytes_per_second", "pcie_transmit_bytes_per_second"}  # fmt: skip
-    for gpu in answer.gpus:
-        for item in fields(Gpu):
-            if getattr(gpu, item.name) is None and item.name not in optional:
-                assert f"gpu{gpu.index}.{item.name}" in reasons, item.name
+    unknown = {
+        f"gpu{gpu.index}.{item.name}"
+        for gpu in answer.gpus
+        for item in fields(Gpu)
+        if getattr(gpu, item.name) is None and item.name not in NOT_ASKED
+    }
+    assert not unknown - reasons
+
+
+def test_lines_of_the_driver_are_believed() -> None:
+    """None of those that the kernel log holds is taken for the rest of another message."""
+    taker = pipeline()
+    device = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            record = parse_kmsg(os.read(device, READ_BYTES))
+            assert record is not None
+            taker.take(record)
+    except BlockingIOError:
+        taker.settle()
+    finally:
+        os.close(device)
+    assert FRAGMENT not in taker.counters.rejected
+    assert taker.counters.kinds["driver_loaded"] or taker.counters.lost
 
 
 async def test_a_probe_that_has_ended_holds_no_device(

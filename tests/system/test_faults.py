@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.kmsg import kmsg_record
 from tests.program import ROOT, Program, wait_for
 
 LOST = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
@@ -31,8 +32,8 @@ class KernelLog:
     def say(self, text: str, prefix: int = 4) -> None:
         """Print one line; a prefix of 8 or more is that of a program, not of the kernel."""
         self._sequence += 1
-        now = int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
-        os.write(self._pipe, f"{prefix},{self._sequence},{now},-;{text}\n".encode())
+        now = time.monotonic()
+        os.write(self._pipe, kmsg_record(text, sequence=self._sequence, stamp=now, prefix=prefix))
 
     def insist(self, text: str) -> None:
         """Print one line, as soon as there is room for it."""

@@ -10,6 +10,12 @@ from exporter.record import dataclass
 JOIN_SECS = 1.0
 """Lines further apart do not belong to one message."""
 
+NAMED_SECS = 0.2
+"""The driver prints the lines of one exception closer together than this."""
+
+MAX_UNNAMED = 512
+"""Lines that wait for the name of their process, of all GPUs; a GPU prints two for each SM."""
+
 MAX_LISTED = 8
 """Error bits of one message that are kept."""
 
@@ -48,6 +54,59 @@ class Message:
 
 
 @dataclass(slots=True)
+class UnnamedExceptions:
+    """Holds lines of Xid 13 without a process until the driver names it, with the last of them.
+
+    From driver 580 on only the line with the channel does, not those with the place on the GPU
+    (tests/captures/kernel_log/h200_app_errors.kmsg).
+    """
+
+    _held: list[Message] = field(default_factory=list)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a line waits."""
+        return bool(self._held)
+
+    def take(self, message: Message) -> Iterator[Message]:
+        """Yield the messages that wait no longer after `message`, in the order of the log."""
+        if len(self._held) >= MAX_UNNAMED:
+            yield from self.release()
+        yield from self.finished_by(message.stamp)
+        if message.row.kind != "xid" or message.fields.get("code") != "13":
+            yield message
+            return
+        if "pid" not in message.fields:
+            self._held.append(message)
+            return
+        process = {name: it for name, it in message.fields.items() if name in ("pid", "name")}
+        held, self._held = self._held, []
+        for one in held:
+            if _is_of_one_part(one, message):
+                one.fields.pop("anonymous", None)  # rows of an operator do not say it
+                one.fields.update(process)
+                yield one
+            else:
+                self._held.append(one)
+        yield message
+
+    def finished_by(self, stamp: float) -> Iterator[Message]:
+        """Yield the lines that were printed too long before `stamp` to be named by another line."""
+        if self._held and stamp - self._held[-1].stamp > NAMED_SECS:
+            yield from self.release()
+
+    def release(self) -> Iterator[Message]:
+        """Yield the lines that waited, without a process."""
+        held, self._held = self._held, []
+        yield from held
+
+
+def _is_of_one_part(one: Message, other: Message) -> bool:
+    """Tell whether both are about the same GPU, and the same MIG instance of the GPU."""
+    return all(one.fields.get(name) == other.fields.get(name) for name in ("pci", "gi", "ci"))
+
+
+@dataclass(slots=True)
 class MultilineAssembler:
     """Holds at most one unfinished message of each kind."""
 
@@ -60,7 +119,7 @@ class MultilineAssembler:
 
     def take(self, match: Match, stamp: float, line: str) -> Iterator[Message]:
         """Yield the messages that are finished now that this line was read."""
-        yield from self._finished_by(stamp)
+        yield from self.finished_by(stamp)
         name, role = match.row.kind, match.row.role
         if role in (Role.WHOLE, Role.ENDED, Role.DROPPED):
             yield Message(match.row, match.fields, stamp, [line])
@@ -78,7 +137,8 @@ class MultilineAssembler:
         for name in list(self._open):
             yield from self._close(name)
 
-    def _finished_by(self, stamp: float) -> Iterator[Message]:
+    def finished_by(self, stamp: float) -> Iterator[Message]:
+        """Yield the messages that began too long before `stamp` to get a line printed then."""
         if self._open:
             for name, message in list(self._open.items()):
                 if abs(stamp - message.stamp) > JOIN_SECS:

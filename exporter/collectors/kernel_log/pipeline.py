@@ -1,5 +1,7 @@
 """The pipeline from records to events and counters: trust, matching, assembly, history."""
 
+import math
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -7,7 +9,12 @@ from types import MappingProxyType
 
 from exporter.collectors.kernel_log.checkpoint import Position, Saved
 from exporter.collectors.kernel_log.counters import MAX_EVENTS, Counters
-from exporter.collectors.kernel_log.multiline import Message, MultilineAssembler, Repeats
+from exporter.collectors.kernel_log.multiline import (
+    Message,
+    MultilineAssembler,
+    Repeats,
+    UnnamedExceptions,
+)
 from exporter.collectors.kernel_log.pattern import Role
 from exporter.collectors.kernel_log.record import Record
 from exporter.collectors.kernel_log.table import MAX_LINES, Table
@@ -21,15 +28,30 @@ MAX_RAW_BYTES = 512
 CLOCK_DRIFT_SECS = 1.0
 """The clock of prints may be this far from ours before it is set right."""
 
-FRAGMENT_SECS = 1.0
-"""With syslog(2), what follows an interrupted message within this time may be the rest of it."""
+CUT_SECS = 10.0
+"""The rest of an interrupted message comes within this time: its process may have to wait."""
 
-BEFORE_GROUP = (b"cpuset=", b"memcg=", b" for ", b" in ", b" of ")
-"""Ends of messages that were interrupted before the name of a control group.
+UNMARKED_SECS = 1.0
+"""The same where records are lost, or where syslog(2) does not say which are a rest."""
 
-The kernel prints such a name apart (pr_cont_cgroup_name); when another processor prints before it,
-the name begins a record.
+NAME_FOLLOWS = b"cpuset="
+CUT = re.compile(
+    rb"(?:oom-kill:constraint=|.{1,15}: [^/]*mode:0x)[^/]*nodemask=[^ /]*,cpuset=|,cpuset="
+    rb"|(?!.*: renamed from).{0,15} cpuset=",
+    re.DOTALL,
+)
+"""What the kernel printed before the name of a control group (cpuset_print_current_mems_allowed).
+
+The name, which a tenant may choose, is a print of its own (pr_cont_cgroup_name): when another
+processor prints before it, the name begins a record. A path or the name of an interface is no such
+end.
 """
+
+UNMARKED_CUTS = (b"cpuset=", b"memcg=", b" for ", b" in ", b" of ")
+"""Ends of messages before the name or path of a control group, of any kernel."""
+
+REST_OF_CUT = b"mems_allowed="
+"""What the kernel prints after the name; the message is complete then."""
 
 USER_RECORD = "user_record"
 FRAGMENT = "fragment"
@@ -84,11 +106,12 @@ class Pipeline:
         self._accept_user_records = accept_user_records
         self.table = table or Table()
         self._assembler = MultilineAssembler()
+        self._unnamed = UnnamedExceptions()
         self._repeats = Repeats()
         self._history_until = self.position
         self._history: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._next_is_new = False
-        self._cut_at = -FRAGMENT_SECS
+        self._cut_until = -math.inf
         self.counters.first_new_number = self.counters.number + 1
 
     @property
@@ -99,7 +122,7 @@ class Pipeline:
     @property
     def is_holding(self) -> bool:
         """Whether a message may still get further lines."""
-        return self._assembler.is_holding
+        return self._assembler.is_holding or self._unnamed.is_holding
 
     def take(self, record: Record) -> None:
         """Read one record of the log."""
@@ -118,6 +141,9 @@ class Pipeline:
         elif record.is_from_user and not self._accept_user_records:
             return
         is_fragment = self._is_fragment(record)
+        if self.is_holding:  # lines that mean nothing may leave no rest to settle in
+            self._finish(self._assembler.finished_by(record.stamp))
+            self._keep(self._unnamed.finished_by(record.stamp))
         if self.table.may_match(record.body):
             self._look_at(record, is_fragment=is_fragment)
 
@@ -132,6 +158,7 @@ class Pipeline:
     def settle(self) -> None:
         """Finish the messages that were held for further lines."""
         self._finish(self._assembler.finish())
+        self._keep(self._unnamed.release())
 
     def caught_up(self) -> None:
         """Take note that the log has been read to its end: the next record will be a new one."""
@@ -152,20 +179,27 @@ class Pipeline:
     def _is_fragment(self, record: Record) -> bool:
         """Tell whether this may be the rest of an interrupted message, a name that a tenant chose.
 
-        /dev/kmsg marks such records, and no driver's message is one. With syslog(2) they are those
-        that follow an interrupted message at once.
+        /dev/kmsg marks such records, but also each line of the NVIDIA driver, which prints all as
+        continuations (nv_printf, kernel-open/nvidia/os-interface.c). So a marked record is a rest
+        only after a message that was cut, or where that message may have been lost.
         """
-        if record.sequence is not None:
-            return record.is_continuation
-        is_soon = abs(record.stamp - self._cut_at) < FRAGMENT_SECS
-        if record.body.endswith(BEFORE_GROUP):
-            self._cut_at = record.stamp
-        return is_soon
+        is_marked, until = record.is_continuation, self._cut_until
+        if record.sequence is None:
+            if record.body.endswith(UNMARKED_CUTS):
+                self._cut_until = record.stamp + UNMARKED_SECS
+        elif record.body.endswith(NAME_FOLLOWS) and CUT.fullmatch(record.body):
+            self._cut_until = record.stamp + CUT_SECS
+        elif is_marked and REST_OF_CUT in record.body:
+            self._cut_until = -math.inf
+        return is_marked and record.stamp < until
 
     def _note_position(self, record: Record) -> None:
         before = self.position
         if before is not None and before.sequence is not None and record.sequence is not None:
-            self.counters.lost += max(0, record.sequence - before.sequence - 1)
+            lost = max(0, record.sequence - before.sequence - 1)
+            self.counters.lost += lost
+            if lost:
+                self._cut_until = max(self._cut_until, record.stamp + UNMARKED_SECS)
         self.position = Position(record.sequence, record.stamp)
 
     def _look_at(self, record: Record, *, is_fragment: bool) -> None:
@@ -190,6 +224,10 @@ class Pipeline:
             self.counters.rejected[reason] += count
 
     def _finish(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self._keep(self._unnamed.take(message))
+
+    def _keep(self, messages: Iterable[Message]) -> None:
         is_new = self._history_until is None
         for message in messages:
             if message.row.role is Role.DROPPED:

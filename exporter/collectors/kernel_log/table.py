@@ -57,6 +57,8 @@ class Table:
                 yield match
                 yield from self._continuations(match, lines[index + 1 :])
                 return
+            if match is None and is_last:
+                return
             if is_one_print or match is None or match.row.tenant_words:
                 break
             yield match

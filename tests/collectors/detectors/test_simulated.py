@@ -8,10 +8,10 @@ from bench.unusual.scoring import Alarm, Outcome, judged
 
 
 @pytest.mark.slow
-def test_incidents_of_a_week_are_found_and_nothing_else_is_said() -> None:
-    """Cooling that gets worse and a power cap, beside six days of healthy work on eight GPUs."""
-    outcome = judged(1, 6.5)
-    assert [label.kind for label in outcome.labels] == ["heat_drift", "power_cap"]
+def test_incidents_are_found_and_nothing_else_is_said() -> None:
+    """A second workload and a slow sibling, beside days of healthy work on eight GPUs."""
+    outcome = judged(7, 4.3)
+    assert [label.kind for label in outcome.labels] == ["noisy_neighbour", "slow_sibling"]
     assert outcome.found() == outcome.labels
     assert outcome.false() == []
 

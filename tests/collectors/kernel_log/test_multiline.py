@@ -7,6 +7,7 @@ from exporter.collectors.kernel_log.multiline import (
     Message,
     MultilineAssembler,
     Repeats,
+    UnnamedExceptions,
     same_thing,
 )
 from exporter.collectors.kernel_log.pattern import LinePattern, Role
@@ -146,3 +147,43 @@ def test_an_xid_is_no_repetition_but_makes_one() -> None:
 def test_other_messages_never_repeat_each_other(kind: str, fields: dict[str, str]) -> None:
     """Each of them happened."""
     assert same_thing(kind, fields) is None
+
+
+GPU, OTHER, INSTANCE = {"pci": "0000:1b:00.0"}, {"pci": "0000:3b:00.0"}, {"gi": "5"}
+PLACE = {**GPU, "code": "13", "anonymous": "yes", "gpc": "1"}
+NAMED = {**GPU, "code": "13", "pid": "7", "name": "a"}
+
+
+@pytest.mark.parametrize(
+    ("printed", "apart_secs", "pids"),
+    [
+        ([PLACE, PLACE, NAMED], 0.1, ["7", "7", "7"]),
+        ([PLACE, {**GPU, "code": "48"}, NAMED], 0.01, [None, "7", "7"]),
+        ([PLACE, {**NAMED, **OTHER}], 0.01, ["7", None]),
+        ([PLACE, NAMED], 0.3, [None, "7"]),
+        ([PLACE, {**PLACE, **INSTANCE}, NAMED], 0.01, ["7", "7", None]),
+        ([*[PLACE] * 600, NAMED], 0.001, [None] * 512 + ["7"] * 89),
+    ],
+    ids=["named", "another Xid between", "another GPU", "late", "another instance", "too many"],
+)
+def test_a_line_without_a_process_waits_for_the_line_that_names_it(
+    printed: list[dict[str, str]], apart_secs: float, pids: list[str | None]
+) -> None:
+    """For a moment, and each line is kept; what is about something else does not wait."""
+    row = match(Role.WHOLE, kind="xid").row
+    unnamed = UnnamedExceptions()
+    passed: list[Message] = []
+    for index, fields in enumerate(printed):
+        passed += unnamed.take(Message(row, dict(fields), 100.0 + index * apart_secs, []))
+    passed += unnamed.release()
+    assert [message.fields.get("pid") for message in passed] == pids
+    assert all(("anonymous" in m.fields) <= ("pid" not in m.fields) for m in passed)
+    assert not unnamed.is_holding
+
+
+def test_a_row_of_an_operator_need_not_say_that_no_process_was_named() -> None:
+    """Its lines may be Xids too, without the fields that ours have."""
+    row, unnamed = match(Role.WHOLE, kind="xid").row, UnnamedExceptions()
+    passed = [*unnamed.take(Message(row, {**GPU, "code": "13"}, 100.0, []))]
+    passed += unnamed.take(Message(row, dict(NAMED), 100.1, []))
+    assert [message.fields["pid"] for message in passed] == ["7", "7"]

@@ -121,6 +121,7 @@ def test_the_raw_line_is_kept_up_to_512_bytes() -> None:
     """Evidence is bounded, and free of control characters."""
     taker = pipeline()
     taker.take(record("NVRM: Xid (PCI:0000:3b:00): 13, \x1b[31m" + "ü" * 1000))
+    taker.settle()
     (event,) = taker.counters.ring.events()
     assert len(event.raw.encode()) <= 512
     assert "\x1b" not in event.raw
@@ -263,7 +264,6 @@ CUTS = (
     ("a: page allocation failure: order:0, mode:0x40cc0(GFP_KERNEL), nodemask=(null)", ",cpuset="),
     ("a: vmalloc error: size 4096, mode:0xcc0(GFP_KERNEL), nodemask=(null),cpuset=",),
     ("a cpuset=",),
-    (),
 )
 
 
@@ -281,20 +281,52 @@ def test_the_name_of_a_group_is_no_line_where_another_print_came_between(
 ) -> None:
     """The kernel prints some messages in pieces; interrupted, the name of a group stands alone.
 
-    A continuation makes no event, also one of nothing, and is counted; the driver's own record
-    among the pieces does.
+    Until its message is complete, a continuation makes no event and is counted; a record that is
+    none makes one. The driver's continuations after that are believed.
     """
     taker = pipeline()
     for index, piece in enumerate(pieces):
         taker.take(raw(piece, 100.0 + index / 1e5, flag if index else "-"))
     taker.take(raw(XID_AGAIN, 100.0001, "-"))
-    taker.take(raw(XID, 100.0002, flag))
-    assert dict(taker.counters.kinds) == {"xid": 1}
+    taker.take(raw(XID, 109.0, flag))
     assert [xid.code for xid in taker.counters.xids.values()] == [48]
+    assert taker.counters.rejected == {"fragment": 1}
+    taker.take(raw(",mems_allowed=0-1,global_oom,task=a,pid=1,uid=0", 109.1, flag))
+    taker.take(raw(XID, 109.2, flag))
+    assert [xid.code for xid in taker.counters.xids.values()] == [48, 79]
     assert taker.counters.rejected == {"fragment": 1}
 
 
-@pytest.mark.parametrize("pieces", [pieces for pieces in CUTS if pieces], ids=str)
+def test_a_name_in_one_record_with_the_rest_of_its_message_is_no_line() -> None:
+    """Interrupted before the name only, the record of the name ends the message."""
+    taker = pipeline()
+    taker.take(raw(CUTS[0][0], 100.0, "-"))
+    taker.take(raw(f"{XID},mems_allowed=0", 100.1))
+    taker.take(raw(XID_AGAIN, 100.2))
+    assert [xid.code for xid in taker.counters.xids.values()] == [48]
+
+
+def test_where_a_cut_message_may_be_lost_no_continuation_is_believed() -> None:
+    """A gap in the numbers may have been the beginning of the message."""
+    taker = pipeline()
+    taker.take(raw("quiet", 100.0, "-", sequence=1))
+    taker.take(raw(XID, 100.1, sequence=3))
+    assert dict(taker.counters.kinds) == {}
+    taker.take(raw(XID, 101.2, sequence=4))
+    assert dict(taker.counters.kinds) == {"xid": 1}
+    assert taker.counters.rejected == {"fragment": 1}
+
+
+@pytest.mark.parametrize("flag", ["c", "-"])
+def test_whole_lines_of_the_driver_are_believed_as_it_marks_them(flag: str) -> None:
+    """The NVIDIA driver prints each line as a continuation of nothing."""
+    taker = pipeline()
+    taker.take(raw(XID, 100.0, flag))
+    assert dict(taker.counters.kinds) == {"xid": 1}
+    assert taker.counters.rejected == {}
+
+
+@pytest.mark.parametrize("pieces", CUTS, ids=str)
 def test_with_syslog_nothing_is_believed_after_an_interrupted_message(
     pieces: tuple[str, ...],
 ) -> None:
@@ -308,9 +340,38 @@ def test_with_syslog_nothing_is_believed_after_an_interrupted_message(
     assert dict(taker.counters.kinds) == {"xid": 1}
 
 
-def test_a_name_cannot_hide_lines_of_the_driver() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NVRM: Xid (PCI:0000:3b:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 4, SM 0)",
+        "amdgpu 0000:3b:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=73, emitted seq=75",
+    ],
+    ids=["exception", "ring"],
+)
+def test_what_waits_for_further_lines_is_not_hidden_by_other_lines(text: str) -> None:
+    """Lines that mean nothing may come so fast that the log never rests."""
+    taker = pipeline()
+    taker.take(raw(text, 100.0))
+    assert taker.is_holding
+    for number in range(12):
+        taker.take(raw("quiet", 100.1 + number / 10, "-", sequence=2 + number))
+    assert taker.counters.number == 1
+    assert not taker.is_holding
+
+
+NAMES_LIKE_CUTS = (
+    "veth1: renamed from cpuset=",
+    "a: renamed from cpuset=",
+    "a: renamed from ,cpuset=",
+    "cgroup: fork rejected by pids controller in /pod/a,cpuset=",
+    "cgroup: fork rejected by pids controller in /a: mode:0x1(G), nodemask=(null),cpuset=",
+)
+
+
+@pytest.mark.parametrize("text", NAMES_LIKE_CUTS)
+def test_a_name_cannot_hide_lines_of_the_driver(text: str) -> None:
     """The record after a name like the end of an interrupted message is read as ever."""
     taker = pipeline()
-    taker.take(raw("veth1: renamed from cpuset=", 100.0, "-"))
-    taker.take(raw(XID, 100.00001, "-"))
+    taker.take(raw(text, 100.0, "-"))
+    taker.take(raw(XID, 100.00001))
     assert dict(taker.counters.kinds) == {"xid": 1}

@@ -1,5 +1,6 @@
 """Kernel logs of real machines, well and not: what each says, and nothing else."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,14 @@ import pytest
 from exporter.model.event import Event
 from tests.collectors.kernel_log.feeding import events_of
 
+HEAD = re.compile(r"\d+,\d+,\d+,[-c];")
 FOLDER = Path(__file__).resolve().parents[2] / "captures/kernel_log"
 GPU, PORT = "0000:3b:00.0", "0000:3a:01.1"
 POD, DIMM = "aaaaaaaa-0000-4000-8000-000000000001", "CPU_SrcID#1_Ha#0_Chan#0_DIMM#0"
 EVENTS: dict[str, list[tuple[str, str]]] = {
     "aer_corrected.log": [("pcie_aer", "0000:40:01.1")] * 2,
     "edac_sbridge.log": [("mce", ""), ("edac", DIMM)],
+    "h200_app_errors.kmsg": [("driver_loaded", ""), ("gpu_uuid", GPU), *[("xid", GPU)] * 5],
     "healthy_hgx.kmsg": [],
     "mce_at_boot.log": [("mce", ""), ("mce", "0")],
     "oom.log": [
@@ -39,6 +42,7 @@ EVENTS: dict[str, list[tuple[str, str]]] = {
 FACTS: dict[str, dict[str, str]] = {
     "aer_corrected.log": {"severity": "corrected", "layer": "Data Link", "error": "BadTLP"},
     "edac_sbridge.log": {"error_type": "corrected", "count": "1", "controller": "1"},
+    "h200_app_errors.kmsg": {"code": "31", "pid": "649", "name": "python3"},
     "mce_at_boot.log": {"error_type": "uncorrected", "bank": "4", "status": "a600000000020408"},
     "oom.log": {"pod_uid": POD, "name": "manager", "scope": "group"},
     "xid45_then_hung_task.log": {"name": "loader", "seconds": "120"},
@@ -55,7 +59,7 @@ def recorded(name: str) -> list[Event]:
 
 def _bare(line: str) -> str:
     """The text of the kernel without what /dev/kmsg, syslog and dmesg put before it."""
-    line = line.rpartition(",-;")[2].rpartition(" kernel: ")[2]
+    line = HEAD.sub("", line).rpartition(" kernel: ")[2]
     if line.startswith("["):
         line = line.partition("] ")[2]
     return line.strip() if "NVRM" in line else line
@@ -78,3 +82,13 @@ def test_recordings_of_real_machines_say_what_happened(
 def test_the_last_event_says_what_the_kernel_said(name: str, facts: dict[str, str]) -> None:
     """Codes, counts and names come through as they were printed."""
     assert recorded(name)[-1].fields.items() >= facts.items()
+
+
+def test_all_lines_of_an_exception_are_of_the_program_that_its_last_line_names() -> None:
+    """From driver 580 on the lines of Xid 13 with its place on the GPU name no process."""
+    lines = [
+        event for event in recorded("h200_app_errors.kmsg") if event.fields.get("code") == "13"
+    ]
+    assert [(event.pid, event.fields["name"]) for event in lines] == [(604, "python3")] * 3
+    assert not any("anonymous" in event.fields for event in lines)
+    assert lines[0].fields["gpc"] == "1"

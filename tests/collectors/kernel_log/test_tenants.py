@@ -151,7 +151,7 @@ def test_words_that_a_user_chooses_gain_nothing(message: UserWords) -> None:
     """Each known line is made of a user's words as far as that goes, and read as from the device.
 
     No event but the message's own comes, about what it is about with harmless words too, and a
-    true Xid directly after each is seen.
+    true Xid directly after each is seen, but where the message was cut before a name.
     """
     own = {_what(event) for event in events_of(record(filled(message.text, *HARMLESS)))}
     assert {kind for kind, *_ in own} <= message.kinds
@@ -159,7 +159,7 @@ def test_words_that_a_user_chooses_gain_nothing(message: UserWords) -> None:
     allowed = {what for what in own if what[0] in message.kinds} | {TRUE}
     for text in texts:
         seen = {_what(event) for event in _read(text)}
-        assert TRUE in seen, text
+        assert TRUE in seen or text.endswith((" cpuset=", ",cpuset=")), text
         assert seen <= allowed, text
     assert len(texts) > 80, "the words that gain most were not made"
     for text in texts:

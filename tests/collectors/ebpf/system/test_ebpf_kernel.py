@@ -197,8 +197,8 @@ def test_requests_to_disks_are_counted(program: Program) -> None:
     disks = {device for device, _ in _requests(program)}
     long_before = _own_counts(disks)
     time.sleep(PRINTED_SECS)
-    own_before = _own_counts(disks)
     before = _requests(program)
+    own_before = _own_counts(disks)  # after the page: what is counted began before
     block = mmap.mmap(-1, 65536)  # O_DIRECT wants whole pages
     file = os.open(place, os.O_RDWR | os.O_CREAT | os.O_DIRECT)
     try:
