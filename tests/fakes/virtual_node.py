@@ -37,6 +37,7 @@ from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS, FileSource
 from exporter.reading.source import AnySource
 from tests.fakes.host_tree import cpu_node
+from tests.fakes.kmsg import kmsg_record
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
 
@@ -206,8 +207,7 @@ def cpu_server(
 
     def step(second: int) -> None:
         for line in kernel_log.get(second, "").splitlines():
-            at = int((BOOTTIME + second) * 1e6)
-            os.write(writing, f"4,{next(numbers)},{at},-;{line}\n".encode())
+            os.write(writing, kmsg_record(line, sequence=next(numbers), stamp=BOOTTIME + second))
 
     tables = {
         "gpu": {"driver_markers": ["/nowhere/driver"], "smi_paths": ["/nowhere/nvidia-smi"]},

@@ -127,8 +127,9 @@ def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
     disks = snapshot.reading(Disks)
     known = {disk.device for disk in disks.disks} if disks else set()
     for made in disks.disks if disks else ():
-        for slave in {whole_disk(name) for name in made.slaves} & known:
-            yield Edge("part_of", ("disk", made.device), ("disk", slave))
+        for slave in dict.fromkeys(map(whole_disk, made.slaves)):
+            if slave in known:
+                yield Edge("part_of", ("disk", made.device), ("disk", slave))
     reading = snapshot.reading(Filesystems)
     kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():

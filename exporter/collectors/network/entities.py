@@ -43,8 +43,10 @@ class _AdapterFields:
         """Return the value of the field, or None when nothing reported the field."""
         if name in NEAREST:
             return self._gpus
-        values = (each.get(name) for each in self._values)
-        return next((value for value in values if value is not None), None)
+        for each in self._values:
+            if (value := each.get(name)) is not None:
+                return value
+        return None
 
 
 def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:

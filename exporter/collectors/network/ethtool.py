@@ -18,6 +18,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,7 +27,7 @@ from exporter.collectors.network.interfaces import (
     OwnRoots,
     is_the_nodes,
     net_folder,
-    parse_dev,
+    parse_names,
 )
 from exporter.collectors.network.values import DriverCounters, NicCounters
 from exporter.collectors.pcie.address import pci_address, pci_address_of
@@ -154,7 +155,7 @@ class EthtoolReader:
 
     def _adapters(self) -> list[tuple[str, str]]:
         """Return the physical interfaces of the node with their PCI addresses, by name."""
-        names = parse_dev(read_text(net_folder(self._proc) / "dev"))
+        names = parse_names(read_text(net_folder(self._proc) / "dev"))
         if not is_the_nodes(self._proc, names, self._own):
             raise SourceAbsent("only a pod's own network can be seen")
         links = ((name, self._folder / name / "device") for name in sorted(names))
@@ -210,16 +211,9 @@ def _places(strings: bytes) -> tuple[tuple[int, str], ...]:
 
 @lru_cache(maxsize=1)
 def _wanted() -> frozenset[str]:
-    summed = (
-        name.format(each) for names in SUMMED.values() for name in names for each in PRIORITIES
-    )
-    labeled = (
-        name.format(label)
-        for labels, names in LABELED.values()
-        for name in names
-        for label in labels
-    )
-    return frozenset((*summed, *labeled))
+    summed = (_filled(name, PRIORITIES) for names in SUMMED.values() for name in names)
+    labeled = (_filled(name, labels) for labels, names in LABELED.values() for name in names)
+    return frozenset(chain(*summed, *labeled))
 
 
 def chosen_of(device: str, statistics: Mapping[str, int]) -> NicCounters:
@@ -228,9 +222,9 @@ def chosen_of(device: str, statistics: Mapping[str, int]) -> NicCounters:
     for field, (labels, names) in LABELED.items():
         rows = (
             tuple(
-                (label, statistics[n])
-                for label in labels
-                if (n := name.format(label)) in statistics
+                (label, statistics[each])
+                for label, each in zip(labels, _filled(name, labels), strict=True)
+                if each in statistics
             )
             for name in names
         )
@@ -245,9 +239,15 @@ def chosen_of(device: str, statistics: Mapping[str, int]) -> NicCounters:
 
 
 def _sum(statistics: Mapping[str, int], name: str) -> int | None:
-    names = dict.fromkeys(name.format(each) for each in PRIORITIES)
+    names = dict.fromkeys(_filled(name, PRIORITIES))
     numbers = [statistics[each] for each in names if each in statistics]
     return sum(numbers) if numbers else None
+
+
+@lru_cache(maxsize=256)  # more than there are names: they are filled in once
+def _filled(name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the name that a driver has for each label."""
+    return tuple(name.format(label) for label in labels)
 
 
 def _text(raw: bytes) -> str:

@@ -10,7 +10,7 @@ https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,7 +86,7 @@ class NetworkReader:
             fields.skip("interfaces", "only a pod's own network can be seen")
             return Reading(Network(POD), fields.missing)
         has_attributes = self._is_same_namespace(counted) or self._is_same_namespace(
-            parse_dev(self._read_file(dev))  # one may have come or gone in between
+            parse_names(self._read_file(dev))  # one may have come or gone in between
         )
         if not has_attributes:
             fields.skip("attributes", OTHER_NAMESPACE)
@@ -153,17 +153,25 @@ def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:
 
 def parse_dev(text: str) -> dict[str, Interface]:
     """Parse the counters of each interface in `net/dev`; raise SourceFailed without one."""
+    return {
+        name: _counted(clean_text(name), [parse_counter(word) for word in words])
+        for name, words in _rows(text)
+    }
+
+
+def parse_names(text: str) -> set[str]:
+    """Parse the names of the interfaces in `net/dev`; raise SourceFailed without its table."""
+    return {name for name, _ in _rows(text)}
+
+
+def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
     if "|" not in text:
         raise SourceFailed("net/dev does not hold the table of interfaces")
-    result = {}
     for line in text.split("\n"):
         name, colon, rest = line.rpartition(":")
         words = rest.split()
         if colon and name.strip() and len(words) >= ALL_COLUMNS:
-            result[name.strip()] = _counted(
-                clean_text(name), [parse_counter(word) for word in words]
-            )
-    return result
+            yield name.strip(), words
 
 
 def _counted(device: str, columns: Sequence[int | None]) -> Interface:

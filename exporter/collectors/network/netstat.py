@@ -12,7 +12,7 @@ from exporter.collectors.network.interfaces import (
     OwnRoots,
     is_the_nodes,
     net_folder,
-    parse_dev,
+    parse_names,
 )
 from exporter.collectors.network.values import NetworkStack
 from exporter.exposition.rows import read_from
@@ -64,7 +64,7 @@ class NetworkStackReader:
 
     def _interfaces(self, folder: Path) -> set[str]:
         try:
-            return set(parse_dev(read_text(folder / "dev")))
+            return parse_names(read_text(folder / "dev"))
         except (SourceAbsent, SourceFailed):
             return set()  # reported by the source `network`
 

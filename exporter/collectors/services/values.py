@@ -31,6 +31,11 @@ class Service:
         return self.active_state in ("active", "reloading", "refreshing")
 
     @property
+    def starting(self) -> bool:
+        """Whether systemd starts the service now, for the first time after it did not run."""
+        return self.active_state == "activating" and not self.sub_state.startswith("auto-restart")
+
+    @property
     def enabled(self) -> bool | None:
         """Whether systemd starts the service by itself; None where that is not known."""
         state = self.unit_file_state

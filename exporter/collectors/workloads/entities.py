@@ -1,6 +1,6 @@
 """Processes on GPUs and the workloads they belong to as entities; both end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -30,12 +30,18 @@ def _waiting_secs(now: float) -> Getter:
     """Return how long a process has slept uninterruptibly by now."""
 
     def secs(client: Any) -> Value:
-        since: float | None = client.waits_since_boottime
-        if since is not None:
-            return max(0.0, now - since)
-        return None if client.state is None else 0.0
+        since: float = client.waits_since_boottime
+        return max(0.0, now - since)
 
     return secs
+
+
+def _not_waiting(client: Any) -> Value:
+    """Return how long a process without a time of falling asleep sleeps; None if not known."""
+    return None if client.state is None else 0.0
+
+
+_AWAKE_GETTERS: Mapping[str, Getter] = {**_CLIENT_GETTERS, "waiting_secs": _not_waiting}
 
 
 class _WorkloadFields(FieldsOf):
@@ -57,11 +63,15 @@ class _WorkloadFields(FieldsOf):
 
 def _processes(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Workloads)
-    getters = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
-    for client in reading.clients if reading else ():
+    clients = reading.clients if reading else ()
+    asleep = _AWAKE_GETTERS
+    if any(client.waits_since_boottime is not None for client in clients):
+        asleep = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
+    for client in clients:
         pid = str(client.pid)
         key = ("process", pid)
         name = f"{client.name} ({pid})" if client.name else pid
+        getters = _AWAKE_GETTERS if client.waits_since_boottime is None else asleep
         yield Entity(key, name, FieldsOf(client, getters), (key,))
 
 
@@ -70,9 +80,14 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
     if reading is None:
         return
     uids: dict[Workload, set[str]] = {use.workload: set() for use in reading.uses}
-    for workload, uid in dict.fromkeys([(each.workload, each.pod_uid) for each in reading.clients]):
-        if workload is not None:
-            uids.setdefault(workload, set()).update([uid] if uid else [])
+    # By texts: to compare workloads of a thousand processes takes longer than all else here.
+    found = {
+        (*_parts(each.workload), each.pod_uid): each.workload
+        for each in reading.clients
+        if each.workload is not None
+    }
+    for (*_, uid), workload in found.items():
+        uids.setdefault(workload, set()).update([uid] if uid else [])
     uses: dict[Workload, list[WorkloadUse]] = {}
     for each in reading.allocated:
         uids.setdefault(each.workload, set())
@@ -89,7 +104,11 @@ def _workloads(snapshot: Snapshot) -> Iterable[Entity]:
 def _uses(snapshot: Snapshot) -> Iterable[Edge]:
     reading = snapshot.reading(Workloads)
     return chain.from_iterable(
-        _uses_of(client.pid, tuple([use.gpu_uuid for use in client.uses]), client.workload)
+        _uses_of(
+            client.pid,
+            tuple([use.gpu_uuid for use in client.uses]),
+            None if client.workload is None else _parts(client.workload),
+        )
         for client in (reading.clients if reading else ())
     )
 
@@ -102,13 +121,19 @@ def _allocations(snapshot: Snapshot) -> Iterable[Edge]:
         yield Edge("consumes", holder, ("gpu", each.gpu_uuid), "allocated by the kubelet")
 
 
+def _parts(workload: Workload) -> tuple[str, str, str]:
+    return workload.namespace, workload.pod, workload.container
+
+
 @lru_cache(maxsize=REMEMBERED)
-def _uses_of(pid: int, gpu_uuids: tuple[str, ...], workload: Workload | None) -> tuple[Edge, ...]:
+def _uses_of(
+    pid: int, gpu_uuids: tuple[str, ...], workload: tuple[str, str, str] | None
+) -> tuple[Edge, ...]:
     """Which GPUs one process uses, and which workload it runs in."""
     key = ("process", str(pid))
     uses = [Edge("consumes", key, ("gpu", gpu_uuid)) for gpu_uuid in dict.fromkeys(gpu_uuids)]
     if workload is not None:
-        uses.append(Edge("runs_in", key, ("workload", workload_id(workload))))
+        uses.append(Edge("runs_in", key, ("workload", workload_id(Workload(*workload)))))
     return tuple(uses)
 
 

@@ -18,9 +18,14 @@ _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
 
 @dataclass(slots=True)
 class GpuJobs:
-    """Remembers the job of each process on a GPU, by pid, also after its end."""
+    """Remembers the job of each process on a GPU, by pid, also after its end.
+
+    A process that ended before it was seen is of the job that has or had a process of its name: a
+    program that fails at each start is no second job.
+    """
 
     _clients: dict[int, GpuClient] = field(default_factory=dict)
+    _jobs: dict[str, str] = field(default_factory=dict)  # by the name in an Xid, of a thread too
 
     def see(self, snapshot: Snapshot) -> None:
         """Take in who is on the GPUs now."""
@@ -38,7 +43,10 @@ class GpuJobs:
         pid = event.fields.get("pid", "")
         client = self._clients.get(int(pid)) if pid.isdecimal() else None
         if event.kind == "xid" and pid.isdecimal():
-            job = _job_of(client) if client else event.fields.get("name", "")
+            name = event.fields.get("name", "")
+            client = client or self._namesake(name)
+            job = _job_of(client) if client else self._jobs.get(name, name)
+            self._remember(name, job)
             added = {"job": job} if job else {}
         elif event.kind in CRASHES:
             uses = bool(_GPU_LIBRARY.search(event.fields.get("library", "")))
@@ -51,10 +59,23 @@ class GpuJobs:
             return event
         return replace(event, fields=MappingProxyType({**event.fields, **added}))
 
+    def _namesake(self, name: str) -> GpuClient | None:
+        """Return the newest known process of this name; None without one or a name."""
+        known = reversed(self._clients.values())
+        return next((client for client in known if name and client.name == name), None)
+
+    def _remember(self, name: str, job: str) -> None:
+        if not name:
+            return
+        self._jobs.pop(name, None)
+        self._jobs[name] = job
+        if len(self._jobs) > MAX_REMEMBERED:
+            del self._jobs[next(iter(self._jobs))]
+
 
 def _job_of(client: GpuClient) -> str:
     """Return what stays the same when a process of the job is started again."""
     job = client.workload
     if job is not None:
-        return f"{job.namespace}/{job.pod}/{job.container}"
+        return "/".join(part for part in (job.namespace, job.pod, job.container) if part)
     return client.pod_uid or client.name or str(client.pid)

@@ -2,6 +2,8 @@
 
 from types import MappingProxyType
 
+import pytest
+
 from exporter.collectors.workloads.jobs import GpuJobs
 from exporter.collectors.workloads.values import GpuClient, Workload, Workloads
 from exporter.model.snapshot import Snapshot
@@ -56,3 +58,43 @@ def test_a_crash_is_one_on_a_gpu_or_is_not() -> None:
     assert jobs(GpuClient(8, ())).interpret(crash).fields["on_gpu"] == "no"
     in_cuda = event("segfault", 0, PROCESS, pid="7", library="libcuda.so.550.54")
     assert jobs().interpret(in_cuda).fields["on_gpu"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("workload", "job"),
+    [
+        (Workload("", "", "train"), "train"),
+        (Workload("ml", "trainer-0", "main"), "ml/trainer-0/main"),
+    ],
+    ids=["program", "pod"],
+)
+def test_a_process_that_was_not_seen_is_of_the_job_of_its_name(
+    workload: Workload, job: str
+) -> None:
+    """A program that fails at each start is seen now and then, and is no second job."""
+    known = jobs(GpuClient(7, (), workload=workload, name="train"))
+    named = [
+        known.interpret(event("xid", 0, code="31", pid=pid, name=name)).fields["job"]
+        for pid, name in (("7", "train"), ("8", "train"), ("9", "infer"))
+    ]
+    assert named == [job, job, "infer"]
+
+
+def test_the_name_in_the_kernel_log_may_be_that_of_a_thread() -> None:
+    """What the driver called a known process is remembered for its job, too."""
+    known = jobs(GpuClient(7, (), workload=Workload("ml", "trainer-0", "main"), name="train"))
+    events = [event("xid", 0, code="31", pid=pid, name="pt_main") for pid in ("7", "8")]
+    assert {known.interpret(each).fields["job"] for each in events} == {"ml/trainer-0/main"}
+
+
+def test_of_two_jobs_with_processes_of_one_name_the_later_is_meant() -> None:
+    """An Xid of the first, hours ago, does not decide whose a later process is."""
+    first, second = Workload("ml", "old-0", "main"), Workload("ml", "new-0", "main")
+    known = jobs(GpuClient(7, (), workload=first, name="train"))
+    known.interpret(event("xid", 0, code="31", pid="7", name="train"))
+    readings: dict[type, object] = {
+        Workloads: Workloads("ok", clients=(GpuClient(8, (), workload=second, name="train"),))
+    }
+    known.see(Snapshot("n", 2, 1e9, 2.0, 0.0, MappingProxyType(readings), ()))
+    unseen = known.interpret(event("xid", 0, code="31", pid="9", name="train"))
+    assert unseen.fields["job"] == "ml/new-0/main"
