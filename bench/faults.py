@@ -9,12 +9,14 @@ import gc
 import logging
 import statistics
 import time
+from dataclasses import replace
 
 from bench.figures import Figure, table
 from exporter.collectors.everything import KINDS, rule_book
 from exporter.faults.engine import RuleEngine
+from exporter.model.snapshot import Snapshot
 from tests.corpus.cases import BATCHES
-from tests.corpus.large_node import snapshots
+from tests.corpus.large_node import STEP_SECS, snapshots
 from tests.corpus.scoring import Score, score
 
 GPUS = 16
@@ -67,23 +69,36 @@ def _figures(batch: str, scored: Score) -> list[Figure]:
 
 def _times() -> list[Figure]:
     """How long one snapshot of a large node takes: a quiet one, and one with incidents."""
-    return [
-        Figure(f"judgement, {what}", 1000 * _median(ill=ill), "ms", budget=20)
-        for what, ill in (("all well", False), ("every GPU ill", True))
-    ]
+    figures = []
+    for what, ill in (("all well", False), ("every GPU ill", True)):
+        moving, still = _medians(ill=ill)
+        figures.append(Figure(f"judgement, {what}", 1000 * moving, "ms", budget=20))
+        figures.append(Figure(f"judgement, {what}, nothing changed", 1000 * still, "ms", budget=2))
+    return figures
 
 
-def _median(*, ill: bool) -> float:
+def _medians(*, ill: bool) -> tuple[float, float]:
+    """Return the seconds of a judgement while readings change, and while only time goes on."""
     rule_engine = RuleEngine(rule_book(), KINDS, time.perf_counter, boot_id="")
     spent = []
     moments = list(snapshots(ROUNDS + WARM_UP, GPUS, PROCESSES, ill=ill))
+    moments += [_later(moments[-1], number * STEP_SECS) for number in range(1, ROUNDS + 1)]
     gc.collect()
     gc.freeze()  # the recordings are not part of the program: collecting garbage must skip them
     for snapshot in moments:
         began = time.process_time()
         rule_engine.conclude(snapshot)
         spent.append(time.process_time() - began)
-    return statistics.median(spent[WARM_UP:])
+    return statistics.median(spent[WARM_UP:-ROUNDS]), statistics.median(spent[-ROUNDS:])
+
+
+def _later(snapshot: Snapshot, secs: float) -> Snapshot:
+    """Return the same readings at a later time."""
+    return replace(
+        snapshot,
+        taken_at=snapshot.taken_at + secs,
+        taken_boottime=snapshot.taken_boottime + secs,
+    )
 
 
 if __name__ == "__main__":

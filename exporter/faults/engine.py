@@ -15,6 +15,7 @@ from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.site import event_for_site
 from exporter.faults.subject import Repair, Subjects
+from exporter.faults.watched import Kept
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
@@ -43,6 +44,7 @@ class RuleEngine:
         self._subjects = subjects
         self._last: Conclusions | None = None
         self._evaluator = Evaluator(book, subjects, stopwatch)
+        self._kept = Kept()
         self._feeds = [make(kept is not None) for row in subjects.rows for make in row.feeds]
         self._interpreters = subjects.interpreters()
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
@@ -68,7 +70,7 @@ class RuleEngine:
 
     def take(self, book: RuleBook, subjects: Subjects) -> None:
         """Replace the rules and subjects; used from the next snapshot on."""
-        self._subjects = subjects
+        self._subjects, self._kept = subjects, Kept()
         self._with_history = kinds_reading(FIELDS, book.rules, subjects)
         self._evaluator.take(book, subjects)
 
@@ -92,7 +94,7 @@ class RuleEngine:
         for repairs in self._repairs:
             events += [repaired(repair, snapshot) for repair in repairs.between(snapshot, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
-        scene = self._subjects.scene_of(snapshot, events, working)
+        scene = self._subjects.scene_of(snapshot, events, working, self._kept)
         known = self.history.extended(scene.entities, self._with_history)
         conclusions = self._evaluator.evaluate(replace(scene, entities=known))
         return self.history.take(conclusions, scene.wall, scene.now)

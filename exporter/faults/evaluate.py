@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
+from exporter.faults.answers import KeptAnswers, RuleAnswer
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import MAX_WINDOW_SECS
 from exporter.faults.evidence import describe, first_moment, related_of
@@ -38,6 +39,13 @@ class _Round:
     touched: set[AlertKey] = field(default_factory=set)
     unknown: dict[Key, list[str]] = field(default_factory=dict)
     silent: dict[Key, list[str]] = field(default_factory=dict)
+
+    def note(self, rule: Rule, answer: RuleAnswer) -> None:
+        """Note for which components the rule is silent or unknown."""
+        for key in answer.silent:
+            self.silent.setdefault(key, []).append(rule.id)
+        for key in answer.unknown:
+            self.unknown.setdefault(key, []).append(rule.id)
 
 
 NOBODY = Entity(("", ""), "")
@@ -71,6 +79,7 @@ class Evaluator:
         self._report = ReportBuilder(
             self._rules, traits, dict(book.skipped), subjects.counted_elsewhere
         )
+        self._answers = KeptAnswers()
         self._broken: set[str] = set()
         self._rule_seconds = 0.0
 
@@ -78,6 +87,7 @@ class Evaluator:
         """Replace the rule book; faults of rules that remain go on."""
         self._rules = {rule.id: rule for rule in book.rules}
         self._traits = subjects.traits
+        self._answers = KeptAnswers()
         self.alerts = {key: it for key, it in self.alerts.items() if key.rule in self._rules}
         self.ended = {key: at for key, at in self.ended.items() if key.rule in self._rules}
         self._broken.clear()
@@ -138,12 +148,14 @@ class Evaluator:
 
     def _confirm(self, round_: _Round) -> None:
         """Begin the waiting faults whose consequence has begun."""
-        waiting, active = [], []
-        for (rule, key), alert in self.alerts.items():
-            if alert.is_waiting:
-                waiting.append(standing_of(self._rules[rule], key, alert))
-            elif alert.is_active:
-                active.append(standing_of(self._rules[rule], key, alert))
+        rows = self.alerts.items()
+        if not (waits := [row for row in rows if row[1].is_waiting]):
+            return  # untested: without them nothing is confirmed
+        actives = [row for row in rows if row[1].is_active]
+        waiting, active = (
+            [standing_of(self._rules[rule], key, alert) for (rule, key), alert in found]
+            for found in (waits, actives)
+        )
         for cause in confirmed(waiting, active, round_.view.graph):
             self.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
             self._evaluate_rule(cause.rule, round_, cause.key)
@@ -153,11 +165,16 @@ class Evaluator:
         try:
             view = round_.view
             known = round_.known.get(rule.id, NONE_KNOWN)
+            if only is None and (answer := self._answers.recall(rule, view)) and not known:
+                round_.note(rule, answer)
+                return
             candidates = self._candidates(rule, view, known)
             if only is not None:
                 candidates = [entity for entity in candidates if entity.key == only]
             if candidates:
                 self._evaluate_candidates(rule, candidates, known, round_)
+            elif only is None:
+                self._answers.keep(rule, view, RuleAnswer())
         except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
@@ -172,6 +189,9 @@ class Evaluator:
         kinds = {word: words[word] for word in rule.related}  # empty for most rules
         can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
         has_pasts = bool(self.cleared or (rule.clear is not None and self.ended))
+        answer = RuleAnswer()
+        # Without a later moment, a sample of the last evaluation seems to be one of this.
+        ctx.is_lasting = view.is_later and not known
         holds = rule.when.evaluate
         for entity in candidates:
             ctx.entity = entity
@@ -181,14 +201,17 @@ class Evaluator:
                 value = holds(ctx)
                 if value is False:  # as nearly always
                     if can_be_silent and rule.is_silent(ctx):
-                        round_.silent.setdefault(entity.key, []).append(rule.id)
+                        answer.silent.append(entity.key)
                     continue
                 if value is None and not has_pasts:  # as of fields that nobody reports
                     if rule.only_if is None or rule.only_if.evaluate(ctx) is not False:
-                        round_.unknown.setdefault(entity.key, []).append(rule.id)
+                        answer.unknown.append(entity.key)
                     continue
+            ctx.is_lasting = False
             self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
             ctx.after = -math.inf
+        round_.note(rule, answer)
+        self._answers.keep(rule, view, answer if ctx.is_lasting else None)
 
     def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
         """Find the entities for which the rule may hold or has an alert."""
@@ -282,10 +305,9 @@ class Evaluator:
     def _is_gone(self, key: AlertKey, view: View) -> bool:
         """Whether the entity has ended, if its source was read, or has a new key."""
         kind = key.key[0]
-        if self.observer.aliases.key_of(key.key) not in (None, key.key):
-            return True
+        is_renamed = self.observer.aliases.key_of(key.key) not in (None, key.key)
         is_read = kind in self._traits.ending and kind in view.scene.read_kinds
-        return is_read and key.key not in view.entities
+        return is_renamed or (is_read and key.key not in view.entities)
 
 
 def _gated(rule: Rule, ctx: EvalContext, *, is_known: bool) -> bool | None:

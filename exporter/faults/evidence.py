@@ -117,10 +117,10 @@ def _evidence(
 
 def _comparison(leaf: Leaf, tree: Compare, ctx: EvalContext, view: View) -> Evidence:
     (name, left), (other, right) = leaf.sides
-    limit = right(ctx)
-    shown = f"{limit:g}" if isinstance(limit, float) else str(limit)
+    shown = leaf.limit
     if not isinstance(tree.right, Literal):
-        shown = f"{other} = {shown}"
+        limit = right(ctx)
+        shown = f"{other} = {limit:g}" if isinstance(limit, float) else f"{other} = {limit}"
     threshold = f"{'' if leaf.wanted else 'not '}{tree.operator} {shown}"
     return Evidence(name, _json(left(ctx)), threshold, view.scene.wall)
 

@@ -44,16 +44,17 @@ class _WithHistory:
     """The fields of a component with those of its history."""
 
     fields: Fields
-    count: int
-    rule: str
+    known: dict[str, Value]
 
     def get(self, name: str, /) -> Value:
-        """Return the value of a field, or None when it was not reported."""
-        if name == "repeated_faults":
-            return float(self.count)
-        if name == "repeated_fault":
-            return self.rule
-        return self.fields.get(name)
+        """Return the value of a field, or None when it was not reported; ask for each once."""
+        if name not in self.known:
+            self.known[name] = self.fields.get(name)
+        return self.known[name]
+
+
+_Extended = tuple[Entity, tuple[int, str], Entity]
+"""A component, what its history counts, and the component with that."""
 
 
 class FaultHistory:
@@ -72,6 +73,7 @@ class FaultHistory:
         self._is_dirty = False
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._critical: dict[Key, tuple[int, str]] = {}
+        self._extended: dict[Key, _Extended] = {}
         self._count()
 
     def take(self, conclusions: Conclusions, wall: float, now: float) -> Conclusions:
@@ -84,7 +86,7 @@ class FaultHistory:
         active = {(it.rule, *it.subject.key): it for it in conclusions.active}
         new = [row for place, it in active.items() if (row := self._news(place, it, wall))]
         is_settled = now - self._began_at >= RETURN_SECS
-        for place in [*self._open.keys() - active.keys()]:
+        for place in [place for place in self._open if place not in active]:
             if is_settled or place not in self._doubted:
                 before = self._open.pop(place)
                 new.append(before._replace(at=wall, change=ENDED))
@@ -136,15 +138,21 @@ class FaultHistory:
 
     def extended(self, entities: Iterable[Entity], kinds: frozenset[str]) -> tuple[Entity, ...]:
         """Return the entities, those of these kinds with the fields of their history."""
-        return tuple(
-            entity
-            if entity.kind not in kinds
-            else replace(
-                entity,
-                fields=_WithHistory(entity.fields, *self._critical.get(entity.key, NO_COUNTS)),
-            )
-            for entity in entities
-        )
+        known, self._extended = self._extended, {}
+        return tuple([self._with_history(e, known) if e.key[0] in kinds else e for e in entities])
+
+    def _with_history(self, entity: Entity, known: Mapping[Key, _Extended]) -> Entity:
+        counts = self._critical.get(entity.key, NO_COUNTS)
+        kept = known.get(entity.key)
+        if kept is None or kept[0] is not entity or kept[1] != counts:
+            history: dict[str, Value] = {
+                "repeated_faults": float(counts[0]),
+                "repeated_fault": counts[1],
+            }
+            fields = _WithHistory(entity.fields, history)
+            kept = (entity, counts, replace(entity, fields=fields))
+        self._extended[entity.key] = kept
+        return kept[2]
 
     def pending_text(self) -> str | None:
         """Return the text of the file to write; None if nothing has changed."""

@@ -7,7 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from typing import TypeAlias
 
+from exporter.faults.entities.changes import FieldChanges
 from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
+from exporter.faults.entities.sampling import Sampler
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventStore
 from exporter.faults.expr.syntax import Name
@@ -39,10 +41,14 @@ NODE_ADDRESS: Address = ("node", "")
 MAX_KEPT_EDGES = 5_000
 MAX_CACHED = 10_000
 
-MatchCache: TypeAlias = dict[tuple[tuple[Address, ...] | None, Events], tuple[list[Event], float]]
-"""The events of these addresses by query, and the boot time until which they are valid."""
+ByKind: TypeAlias = dict[str, list[Entity]]
 
-NOT_CACHED: tuple[list[Event], float] = ([], -math.inf)
+MatchCache: TypeAlias = dict[
+    tuple[tuple[Address, ...] | None, int], tuple[list[Event], float, Events | None]
+]
+"""The events of these addresses by query (its `id`), the boot time until which they are valid."""
+
+NOT_CACHED: tuple[list[Event], float, None] = ([], -math.inf, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +57,15 @@ class View:
 
     scene: Scene
     now: float
+    is_later: bool  # than the view before
     entities: Mapping[Key, Entity]
-    by_kind: Mapping[str, list[Entity]]
+    by_kind: ByKind
     graph: Graph  # as it is now
     past_graph: Graph  # with the uses of ended processes
     ended_uses: Mapping[Edge, float]  # those uses, and when each was last seen
     memory: EventStore
+    changes: FieldChanges
+    events_mark: object  # another one when there are other events, or other sources of events
     cache: MatchCache
     sources_of: Mapping[str, frozenset[str]]
 
@@ -70,11 +79,12 @@ class View:
         if after > self.now - wanted.within_secs:
             events = self.memory.matching(addresses, wanted, self.now, after)
         else:
-            events, until = self.cache.get((addresses, wanted), NOT_CACHED)
+            place = (addresses, id(wanted))  # to hash the filters takes longer than to look
+            events, until, _ = self.cache.get(place, NOT_CACHED)
             if until < self.now:
                 events = self.memory.matching(addresses, wanted, self.now)
                 until = events[0].boottime + wanted.within_secs if events else math.inf
-                self.cache[addresses, wanted] = (events, until)
+                self.cache[place] = (events, until, wanted)
         return events if events or self.has_source(wanted) else None
 
     def ended_at(self, entity: Entity, kinds: Sequence[str]) -> float:
@@ -107,34 +117,88 @@ class Observer:
     subjects: Subjects
     aliases: AliasIndex
     history: History = field(default_factory=History)
+    changes: FieldChanges = field(default_factory=FieldChanges)
     events: EventStore = field(init=False)
+    sampler: Sampler = field(init=False)
     now: float = 0.0
     _cache: MatchCache = field(default_factory=dict)
-    _last_edges: tuple[Edge, ...] = ()
+    _mark: tuple[int, frozenset[str]] = (0, frozenset())
+    _by_kind: ByKind = field(default_factory=dict)
+    _edges: tuple[tuple[Edge, ...], ...] = ((), (), ())  # of a scene, those of links, and all
+    _present: dict[Key, None] = field(default_factory=dict)  # another one if other keys are read
+    _keys: list[Key] = field(default_factory=list)
+    _graph: Graph | None = None  # None once the keys or edges have changed
+    _last_edges: tuple[tuple[Edge, ...], tuple[Edge, ...]] = ((), ())  # of the scene, added ones
+    _lost: tuple[tuple[Edge, ...], object, list[Edge]] = ((), None, [])
+    """Edges, the keys that were read, and the edges to or from other keys."""
     _gone: dict[Edge, float] = field(default_factory=dict)
     _whole: dict[str, set[Key]] = field(default_factory=dict)
-    _tracked: dict[str, set[tuple[str, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.events = EventStore(self.subjects.names_processes)
+        self.sampler = Sampler(self.history)
         self.learn(self.rules, self.subjects)
 
     def learn(self, rules: Iterable[Rule], subjects: Subjects) -> None:
         """Track the fields that these rules need; the history so far is kept."""
         self.rules, self.subjects = rules, subjects
         self._cache.clear()
+        self._graph = None
         for rule in rules:
             for name, secs in rule.looks_back():
                 kind = self._owner(rule.entity, name)
-                self._track(kind, name.key, secs)
+                self.sampler.track(kind, name.key, secs)
         for kind, field_name, secs in self.subjects.tracked:
-            self._track(kind, field_name, secs)
+            self.sampler.track(kind, field_name, secs)
+        reads = {
+            rule.id: rule.reads(subjects.traits.related.get(rule.entity, {})) for rule in rules
+        }
+        self.changes.learn(reads, self.sampler.places())
 
     def observe(self, scene: Scene) -> View:
         """Return the view of this scene for rules."""
         entities = {entity.key: entity for entity in scene.entities}
-        present = frozenset(entities)
-        self.aliases.add_all(scene.entities)
+        if [*entities] != [*self._present]:
+            self._present, self._graph = dict.fromkeys(entities), None
+        present = self._present.keys()
+        read = self._grouped(entities.values())
+        for kind, found in read.items():
+            if found is not self._by_kind.get(kind) or self.aliases.is_full:
+                self.aliases.add_all(found)
+        is_later = self._take_events(scene)
+        more = [*self._known_by_events(entities)]
+        entities |= {entity.key: entity for entity in more}
+        by_kind = self._by_kind = self._grouped(entities.values()) if more else read
+        if self._graph is None or [*entities] != self._keys:
+            self._keys, self._graph = [*entities], None
+            self._keep_histories(present, entities.keys())
+        self.changes.look(by_kind)
+        self.sampler.take(by_kind, self.changes, self.now)
+        known = KnownEntities(entities, by_kind, self.history, self.events, self.aliases, self.now)
+        scene = replace(scene, edges=self._all_edges(scene.edges, known))
+        if (graph := self._graph) is None:
+            graph = self._graph = Graph(entities, scene.edges, self.subjects.traits)
+        gone = self._edges_of_gone(present)
+        past = Graph(entities, [*scene.edges, *gone], self.subjects.traits) if gone else graph
+        uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
+        return View(
+            scene,
+            self.now,
+            is_later,
+            entities,
+            by_kind,
+            graph,
+            past,
+            uses,
+            self.events,
+            self.changes,
+            self._mark,
+            self._cache,
+            self.subjects.event_sources,
+        )
+
+    def _take_events(self, scene: Scene) -> bool:
+        """Take in the time and the events of a scene; tell whether it is later than the last."""
         for address, key in scene.names:
             self.aliases.add(address, key)
         events = [_not_after(event, scene.now + AHEAD_SECS) for event in scene.events]
@@ -143,33 +207,36 @@ class Observer:
         for event in events:
             self._take(event, scene)
         latest = max((event.boottime for event in events), default=0.0)
-        self.now = max(self.now, scene.now, latest)
+        before, self.now = self.now, max(self.now, scene.now, latest)
         self.events.forget_old(self.now)
-        for entity in self._known_by_events(entities):
-            entities[entity.key] = entity
-        by_kind: dict[str, list[Entity]] = defaultdict(list)
-        for entity in entities.values():
-            by_kind[entity.kind].append(entity)
-        self._keep_histories(present, entities.keys())
-        self._look_at_fields(by_kind)
-        known = KnownEntities(entities, by_kind, self.history, self.events, self.aliases, self.now)
-        scene = replace(scene, edges=_with_more(scene.edges, tuple(self.subjects.links(known))))
-        graph = Graph(entities, scene.edges, self.subjects.traits)
-        gone = self._edges_of_gone(scene.edges, present)
-        past = Graph(entities, [*scene.edges, *gone], self.subjects.traits) if gone else graph
-        uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
-        return View(
-            scene,
-            self.now,
-            entities,
-            by_kind,
-            graph,
-            past,
-            uses,
-            self.events,
-            self._cache,
-            self.subjects.event_sources,
-        )
+        if self._mark != (mark := (self.events.version, scene.event_sources)):
+            self._mark = mark
+        return self.now > before
+
+    def _grouped(self, entities: Iterable[Entity]) -> ByKind:
+        """Return the entities by kind; the list of the last scene if it has the same entities."""
+        found: ByKind = defaultdict(list)
+        for entity in entities:
+            found[entity.key[0]].append(entity)
+        known = self._by_kind
+        return {
+            kind: known[kind] if known.get(kind) == group else group
+            for kind, group in found.items()
+        }
+
+    def _all_edges(self, edges: tuple[Edge, ...], known: KnownEntities) -> tuple[Edge, ...]:
+        """Return the edges with those of links; the same tuple if no edge has changed."""
+        more = tuple(self.subjects.links(known))
+        before = self._edges
+        if edges is not before[0] or more != before[1]:
+            self._edges = (edges, more, _with_more(edges, more))
+            if edges is not before[0] or _ends(self._added()) != _ends(before[2][len(edges) :]):
+                self._graph = None  # other evidence of an edge changes no relation
+        return self._edges[2]
+
+    def _added(self) -> tuple[Edge, ...]:
+        """Return the edges that those of the scene do not have."""
+        return self._edges[2][len(self._edges[0]) :]
 
     def _keep_histories(self, read: AbstractSet[Key], known: AbstractSet[Key]) -> None:
         """Forget the history of components that are gone.
@@ -183,9 +250,6 @@ class Observer:
             if not present:
                 known = known | self._whole[kind]
         self.history.keep_only(known)
-
-    def _track(self, kind: str, name: str, secs: float) -> None:
-        self._tracked.setdefault(kind, set()).add((name, secs))
 
     def _owner(self, kind: str, name: Name) -> str:
         return (
@@ -224,25 +288,31 @@ class Observer:
             if other.key not in entities:
                 yield replace(other, addresses=self.aliases.addresses_of(other.key))
 
-    def _look_at_fields(self, by_kind: Mapping[str, list[Entity]]) -> None:
-        for kind, fields in self._tracked.items():
-            for entity in by_kind.get(kind, ()):
-                for name, secs in fields:
-                    value = entity.fields.get(name)
-                    self.history.take(entity.key, name, secs, self.now, value)
-
-    def _edges_of_gone(self, edges: tuple[Edge, ...], present: AbstractSet[Key]) -> list[Edge]:
+    def _edges_of_gone(self, present: AbstractSet[Key]) -> list[Edge]:
         """Return the uses of processes that are gone, and the slots of devices that are gone."""
-        lost = [e for e in self._last_edges if e.source not in present or e.target not in present]
+        edges, added = self._last_edges
+        if edges is not self._lost[0] or self._present is not self._lost[1]:
+            self._lost = (edges, self._present, _leaving(edges, present))
+        lost = [*self._lost[2], *_leaving(added, present)]
         self._gone.update(dict.fromkeys(lost, self.now))
-        self._last_edges = edges
+        self._last_edges = (self._edges[0], self._added())
         is_over = {
             edge: left < self.now - (KEPT_USES_SECS if edge.relation in LIVING else KEPT_PARTS_SECS)
             for edge, left in self._gone.items()
         }
         kept = [edge for edge, old in is_over.items() if not old][-MAX_KEPT_EDGES:]
         self._gone = {edge: self._gone[edge] for edge in kept}
-        return [e for e in kept if e.source not in present or e.target not in present]
+        return _leaving(kept, present)
+
+
+def _leaving(edges: Iterable[Edge], present: AbstractSet[Key]) -> list[Edge]:
+    """Return the edges from or to a component that is not present."""
+    return [e for e in edges if e.source not in present or e.target not in present]
+
+
+def _ends(edges: Iterable[Edge]) -> list[tuple[str, Key, Key]]:
+    """Return the edges without their evidence."""
+    return [(edge.relation, edge.source, edge.target) for edge in edges]
 
 
 def _not_after(event: Event, latest: float) -> Event:

@@ -9,19 +9,20 @@ from types import MappingProxyType
 from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.entities.graph import Graph
 from exporter.faults.events.event_kinds import LOOKS
+from exporter.faults.instructions import Instruction, instructions
+from exporter.faults.kept_steps import KeptSteps
 from exporter.faults.observation import View
-from exporter.faults.root_cause import Place, find_steps, place_of, raised
+from exporter.faults.root_cause import Place, find_steps, place_of
 from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import SIBLINGS, Siblings
 from exporter.faults.steps import Step, path_to_root
 from exporter.faults.transition_log import log_transition
-from exporter.faults.values import KindTraits
+from exporter.faults.values import Entity, KindTraits
 from exporter.model.event import Event
 from exporter.model.incident import grouped_summary
 from exporter.model.verdict import (
     PLAIN_NAMING,
     SEVERITIES,
-    STATUS_OF_SEVERITY,
     STATUSES,
     Cause,
     Conclusions,
@@ -66,7 +67,10 @@ class ReportBuilder:
         self._recent: dict[Place, tuple[Fault, float]] = {}
         self._ended: dict[Place, Change] = {}
         self._subjects: dict[Key, Subject] = {}
+        self._named: dict[str, tuple[list[Entity], dict[Key, Subject]]] = {}
         self._affected_by: dict[tuple[Key, tuple[Edge, ...]], tuple[Subject, ...]] = {}
+        self._graph: Graph | None = None  # of which these are
+        self._steps = KeptSteps()
         self._kinds_seen = {"process", "workload"}
         self.rule_seconds = 0.0  # untested: it is set before each conclusion
         self.take(rules, skipped)
@@ -104,7 +108,6 @@ class ReportBuilder:
     ) -> Conclusions:
         """Return the conclusions of one evaluation."""
         self._name_all(view)
-        self._affected_by.clear()  # valid for one evaluation: a component may have many faults
         chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
         waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
         faults = self._faults(chosen, waiting, view)
@@ -145,18 +148,25 @@ class ReportBuilder:
 
     def _name_all(self, view: View) -> None:
         """Name the subjects of all entities; forget subjects that are gone and not mentioned."""
-        fresh = {}
-        for key, entity in view.entities.items():
-            known = self._subjects.get(key)
-            # While a driver is reloaded only the id is known: the component keeps its name.
-            if known is None or entity.name not in (known.hw_name, key[1]):
-                known = Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
-            fresh[key] = known
+        fresh: dict[Key, Subject] = {}
+        for kind, entities in view.by_kind.items():
+            if kind not in self._named or self._named[kind][0] is not entities:
+                self._named[kind] = (entities, {it.key: self._name(it) for it in entities})
+            fresh |= self._named[kind][1]
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
         for key in (*(key for _, key in (*self._reported, *self._recent)), *ended):
             if key not in fresh and key in self._subjects:
                 fresh[key] = self._subjects[key]
-        self._subjects = fresh
+        if view.graph is not self._graph or fresh != self._subjects:
+            self._graph, self._subjects = view.graph, fresh
+            self._affected_by.clear()
+
+    def _name(self, entity: Entity) -> Subject:
+        """Name one component; while its driver is reloaded only its id is known: keep the name."""
+        known, key = self._subjects.get(entity.key), entity.key
+        if known is None or entity.name not in (known.hw_name, key[1]):
+            return Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
+        return known
 
     def _subject(self, key: Key) -> Subject:
         found = self._subjects.get(key)
@@ -166,32 +176,20 @@ class ReportBuilder:
         self, active: Mapping[Place, Alert], waiting: Mapping[Place, Alert], view: View
     ) -> dict[Place, Fault]:
         """Make the active faults with their causes, by severity."""
-        steps = find_steps(active, self._rules, view.past_graph, waiting)
+        steps = find_steps(active, self._rules, view.past_graph, waiting, self._steps.find)
         later = [steps.pop() for _ in waiting][::-1]
         chosen = self._put_together(active, steps, view)
         both = {**chosen, **waiting}
         for alert, causes in [*zip(both.values(), self._all_causes(both, [*steps, *later], view))]:  # noqa: B905 - as many
             alert.causes = causes
             alert.shown_since = (alert.shown_since or view.now) if alert.is_active else None
-        faults = {place: self._fault(place, alert, view) for place, alert in chosen.items()}
-        for place in chosen.keys() - active.keys():  # of siblings: the fault affects its parts
+        faults: dict[Place, Fault] = {}
+        for place, known in instructions(chosen, self._rules).items():
+            faults[place] = self._fault(place, chosen[place], known, view)
+        for place in (it for it in chosen if it not in active):  # made for siblings: affects them
             parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]
             affected = dict.fromkeys(it for part in parts for it in (part.subject, *part.affected))
             faults[place] = replace(faults[place], affected=tuple(affected))
-        for place, graver in raised(faults).items():
-            milder = faults[place]
-            guide = graver if graver.subject == milder.subject else milder
-            faults[place] = replace(
-                milder,
-                severity=graver.severity,
-                status=STATUS_OF_SEVERITY[graver.severity],
-                action=guide.action,
-                advice=guide.advice,
-            )
-        for place, fault in faults.items():
-            root = faults.get(place_of(fault.root))
-            if root is not None and root is not fault:  # one incident, one instruction
-                faults[place] = replace(fault, action=root.action, advice=root.advice)
         shown = [row for row in faults.items() if not self._is_covered(row[1], faults, view)]
         shown.sort(key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]))
         return dict(shown)
@@ -212,13 +210,17 @@ class ReportBuilder:
         """Name the faults on the way from each fault to its root; ended faults come last."""
         places = list(chosen.items())
         active = {place for place, alert in places if alert.is_active}
+        named = {  # each once: a cause may have many consequences
+            (step.cause, step.via): self._cause(*places[step.cause], step.via, view)
+            for step in steps
+            if step is not None
+        }
         causes = []
         for index, (_, alert) in enumerate(places):
             path = path_to_root(index, steps)
             last = places[path[-1].cause][1] if path else alert
             ended = takewhile(lambda cause: place_of(cause) not in active, last.causes)
-            named = (self._cause(*places[step.cause], step.via, view) for step in path)
-            causes.append((*named, *ended))
+            causes.append((*[named[step.cause, step.via] for step in path], *ended))
         return causes
 
     def _put_together(
@@ -250,31 +252,22 @@ class ReportBuilder:
         since = _wall(alert.active_since, view)
         return Cause(rule, self._subject(key), via, alert.summary, since)
 
-    def _fault(
-        self,
-        place: Place,
-        alert: Alert,
-        view: View,
-    ) -> Fault:
+    def _fault(self, place: Place, alert: Alert, known: Instruction, view: View) -> Fault:
         rule, key = self._rules[place[0]], place[1]
-        usual = rule.escalate_to if alert.is_escalated else rule.severity
-        severity = alert.severity or usual
-        if rule.symptom and all(cause.via == SIBLINGS for cause in alert.causes):
-            severity = "info"
         return Fault(
             rule=rule.id,
             subject=self._subject(key),
-            severity=severity,
+            severity=known.severity,
             state=FaultState.ACTIVE,
             since=_wall(alert.active_since, view),
             ended=None,
             confidence=round(alert.confidence, 3),
             summary=alert.summary,
-            action=rule.action,
-            advice=alert.advice,
+            action=known.action,
+            advice=known.advice,
             runbook=rule.runbook,
             concerns=self._hw_types.get(rule.concerns, ""),
-            status=rule.status if severity == rule.severity else STATUS_OF_SEVERITY[severity],
+            status=known.status,
             evidence=alert.evidence,
             causes=alert.causes,
             affected=self._affected(key, alert.active_since, view),
@@ -283,12 +276,10 @@ class ReportBuilder:
     def _affected(self, key: Key, since: float, view: View) -> tuple[Subject, ...]:
         """Return the workloads and processes that use the faulty component, workloads first.
 
-        Users that ended within a minute of the boot time `since`, when the fault began, are
-        included.
+        Users that ended within a minute of `since`, when the fault began, are included.
         """
-        ended = tuple(
-            u for u, at in view.ended_uses.items() if abs(at - since) <= ENDED_WITHIN_SECS
-        )
+        uses = view.ended_uses.items()
+        ended = tuple([use for use, at in uses if abs(at - since) <= ENDED_WITHIN_SECS])
         if (key, ended) not in self._affected_by:
             self._affected_by[key, ended] = self._users(key, ended, view.graph)
         return self._affected_by[key, ended]

@@ -1,64 +1,41 @@
 """Finds the root cause of each fault, also if rules explain each other in cycles."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, SAME, Graph
-from exporter.faults.rules.rule import LAYERS, Explanation, Rule
+from exporter.faults.plausible import BESIDE_SECS, Plausible
+from exporter.faults.rules.rule import Explanation, Rule
+from exporter.faults.standing import PRINT_ORDER_SECS, SAMPLING_SECS, Standing
 from exporter.faults.steps import Step, circle_from, keep_steps
-from exporter.model.verdict import SEVERITIES, Cause, Fault, Key
-from exporter.record import dataclass
+from exporter.model.verdict import Cause, Fault, Key
 
 Place: TypeAlias = "tuple[str, Key]"
 """A fault: its rule and its component."""
 
-PRINT_ORDER_SECS = 2.0
-"""Lines of one incident may be printed in any order within this time."""
-
 BACK: Mapping[str, str] = MappingProxyType({SAME: SAME, "upstream_of": "downstream_of"})
 """Relations on a component, each with the one in the other direction."""
 
-NOT_HARDWARE = ("node", "process", "workload")
-BESIDE_SECS = 600.0
-"""Faults of one component that begin within this time are one incident."""
+Find: TypeAlias = Callable[
+    [Sequence[Standing], Graph, Sequence[Step | None], int], tuple[Step | None, ...]
+]
 
-NO_ALERTS: Mapping[Place, Alert] = MappingProxyType({})
 NOTIFIED_SECS = 30.0
 """No alert waits longer for a better cause: afterwards a root has been told to somebody."""
-
-SAMPLING_SECS = 120.0
-"""A threshold is noticed late: a cause may be seen this long after its effect."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """One active fault in the search for causes; times in seconds since boot."""
-
-    rule: Rule
-    key: Key
-    onset: float
-    last_evidence: float
-    is_event: bool
-    was_shown: bool = False
-    shown_secs: float | None = None  # for how long it has been shown as a root
-
-    @property
-    def rank(self) -> tuple[bool, bool, float, int, str, Key]:
-        """The sort key of causes, the strongest first; no two faults have the same."""
-        layer = LAYERS.index(self.rule.layer)
-        return (self.rule.symptom, not self.is_event, self.onset, layer, self.rule.id, self.key)
 
 
 def find_steps(
     alerts: Mapping[Place, Alert],
     rules: Mapping[str, Rule],
     graph: Graph,
-    waiting: Mapping[Place, Alert] = NO_ALERTS,
+    waiting: Mapping[Place, Alert],
+    find: Find,
 ) -> list[Step | None]:
     """Find the cause of each of `alerts`, then of the `waiting` ones; None for a root.
 
+    `find` is `find_causes`, or remembers what it returned.
     A cause once known is kept while it is active. A waiting fault explains no fault; its own cause
     may have ended when its time has passed.
     """
@@ -66,7 +43,7 @@ def find_steps(
     standings = [standing_of(rules[rule], key, alert) for (rule, key), alert in both.items()]
     index_of = {place: index for index, place in enumerate(alerts)}
     known = [_known_cause(alert, index_of) for alert in both.values()]
-    steps = list(find_causes(standings, graph, known, causes=len(alerts)))
+    steps = [*find(standings, graph, known, len(alerts))]
     keep_steps(steps, known)
     return steps
 
@@ -146,14 +123,13 @@ def find_causes(
     explain that this other comes back.
     """
     by_rule: dict[str, list[int]] = {}
-    by_key: dict[Key, list[int]] = {}
     for index, standing in enumerate(standings[:causes]):
         by_rule.setdefault(standing.rule.id, []).append(index)
-        by_key.setdefault(standing.key, []).append(index)
     choices = [_choices(index, standings, by_rule, graph) for index in range(len(standings))]
     _keep_roots(choices, standings, by_rule, graph)
+    plausible = Plausible(standings, causes, graph)
     for index, row in enumerate(choices):
-        found = row or _beside(index, standings, by_key, graph)
+        found = row or plausible.causes(index)
         choices[index] = [s for s in found if not _has_followed(s.cause, index, known)]
     steps: list[Step | None] = [row[0] if row else None for row in choices]
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
@@ -242,43 +218,6 @@ def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:
     return is_late and not cause.was_shown and root.last_evidence >= cause.onset - within
 
 
-def _beside(
-    index: int, standings: Sequence[Standing], by_key: Mapping[Key, list[int]], graph: Graph
-) -> list[Step]:
-    """Return other faults that began on the component just before, the strongest first.
-
-    No rule relates the two faults, but one component rarely breaks in two ways within minutes: they
-    are one incident.
-    """
-    effect = standings[index]
-    if effect.key[0] in NOT_HARDWARE or effect.rule.severity == "info":
-        return []
-    found = [
-        place
-        for key in graph.related(effect.key, SAME)
-        for place in by_key.get(key, ())
-        if place != index and _is_beside(standings[place], effect)
-    ]
-    return [Step(place, SAME) for place in sorted(found, key=lambda it: standings[it].rank)]
-
-
-def _is_beside(cause: Standing, effect: Standing) -> bool:
-    """Return whether the cause began within BESIDE_SECS before the effect."""
-    if cause.rule.symptom or cause.rule.severity == "info":
-        return False
-    if SEVERITIES.index(effect.rule.severity) < SEVERITIES.index(cause.rule.severity):
-        return False  # what is plausible may not name a page after less than it is about
-    if effect.is_event > cause.is_event or _is_edge(cause, effect) or _is_edge(effect, cause):
-        return False  # a rule that names the other has its own conditions
-    is_one_layer = cause.rule.layer == effect.rule.layer
-    began = cause.last_evidence if is_one_layer else cause.onset
-    return cause.onset <= effect.onset + PRINT_ORDER_SECS and effect.onset - began <= BESIDE_SECS
-
-
-def _is_edge(cause: Standing, effect: Standing) -> bool:
-    return cause.rule.id in effect.rule.named_causes
-
-
 def _in_place(
     effect: Standing,
     explanation: Explanation,
@@ -300,15 +239,3 @@ def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> boo
         return False
     within = explanation.within_secs
     return within is None or cause.last_evidence >= effect.onset - within
-
-
-def raised(faults: Mapping[Place, Fault]) -> dict[Place, Fault]:
-    """Return the roots that are less severe than a consequence, with the gravest of these."""
-    raised: dict[Place, Fault] = {}
-    for fault in faults.values():
-        place = place_of(fault.root)
-        if place in faults:
-            before = raised.get(place, faults[place]).severity
-            if SEVERITIES.index(fault.severity) < SEVERITIES.index(before):
-                raised[place] = fault
-    return raised

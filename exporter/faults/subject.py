@@ -7,7 +7,6 @@ hardware they are.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from exporter.faults.events.store import EventStore
 from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Vocabulary
+from exporter.faults.watched import Kept
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Key, Naming
@@ -225,10 +225,18 @@ class Subjects:
         )
 
     def scene_of(
-        self, snapshot: Snapshot, events: Iterable[Event], event_sources: frozenset[str]
+        self,
+        snapshot: Snapshot,
+        events: Iterable[Event],
+        event_sources: frozenset[str],
+        kept: Kept | None = None,
     ) -> Scene:
-        """Return the input of an evaluation: the entities of a snapshot, and its new events."""
-        entities = tuple(chain.from_iterable(kind.build(snapshot) for kind in self.kinds))
+        """Return the input of an evaluation: the entities of a snapshot, and its new events.
+
+        What was `kept` of the last snapshot is used again where its readings are the same.
+        """
+        kept = kept or Kept()
+        entities = kept.joined("entities", [kind.build for kind in self.kinds], snapshot)
         for row in self.rows:
             if row.extension:
                 entities = row.extension.extend(entities, snapshot)
@@ -241,7 +249,7 @@ class Subjects:
             now=snapshot.taken_boottime + snapshot.renewed_secs,
             wall=snapshot.taken_at + snapshot.renewed_secs,
             entities=entities,
-            edges=tuple(chain.from_iterable(kind.relate(snapshot) for kind in self.kinds)),
+            edges=kept.joined("edges", [kind.relate for kind in self.kinds], snapshot),
             events=tuple(received),
             event_sources=event_sources,
             names=tuple(self._names_in(snapshot)),

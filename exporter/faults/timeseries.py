@@ -44,7 +44,7 @@ class Series:
     def take(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
         """Add the value at this boot time in seconds."""
         number = float(value) if not isinstance(value, str) else 0.0
-        if self._last is not None and value != self._last:
+        if value != self._last and self._last is not None:
             self._changes += 1
             if not isinstance(value, str) and not isinstance(self._last, str):
                 self._risen += max(0.0, number - float(self._last))  # a fall is a reset
@@ -67,6 +67,13 @@ class Series:
     def is_of(self, now: float) -> bool:
         """Whether the last sample was taken now: an older sample is not fresh."""
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
+
+    def is_steady(self, now: float) -> bool:
+        """Tell whether every window stays as it is for as long as the value does."""
+        if not self.is_of(now):
+            return True
+        cells = self._cells
+        return cells[FIRST_CHANGES] == self._changes and cells[BEGAN] < now
 
     def over(self, function: str, secs: float, now: float) -> float | None:
         """Return a function of the last `secs` seconds; None without a fresh sample."""
@@ -112,16 +119,22 @@ class History:
         self._series: dict[tuple[Key, str, float], Series] = {}
         self._present: set[Key] = set()
 
-    def take(self, key: Key, name: str, window_secs: float, now: float, value: Value) -> None:
-        """Add one sample of a field to the series of this window; an unknown value adds none."""
+    def take(
+        self, key: Key, name: str, window_secs: float, now: float, value: Value
+    ) -> Series | None:
+        """Add one sample of a field to the series of this window; None if it is not kept.
+
+        An unknown value adds none, and there may be too many series.
+        """
         if value is None:
-            return
+            return None
         series = self._series.get((key, name, window_secs))
         if series is None:
             if len(self._series) >= self._max_series:
-                return
+                return None
             series = self._series[key, name, window_secs] = Series(window_secs)
         series.take(now, value)
+        return series
 
     def keep_only(self, keys: AbstractSet[Key]) -> None:
         """Delete the series of all other entities."""

@@ -68,6 +68,9 @@ def _hint(word: str, words: tuple[str, ...]) -> str:
 Address: TypeAlias = tuple[str, str]
 """The name of an entity in events: a type as on the faults page, and an id."""
 
+Place: TypeAlias = tuple[str, str]
+"""A kind and one of its fields; without a field, which components of the kind there are."""
+
 
 class Fields(Protocol):
     """The fields of one entity by name (`clock[sm]` for one label); None is unknown."""

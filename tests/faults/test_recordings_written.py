@@ -1,22 +1,21 @@
 """What an exporter read, written as a recording and read again: the same readings and faults."""
 
 import json
-import time
-from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
 from exporter.collectors.demo.script import INCIDENTS, DemoIncident
-from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
+from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.commands.rules import replayed
-from exporter.faults.engine import RuleEngine
 from exporter.faults.replay.snapshots import START_BOOTTIME, SnapshotReader
 from exporter.faults.replay.write import lines_of, recorded
 from exporter.model.snapshot import Snapshot
 from tests.fakes.virtual_node import demo_node
 
 FORMAT = EVERYTHING.recordings
+BOOK = rule_book()
 
 
 def _lines(snapshots: list[Snapshot]) -> list[str]:
@@ -37,11 +36,17 @@ def _plain(snapshot: Snapshot) -> dict[str, object]:
     return recorded(FORMAT, snapshot, start)["line"]["readings"]  # type: ignore[no-any-return]
 
 
+@cache
+def _taken(incident: DemoIncident) -> list[Snapshot]:
+    """What the demo's node publishes during the incident, from a moment before it."""
+    with demo_node(incident.starts - 15, incident, interval_secs=15) as node:
+        return node.snapshots("demo", incident.ends - incident.starts, BOOK)
+
+
 @pytest.mark.parametrize("incident", INCIDENTS, ids=lambda it: it.name)
 def test_readings_are_the_same_when_read_again(incident: DemoIncident) -> None:
     """Every field of every reading of the demo's node, events and reports of sources."""
-    with demo_node(incident.starts - 15, incident) as node:
-        taken = node.snapshots("demo", 60, rule_book())
+    taken = _taken(incident)[:5]
     again = list(SnapshotReader(FORMAT).snapshots(_lines(taken)))
     assert again[-1].taken_boottime - START_BOOTTIME == pytest.approx(
         taken[-1].taken_boottime - taken[0].taken_boottime, abs=0.01
@@ -55,16 +60,14 @@ def test_readings_are_the_same_when_read_again(incident: DemoIncident) -> None:
 @pytest.mark.parametrize("incident", INCIDENTS, ids=lambda it: it.name)
 def test_a_replay_names_the_same_root(incident: DemoIncident) -> None:
     """What the node's page says during an incident, `rules replay` says of its recording."""
-    book = rule_book()
-    with demo_node(incident.starts - 15, incident) as node:
-        taken = node.snapshots("demo", incident.ends - incident.starts, book)
-    engine = RuleEngine(book, KINDS, time.perf_counter, boot_id="")
+    taken = _taken(incident)
     roots = set()
     for snapshot in taken:
-        found = engine.conclude(replace(snapshot, conclusions=None))
-        roots |= {(it.rule, it.subject.hw_id) for it in found.active if it.is_root}
+        assert snapshot.conclusions is not None
+        active = snapshot.conclusions.active
+        roots |= {(it.rule, it.subject.hw_id) for it in active if it.is_root}
     told = set()
-    for _, conclusions in replayed(_lines(taken), book):
+    for _, conclusions in replayed(_lines(taken), BOOK):
         told |= {(it.rule, it.subject.hw_id) for it in conclusions.active if it.is_root}
     assert told == roots
     assert roots

@@ -13,6 +13,8 @@ from exporter.model.event import Event
 from exporter.model.verdict import Cause, Conclusions, Edge
 from tests.faults.scenes import active, edge, event, fault, gpu, judge, rule, scene, thing, xid
 
+BELOW = edge("below", ("pcie", "card"), ("pcie", "port"))
+
 
 def explained(name: str, entity: str, when: str, *causes: dict[str, str], **more: object) -> str:
     """A rule that these others may explain."""
@@ -535,6 +537,77 @@ def test_what_is_worse_than_the_fault_before_is_an_incident_of_its_own(tmp_path:
     judging.evaluate(scene(0, gpu(heat=90.0)))
     said = judging.evaluate(scene(60, gpu(heat=90.0, up=False)))
     assert fault(said, "lost").is_root
+
+
+def test_the_graver_of_two_views_of_a_component_is_the_root(tmp_path: Path) -> None:
+    """A warning minutes before a critical fault of its layer follows from it, once it is known."""
+    dead = rule("dead", "gpu", "not up", layer="memory").replace('"warning"', '"critical"')
+    judging = judge(tmp_path, rule("worn", "gpu", "heat > 85", layer="memory") + dead)
+    judging.evaluate(scene(0, gpu(heat=90.0)))
+    said = judging.evaluate(scene(60, gpu(heat=90.0, up=False)))
+    assert path(said, "worn") == [("dead", "u0", "same")]
+    assert fault(said, "dead").is_root
+
+
+@pytest.mark.parametrize(
+    ("secs", "edges", "root"),
+    [
+        (60, [edge("part_of", ("gpu", "u0"), ("pcie", "card")), BELOW], "aer"),
+        (60, [BELOW], "lost"),  # nobody knows where the GPU sits
+        (900, [edge("part_of", ("gpu", "u0"), ("pcie", "card")), BELOW], "lost"),
+    ],
+)
+def test_a_device_is_lost_with_the_port_above(
+    tmp_path: Path, secs: float, edges: list[Edge], root: str
+) -> None:
+    """Without a rule that says so, within minutes, and only for a port above the device."""
+    text = rule("aer", "pcie", "errors > 0", layer="bus") + rule("lost", "gpu", "not up")
+    port = thing("pcie", "port", errors=1.0)
+    card = thing("pcie", "card", errors=0.0)
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(up=True), card, port, edges=edges))
+    said = judging.evaluate(scene(secs, gpu(up=False), card, port, edges=edges))
+    assert fault(said, "lost").root.rule == root
+
+
+@pytest.mark.parametrize(
+    ("more", "root"),
+    [
+        ({"layer": "link"}, "bad"),
+        ({"layer": "driver", "concerns": "gpu"}, "bad"),
+        ({"layer": "driver"}, "few"),
+    ],
+)
+def test_a_fault_of_the_node_is_a_view_of_one_of_its_components(
+    tmp_path: Path, more: dict[str, str], root: str
+) -> None:
+    """It is, if it is of the same layer or about such components, and begins with the other."""
+    text = rule("bad", "gpu", "errors > 0", layer="link") + rule(
+        "few", "node", "pressure > 5", **more
+    )
+    judging = judge(tmp_path, text)
+    judging.evaluate(scene(0, gpu(errors=1.0), thing("node", "n", pressure=0.0)))
+    said = judging.evaluate(scene(30, gpu(errors=1.0), thing("node", "n", pressure=9.0)))
+    assert fault(said, "few").root.rule == root
+    assert fault(said, "bad").is_root
+
+
+def test_faults_of_two_components_are_two_incidents(tmp_path: Path) -> None:
+    """A fault of the node that follows from one GPU does not explain the fault of another."""
+    text = (
+        rule("lost", "gpu", "not up", layer="driver")
+        + rule("bad", "gpu", "errors > 0", layer="driver")
+        + rule("few", "node", "pressure > 5", layer="driver", concerns="gpu")
+    )
+    judging = judge(tmp_path, text)
+    other = thing("gpu", "u1", errors=1.0, up=True)
+    judging.evaluate(scene(0, gpu(up=False, errors=0.0), thing("node", "n", pressure=9.0)))
+    said = judging.evaluate(
+        scene(30, gpu(up=False, errors=0.0), other, thing("node", "n", pressure=9.0))
+    )
+    assert fault(said, "lost").is_root
+    assert fault(said, "bad").is_root
+    assert fault(said, "few").root.rule == "lost"
 
 
 def test_an_incident_that_was_told_keeps_its_root(tmp_path: Path) -> None:

@@ -135,3 +135,20 @@ def test_what_stays_is_remembered_with_its_samples() -> None:
     history.take(other, "errors", 60.0, 15.0, 5.0)
     history.keep_only({KEY})
     assert history.series(KEY, "errors", 60.0) is kept
+
+
+@pytest.mark.parametrize(
+    ("samples", "now", "is_steady"),
+    [
+        (((0.0, 1.0), (15.0, 1.0)), 15.0, True),
+        (((0.0, 1.0),), 0.0, False),  # the second sample makes an increase of it
+        (((0.0, 1.0), (15.0, 2.0)), 15.0, False),  # the rise will leave the window
+        (((0.0, 1.0), (15.0, 2.0)), 30.0, True),  # unknown, until there is a value again
+        (tuple((15.0 * n, float(n > 0)) for n in range(90)), 15.0 * 89, True),
+    ],
+)
+def test_a_window_without_a_change_stays_as_it_is(
+    samples: tuple[tuple[float, float], ...], now: float, *, is_steady: bool
+) -> None:
+    """Time alone changes only a window in which the value has changed."""
+    assert series(*samples).is_steady(now) is is_steady

@@ -32,8 +32,8 @@ class Graph:
             self._edges[edge.relation].append(edge)
         self._targets: dict[str, dict[Key, list[Key]]] = {}
         self._sources: dict[str, dict[Key, list[Key]]] = {}
-        self._wholes: dict[Key, frozenset[Key]] = {}
-        self._related: dict[tuple[Key, str], frozenset[Key]] = {}
+        self._wholes: dict[Key, Mapping[Key, None]] = {}
+        self._related: dict[tuple[Key, str], Mapping[Key, None]] = {}
 
     def _out(self, relation: str, key: Key) -> list[Key]:
         """Return the targets of edges from this key; a relation is indexed at its first use."""
@@ -62,7 +62,7 @@ class Graph:
         if relation in NODE_WIDE:
             return self._keys
         if (key, relation) not in self._related:
-            self._related[key, relation] = frozenset(RELATIONS[relation](self, key))
+            self._related[key, relation] = dict.fromkeys(RELATIONS[relation](self, key))
         return self._related[key, relation]
 
     def neighbours(self, relation: str, key: Key) -> list[Key]:
@@ -77,10 +77,10 @@ class Graph:
                 found.update(dict.fromkeys(self._in(relation, part)))
         return list(found)
 
-    def same(self, key: Key) -> frozenset[Key]:
-        """Return the entity with its parts and wholes: one component in several views."""
+    def same(self, key: Key) -> Collection[Key]:
+        """Return the entity, then its parts and wholes: one component in several views."""
         if key not in self._wholes:
-            self._wholes[key] = frozenset(self._connected(key))
+            self._wholes[key] = dict.fromkeys(self._connected(key))
         return self._wholes[key]
 
     def _connected(self, key: Key) -> Iterator[Key]:
@@ -192,6 +192,11 @@ class AliasIndex:
         self._kind_of = kind_of
         self._keys: dict[Address, Key] = {}
         self._addresses: dict[Key, dict[Address, None]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a new name pushes out an older one, which may have to be added again."""
+        return len(self._keys) >= MAX_NAMES
 
     def add_all(self, entities: Iterable[Entity]) -> None:
         """Add the names of these entities; the first entity with a name keeps it."""

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, KeysView
 
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.values import Address
@@ -35,6 +35,8 @@ class EventStore:
         self._names_processes = names_processes
         self._slots: dict[_Slot, deque[Event]] = {}
         self._by_kind: dict[str, dict[Address, dict[str, None]]] = {}
+        self.version = 0
+        """Grows with each change."""
 
     def take(self, event: Event) -> None:
         """Store one event."""
@@ -53,6 +55,7 @@ class EventStore:
         self.take(fuller)
 
     def _keep(self, event: Event, slot: _Slot) -> None:
+        self.version += 1
         kept = self._slots.pop(slot, None)
         if kept is None:
             kept = deque(maxlen=MAX_PER_CODE)
@@ -108,9 +111,9 @@ class EventStore:
         )
         return max(moments, default=-math.inf)
 
-    def addresses(self) -> set[Address]:
-        """Return all addresses that have events."""
-        return {slot[0] for slot in self._slots}
+    def addresses(self) -> KeysView[Address]:
+        """Return all addresses that have events, each once, the one with the oldest first."""
+        return dict.fromkeys(slot[0] for slot in self._slots).keys()
 
     def addresses_with(self, what: str) -> Collection[Address]:
         """Return the addresses that have events of this kind or type."""
@@ -134,6 +137,7 @@ class EventStore:
             self._by_kind[word][address][f"{kind}\n{code}"] = None
 
     def _drop(self, slot: _Slot) -> None:
+        self.version += 1
         event = self._slots.pop(slot)[0]
         address, kind, code = slot
         for word in (kind, event.type.value):

@@ -42,7 +42,9 @@ class EventLookup(Protocol):
 class EvalContext:
     """One component at one moment; reused for the next component.
 
-    Events and increases of counters up to `after` do not count.
+    Events and increases of counters up to `after` do not count. Until it is set again,
+    `is_lasting` tells whether all that was evaluated can change with fields and new events only,
+    not with time.
     """
 
     now: float
@@ -51,6 +53,7 @@ class EvalContext:
     entity: Entity
     related: Mapping[str, Entity]
     after: float = -math.inf
+    is_lasting: bool = True
 
     def entity_for(self, word: str) -> Entity | None:
         """Return the related component of this word; the component itself for an empty word."""
@@ -219,6 +222,7 @@ def _window(node: Window) -> Compiled:
         series = ctx.series(word, key, secs)
         if series is None:
             return None
+        ctx.is_lasting = ctx.is_lasting and series.is_steady(ctx.now)
         span = min(secs, ctx.now - ctx.after) if function in COUNTING else secs
         return series.over(function, span, ctx.now)
 
@@ -228,6 +232,9 @@ def _window(node: Window) -> Compiled:
 def _events(node: Events) -> Compiled:
     def count(ctx: EvalContext) -> Value:
         events = ctx.matching_events(node)
-        return None if events is None else number_of(events, node)
+        if not events:
+            return None if events is None else 0
+        ctx.is_lasting = False
+        return number_of(events, node)
 
     return count

@@ -94,6 +94,7 @@ class SnapshotReader:
     _readings: Tree = field(default_factory=dict)
     _values: dict[str, object] = field(default_factory=dict)  # of the readings decoded so far
     _reports: Tree = field(default_factory=dict)
+    _sources: tuple[SourceReport, ...] = ()
     _events: dict[type, list[Event]] = field(default_factory=dict)
     _sequence: int = 0
 
@@ -117,7 +118,9 @@ class SnapshotReader:
         merge(self._readings, changed)
         for name in changed:
             self._values.pop(name, None)
-        merge(self._reports, row.get("reports", {}))
+        if changed_reports := row.get("reports"):
+            merge(self._reports, changed_reports)
+            self._sources = tuple(self._source_reports())
         for key, (reading, parser) in self._parsers.items():
             for item in listed(row.get(key)):
                 self._events.setdefault(reading, []).extend(parser.events(item, now))
@@ -129,7 +132,7 @@ class SnapshotReader:
             taken_boottime=now,
             duration_secs=0.0,
             readings=MappingProxyType(dict(self._values_at(now))),
-            reports=tuple(self._source_reports()),
+            reports=self._sources,
         )
 
     def _values_at(self, now: float) -> Iterator[tuple[type, object]]:

@@ -1,6 +1,6 @@
 """A rule: when a component is broken, when it has recovered, and what may explain the fault."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from exporter.faults.expr.syntax import (
     walk,
 )
 from exporter.faults.rules.templates import Template
+from exporter.faults.values import Place
 from exporter.record import dataclass
 
 LAYERS = (
@@ -65,7 +66,8 @@ class Explanation:
 class Leaf:
     """A comparison or bare condition of an expression, and the value that makes the whole true.
 
-    A comparison has both sides, as text and as function, or the events that it counts.
+    A comparison has both sides, as text and as function, or the events that it counts; `limit` is
+    the text of a limit that is written in the rule.
     """
 
     tree: Node
@@ -73,6 +75,7 @@ class Leaf:
     wanted: bool
     sides: tuple[tuple[str, Compiled], ...] = ()
     counted: Events | None = None
+    limit: str = ""
 
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
@@ -113,7 +116,9 @@ def _leaves(tree: Node) -> Iterator[Leaf]:
             both = (node.left, node.right) if isinstance(node, Compare) else ()
             sides = tuple((_written(side), compile_expr(side)) for side in both)
             counted = both[0] if both and isinstance(both[0], Events) else None
-            yield Leaf(node, compile_expr(node), wanted, sides, counted)
+            limit = both[1].value if both and isinstance(both[1], Literal) else ""
+            shown = f"{limit:g}" if isinstance(limit, float) else str(limit)
+            yield Leaf(node, compile_expr(node), wanted, sides, counted, shown)
 
 
 def _written(node: Node) -> str:
@@ -193,9 +198,9 @@ class Rule:
         return (*in_conditions, *(name for text in self.texts for name in text.names()))
 
     @cached_property
-    def related(self) -> frozenset[str]:
+    def related(self) -> tuple[str, ...]:
         """The words for related components in the rule."""
-        return frozenset(name.related for name in self.names() if name.related)
+        return tuple(dict.fromkeys(name.related for name in self.names() if name.related))
 
     @cached_property
     def near_causes_first(self) -> tuple[Explanation, ...]:
@@ -206,6 +211,15 @@ class Rule:
     def named_causes(self) -> frozenset[str]:
         """The rules that may explain the fault of this one."""
         return frozenset(explanation.rule for explanation in self.explained_by)
+
+    def reads(self, kinds: Mapping[str, str]) -> tuple[Place, ...]:
+        """Return what the rule reads: fields, and which components there are.
+
+        `kinds` are the kinds of related components by their words.
+        """
+        entities = [(self.entity, ""), *((kinds[word], "") for word in self.related)]
+        fields = [(kinds.get(name.related, self.entity), name.key) for name in self.names()]
+        return tuple(dict.fromkeys([*entities, *fields]))
 
     def looks_back(self) -> list[tuple[Name, float]]:
         """Return the fields of windows in the rule, and the windows in seconds."""
@@ -244,6 +258,11 @@ class Rule:
     def is_from_events(self) -> bool:
         """Whether the rule counts events: its faults are saved over a restart."""
         return bool(self.when.looks_at_events())
+
+    @cached_property
+    def reads_events(self) -> bool:
+        """Whether any expression of the rule counts events."""
+        return any(condition.looks_at_events() for condition in self.conditions)
 
     @cached_property
     def compares_with_past(self) -> bool:
