@@ -14,7 +14,7 @@ from exporter.faults.expr.syntax import Arithmetic, Compare, Junction, Literal, 
 from exporter.faults.rules.rule import Condition, Rule
 from tests.faults.rules import edges, times
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.trials import shipped
+from tests.faults.rules.trials import pinned_lines, shipped
 
 CONDITIONS = ("when", "clear", "only_if", "escalate")
 GOAL = 0.97
@@ -101,7 +101,7 @@ def seen_by(mutant: Rule) -> str:
         return "test_edges"
     if any(times.wrong_times(mutant, written)) or any(times.wrong_causes(mutant, written)):
         return "test_times"
-    line = next(x for x in LIMITS.read_text("utf-8").splitlines() if x.split()[0] == mutant.id)
+    line = next(x for x in pinned_lines(LIMITS) if x.split()[0] == mutant.id)
     return "test_limits" if limits(mutant) != line else ""
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.collector import Collector
@@ -82,4 +83,8 @@ def with_other_vendors(gpus: AnySource, ctx: SourceContext) -> AnySource:
     return gpus
 
 
-COLLECTOR = Collector("vendors", extends={"gpu": with_other_vendors})
+COLLECTOR = Collector(
+    "vendors",
+    extends={"gpu": with_other_vendors},
+    rules=Path(__file__).parent / "rules",
+)

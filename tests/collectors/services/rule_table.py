@@ -10,6 +10,7 @@ def _service(service: str, fabric: str = "node") -> Given:
         "active_state": "active",
         "enabled": True,
         "standing": "active (running)",
+        "starting": False,
         "restarts_total": 0,
         "node.nvlink_fabric": fabric,
     }

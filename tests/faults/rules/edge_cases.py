@@ -1,4 +1,4 @@
-"""Writes limits.txt, and edges.txt: for each comparison where it, and only it, decides.
+"""Writes limits.txt and edges.txt of each collector: where each comparison alone decides.
 
 Run as a module after a rule was added or changed on purpose, and read the difference.
 """
@@ -6,6 +6,7 @@ Run as a module after a rule was added or changed on purpose, and read the diffe
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from exporter.collectors.everything import VOCABULARY
 from exporter.faults.events.query import Events
@@ -25,7 +26,7 @@ from tests.faults.rules.edges import (
     without,
 )
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.trials import shipped
+from tests.faults.rules.trials import pinned_file, shipped
 
 TRIES = 3000
 BESIDE = 0.01
@@ -171,14 +172,12 @@ def _atom(name: str, node: Node, kind: str, literals: list[float | bool | str]) 
 
 def write() -> None:
     """Write all rows anew."""
-    rules = sorted(shipped().rules, key=_name)
-    rows = [row.line() for rule in rules for row in edges(rule)]
-    PINNED.write_text("\n".join(rows) + "\n", "utf-8")
-    LIMITS.write_text("\n".join(map(limits, rules)) + "\n", "utf-8")
-
-
-def _name(rule: Rule) -> str:
-    return rule.id
+    written: dict[Path, list[str]] = {}
+    for rule in sorted(shipped().rules, key=lambda rule: rule.id):
+        written.setdefault(pinned_file(rule, PINNED), []).extend(it.line() for it in edges(rule))
+        written.setdefault(pinned_file(rule, LIMITS), []).append(limits(rule))
+    for path, lines in written.items():
+        path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

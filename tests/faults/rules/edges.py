@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, EvalContext, compile_expr
@@ -22,8 +21,9 @@ from exporter.faults.timeseries import History, Series
 from exporter.faults.values import Entity, Value
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Key
+from tests.faults.rules.trials import pinned_lines
 
-PINNED = Path(__file__).with_name("edges.txt")
+PINNED = "edges.txt"
 OWN: Key = ("own", "")
 CONDITIONS = ("when", "clear", "only_if", "escalate")
 NOW = 100_000.0
@@ -58,7 +58,7 @@ def edge(line: str) -> Edge:
 def pinned() -> Mapping[str, tuple[Edge, ...]]:
     """The rows of edges.txt by rule."""
     found: dict[str, tuple[Edge, ...]] = {}
-    for line in PINNED.read_text("utf-8").splitlines():
+    for line in pinned_lines(PINNED):
         row = edge(line)
         found[row.rule] = (*found.get(row.rule, ()), row)
     return found

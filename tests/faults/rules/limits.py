@@ -1,13 +1,12 @@
 """The line of limits.txt of a rule: the numbers and causes by which it decides."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import Compare, Literal, Window, walk
 from exporter.faults.rules.rule import Condition, Rule
 
-LIMITS = Path(__file__).with_name("limits.txt")
+LIMITS = "limits.txt"
 
 
 def limits(rule: Rule) -> str:

@@ -41,7 +41,7 @@ ROWS = (
         "node",
         holds={"kernel": f"{BOND}\n{LAST}"},
         holds_not={"kernel": AGAIN},
-        severity="warning",
+        severity="critical",
         summary="no interface with a link",
     ),
     Row(

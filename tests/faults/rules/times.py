@@ -6,21 +6,21 @@ The conditions of the rule give way to fields that a test turns; everything else
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 from exporter.collectors.everything import TRAITS, VOCABULARY
 from exporter.faults.entities.graph import NODE_WIDE, Graph
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.expr.compile import compile_expr
 from exporter.faults.expr.parser import parse_expression
-from exporter.faults.root_cause import Standing, find_causes
+from exporter.faults.root_cause import find_causes
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Condition, Explanation, Rule
+from exporter.faults.standing import Standing
 from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Fault, Key
-from tests.faults.rules.trials import WALL, repaired, shipped
+from tests.faults.rules.limits import LIMITS
+from tests.faults.rules.trials import WALL, pinned_lines, repaired, shipped
 
-PINNED = Path(__file__).with_name("limits.txt")
 BEGAN = 200_000.0
 DAY_SECS = 86_400.0
 LATEST_SECS = 2.0
@@ -43,8 +43,7 @@ class Pinned:
 @cache
 def pinned() -> Mapping[str, Pinned]:
     """The lines of limits.txt by rule."""
-    lines = PINNED.read_text("utf-8").splitlines()
-    return {line.split()[0]: _pinned(line.split("; ")) for line in lines}
+    return {line.split()[0]: _pinned(line.split("; ")) for line in pinned_lines(LIMITS)}
 
 
 def _pinned(parts: list[str]) -> Pinned:

@@ -180,7 +180,22 @@ def clearing(trial: Trial, given: Given) -> FaultState:
     raise AssertionError(f"{trial.rule.id} does not clear")
 
 
+ROOMS = Path(__file__).parents[2] / "collectors"
+"""The tests of each collector, which go with it."""
+
+
+def pinned_file(rule: Rule, name: str) -> Path:
+    """The file of this name beside the tests of the collector that has the rule."""
+    return ROOMS / Path(rule.file).parents[1].name / name
+
+
+def pinned_lines(name: str) -> list[str]:
+    """The lines of the files of this name beside the tests of all collectors."""
+    files = sorted(ROOMS.glob(f"*/{name}"))
+    return [line for file in files for line in file.read_text("utf-8").splitlines()]
+
+
 def tables_of_collectors(name: str) -> Iterator[ModuleType]:
-    """The modules of this name beside the tests of collectors, which go with their collector."""
-    for path in sorted((Path(__file__).parents[2] / "collectors").glob(f"*/{name}.py")):
+    """The modules of this name beside the tests of collectors."""
+    for path in sorted(ROOMS.glob(f"*/{name}.py")):
         yield import_module(f"tests.collectors.{path.parent.name}.{name}")
