@@ -2,9 +2,13 @@
 
 import gc
 import logging
+import os
 from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 pytest_plugins = ("tests.fakes.fixtures", "tests.processes", "tests.scoreboard.plugin")
 
@@ -30,9 +34,48 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)  # once `system` is marked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of whole programs: they wait long, while others have work to do."""
-    items.sort(key=lambda item: "/system/" not in item.nodeid)
+    """Let files that wait for programs and files that compute take turns, the long ones first."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    marks = {
+        path: {mark.name for it in some for mark in it.iter_markers()}
+        for path, some in files.items()
+    }
+    waiting = sorted(
+        (f for f in files if "system" in marks[f]), key=lambda f: "system" not in f.parts
+    )
+    computing = sorted(
+        (f for f in files if "system" not in marks[f]), key=lambda f: "slow" not in marks[f]
+    )
+    turns = (path for pair in zip_longest(waiting, computing) for path in pair if path is not None)
+    items[:] = [item for path in turns for item in files[path]]
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives a worker whole files; the tests of traced programs, which run alone, are as one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder, traced, _ = nodeid.partition("/ebpf/system/")
+        return folder + traced if traced else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
+    """Distribute tests over workers."""
+    return ByFile(config, log)
+
+
+PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let tests that compute give way to programs, which have to answer in time."""
+    if os.geteuid() == 0:  # nobody else can take it back
+        gives_way = item.get_closest_marker("system") is None
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY + 10 * gives_way)
 
 
 @pytest.fixture(autouse=True)
