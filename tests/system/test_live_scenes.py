@@ -16,7 +16,7 @@ from tests.scenes.scene import Change, Scene, scenes
 from tests.scenes.stage import INTERVAL_SECS, healthy_node
 from tests.system.test_faults import KernelLog
 
-ROOTS = ("nvlink_down", "nvme_controller_failed", "raid_volume_degraded", "net_link_down")
+ROOTS = ("nvlink_down", "nvme_controller_failed", "pcie_link_down", "net_link_down")
 """Rules by a seam each: the library, a file of a disk, a line of the kernel, an interface."""
 EXPLAINED = "filesystem_readonly"
 """The filesystem is on that disk."""
