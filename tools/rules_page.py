@@ -25,6 +25,7 @@ A fault becomes active when its condition has been true for the duration in the 
 It ends when the condition in "clears when" has been true for the duration next to it.
 A value that was not reported is unknown; unknown neither starts nor ends a fault.
 A rule with `until` ends immediately with an event of these kinds, and not by time.
+"Any of" are layers and components of which any fault shortly before is a cause, if no rule is.
 """
 
 _ENDS = """\
@@ -112,7 +113,8 @@ def _row(rule: Rule) -> str:
     if rule.escalate:
         severity += f"; {rule.escalate_to} if `{_one_line(rule.escalate.source)}`"
     gate = f"; only if `{_one_line(rule.only_if.source)}`" if rule.only_if else ""
-    causes = ", ".join(dict.fromkeys(cause.rule for cause in rule.explained_by))
+    needs = [f"any of {' or '.join(rule.needs)}"] if rule.needs else []
+    causes = ", ".join([*dict.fromkeys(cause.rule for cause in rule.explained_by), *needs])
     cells = (
         f"[{rule.id}](runbooks/{Path(rule.file).stem}.md#{rule.runbook})",
         rule.entity,

@@ -8,6 +8,7 @@ from dataclasses import field
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
 from exporter.faults.answers import KeptAnswers, RuleAnswer
+from exporter.faults.conditions import clears, gated, holds_anew
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import MAX_WINDOW_SECS
 from exporter.faults.evidence import describe, first_moment, related_of
@@ -18,7 +19,7 @@ from exporter.faults.root_cause import confirmed, standing_of
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.subject import Subjects
-from exporter.faults.values import Entity, Scene, Value
+from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions, Key
 from exporter.record import dataclass
 
@@ -149,16 +150,17 @@ class Evaluator:
     def _confirm(self, round_: _Round) -> None:
         """Begin the waiting faults whose consequence has begun."""
         rows = self.alerts.items()
-        if not (waits := [row for row in rows if row[1].is_waiting]):
-            return  # untested: without them nothing is confirmed
-        actives = [row for row in rows if row[1].is_active]
-        waiting, active = (
-            [standing_of(self._rules[rule], key, alert) for (rule, key), alert in found]
-            for found in (waits, actives)
-        )
-        for cause in confirmed(waiting, active, round_.view.graph):
-            self.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
-            self._evaluate_rule(cause.rule, round_, cause.key)
+        while waits := [row for row in rows if row[1].is_waiting and not row[1].is_confirmed]:
+            waiting, active = (
+                [standing_of(self._rules[rule], key, alert) for (rule, key), alert in found]
+                for found in (waits, [row for row in rows if row[1].is_active])
+            )
+            causes = confirmed(waiting, active, round_.view.past_graph)
+            if not causes:
+                return
+            for cause in causes:  # whose own causes may be waiting as well
+                self.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
+                self._evaluate_rule(cause.rule, round_, cause.key)
 
     def _evaluate_rule(self, rule: Rule, round_: _Round, only: Key | None = None) -> None:
         """Evaluate one rule; a rule that fails is disabled."""
@@ -232,7 +234,7 @@ class Evaluator:
         ctx.after = self.cleared.get(key, -math.inf)
         if rule.clear is not None:
             ctx.after = max(ctx.after, self.ended.get(key, -math.inf))
-        holds = _gated(rule, ctx, is_known=alert is not None)
+        holds = gated(rule, ctx, is_known=alert is not None)
         if alert is None:
             if not holds or self._is_full(key, round_):
                 self._note_unknown(key, round_, is_unknown=holds is None)
@@ -249,9 +251,9 @@ class Evaluator:
     ) -> bool | None:
         """Bring the alert to its next state; return whether its end was seen."""
         is_repaired = view.ended_at(ctx.entity, rule.until) > alert.last_evidence
-        clear = is_repaired or _clears(rule, ctx, holds=holds)
+        clear = is_repaired or clears(rule, ctx, holds=holds)
         if clear and holds and alert.is_active:
-            holds = _holds_anew(rule, alert, ctx)
+            holds = holds_anew(rule, alert, ctx)
         clear_for_secs = 0.0 if is_repaired else rule.clear_for_secs
         change = alert.step(holds, clear, view.now, rule.for_secs, clear_for_secs)
         if alert.is_active and holds:
@@ -299,7 +301,7 @@ class Evaluator:
                 gone = Entity(key.key, key.key[1], addresses=names, is_fresh=False)
                 ctx = EvalContext(view.now, self.observer.history, view, gone, {})
                 ctx.after = self.cleared.get(key, -math.inf)
-                holds = None if rule.id in self._broken else _gated(rule, ctx, is_known=True)
+                holds = None if rule.id in self._broken else gated(rule, ctx, is_known=True)
                 self._take_verdict(rule, alert, ctx, view, holds=holds)
 
     def _is_gone(self, key: AlertKey, view: View) -> bool:
@@ -308,43 +310,3 @@ class Evaluator:
         is_renamed = self.observer.aliases.key_of(key.key) not in (None, key.key)
         is_read = kind in self._traits.ending and kind in view.scene.read_kinds
         return is_renamed or (is_read and key.key not in view.entities)
-
-
-def _gated(rule: Rule, ctx: EvalContext, *, is_known: bool) -> bool | None:
-    """Whether the condition holds and the gate is open; None if either is unknown.
-
-    Where the gate is closed the rule does not hold; but a fault that it found before does not end
-    while the condition is unknown.
-    """
-    holds = _trusted(rule, ctx, rule.when.evaluate(ctx), doubted=False)
-    if holds is False or rule.only_if is None:
-        return holds
-    is_open = rule.only_if.evaluate(ctx)
-    if is_open is False:
-        is_doubted = is_known or not ctx.entity.is_fresh
-        return None if is_doubted and holds is None else False
-    return None if is_open is None else holds
-
-
-def _clears(rule: Rule, ctx: EvalContext, *, holds: bool | None) -> bool | None:
-    if rule.clear is not None:
-        return _trusted(rule, ctx, rule.clear.evaluate(ctx), doubted=True)
-    if rule.until and holds is False:
-        return False  # an event ends by its end event, not by leaving the window
-    return None if holds is None else not holds
-
-
-def _holds_anew(rule: Rule, alert: Alert, ctx: EvalContext) -> bool:
-    """Whether the fault holds by events after its end was first seen."""
-    before = ctx.after
-    ctx.after = max(before, alert.end_seen)
-    holds = bool(_gated(rule, ctx, is_known=True))
-    ctx.after = before
-    return holds
-
-
-def _trusted(rule: Rule, ctx: EvalContext, value: Value, *, doubted: bool) -> bool | None:
-    """Return the value as a result; None if a stale entity would look healthy."""
-    if value is None or ctx.entity.is_fresh or rule.needed is not None:
-        return None if value is None else bool(value)
-    return None if bool(value) is doubted else bool(value)

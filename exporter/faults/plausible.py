@@ -1,7 +1,8 @@
 """Finds plausible causes: active faults that no rule relates to a fault, but place and time do.
 
 One component rarely breaks in two ways within minutes; a device is lost with the port above it; a
-process hangs in what it waits for; a fault of the node is a view of a fault of its components.
+process hangs in what it waits for; a fault of the node is a view of a fault of its components; and
+a rule says what else of the node its component needs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +48,7 @@ class Plausible:
     def causes(self, index: int) -> list[Step]:
         """Return plausible causes of a fault, the strongest of the nearest relation first."""
         effect = self._standings[index]
-        if effect.rule.severity == "info":
+        if effect.rule.severity == "info" and not effect.rule.needs:
             return []
         steps: dict[int, Step] = {}
         for via, places in self._near(effect):
@@ -60,15 +61,14 @@ class Plausible:
     def _near(self, effect: Standing) -> Iterator[tuple[str, Iterable[int]]]:
         """Yield the relations by which the effect may have causes, each with these."""
         kind = effect.key[0]
-        if kind in WHOLE:
-            matters = _matters(effect.rule)
-            yield NODE, (place for it in matters for place in self._by_matter.get(it, ()))
-        elif kind != WORKLOAD:
+        matters = [*effect.rule.needs, *(_matters(effect.rule) if kind in WHOLE else ())]
+        if kind not in (*WHOLE, WORKLOAD):
             for via in WAITING if kind == PROCESS else PLACES:
                 keys = self._graph.related(effect.key, via)
                 yield via, (place for key in keys for place in self._by_key.get(key, ()))
             if kind != PROCESS:
                 yield NODE, self._of_all.get(effect.rule.layer, ())
+        yield NODE, (place for it in matters for place in self._by_matter.get(it, ()))
 
 
 def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
@@ -76,8 +76,11 @@ def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
 
     Of two faults of one component and layer, the graver is the cause: a page names what is worst.
     """
-    if cause.rule is effect.rule or _names(effect, cause) or _names(cause, effect):
+    if _names(effect, cause) or _names(cause, effect):
         return False  # a rule that names the other has its own conditions
+    is_needed = bool({*_matters(cause.rule)} & {*effect.rule.needs})
+    if cause.rule is effect.rule and not is_needed:
+        return False
     is_one_layer = cause.rule.layer == effect.rule.layer
     slack = PRINT_ORDER_SECS if via == SAME else SAMPLING_SECS
     if cause.key == effect.key:
@@ -85,7 +88,7 @@ def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
             return False
         is_worse = is_one_layer and cause.gravity < effect.gravity
         slack = BESIDE_SECS if is_worse else PRINT_ORDER_SECS
-    began = cause.last_evidence if is_one_layer else cause.onset
+    began = cause.last_evidence if is_one_layer and not is_needed else cause.onset
     return cause.onset <= effect.onset + slack and effect.onset - began <= BESIDE_SECS
 
 

@@ -592,6 +592,40 @@ def test_a_fault_of_the_node_is_a_view_of_one_of_its_components(
     assert fault(said, "bad").is_root
 
 
+@pytest.mark.parametrize(
+    ("needs", "secs", "roots"),
+    [
+        (["storage"], 300, {"bad"}),
+        (["disk"], 300, {"bad"}),
+        (["storage"], 700, {"bad", "down"}),
+        (["memory"], 300, {"bad", "down"}),
+        ([], 300, {"bad", "down"}),
+    ],
+)
+def test_what_a_component_needs_of_the_node(
+    tmp_path: Path, needs: list[str], secs: float, roots: set[str]
+) -> None:
+    """A fault of a layer or kind that it needs is its cause, if that began minutes before."""
+    more = {"needs": needs} if needs else {}
+    text = rule("bad", "disk", "delay > 1", layer="storage") + rule("down", "gpu", "not up", **more)
+    judging = judge(tmp_path, text)
+    disk = thing("disk", "sda", delay=2.0)
+    judging.evaluate(scene(0, gpu(up=True), disk))
+    said = judging.evaluate(scene(secs, gpu(up=False), disk))
+    assert {each.rule for each in said.active if each.is_root} == roots
+
+
+@pytest.mark.parametrize(("secs", "roots"), [(300, 1), (700, 2)])
+def test_a_component_that_needs_others_of_its_kind(tmp_path: Path, secs: float, roots: int) -> None:
+    """One that fails minutes after another is its consequence, also by the same rule."""
+    judging = judge(tmp_path, rule("down", "disk", "delay > 1", needs=["disk"]))
+    first, second = thing("disk", "sda", delay=2.0), thing("disk", "sdb", delay=0.0)
+    judging.evaluate(scene(0, first, second))
+    said = judging.evaluate(scene(secs, first, thing("disk", "sdb", delay=2.0)))
+    assert sum(each.is_root for each in said.active) == roots
+    assert len(said.active) == 2
+
+
 def test_faults_of_two_components_are_two_incidents(tmp_path: Path) -> None:
     """A fault of the node that follows from one GPU does not explain the fault of another."""
     text = (

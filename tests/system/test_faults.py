@@ -102,7 +102,10 @@ def test_a_line_of_the_kernel_log_is_a_fault_at_once(tmp_path: Path, kernel_log:
         assert LOST in fault["evidence"][0]["raw"]
         why = program.get(f"/why?hw_id={GPU}&format=text").text
         assert "no longer answers on PCIe" in why
-        said = [line for line in program.log_lines if line.get("fault") == "gpu_lost"]
+        said = wait_for(
+            lambda: [x for x in program.log_lines if x.get("fault") == "gpu_lost"] or None,
+            "the fault in the log",
+        )
         assert [(line["state"], line["severity"]) for line in said] == [("active", "critical")]
 
 

@@ -147,8 +147,9 @@ class Rule:
     `unless_explained` is shown only while none of its causes is active. `action` is a slug for
     programs, `advice` the sentence for people. `alert` is the summary of the Prometheus alert,
     empty where that is `summary`. `concerns` is the kind of component that the fault is about,
-    empty where that is `entity`. The first of the `cases` whose condition is true
-    replaces summary and advice.
+    empty where that is `entity`. `needs` are layers and kinds of components of the node: without
+    a better cause, a fault of one of them shortly before is the cause. The first of the `cases`
+    whose condition is true replaces summary and advice.
     """
 
     id: str
@@ -176,6 +177,7 @@ class Rule:
     advice: Template = field(default_factory=lambda: Template(()))
     alert: Template = field(default_factory=lambda: Template(()))
     concerns: str = ""
+    needs: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     file: str = field(default="", compare=False)
 

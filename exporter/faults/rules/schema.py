@@ -32,6 +32,7 @@ KEYS = (
         "advice",
         "alert",
         "concerns",
+        "needs",
         "cases",
     ),
 )
@@ -128,6 +129,7 @@ class RuleReader:
             advice=self._get("advice", self._template, self._usual_advice()),
             alert=self._get("alert", self._template, nothing),
             concerns=self._get("concerns", self._entity, ""),
+            needs=self._get("needs", self._needs, ()),
             cases=self._get("cases", self._cases, ()),
         )
 
@@ -188,6 +190,17 @@ class RuleReader:
             if word not in words:
                 raise WrongValue(
                     f"has {word[:40]!r}, no kind of event; {did_you_mean(word, words)}"
+                )
+        return tuple(found)
+
+    def _needs(self, found: Any) -> tuple[str, ...]:
+        words = tuple(dict.fromkeys((*LAYERS, *self._vocabulary.names)))
+        if not isinstance(found, list) or not found:
+            raise WrongValue("must be a list of layers and kinds of components")
+        for word in map(_text, found):
+            if word not in words:
+                raise WrongValue(
+                    f"has {word[:40]!r}, no layer or kind of component; {did_you_mean(word, words)}"
                 )
         return tuple(found)
 

@@ -147,6 +147,11 @@ def test_what_a_rule_says_is_taken(tmp_path: Path) -> None:
         ({"confidence": 1.01}, "at most 1"),
         ({"confidence": True}, "above 0"),
         ({"confidence": "high"}, "above 0"),
+        ({"needs": "storage"}, "a list of layers and kinds"),
+        (
+            {"needs": ["storag"]},
+            "has 'storag', no layer or kind of component; did you mean storage?",
+        ),
         ({"until": []}, "a list of kinds"),
         ({"until": "gpu_lost"}, "a list of kinds"),
         ({"until": ["gpu_list"]}, "has 'gpu_list', no kind of event; did you mean gpu_lost?"),

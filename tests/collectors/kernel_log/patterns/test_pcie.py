@@ -170,13 +170,13 @@ CASES: tuple[Case, ...] = (
     ),
     (
         "slot_power_off",
-        ("node", ""),
+        PORT,
         {"slot": "3"},
         "pcieport 0000:3a:00.0: pciehp: Slot(3): Button press: will power off in 5 sec",
     ),
     (
         "slot_power_off",
-        ("node", ""),
+        PORT,
         {"slot": "3"},
         "pcieport 0000:3a:00.0: pciehp: Slot(3): Powering off due to button press",
     ),
