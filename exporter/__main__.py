@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 
 def main() -> None:
@@ -10,7 +11,12 @@ def main() -> None:
         signal.signal(number, _leave)
     for number in (signal.SIGUSR1, signal.SIGUSR2):  # meant for GPUs, which are not read yet
         signal.signal(number, signal.SIG_IGN)
-    from exporter.cli import main as run  # noqa: PLC0415 - takes a while: signals come first
+    # Imports take a while: signals come first.
+    from exporter.openssl import MODULES, left_out  # noqa: PLC0415
+
+    serves = {"run", "demo"} & {*sys.argv[1:]}  # other commands may ask one that encrypts
+    with left_out(MODULES if serves else ()):
+        from exporter.cli import main as run  # noqa: PLC0415
 
     run()
 

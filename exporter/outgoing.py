@@ -7,8 +7,11 @@ from http import HTTPStatus
 
 import aiohttp
 
+from exporter.openssl import bring_back
 from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_text
+
+bring_back()
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 MAX_FILE_BYTES = 1024 * 1024

@@ -2,6 +2,7 @@
 
 import gzip
 import http.server
+import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
+
+from tests.fakes.certificates import KeyPair
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 """A name, and labels in the order of their names."""
@@ -66,8 +69,8 @@ def _values(metric: Any, point: Any) -> Iterator[tuple[str, dict[str, str], floa
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """A receiver on a port of its own."""
+def receiving(pair: KeyPair | None = None) -> Iterator[Receiver]:
+    """A receiver on a port of its own; with a certificate it speaks only TLS."""
     found = Receiver("")
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -94,7 +97,12 @@ def receiving() -> Iterator[Receiver]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    found.url = f"http://127.0.0.1:{server.server_port}/v1/metrics"
+    if pair is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pair.cert, pair.key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if pair is None else "https"
+    found.url = f"{scheme}://127.0.0.1:{server.server_port}/v1/metrics"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield found

@@ -6,11 +6,10 @@ request: any client could fill our memory or the node's disk.
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp.abc import AbstractStreamWriter
 
@@ -21,7 +20,11 @@ from aiohttp.web_response import Response, StreamResponse, json_response
 from aiohttp.web_server import Server
 
 from exporter.web.server.admission import Admission, Clients, Limits
-from exporter.web.server.tls import TlsHandshake
+
+if TYPE_CHECKING:
+    import ssl
+
+    from exporter.web.server.tls import TlsHandshake
 
 LINGERING_SECS = 1.0
 LARGE_BYTES = 64 * 1024
@@ -50,7 +53,7 @@ class GuardedServer(Server):
         self,
         handler: Handler,
         limits: Limits,
-        context: Callable[[], ssl.SSLContext | None] = lambda: None,
+        context: "Callable[[], ssl.SSLContext | None]" = lambda: None,
     ) -> None:
         super().__init__(self._handle)
         self._handler = handler
@@ -125,6 +128,8 @@ class GuardedServer(Server):
             self._end_a_handshake()
         connection = self._connection(peer, b"")
         timeout = self.limits.request_timeout_secs
+        from exporter.web.server.tls import TlsHandshake  # noqa: PLC0415 - with OpenSSL
+
         handshake = TlsHandshake(context, connection, first, self._handshake_ended, timeout)
         connection.handshake, handshake.peer = handshake, peer
         self._handshakes.add(handshake)
@@ -138,11 +143,11 @@ class GuardedServer(Server):
             self._handshake_ended(handshake)
             handshake.abort()
 
-    def handshake_done(self, handshake: TlsHandshake) -> None:
+    def handshake_done(self, handshake: "TlsHandshake") -> None:
         """Count the handshake as successful."""
         self._handshakes.discard(handshake)
 
-    def _handshake_ended(self, handshake: TlsHandshake) -> None:
+    def _handshake_ended(self, handshake: "TlsHandshake") -> None:
         """Count the handshake as failed, unless it was successful."""
         self.failed_handshakes += self._handshakes.discard(handshake)
 

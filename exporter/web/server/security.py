@@ -7,15 +7,17 @@ restart; while a file is unusable, the last contents stay in force.
 import asyncio
 import hashlib
 import logging
-import ssl
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from exporter.blocking import CallBlocking
-from exporter.config.server import ServerConfig
+from exporter.config.server import ServerConfig, TlsConfig
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.web.server.auth import Authenticator, PasswordVerifier
 from exporter.web.server.credentials import SecurityError, Tokens, parse_tokens, usable_users
-from exporter.web.server.tls import load_context, require_certificate
+
+if TYPE_CHECKING:
+    import ssl
 
 RELOAD_SECS = 5.0
 TOKENS_KEY = "bearer_token_file"
@@ -33,7 +35,7 @@ class Security:
         self._server = server
         self._call = call
         tls = server.tls
-        require_certificate(tls)
+        _require_certificate(tls)
         files = {
             "cert_file": tls.cert_file,
             "key_file": tls.key_file,
@@ -48,7 +50,7 @@ class Security:
         self._digest = _digest(contents)
         self._context, self._tokens = self._load(contents)
 
-    def context(self) -> ssl.SSLContext | None:
+    def context(self) -> "ssl.SSLContext | None":
         """Return the TLS context of new connections; None for plain HTTP."""
         return self._context
 
@@ -106,12 +108,23 @@ class Security:
                 raise SecurityError(f"server.{section}.{key}: {name}: {error}") from error
         return contents
 
-    def _load(self, contents: Mapping[str, bytes]) -> tuple[ssl.SSLContext | None, Tokens]:
+    def _load(self, contents: Mapping[str, bytes]) -> "tuple[ssl.SSLContext | None, Tokens]":
         tokens = Tokens()
         if TOKENS_KEY in contents:
             where = f"server.auth.{TOKENS_KEY}: {self._names[TOKENS_KEY]}"
             tokens = parse_tokens(contents[TOKENS_KEY], where)
+        if not self._server.tls.cert_file:
+            return None, tokens
+        from exporter.web.server.tls import load_context  # noqa: PLC0415 - with OpenSSL, 4 MiB
+
         return load_context(self._server.tls, contents), tokens
+
+
+def _require_certificate(tls: TlsConfig) -> None:
+    """Raise SecurityError if a key or authorities are configured without a certificate."""
+    for key in ("key_file", "client_ca_file"):
+        if getattr(tls, key) and not tls.cert_file:
+            raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
 
 
 def _digest(contents: Mapping[str, bytes]) -> list[bytes]:

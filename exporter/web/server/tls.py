@@ -10,29 +10,23 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from exporter.config.server import TlsConfig
+from exporter.openssl import bring_back
 from exporter.web.server.credentials import SecurityError
+
+bring_back()
 
 SHUTDOWN_SECS = 1.0
 HIGH_WATER, LOW_WATER = 64 * 1024, 16 * 1024
 """Sending stops above the first number of unread encrypted bytes, and resumes at the second."""
 
 
-def require_certificate(tls: TlsConfig) -> None:
-    """Raise SecurityError if a key or authorities are configured without a certificate."""
-    for key in ("key_file", "client_ca_file"):
-        if getattr(tls, key) and not tls.cert_file:
-            raise SecurityError(f"server.tls.{key}: is of no use without server.tls.cert_file")
-
-
-def load_context(tls: TlsConfig, files: Mapping[str, bytes]) -> ssl.SSLContext | None:
-    """Return the TLS context of these files by key; None without a certificate.
+def load_context(tls: TlsConfig, files: Mapping[str, bytes]) -> ssl.SSLContext:
+    """Return the TLS context of these files by key.
 
     A client certificate is requested if `client_ca_file` is set, and verified if the client sends
     one; whether one is required is decided for each request, since probes have none. Raise
     SecurityError.
     """
-    if not tls.cert_file:
-        return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
