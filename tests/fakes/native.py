@@ -84,14 +84,15 @@ def build_ranks(cache: Path = CACHE) -> Path:
 def _build(name: str, folders: Sequence[str], flags: Sequence[str], cache: Path) -> Path:
     sources = sorted(path for folder in folders for path in (HERE / folder).glob("*.c"))
     headers = sorted(path for folder in folders for path in (HERE / folder).glob("*.h"))
-    target = cache / _fingerprint((*sources, *headers), (*compiler(), *flags))
+    target = cache / fingerprint((*sources, *headers), (*compiler(), *flags))
     if not (target / name).exists():
         cache.mkdir(parents=True, exist_ok=True)
         _compile(sources, flags, target / name)
     return target
 
 
-def _fingerprint(files: Sequence[Path], command: Sequence[str]) -> str:
+def fingerprint(files: Sequence[Path], command: Sequence[str]) -> str:
+    """Return a name for what the command makes of the files."""
     content = hashlib.sha256("\0".join(command).encode())
     for file in files:
         content.update(file.name.encode())

@@ -36,17 +36,22 @@ class Receiver:
 
     def samples(self) -> dict[Sample, float]:
         """The values of the last request, as a page of Prometheus would show them."""
-        found: dict[Sample, float] = {}
-        for metric in _metrics(self.requests[-1]):
-            for point in getattr(metric, metric.WhichOneof("data")).data_points:
-                labels = {it.key: it.value.string_value for it in point.attributes}
-                for name, more, value in _values(metric, point):
-                    found[name, tuple(sorted((labels | more).items()))] = value
-        return found
+        return samples_of(self.requests[-1])
 
     def metrics(self) -> dict[str, Any]:
         """The metrics of the last request by name."""
         return {metric.name: metric for metric in _metrics(self.requests[-1])}
+
+
+def samples_of(request: Any) -> dict[Sample, float]:
+    """The values of an ExportMetricsServiceRequest, as a page of Prometheus would show them."""
+    found: dict[Sample, float] = {}
+    for metric in _metrics(request):
+        for point in getattr(metric, metric.WhichOneof("data")).data_points:
+            labels = {it.key: it.value.string_value for it in point.attributes}
+            for name, more, value in _values(metric, point):
+                found[name, tuple(sorted((labels | more).items()))] = value
+    return found
 
 
 def _metrics(request: Any) -> Iterator[Any]:
