@@ -74,7 +74,7 @@ class HostileNode:
                 "sys_root": str(self.tree.sys),
                 "host_root": str(self.tree.host),
             },
-            "processes": {"per_pid": True, "pod_uids": True},
+            "processes": {"per_pid": True, "pod_uids": True, "slurm_jobs": True},
             "kernel_log": {"enabled": True, "path": str(self.kernel_log)},
             "gpu": {
                 "driver_markers": [str(self.marker)],

@@ -139,6 +139,14 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         "psutil",
         "exporter.commands.rules",
     }
-    optional = ("demo", "detectors", "ebpf", "external_probes", "gpu.smi", "sharing.schedulers")
+    optional = (
+        "workloads.slurm",
+        "demo",
+        "detectors",
+        "ebpf",
+        "external_probes",
+        "gpu.smi",
+        "sharing.schedulers",
+    )
     spare |= {f"exporter.collectors.{name}" for name in optional}
     assert not spare & set(ended.stdout.split())

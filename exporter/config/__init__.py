@@ -182,6 +182,9 @@ class Processes:
 
     per_pid: bool = setting(False, "Series per process, in addition to those per workload.")
     pod_uids: bool = setting(False, "Series with the UIDs of pods whose processes are on GPUs.")
+    slurm_jobs: bool = setting(
+        False, "Series with array task, account and user of Slurm jobs that are on GPUs."
+    )
     users: bool = setting(False, "Show user names on /processes.")
     redact: tuple[str, ...] = setting(
         (), "Names to replace by a hash.", one_of=("process", "namespace", "pod", "container")

@@ -11,7 +11,7 @@ from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.memory.values import Memory
 from exporter.collectors.network.values import Network
 from exporter.collectors.node.values import Host
-from exporter.collectors.workloads.values import Workload, Workloads, sum_of_all
+from exporter.collectors.workloads.values import SlurmJob, Workload, Workloads, sum_of_all
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reports.checks import OK, checks
@@ -185,6 +185,7 @@ def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     workloads, gpus = snapshot.reading(Workloads), snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
     current = {state.gpu.uuid: state.gpu.index for state in states if _gpu_state(state) == "ok"}
+    jobs = {it.container: it for it in (workloads.jobs if workloads else ())}
     rows: dict[Workload, dict[str, Any]] = {}
     for use in workloads.uses if workloads else ():
         if use.gpu_uuid not in current:
@@ -193,6 +194,7 @@ def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
             use.workload,
             {
                 "workload": use.workload.name,
+                "job": _job(jobs.get(use.workload.container)),
                 "gpus": [],
                 "processes": 0,
                 "memory_used_bytes": 0,
@@ -209,6 +211,12 @@ def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     ranked = sorted(rows.values(), key=lambda row: -(row["memory_used_bytes"] or 0))
     for row in ranked[:MAX_WORKLOADS]:
         yield {**row, "gpus": sorted(set(row["gpus"]))}
+
+
+def _job(job: SlurmJob | None) -> dict[str, Any] | None:
+    if job is None:
+        return None
+    return fields_of(job, "job", "array_job", "array_task", "account", "user")
 
 
 def _network(snapshot: Snapshot, history: NodeHistory) -> Iterator[dict[str, Any]]:

@@ -130,6 +130,7 @@ OURS = {
     ),
     "workload_info",
     "workload_pod_info",
+    "workload_job_info",
     *("share_info", "share_replicas", "workload_replicas"),
 }
 """What the exporter itself concludes: NVML and DCGM have no word for it."""

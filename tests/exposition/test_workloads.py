@@ -11,6 +11,7 @@ from exporter.collectors.workloads.values import (
     GpuTotals,
     PidUse,
     PodUid,
+    SlurmJob,
     Workload,
     Workloads,
     WorkloadUse,
@@ -100,6 +101,14 @@ def test_uids_of_pods_are_series_when_asked_for() -> None:
     lines = _lines(Workloads("ok", pods=(PodUid("ml", "trainer-0", "5d3c"),)), STATE)
     row = 'namespace="ml",pod="trainer-0",pod_uid="5d3c"'
     assert f'hw_gpu_workload_pod_info{{node="n",{row}}} 1' in lines
+
+
+def test_jobs_of_slurm_are_series_when_asked_for() -> None:
+    """One series for each job, which joins with those of its workload by container."""
+    job = SlurmJob("slurm/job_9", "9", "7", "3", "physics", "ada")
+    row = 'job="9",array_job="7",array_task="3",account="physics",user="ada"'
+    lines = _lines(Workloads("ok", jobs=(job,)), STATE)
+    assert f'hw_gpu_workload_job_info{{node="n",container="slurm/job_9",{row}}} 1' in lines
 
 
 def test_workloads_go_with_the_values_of_their_gpu() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors.workloads.processes import pid_scope
+from tests.collectors.node_tree import NodeTree
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
 
@@ -58,6 +59,25 @@ def test_a_process_is_named_while_it_lives(
         nvml.say(*CARD, "compute_processes =")
         program.page_with(f"hw_gpu_orphan_memory_used_bytes{{{_labels(page)}}} 0\n")
         wait_for(lambda: program.get("/processes").document["processes"] == [] or None, "nobody")
+
+
+def test_a_job_of_slurm_is_named(tmp_path: Path, nvml: NvmlLibrary) -> None:
+    """From the files of its process to the series, and to the list of workloads."""
+    tree = NodeTree(tmp_path / "node")
+    tree.process(10, "0::/system.slice/slurmstepd.scope/job_9/step_0/user/task_0")
+    said = ("SLURM_JOB_ACCOUNT=physics", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3")
+    (tree.proc / "10/environ").write_text("\0".join((*said, "TOKEN=hush-4711", "")))
+    nvml.say(*CARD, f"compute_processes = 10:{3 * 2**30}")
+    roots = {"proc_root": str(tree.proc), "host_root": str(tree.root)}
+    settings = SETTINGS | {"sources": roots, "processes": {"slurm_jobs": True}}
+    job = {"job": "9", "array_job": "7", "array_task": "3", "account": "physics", "user": "1000"}
+    labels = ",".join(f'{name}="{value}"' for name, value in job.items())
+    with Program(tmp_path, settings, environment=nvml.environment) as program:
+        page = program.page_with(f'container="slurm/job_9",{labels}}} 1').text
+        status = program.get("/status", Accept="*/*")
+        (workload,) = status.document["workloads"]
+        assert (workload["workload"], workload["job"]) == ("slurm/job_9", job)
+        assert "hush-4711" not in page + status.text + program.log_file.read_text()
 
 
 def _labels(page: str) -> str:

@@ -120,6 +120,7 @@ class WorkloadAggregator:
             if self._top_n is None
             else series_per_pid(clients, self._top_n, table.unread),
             pods=_pods(clients) if self._with_pod_uids else (),
+            jobs=table.jobs[:MAX_ROWS],
             totals=tuple(self._totals(state, table, energies[state.gpu.uuid]) for state in states),
             shares=()
             if sharing is None

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from exporter.collectors.workloads.kubelet import Allocation
 from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.processes import PidScope, ProcessFacts
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import SlurmJob, Workload
 from exporter.reading.cgroup import SHORT_ID_CHARS
 from exporter.record import dataclass
 
@@ -33,6 +33,7 @@ class ProcessTable:
     )
     allocations: tuple[Allocation, ...] = ()
     users: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    jobs: tuple[SlurmJob, ...] = ()
 
 
 def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:

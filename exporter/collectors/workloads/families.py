@@ -10,6 +10,7 @@ from exporter.collectors.workloads.values import (
     GpuTotals,
     PidUse,
     PodUid,
+    SlurmJob,
     Workloads,
     WorkloadUse,
 )
@@ -74,6 +75,12 @@ USES = Items((*GPU_LABELS, *WORKLOAD), WorkloadUse, _uses)
 SHARES = Items((*GPU_LABELS, "kind"), GpuShare, _shares)
 PIDS = Items((*GPU_LABELS, "pid", "process"), PidUse, _pids)
 PODS = each(Workloads, lambda found: found.pods, PodUid, "namespace", "pod", "pod_uid")
+JOBS = each(
+    Workloads,
+    lambda found: found.jobs,
+    SlurmJob,
+    *("container", "job", "array_job", "array_task", "account", "user"),
+)
 TOTALS = Items(
     GPU_LABELS, GpuTotals, lambda snapshot: _on_gpus(snapshot, lambda found: found.totals)
 )
@@ -110,6 +117,13 @@ FAMILIES = (
         "UID of a pod with a process on a GPU, to join with kube-state-metrics; always 1; only"
         " with processes.pod_uids.",
         PODS,
+        (),
+    ),
+    info(
+        "hw_gpu_workload_job_info",
+        "Array task, account and user of a Slurm job with a process on a GPU; always 1; only with"
+        " processes.slurm_jobs.",
+        JOBS,
         (),
     ),
     family(

@@ -1,7 +1,8 @@
 """Data of one process from /proc: name, state, start time and cgroup.
 
 /proc/PID/stat, cgroup and, where wanted, status and wchan (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html);
-all but wchan are readable by everybody. Command lines and environments are never read.
+all but wchan are readable by everybody. Command lines are never read; environments only by
+slurm.py.
 """
 
 from pathlib import Path
@@ -34,6 +35,7 @@ HOST_INITS = frozenset(
 CPU_FIELDS = (11, 12)
 STARTED_FIELD = 19
 IO_DELAY_FIELD = 39
+UID_FIELD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,16 @@ def parse_uid(status: str) -> int | None:
         if name == "Uid" and len(words) > 1 and _is_number(words[1]):
             return int(words[1])
     return None
+
+
+def parse_passwd(text: str) -> dict[int, str]:
+    """Parse user names by number."""
+    users: dict[int, str] = {}
+    for line in text.split("\n"):
+        fields = line.split(":")
+        if len(fields) > UID_FIELD and fields[UID_FIELD].isdecimal():
+            users.setdefault(int(fields[UID_FIELD]), clean_text(fields[0]))
+    return users
 
 
 def _is_number(word: str) -> bool:

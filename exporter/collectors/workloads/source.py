@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.values import Gpus
@@ -19,10 +19,14 @@ from exporter.collectors.workloads.kubelet import (
     read_checkpoint,
 )
 from exporter.collectors.workloads.pod_logs import PodNameReader, PodNames
-from exporter.collectors.workloads.processes import ProcessFacts, ProcessReader, pid_scope
+from exporter.collectors.workloads.processes import (
+    ProcessFacts,
+    ProcessReader,
+    parse_passwd,
+    pid_scope,
+)
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workloads
-from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.context import SourceContext
@@ -30,7 +34,9 @@ from exporter.reading.files import FILE_DEADLINE_SECS, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.record import dataclass
 
-UID_FIELD = 2
+if TYPE_CHECKING:
+    from exporter.collectors.workloads.slurm import SlurmJobs
+
 NO_PROCESSES: Mapping[int, ProcessFacts] = MappingProxyType({})
 MAX_PROCESSES = 2000
 """Processes looked at in one collection; those that hold least memory are left out."""
@@ -126,16 +132,6 @@ def _are_in_pods(processes: Iterable[ProcessFacts]) -> bool:
     return any(owner.pod_uid or owner.container_id for owner in owners)
 
 
-def parse_passwd(text: str) -> dict[int, str]:
-    """Parse user names by number."""
-    users: dict[int, str] = {}
-    for line in text.split("\n"):
-        fields = line.split(":")
-        if len(fields) > UID_FIELD and fields[UID_FIELD].isdecimal():
-            users.setdefault(int(fields[UID_FIELD]), clean_text(fields[0]))
-    return users
-
-
 class SharingSeen(Protocol):
     """What is said of shared GPUs, before it is known whose the parts are."""
 
@@ -188,12 +184,14 @@ class WorkloadSource:
         root: Path = Path("/"),
         *,
         build_sharing: Callable[[], Sharing] | None = None,
+        jobs: "SlurmJobs | None" = None,
         call: CallBlocking,
         boottime: Callable[[], float],
     ) -> None:
         self.root = root
         self.build_sharing = build_sharing
         self._sharing: Sharing | None = None
+        self._jobs = jobs
         self._files = files
         self._accounts = accounts
         self._resources = resources
@@ -214,26 +212,31 @@ class WorkloadSource:
         if self.build_sharing is not None:
             self._sharing = self._sharing or self.build_sharing()
             sharing = await self._sharing.read(tuple(state.gpu.uuid for state in gpus.states))
-        reading = await self._call(lambda: self._look(gpus, given, sharing))
-        more = () if sharing is None else sharing.missing
-        return replace(reading, missing=(*missing, *reading.missing, *more))
-
-    def _look(
-        self, gpus: Gpus, given: KubeletDevices | None, sharing: SharingSeen | None
-    ) -> Reading[Workloads]:
         needs_names = sharing is not None and sharing.needs_names
-        look = self._files.read(pids_on(gpus.states), given, needs_names=needs_names)
+        pids = pids_on(gpus.states)
+        look = await self._call(lambda: self._files.read(pids, given, needs_names=needs_names))
+        if self._jobs is not None:
+            jobs, unread = await self._jobs.read(look.table.processes.values())
+            look = replace(
+                look, table=replace(look.table, jobs=jobs), missing=(*look.missing, *unread)
+            )
+        workloads = await self._call(lambda: self._sum_up(gpus, look, sharing))
+        more = () if sharing is None else sharing.missing
+        return Reading(workloads, (*missing, *look.missing, *more))
+
+    def _sum_up(self, gpus: Gpus, look: _Look, sharing: SharingSeen | None) -> Workloads:
         shares = None
         if sharing is not None:
             names, redaction = look.table.names, self._accounts.redaction
             shares = sharing.on_node(look.registered, names, redaction)
-        workloads = self._accounts.update(gpus, look.table, self._boottime(), shares)
-        return Reading(workloads, look.missing)
+        return self._accounts.update(gpus, look.table, self._boottime(), shares)
 
     async def close(self) -> None:
         """End what is asked beside collections; nothing else is held between two looks."""
         if self._sharing is not None:
             await self._sharing.close()
+        if self._jobs is not None:
+            await self._jobs.close()
 
 
 def build_workloads(ctx: SourceContext) -> WorkloadSource:
@@ -247,6 +250,13 @@ def build_workloads(ctx: SourceContext) -> WorkloadSource:
     ticks_per_sec = os.sysconf("SC_CLK_TCK")
     reader = ProcessReader(proc, ticks_per_sec, with_users=settings.users)
     redaction = Redaction(settings.redact, settings.redact_salt)
+    jobs = None
+    if settings.slurm_jobs and not redaction.hides("container"):
+        from exporter.collectors.workloads.slurm import (  # noqa: PLC0415 - where it is asked for
+            SlurmJobs,
+        )
+
+        jobs = SlurmJobs(reader, proc, root, ctx.call)
     return WorkloadSource(
         NodeFiles(reader, proc, root),
         WorkloadAggregator(
@@ -254,6 +264,7 @@ def build_workloads(ctx: SourceContext) -> WorkloadSource:
         ),
         PodResources(root, ctx.call),
         root,
+        jobs=jobs,
         call=ctx.call,
         boottime=ctx.boottime,
     )

@@ -173,6 +173,22 @@ class PodUid:
     pod_uid: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class SlurmJob:
+    """A job of Slurm that has a process on a GPU; empty is what is not known.
+
+    `container` is its workload. `user` owns the process by the kernel; account and array are what
+    the process says.
+    """
+
+    container: str
+    job: str
+    array_job: str
+    array_task: str
+    account: str
+    user: str
+
+
 @dataclass(frozen=True, slots=True)
 class Workloads:
     """All users of all GPUs; `reason` is ok or why some processes cannot be attributed.
@@ -186,6 +202,7 @@ class Workloads:
     clients: tuple[GpuClient, ...] = ()
     per_pid: tuple[PidUse, ...] = ()  # only where the configuration asks for it
     pods: tuple[PodUid, ...] = ()  # likewise
+    jobs: tuple[SlurmJob, ...] = ()  # likewise
     totals: tuple[GpuTotals, ...] = ()
     shares: tuple[GpuShare, ...] = ()
     allocated: tuple[Allocated, ...] = ()

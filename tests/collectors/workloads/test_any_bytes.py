@@ -11,8 +11,8 @@ from exporter.collectors.disk.filesystem import parse_mountinfo, uppermost
 from exporter.collectors.workloads.kubelet import parse_checkpoint, parse_list
 from exporter.collectors.workloads.kubelet_grpc import fields
 from exporter.collectors.workloads.pod_logs import parse_container_log, parse_pod_folder
-from exporter.collectors.workloads.processes import parse_stat, parse_uid
-from exporter.collectors.workloads.source import parse_passwd
+from exporter.collectors.workloads.processes import parse_passwd, parse_stat, parse_uid
+from exporter.collectors.workloads.slurm import parse_environ
 from exporter.reading.cgroup import parse_cgroup, roots_of_kubelet
 from exporter.reading.source import SourceFailed
 from tests.growth import is_linear
@@ -83,6 +83,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
         parse_stat,
         parse_uid,
         parse_passwd,
+        parse_environ,
         parse_pod_folder,
         parse_container_log,
     )
@@ -130,6 +131,8 @@ def test_no_name_of_a_process_is_a_line_of_its_status(name: str) -> None:
         (parse_mountinfo, lambda n: "1 2 8:1 / /a rw - x y rw\n" * (n // 25)),
         (parse_stat, lambda n: "7 (" + ")" * n + " S" + " 5" * 50),
         (parse_uid, lambda n: "Uid:\n" * (n // 5)),
+        (parse_environ, lambda n: "SLURM_JOB_ACCOUNT=a\0" * (n // 20)),
+        (parse_environ, lambda n: "SLURM_JOB_ACCOUNT=" + "a" * n),
         (parse_pod_folder, lambda n: "a" * n + "_" * 3),
         (parse_container_log, lambda n: "a-" * (n // 2) + "_"),
         (lambda message: list(fields(message)), lambda n: b"\x0a\x00" * (n // 2)),
