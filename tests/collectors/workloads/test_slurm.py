@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from tests.collectors.node_tree import TICKS, NodeTree
 from tests.fakes.source_context import source_context
+from tests.program import wait_for
 
 READ_AT = 1000.0
 ARRAY = {
@@ -231,6 +233,31 @@ async def test_a_later_process_of_the_same_pid_speaks_for_no_job(jobs: Jobs) -> 
     jobs.tree.process(10, "0::/system.slice/a.service", started=200.0)
     asked = SlurmJobs(reader, jobs.tree.proc, jobs.tree.root, DaemonThreads())
     assert await asked.read([before]) == ((), ())
+
+
+@pytest.mark.system
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, setpriv")
+@pytest.mark.parametrize(
+    ("capabilities", "may_read"),
+    [(("sys_ptrace", "dac_read_search"), True), (("sys_ptrace",), False), ((), False)],
+)
+def test_the_rights_that_the_pages_name_are_those_it_takes(
+    *, capabilities: tuple[str, ...], may_read: bool
+) -> None:
+    """Another user reads an environment with both capabilities, and with no less."""
+    given = ",".join(["-all", *(f"+{name}" for name in capabilities)])
+    drop = ("setpriv", "--clear-groups", "--reuid")
+    rights = (*drop, "65534", "--inh-caps", given, "--ambient-caps", given)
+    tried = subprocess.run([*rights, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(tried.stderr.strip())
+    with subprocess.Popen([*drop, "1000", "sleep", "600"], env={**os.environ, **ARRAY}) as task:
+        name = Path(f"/proc/{task.pid}/comm")
+        wait_for(lambda: name.read_text() == "sleep\n" or None, "the task")
+        read = [*rights, "cat", f"/proc/{task.pid}/environ"]
+        done = subprocess.run(read, capture_output=True, text=True, check=False)
+        task.kill()
+    assert (parse_environ(done.stdout) != {}) == may_read, done.stderr
 
 
 @pytest.fixture
