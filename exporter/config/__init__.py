@@ -181,7 +181,7 @@ class Processes:
     """Processes on GPUs."""
 
     per_pid: bool = setting(False, "Series per process, in addition to those per workload.")
-    pod_uids: bool = setting(False, "Series with the UIDs of pods whose processes are on GPUs.")
+    pod_uids: bool = setting(False, "Series with the UIDs of pods on GPUs.")
     slurm_jobs: bool = setting(
         False, "Series with array task, account and user of Slurm jobs that are on GPUs."
     )

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from typing import Protocol
 
 from exporter.collectors.gpu.values import Gpus, GpuState
-from exporter.collectors.workloads.attribution import ProcessTable, holder_of
+from exporter.collectors.workloads.attribution import ProcessTable, holder_of, uid_of_holder
 from exporter.collectors.workloads.clients import clients_of, series_per_pid
 from exporter.collectors.workloads.kubelet import Allocation, DeviceId
 from exporter.collectors.workloads.processes import WAITING
@@ -80,7 +80,7 @@ class WorkloadAggregator:
     ) -> None:
         self._top_n = top_n
         self.redaction = redaction or Redaction()
-        self._with_pod_uids = pod_uids and not self.redaction.hides("pod")
+        self.with_pod_uids = pod_uids and not self.redaction.hides("pod")
         self._energy = EnergyAttribution()
         self._idle = IdleTime()
         self._waits_since: dict[int, float] = {}
@@ -119,7 +119,7 @@ class WorkloadAggregator:
             per_pid=()
             if self._top_n is None
             else series_per_pid(clients, self._top_n, table.unread),
-            pods=_pods(clients) if self._with_pod_uids else (),
+            pods=_pods(clients, table, devices) if self.with_pod_uids else (),
             jobs=table.jobs[:MAX_ROWS],
             totals=tuple(self._totals(state, table, energies[state.gpu.uuid]) for state in states),
             shares=()
@@ -318,8 +318,13 @@ def _reason(clients: tuple[GpuClient, ...], table: ProcessTable) -> str:
     return "processes_ended"
 
 
-def _pods(clients: Iterable[GpuClient]) -> tuple[PodUid, ...]:
-    found = {
+def _pods(
+    clients: Iterable[GpuClient], table: ProcessTable, devices: _Devices
+) -> tuple[PodUid, ...]:
+    """List the UIDs of the pods that have a process on a GPU or hold one."""
+    held = (entry for entry in table.checkpoint if not devices.keys().isdisjoint(entry.devices))
+    found = {pod for entry in held if (pod := uid_of_holder(entry, table)) is not None}
+    found |= {
         PodUid(client.workload.namespace, client.workload.pod, client.pod_uid)
         for client in clients
         if client.workload is not None and client.workload.pod and client.pod_uid

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from exporter.collectors.workloads.kubelet import Allocation
 from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.processes import PidScope, ProcessFacts
-from exporter.collectors.workloads.values import SlurmJob, Workload
+from exporter.collectors.workloads.values import PodUid, SlurmJob, Workload
 from exporter.reading.cgroup import SHORT_ID_CHARS
 from exporter.record import dataclass
 
@@ -21,7 +21,8 @@ class ProcessTable:
     """What one look at the node's files saw.
 
     `unread` are pids that were not looked at because there are too many; `containers_by_pod`
-    names the containers in the log folders of the pods that were asked for.
+    names the containers in the log folders of the pods that were asked for; `checkpoint` has the
+    allocations with UIDs, where they are wanted and the kubelet's file can be read.
     """
 
     scope: PidScope
@@ -32,6 +33,7 @@ class ProcessTable:
         default_factory=lambda: MappingProxyType({})
     )
     allocations: tuple[Allocation, ...] = ()
+    checkpoint: tuple[Allocation, ...] = ()
     users: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     jobs: tuple[SlurmJob, ...] = ()
 
@@ -63,6 +65,25 @@ def holder_of(allocation: Allocation, names: PodNames) -> Workload | None:
         return Workload(allocation.namespace or "", allocation.pod, allocation.container)
     pod = names.pods.get(allocation.pod_uid or "")
     return None if pod is None else Workload(pod.namespace, pod.pod, allocation.container)
+
+
+def uid_of_holder(entry: Allocation, table: ProcessTable) -> PodUid | None:
+    """Return the pod of an entry of the checkpoint; None if it does not hold the devices now.
+
+    The kubelet's socket has names only, and pods of one name follow each other: container and
+    device must be those of the entry. Without the socket, the entries are the allocations.
+    """
+    pod = table.names.pods.get(entry.pod_uid or "")
+    if pod is None:
+        return None
+    holds = any(
+        (it.pod_uid, it.namespace, it.pod)
+        in ((entry.pod_uid, None, None), (None, pod.namespace, pod.pod))
+        and it.container == entry.container
+        and not set(it.devices).isdisjoint(entry.devices)
+        for it in table.allocations
+    )
+    return PodUid(pod.namespace, pod.pod, pod.uid) if holds else None
 
 
 def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload | None:

@@ -114,8 +114,8 @@ FAMILIES = (
     ),
     info(
         "hw_gpu_workload_pod_info",
-        "UID of a pod with a process on a GPU, to join with kube-state-metrics; always 1; only"
-        " with processes.pod_uids.",
+        "UID of a pod with a process on a GPU, or that holds one, to join with kube-state-metrics;"
+        " always 1; only with processes.pod_uids.",
         PODS,
         (),
     ),

@@ -72,11 +72,13 @@ class NodeFiles:
         others: Mapping[int, ProcessFacts] = NO_PROCESSES,
         *,
         needs_names: bool = False,
+        needs_uids: bool = False,
     ) -> _Look:
         """Read everything about these processes; those that have ended are left out.
 
         `given` are the kubelet's devices where they are known from elsewhere; `others` are in the
-        table as they are; names of pods are read where something names one.
+        table as they are; names of pods are read where something names one. With `needs_uids` the
+        UIDs of pods that hold devices are read too.
         """
         scope = pid_scope(self._proc)
         if scope.reason is not None:
@@ -86,6 +88,10 @@ class NodeFiles:
         found = {pid: facts for pid, facts in result.items() if facts is not None}
         processes = {**others, **found}
         devices, missing = self._devices() if given is None else (given, ())
+        named = devices
+        if needs_uids and given is not None and given.allocations:
+            named, gaps = self._devices()
+            missing = tuple(Missing("pod_uids", gap.reason) for gap in gaps)
         names = PodNames()
         if needs_names or devices.allocations or _are_in_pods(processes.values()):
             names = self._names.read()
@@ -96,6 +102,7 @@ class NodeFiles:
             names=names,
             containers_by_pod=self._containers_by_pod(processes.values(), names),
             allocations=devices.allocations,
+            checkpoint=named.allocations if needs_uids else (),
             users=self._users(processes.values()),
         )
         return _Look(table, missing, devices.registered)
@@ -214,7 +221,10 @@ class WorkloadSource:
             sharing = await self._sharing.read(tuple(state.gpu.uuid for state in gpus.states))
         needs_names = sharing is not None and sharing.needs_names
         pids = pids_on(gpus.states)
-        look = await self._call(lambda: self._files.read(pids, given, needs_names=needs_names))
+        needs_uids = self._accounts.with_pod_uids
+        look = await self._call(
+            lambda: self._files.read(pids, given, needs_names=needs_names, needs_uids=needs_uids)
+        )
         if self._jobs is not None:
             jobs, unread = await self._jobs.read(look.table.processes.values())
             look = replace(

@@ -166,7 +166,7 @@ class GpuTotals:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PodUid:
-    """The UID of a pod that has a process on a GPU; a deleted pod's name may come again."""
+    """The UID of a pod on a GPU; a deleted pod's name may come again."""
 
     namespace: str
     pod: str

@@ -440,6 +440,50 @@ async def test_uids_of_pods_are_told_when_asked_for(tree: NodeTree) -> None:
     assert (await Node(tree, pod_uids=True, redact=("pod",)).read(seen)).pods == ()
 
 
+async def test_a_pod_that_only_holds_a_gpu_has_its_uid_from_the_checkpoint(tree: NodeTree) -> None:
+    """Only of GPUs that are here and pods that the kubelet knows; a redacted pod has none."""
+    tree.checkpoint(
+        device_entry(UID, "trainer", ["GPU-0"]),
+        device_entry(OTHER_UID, "gone", ["GPU-0"]),
+        device_entry(UID.replace("3b", "4b"), "elsewhere", ["GPU-7"]),
+    )
+    tree.pod("ml", "elsewhere-0", UID.replace("3b", "4b"), "elsewhere")
+    held = (PodUid("ml", "train-0", UID),)
+    assert (await Node(tree, pod_uids=True).read(_gpu())).pods == held
+    assert (await Node(tree).read(_gpu())).pods == ()
+    assert (await Node(tree, pod_uids=True, redact=("pod",)).read(_gpu())).pods == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "uids"),
+    [
+        ((UID, "trainer", ["GPU-0"]), {UID}),
+        ((UID, "trainer", ["GPU-0::3", "GPU-1"]), {UID}),
+        ((OTHER_UID, "trainer", ["GPU-0"]), set()),  # its successor has the device
+        ((UID, "sidecar", ["GPU-0"]), set()),
+        ((UID, "trainer", ["GPU-1"]), set()),
+        (None, set()),
+    ],
+    ids=["the same", "a replica", "another pod", "another container", "another GPU", "none"],
+)
+async def test_the_socket_must_confirm_a_uid(
+    short_path: Path, entry: tuple[str, str, list[str]] | None, uids: set[str]
+) -> None:
+    """It names no UID, so pod, container and device of the checkpoint must be those it names."""
+    tree = NodeTree(short_path)
+    tree.pod("ml", "train-0", UID, "trainer")
+    tree.pod("ml", "train-1", OTHER_UID, "trainer")
+    if entry is not None:
+        tree.checkpoint(device_entry(*entry))
+    (tree.root / SOCKET).parent.mkdir(parents=True)
+    answer = list_response(("ml", "train-0", "trainer", "nvidia.com/gpu", ("GPU-0",)))
+    async with Kubelet(tree.root / SOCKET, speak(answer)):
+        reading = await Node(tree, pod_uids=True).reading(_gpu(), _gpu(index=1))
+    assert {pod.pod_uid for pod in reading.value.pods} == uids
+    assert [use.workload for use in reading.value.uses] == [TRAINER]
+    assert [it.field for it in reading.missing] == ([] if entry else ["pod_uids"])
+
+
 async def test_series_of_single_processes_are_capped(tree: NodeTree) -> None:
     """The largest processes have series of their own, the rest of a GPU is one more."""
     for pid in range(10, 16):
