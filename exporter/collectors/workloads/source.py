@@ -90,8 +90,8 @@ class NodeFiles:
         devices, missing = self._devices() if given is None else (given, ())
         named = devices
         if needs_uids and given is not None and given.allocations:
-            named, gaps = self._devices()
-            missing = tuple(Missing("pod_uids", gap.reason) for gap in gaps)
+            named, unread = self._devices()
+            missing = tuple(Missing("pod_uids", it.reason) for it in unread)
         names = PodNames()
         if needs_names or devices.allocations or _are_in_pods(processes.values()):
             names = self._names.read()
