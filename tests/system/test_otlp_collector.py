@@ -19,12 +19,12 @@ from exporter.exposition.render import Format, render
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.otlp.push import Pusher
-from tests.fakes.otel_collector import PATIENCE_SECS, NoCollector, build_collector, collector
+from tests.fakes.otel_collector import NoCollector, collector, find_collector
 from tests.fakes.otlp_receiver import Sample, samples_of
 from tests.fakes.prometheus import free_port
 from tests.program import Program, wait_for
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(2 * PATIENCE_SECS)]
+pytestmark = pytest.mark.system
 
 Values = dict[Sample, float]
 
@@ -40,9 +40,9 @@ LONG_SECS = 60.0
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """The folder with the Collector; skipped where it cannot be built."""
+    """The folder with the Collector; skipped where it has not been built."""
     try:
-        return build_collector()
+        return find_collector()
     except NoCollector as reason:
         pytest.skip(str(reason))
 
