@@ -195,12 +195,18 @@ class ReportBuilder:
         return dict(shown)
 
     def _is_covered(self, fault: Fault, faults: Mapping[Place, Fault], view: View) -> bool:
-        """Tell whether an active cause, on the component or its whole kind, covers the fault."""
-        if not self._rules[fault.rule].unless_explained:
+        """Tell whether an active cause, on the component or its whole kind, covers the fault.
+
+        A cause covers a fault whose rule names it; one that is only told first does not.
+        """
+        rule = self._rules[fault.rule]
+        if not rule.unless_explained:
             return False
         alike = sum(rule == fault.rule for rule, _ in faults)
         is_of_all = alike >= len(view.by_kind.get(fault.subject.kind, ()))
-        others = (cause for cause in fault.causes if cause.via != SIBLINGS)
+        others = [cause for cause in fault.causes if cause.via != SIBLINGS]
+        if not others or others[0].rule not in rule.named_causes:
+            return False
         causes = (cause.subject.kind for cause in others if place_of(cause) in faults)
         return any(kind != "node" or is_of_all for kind in causes)
 

@@ -213,7 +213,7 @@ def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:
     """Tell whether a cause begins when the fault that it would explain has been told as a root."""
     within = explanation.within_secs or BESIDE_SECS
     later_secs = cause.onset - root.onset
-    was_notified = (root.shown_secs or 0.0) >= NOTIFIED_SECS and later_secs > explanation.ahead_secs
+    was_notified = (root.shown_secs or 0.0) >= max(NOTIFIED_SECS, explanation.ahead_secs)
     is_late = was_notified or later_secs > SAMPLING_SECS
     return is_late and not cause.was_shown and root.last_evidence >= cause.onset - within
 

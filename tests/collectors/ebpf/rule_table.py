@@ -34,7 +34,7 @@ ROWS = (
     Row(
         "nccl_rank_missing",
         "communicator",
-        holds={**WAITING, "missing_busy": True, "waiting_secs": 310.0},
+        holds={**WAITING, "missing_busy": True, "waiting_secs": 550.0},
         holds_not={**WAITING, "missing_busy": False, "waiting_secs": 8.0},
         clears={"missing_ranks": 0, "waiting_secs": 0.0},
         severity="warning",
