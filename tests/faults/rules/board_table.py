@@ -280,7 +280,8 @@ ROWS = (
         "file_handles_exhausted",
         "node",
         holds={"kernel": "VFS: file-max limit 9223 reached"},
-        holds_not={"file_descriptors_open": 999, "file_descriptors_max": 1000},
+        holds_not={"file_descriptors_open": 990, "file_descriptors_max": 1000},
+        clears={"file_descriptors_open": 900, "file_descriptors_max": 1000},
     ),
     Row(
         "process_ids_low",
