@@ -146,6 +146,7 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         "ebpf",
         "external_probes",
         "gpu.smi",
+        "imex",
         "sharing.schedulers",
     )
     spare |= {f"exporter.collectors.{name}" for name in optional}

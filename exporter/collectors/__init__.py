@@ -55,6 +55,7 @@ COLLECTORS = (
     CollectorRow("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
     CollectorRow("expect", lambda config: config.expect.is_on),
     CollectorRow("services", lambda config: config.metrics.enabled.services),
+    CollectorRow("imex", lambda config: "imex" in config.sources.enabled),
     CollectorRow("external_probes", lambda config: bool(config.probes)),
     CollectorRow("kernel_log"),
     CollectorRow("exporter"),

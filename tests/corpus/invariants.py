@@ -109,6 +109,7 @@ def _told(conclusions: Conclusions) -> set[str]:
     """Return the ids of all components with an active fault, and of what depends on them."""
     told = {word for it in conclusions.active for word in (it.subject.hw_id, it.subject.hw_name)}
     told |= {cause.subject.hw_id for fault in conclusions.active for cause in fault.causes}
+    told |= {NODE for fault in conclusions.active if fault.subject.kind == NODE}
     for _ in range(8):
         edges = (edge for edge in conclusions.graph if edge.relation in ("part_of", "below"))
         more = {edge.source[1] for edge in edges if edge.target[1] in told} - told

@@ -225,6 +225,9 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "docs/runbooks/gpu_links.md": {SICK: ("nvidia-smi …", "lspci …", "systemctl …")},
     "docs/runbooks/gpu_memory.md": {SICK: ("nvidia-smi …", "dmesg …", "dcgmi …")},
     "docs/runbooks/gpu_presence.md": {SICK: ("nvidia-smi …", "lspci …", "dmesg …", "fuser …")},
+    "docs/runbooks/imex.md": {
+        SICK: ("nvidia-imex-ctl …", "systemctl …", "journalctl …", "cat /etc/nvidia-imex/…")
+    },
     "docs/runbooks/infiniband.md": {SICK: ("ibstat …", "rdma …", "perfquery …", "ethtool …")},
     "docs/runbooks/memory.md": {SICK: ("dmesg …", "ras-mc-ctl …", "dmidecode …", "ipmitool …")},
     "docs/runbooks/network.md": {SICK: ("ethtool …",)},

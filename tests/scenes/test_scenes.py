@@ -17,7 +17,14 @@ from tests.fakes.host_tree import HostTree, quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene, scenes
-from tests.scenes.stage import INTERVAL_SECS, LONG_SECS, SPARSE_SECS, Stage, healthy_node
+from tests.scenes.stage import (
+    INTERVAL_SECS,
+    LONG_SECS,
+    PROGRAMS,
+    SPARSE_SECS,
+    Stage,
+    healthy_node,
+)
 from tests.scenes.table import YES, cell
 
 SCENES = scenes()
@@ -48,11 +55,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     played = (scene for scene in SCENES if is_all or not scene.gpus)
     system = pytest.mark.system
     rows = [
-        pytest.param(each, id=each.id, marks=system if each.gpus else ())
+        pytest.param(each, id=each.id, marks=system if starts_processes(each) else ())
         for each in played
         if act == "begins" or cell(each, act) == YES
     ]
     metafunc.parametrize("scene", rows)
+
+
+def starts_processes(scene: Scene) -> bool:
+    """Tell whether a scene has the driver's programs, or one of its own."""
+    changes = (scene.node, scene.ill, scene.twin or Change())
+    return scene.gpus or any(path.startswith(PROGRAMS) for it in changes for path in it.files)
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ ROWS: tuple[Row, ...] = (
 )
 TOPICS = (
     *("pcie", "memory", "cpu", "node", "storage", "filesystem", "network", "infiniband"),
-    *("raid", "workload", "exporter", "collectives", "expect", "services"),
+    *("raid", "workload", "exporter", "collectives", "expect", "services", "imex"),
 )
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)

@@ -1,0 +1,1 @@
+"""The IMEX domain: which nodes of an NVL72 rack can share GPU memory with this one."""
