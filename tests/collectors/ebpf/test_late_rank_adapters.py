@@ -7,7 +7,8 @@ import pytest
 
 from exporter.collectors.ebpf.values import Communicator, TracedCalls
 from exporter.collectors.everything import KINDS, rule_book
-from exporter.collectors.network.values import Infiniband
+from exporter.collectors.network.ethtool import chosen_of
+from exporter.collectors.network.values import DriverCounters, Infiniband
 from exporter.collectors.workloads.values import GpuClient, ProcessUse, Workload, Workloads
 from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
@@ -22,9 +23,9 @@ LATE = Communicator(
 )
 
 
-def _node(now: float, down: str) -> Snapshot:
+def _node(now: float, down: str, layout: str = EIGHT_PAIRS) -> Snapshot:
     """Eight pairs of GPU and adapter; process 44 uses GPU 3, and one port is down."""
-    made = board(EIGHT_PAIRS)
+    made = board(layout)
     infiniband = made.reading(Infiniband)
     assert infiniband is not None
     ports = tuple(
@@ -55,3 +56,37 @@ def test_the_nearest_adapter_explains_it(down: str, causes: list[str]) -> None:
     assert [cause.rule for cause in straggler.causes] == causes
     if causes:
         assert straggler.causes[-1].subject.hw_id.startswith("mlx5_5")
+
+
+ROCE = EIGHT_PAIRS.replace("mlx5_5 ", "mlx5_5:ens5 ").replace("mlx5_11 ", "mlx5_11:ens11 ")
+"""The same board, with the interfaces of two adapters."""
+
+
+@pytest.mark.parametrize(
+    ("statistic", "a_second", "rule"),
+    [
+        ("rx_prio3_pause", 10_000, "nic_pause_storm"),
+        ("rx_out_of_buffer", 200, "nic_discards"),
+        ("rx_discards_phy", 200, "nic_discards"),
+        ("rx_fec_uncorrectable_blocks", 1, "nic_fec_uncorrectable"),
+        ("rx_pcs_symbol_err_phy", 10, "nic_fec_uncorrectable"),
+    ],
+)
+@pytest.mark.parametrize("ill", ["ens5", "ens11"])
+def test_counters_of_the_nearest_adapter_explain_it(
+    statistic: str, a_second: int, rule: str, ill: str
+) -> None:
+    """From what the driver counts to the slow collective: beside GPU 3 it is the root cause."""
+    engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
+    for look in range(24):
+        now = 1000.0 + 15 * look
+        counts = {"ens5": 0, "ens11": 0, ill: 15 * look * a_second}
+        nics = tuple(chosen_of(name, {statistic: count}) for name, count in counts.items())
+        seen = _node(now, "", ROCE)
+        readings = {**seen.readings, DriverCounters: DriverCounters(nics)}
+        said = engine.conclude(replace(seen, readings=readings))
+    active = {fault.rule: fault for fault in said.active}
+    assert active.keys() == {"nccl_straggler", rule}
+    assert active[rule].subject.hw_id == ill
+    causes = [cause.rule for cause in active["nccl_straggler"].causes]
+    assert causes == ([rule] if ill == "ens5" else [])
