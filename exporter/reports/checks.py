@@ -59,6 +59,7 @@ def checks(snapshot: Snapshot, here: Installation) -> list[Check]:
         *_kubelet(snapshot, here),
         _kernel_log(snapshot, here),
         *_counted(snapshot.reports, here),
+        *_nothing_counted(here),
         *_mounts(snapshot, here),
         *_sources(snapshot.reports),
         *_rules(here),
@@ -190,9 +191,16 @@ def _counted(reports: Iterable[SourceReport], here: Installation) -> Iterator[Ch
         if not reason:
             yield Check(name, OK, "counted in the kernel by bpftrace")
             continue
-        remedies = (EBPF_REASONS[word] for word in EBPF_REASONS if reason.startswith(word))
+        remedies = (EBPF_REASONS[word] for word in EBPF_REASONS if word in reason)
         remedy = next(remedies, Remedy(reason, "docs/ebpf.md lists the requirements"))
         yield Check(name, PROBLEM, reason, remedy.fix(in_container=here.in_container))
+
+
+def _nothing_counted(here: Installation) -> Iterator[Check]:
+    """Yield why eBPF is enabled and no source of it runs."""
+    if here.ebpf_idle:
+        found = f"ebpf.enabled is true and nothing is counted: {here.ebpf_idle}"
+        yield Check("eBPF", PROBLEM, found, "change that (docs/ebpf.md), or ebpf.enabled = false")
 
 
 def _mounts(snapshot: Snapshot, here: Installation) -> Iterator[Check]:

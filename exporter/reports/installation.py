@@ -15,7 +15,7 @@ class Installation:
     """Facts that do not change while the process runs; `unmounted` are folders of the host.
 
     `rule_mistakes` are sentences about rule files; `state_problems` returns sentences about the
-    state directory as it is now.
+    state directory as it is now. `ebpf_idle` says why eBPF is enabled and counts nothing.
     """
 
     in_container: bool = False
@@ -25,6 +25,7 @@ class Installation:
     gpu_backend: str = "auto"
     kernel_log_enabled: bool = True
     kernel_log_path: str = "/dev/kmsg"
+    ebpf_idle: str = ""
     faults_enabled: bool = True
     interval_secs: float = 15.0
     rule_mistakes: tuple[str, ...] = ()
@@ -48,6 +49,30 @@ def installation(
         gpu_backend=config.gpu.backend,
         kernel_log_enabled=config.kernel_log.enabled and config.metrics.enabled.kernel_log,
         kernel_log_path=config.kernel_log.path,
+        ebpf_idle=ebpf_idle(config),
         faults_enabled=config.faults.enabled,
         interval_secs=config.metrics.collect_interval_secs,
     )
+
+
+def ebpf_idle(config: Config) -> str:
+    """Say why eBPF is enabled and counts nothing; empty if it counts, or is off."""
+    ebpf = config.ebpf
+    chosen = {
+        "ebpf": ebpf.layers,
+        "ebpf_kernel": ebpf.kernel_events,
+        "ebpf_functions": (*ebpf.torch_operators, *ebpf.python_functions),
+    }
+    wanted = {source for source, what in chosen.items() if what}
+    if not ebpf.enabled:
+        return ""
+    if not wanted:
+        return (
+            "ebpf.layers, ebpf.kernel_events, ebpf.torch_operators and ebpf.python_functions are"
+            " empty"
+        )
+    if not config.metrics.enabled.probes:
+        return "metrics.enabled.probes is false"
+    if wanted <= set(config.sources.disabled):
+        return f"sources.disabled has {', '.join(sorted(wanted))}"
+    return ""

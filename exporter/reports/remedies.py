@@ -34,7 +34,7 @@ GPU_REASONS = _remedies("gpu")
 VENDOR_REASONS = _remedies("vendor")
 ATTRIBUTION_REASONS = _remedies("processes")
 EBPF_REASONS = _remedies("ebpf")
-"""Remedies by the beginning of a source's reason."""
+"""Remedies by words in the reason of a source."""
 
 
 def gpu_meaning(reason: str | None) -> str:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import platform
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,6 +193,52 @@ def test_calls_cannot_be_counted(
     for counted in ("Counted calls", "Counted functions", *of_the_kernel):
         assert found in said.checks[counted]["found"]
         assert fix in said.checks[counted]["fix"]
+
+
+NO_BPF = """
+import ctypes, os, platform, struct, sys
+number = {"x86_64": 321, "aarch64": 280}[platform.machine()]
+rows = (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)
+rules = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(rules)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Runs a program that may not call bpf(): PR_SET_NO_NEW_PRIVS, then a filter of PR_SET_SECCOMP."""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can count calls")
+@pytest.mark.skipif(not Path("/usr/bin/bpftrace").exists(), reason="bpftrace is not installed")
+@pytest.mark.skipif(
+    f'"{platform.machine()}"' not in NO_BPF, reason="the number of bpf() is not known"
+)
+def test_bpf_is_forbidden(tmp_path: Path) -> None:
+    """With all capabilities and a seccomp profile without bpf(), also before any call is made."""
+    wanted = {
+        "APP__EBPF__ENABLED": "true",
+        "APP__EBPF__KERNEL_EVENTS": "disk_latency",
+        "APP__EBPF__PYTHON_FUNCTIONS": "train_step",
+    }
+    under = (sys.executable, "-c", NO_BPF)
+    counted = ("Counted calls", "Counted events", "Counted functions")
+
+    def refused() -> Diagnosis | None:
+        said = _diagnose(tmp_path, wanted, under=under)
+        words = [said.checks[name]["found"] for name in counted]
+        return said if all("not permitted" in each for each in words) else None
+
+    said = wait_for(refused, "bpftrace to be tried on a busy machine")
+    assert said.code == 2
+    for name in counted:
+        assert "perf_event_open" in said.checks[name]["fix"]
+
+
+def test_nothing_is_counted(tmp_path: Path) -> None:
+    """Enabled without anything to count is said, for no source reads it."""
+    said = _diagnose(tmp_path, {"APP__EBPF__ENABLED": "true", "APP__EBPF__LAYERS": "[]"})
+    assert said.code == 2
+    assert "nothing is counted: ebpf.layers" in said.checks["eBPF"]["found"]
 
 
 def test_kubelet_files_are_absent(

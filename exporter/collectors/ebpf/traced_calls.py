@@ -20,6 +20,7 @@ from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.totals import CallTotals
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.traced_processes import TracedProcesses
+from exporter.collectors.ebpf.tracer import Trial
 from exporter.collectors.ebpf.values import Communicator, TracedCalls
 from exporter.model.reading import Missing, Reading
 from exporter.reading.context import SourceContext
@@ -59,6 +60,7 @@ class TracedCallsSource:
             self._files,
         )
         self._loop = TraceLoop(self._follow, "looking for libraries")
+        self._trial = Trial(ctx.children)
         self._identities: dict[Mapped, Identity] = {}
         self._attached = 0
         self._turn = 0
@@ -68,9 +70,12 @@ class TracedCallsSource:
         if not self._loop.is_running:
             require_tracing(self._ctx, needs_pids=True)
             self._loop.start()
+            self._trial.start()
         self._loop.check()
         calls = self._totals.calls()
         refusals, failures = self._attachments.refusals, self._attachments.failures
+        if self._trial.problem and not self._attachments.count:
+            failures = (self._trial.problem, *failures)
         problems = (*failures, *self._finder.problems)
         if problems and not calls and not self._attachments.count:
             raise SourceFailed(problems[0])  # not for a refusal: tenants name their files
@@ -84,6 +89,7 @@ class TracedCallsSource:
     async def close(self) -> None:
         """Detach from everything."""
         await self._loop.close()
+        self._trial.kill()
         self._attachments.close()
 
     async def _follow(self) -> None:

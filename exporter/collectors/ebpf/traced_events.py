@@ -19,7 +19,7 @@ from exporter.collectors.ebpf.kernel_program import (
 from exporter.collectors.ebpf.kernel_totals import UNKNOWN, KernelTotals, Opener, User
 from exporter.collectors.ebpf.program import MAX_KEYS
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
-from exporter.collectors.ebpf.tracer import Script, Tracing
+from exporter.collectors.ebpf.tracer import Script, Tracing, Trial
 from exporter.collectors.ebpf.values import TracedEvents
 from exporter.collectors.workloads.attribution import ProcessTable, workload_of
 from exporter.collectors.workloads.cgroup_ids import CgroupPaths
@@ -68,6 +68,7 @@ class TracedEventsSource:
         self._script: Script | None = None
         self._missing: tuple[Missing, ...] = ()
         self._loop = TraceLoop(self._settle, "looking for the owners of sockets")
+        self._trial = Trial(ctx.children)
 
     async def read(self) -> Reading[TracedEvents]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
@@ -77,9 +78,12 @@ class TracedEventsSource:
             self._script = Script(program, reader.take, max_keys=MAX_KEYS)
             self._tracing.start(self._script)
             self._loop.start()
+            self._trial.start()
         self._loop.check()
-        if not self._tracing.is_attached and self._tracing.failure:
-            raise SourceFailed(self._tracing.failure)  # nothing is counted: what was is old
+        # The trial says why in better words: it needs no headers of the kernel.
+        failure = self._trial.problem or self._tracing.failure
+        if failure and not self._tracing.is_attached:
+            raise SourceFailed(failure)  # nothing is counted: what was is old
         return Reading(
             TracedEvents(self._totals.retransmits(), self._totals.latencies(self._disks)),
             self._missing,
@@ -88,6 +92,7 @@ class TracedEventsSource:
     async def close(self) -> None:
         """Detach from the kernel."""
         await self._loop.close()
+        self._trial.kill()
         self._tracing.kill()
 
     def _countable(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from exporter.collectors.ebpf.program import MAX_KEYS
 from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.traced_processes import TracedProcesses
-from exporter.collectors.ebpf.tracer import Script, Tracing
+from exporter.collectors.ebpf.tracer import Script, Tracing, Trial
 from exporter.collectors.ebpf.values import TracedFunctions
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
@@ -82,15 +82,18 @@ class TracedFunctionsSource:
         self._tracing = Tracing(ctx.children)
         self._left_out: tuple[str, ...] = ()  # tenants name their files: no failure of ours
         self._loop = TraceLoop(self._follow, "looking for files to attach to")
+        self._trial = Trial(ctx.children)
 
     async def read(self) -> Reading[TracedFunctions]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
         if not self._loop.is_running:
             require_tracing(self._ctx, needs_pids=True)
             self._loop.start()
+            self._trial.start()
         self._loop.check()
-        if not self._tracing.is_attached and self._tracing.failure:
-            raise SourceFailed(self._tracing.failure)
+        failure = self._trial.problem or self._tracing.failure
+        if failure and not self._tracing.is_attached:
+            raise SourceFailed(failure)
         problems = (*self._left_out, *self._finder.problems, *self._files.problems)
         missing = tuple(Missing("functions", problem) for problem in problems)
         files = len(self._attached) if self._tracing.is_attached else 0
@@ -99,6 +102,7 @@ class TracedFunctionsSource:
     async def close(self) -> None:
         """Detach from everything."""
         await self._loop.close()
+        self._trial.kill()
         self._tracing.kill()
 
     async def _follow(self) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporter.model.label import clean_text
-from exporter.probes.backoff import Backoff
-from exporter.probes.child import Child, Children, Command
+from exporter.probes.backoff import LONGEST_BACKOFF_SECS, Backoff
+from exporter.probes.child import Child, Children, Command, run_once
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
 from exporter.record import dataclass
 
@@ -23,6 +23,8 @@ DETACH_SECS = 20.0
 
 PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/sbin")
 MAX_WORDS = 500
+TRIAL = "interval:ms:1 { exit(); }"
+TRIAL_BYTES = 64 * 1024
 
 OnRecord = Callable[[Mapping[str, Any]], None]
 """Takes maps by name, as bpftrace prints them; a printed text as `{"text": …}`."""
@@ -151,10 +153,59 @@ class Tracer:
 
     def _on_errors(self, chunk: bytes) -> None:
         """Keep the first words of an error: what follows them follows from them."""
-        for line in chunk.decode("utf-8", "replace").split("\n"):
-            is_harmless = not line.strip() or "RLIMIT_MEMLOCK" in line or "uprobe_events" in line
-            if not is_harmless and not self._words:
-                self._words = clean_text(line[:MAX_WORDS])
+        self._words = self._words or first_words(chunk)
+
+
+def first_words(errors: bytes) -> str:
+    """Return the first line that tells of an error; empty without one."""
+    for line in errors.decode("utf-8", "replace").split("\n"):
+        if line.strip() and "RLIMIT_MEMLOCK" not in line and "uprobe_events" not in line:
+            return clean_text(line[:MAX_WORDS])
+    return ""
+
+
+class Trial:
+    """Runs bpftrace once, with a program that counts nothing.
+
+    Without it, what forbids bpftrace to run (seccomp, SELinux, kernel lockdown) would be told only
+    when a process uses a library whose calls are counted. `problem` is empty until it has ended,
+    and if it ended well; else it is tried again after a minute.
+    """
+
+    def __init__(
+        self, children: Children, command: Callable[[Script], Command] = command_of
+    ) -> None:
+        self._children = children
+        self._command = command(Script(TRIAL, lambda _: None))
+        self._task: asyncio.Task[None] | None = None
+        self.problem = ""
+
+    def start(self) -> None:
+        """Start it; it ends by itself."""
+        self._task = asyncio.ensure_future(self._run())
+
+    def kill(self) -> None:
+        """Kill it where it still runs."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        while problem := await self._try():
+            self.problem = problem
+            await asyncio.sleep(LONGEST_BACKOFF_SECS)
+        self.problem = ""
+
+    async def _try(self) -> str:
+        """Run it to its end; return why it did not end well, empty if it did."""
+        try:
+            ended = await run_once(
+                self._children, self._command, timeout_secs=START_SECS, limit_bytes=TRIAL_BYTES
+            )
+        except OSError as error:
+            return f"bpftrace cannot be started: {error.strerror}"
+        if ended.code == 0:
+            return ""
+        return first_words(ended.errors) or f"bpftrace ended with {ended.problem or ended.code}"
 
 
 class Tracing:

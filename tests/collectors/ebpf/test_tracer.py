@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.ebpf.tracer import Script, Tracer, Tracing, command_of, find_program
+from exporter.collectors.ebpf.tracer import (
+    Script,
+    Tracer,
+    Tracing,
+    Trial,
+    command_of,
+    find_program,
+)
 from exporter.probes.backoff import FIRST_BACKOFF_SECS
 from exporter.probes.child import Children, Command
 
@@ -50,7 +57,7 @@ async def test_the_first_error_is_the_reason() -> None:
     """What it says of its memory limit is harmless; the first line behind it is the reason."""
     stage = Stage(
         "echo 'ERROR: couldn'\"'\"'t set RLIMIT_MEMLOCK' >&2;"
-        "echo 'ERROR: failed to create map: Operation not permitted' >&2; echo more >&2; exit 1"
+        "echo 'ERROR: failed to create map: Operation not permitted' >&2; exit 1"
     )
     assert await stage.reason() == "ERROR: failed to create map: Operation not permitted"
 
@@ -135,3 +142,53 @@ async def test_a_program_that_cannot_be_run_is_a_failure() -> None:
     tracing.start(Script("", lambda _: None))
     await _until(lambda: not tracing.is_running)
     assert tracing.failure == "bpftrace cannot be started: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("echo 'WARNING: old headers' >&2", ""),
+        ("exit 0", ""),
+        ("exit 9", "bpftrace ended with 9"),
+        (
+            "echo 'ERROR: failed to create map: Operation not permitted' >&2; exit 1",
+            "ERROR: failed to create map: Operation not permitted",
+        ),
+        ("head -c 900000 /dev/zero; sleep 60", "bpftrace ended with flood"),
+    ],
+)
+async def test_what_forbids_it_to_run_is_known_without_a_library(text: str, problem: str) -> None:
+    """A program that counts nothing ends well, or says why no other could run."""
+    children = Children()
+    command = Command(("/bin/sh", "-c", text), {"PATH": "/usr/bin:/bin"})
+    trial = Trial(children, lambda _: command)
+    assert trial.problem == ""
+    trial.start()
+    await asyncio.sleep(0)
+    for _ in range(2000):
+        if not children.pids:
+            break
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    assert trial.problem == problem
+    trial.kill()
+
+
+async def test_a_trial_that_cannot_be_started_says_so() -> None:
+    """No program is one sentence; a trial that is ended leaves no child."""
+    children = Children()
+    trial = Trial(children, lambda _: Command(("/no/such/bpftrace",), {}))
+    trial.start()
+    await asyncio.sleep(0.05)
+    assert trial.problem == "bpftrace cannot be started: No such file or directory"
+    trial.kill()
+    trial = Trial(children, lambda _: Command(("/bin/sh", "-c", "sleep 60"), {}))
+    trial.start()
+    await asyncio.sleep(0.05)
+    assert children.pids
+    trial.kill()
+    for _ in range(2000):
+        if not children.pids:
+            break
+        await asyncio.sleep(0.01)
+    assert not children.pids
