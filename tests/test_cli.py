@@ -116,15 +116,36 @@ def test_children_get_what_they_need_and_no_secret() -> None:
     assert kept["NVIDIA_VISIBLE_DEVICES"] == "all"
 
 
+def modules_loaded(settings: str) -> set[str]:
+    """Return the modules of a program with these settings, as JSON."""
+    code = (
+        "import exporter.cli, exporter.running, json, sys;"
+        "from exporter.config.file import Layer, load; from exporter.collectors import chosen;"
+        "collectors = chosen(load([Layer('test', json.loads(sys.argv[1]))]));"
+        "collectors.rule_book(), collectors.names, collectors.subjects.vocabulary;"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, settings]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(ended.stdout.split())
+
+
+def test_a_collector_that_is_off_is_not_loaded() -> None:
+    """Services off and IMEX on: the one is gone, the other brings in little but itself."""
+    default = modules_loaded("{}")
+    off = modules_loaded('{"metrics": {"enabled": {"services": false}}}')
+    assert default - off == {
+        f"exporter.collectors.services{part}" for part in ("", ".collector", ".values")
+    }
+    with_imex = modules_loaded('{"sources": {"enabled": ["imex"]}}')
+    assert {name for name in with_imex - default if "collectors.imex" not in name} <= {
+        "exporter.probes.trusted_program",
+        "exporter.probes.child",
+    }
+
+
 def test_running_loads_nothing_that_only_others_need() -> None:
     """Modules of other commands, of what is off by default and of mistakes cost no memory."""
-    code = (
-        "import exporter.cli, exporter.running, sys; from exporter.config import Config;"
-        "from exporter.collectors import chosen; chosen(Config()); print(*sys.modules)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
     spare = {"aiohttp.web", "prometheus_client", "pynvml", "cpuinfo", "difflib", "statistics"}
     spare |= {
         "exporter.kubernetes.api",
@@ -144,10 +165,12 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         "demo",
         "detectors",
         "ebpf",
+        "expect",
         "external_probes",
         "gpu.smi",
         "imex",
+        "services.systemd",
         "sharing.schedulers",
     )
     spare |= {f"exporter.collectors.{name}" for name in optional}
-    assert not spare & set(ended.stdout.split())
+    assert not spare & modules_loaded("{}")
