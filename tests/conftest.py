@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import contextlib
 import gc
 import logging
 import os
@@ -65,6 +66,28 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
     """Distribute tests over workers."""
     return ByFile(config, log)
+
+
+AUTOGROUP = Path("/proc/self/autogroup")
+"""The kernel divides processors between sessions first (sched(7)); programs have their own."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the programs that tests start come before the tests, which wait for their answers."""
+    if not hasattr(config, "workerinput"):
+        _give_way(10)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let the session of the shell be as it was."""
+    if not hasattr(config, "workerinput"):
+        _give_way(0)
+
+
+def _give_way(nice: int) -> None:
+    if os.geteuid() == 0 and AUTOGROUP.exists():  # nobody else can take it back
+        with contextlib.suppress(OSError):  # no rights in a container: they stay side by side
+            AUTOGROUP.write_text(str(nice))
 
 
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)

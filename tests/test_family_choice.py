@@ -36,7 +36,7 @@ MEMORY = {"hw_memory_total_bytes", "hw_memory_available_bytes", "hw_memory_used_
 OWN = {"hw_exporter_collections_total", "hw_exporter_build_info"}
 GROUPS = sorted({name.split("_")[1] for name in NAMES} - {"exporter"})
 """The subjects of metric names: the first word behind hw_."""
-NOT_ON_THE_NODE = {"call", "function", "nccl", "probe"}
+NOT_ON_THE_NODE = {"call", "function", "imex", "nccl", "probe"}
 """Groups of collectors that are off by default."""
 
 
