@@ -43,7 +43,7 @@ async def is_closed(streams: Streams, secs: float = PATIENCE_SECS) -> bool:
     try:
         while await asyncio.wait_for(reader.read(65536), secs):
             pass
-    except ConnectionResetError:
+    except ConnectionError:  # or a broken pipe, where the last bytes were on their way
         return True
     finally:
         writer.close()
