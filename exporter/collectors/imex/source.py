@@ -28,7 +28,7 @@ PROGRAM = "nvidia-imex-ctl"
 ARGUMENTS = ("-N", "-j")
 TIMEOUT_SECS = 8.0
 WAIT_SECS = 0.5
-"""A collection waits so long for an answer; a later one is published when it comes."""
+"""How long a collection waits for an answer; a later answer is published when it comes."""
 OUTPUT_LIMIT_BYTES = 1024 * 1024
 MAX_NODES = 256
 UP = {"UP": True, "DEGRADED": False, "DOWN": False}
@@ -94,7 +94,7 @@ def _rows(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 class ImexSource:
-    """Runs the program at each reading, one at a time, and keeps what it said last.
+    """Runs nvidia-imex-ctl at each reading, never twice at a time, and keeps the last answer.
 
     After a failure the values are unknown, and the program is run again after a pause.
     """

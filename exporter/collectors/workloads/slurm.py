@@ -93,7 +93,7 @@ class SlurmJobs:
         return tuple(sorted(jobs)), self._missing(here)
 
     async def _ask_all(self, jobs: dict[str, list[ProcessFacts]]) -> None:
-        """Read these jobs, few at once, and wait for them, but not for those that hung before."""
+        """Read these jobs, few at once, and wait for answers; jobs that hang are left behind."""
         loop = asyncio.get_running_loop()
         end = loop.time() + PATIENCE_SECS
         left, waiting = deque(jobs), set[asyncio.Future[SlurmJob | str | None]]()

@@ -175,7 +175,7 @@ class PodUid:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SlurmJob:
-    """A job of Slurm that has a process on a GPU; empty is what is not known.
+    """A job of Slurm that has a process on a GPU; an unknown field is empty.
 
     `container` is its workload. `user` owns the process by the kernel; account and array are what
     the process says.

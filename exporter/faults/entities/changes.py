@@ -21,7 +21,10 @@ class FieldChanges:
         self._last: dict[str, int] = {}
 
     def learn(self, reads: Mapping[str, Iterable[Place]], more: Iterable[Place]) -> None:
-        """Note what each rule reads, by its id, and what is read besides; all is new again."""
+        """Note the fields that each rule reads, by the rule's id, and further fields.
+
+        All fields count as changed at the next look.
+        """
         self._looks += 1
         self._last = dict.fromkeys(reads, self._looks)
         self._readers, self._found, self._who, self._columns = {}, {}, {}, {}

@@ -54,7 +54,7 @@ class Sampler:
         values: Sequence[Value],
         now: float,
     ) -> None:
-        """Add the values to the series of their components; open those that are not there."""
+        """Add the values to the series of their components; open missing series."""
         for at, value in enumerate(values):
             if value is None:
                 continue
