@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from exporter.collectors.kernel_log.pattern_file import Lines
-from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
+from exporter.collectors.kernel_log.pipeline import LINE_BREAK, Pipeline, PrintClock
 from exporter.collectors.kernel_log.record import Record
 from exporter.collectors.kernel_log.table import Table
 from exporter.collectors.kernel_log.values import KERNEL_LOG, KernelLog
+from exporter.collectors.kernel_log.xid import with_process
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.faults.subject import NumberedEvents
 from exporter.faults.values import Address
@@ -37,8 +38,8 @@ def gpus_at_addresses(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
 
 
 def line_of(event: Event) -> str:
-    """Return the lines of an event as recordings have them."""
-    return event.raw
+    """Return the lines of an event as recordings have them, one below the other."""
+    return with_process(event.raw.replace(LINE_BREAK, "\n"), event.fields)
 
 
 class KernelLines:

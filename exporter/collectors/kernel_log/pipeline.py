@@ -22,6 +22,9 @@ from exporter.collectors.kernel_log.user_words import possible_kinds
 from exporter.model.event import Event
 from exporter.model.label import clean_text
 
+LINE_BREAK = " / "
+"""Stands between the lines of a message in the text of its event."""
+
 MAX_RAW_BYTES = 512
 """Evidence kept of the lines of one event."""
 
@@ -267,5 +270,5 @@ class Pipeline:
 
 def _raw(lines: list[str]) -> str:
     """Return the lines of a message as evidence, at most 512 bytes of them."""
-    text = clean_text(" / ".join(lines), MAX_RAW_BYTES)
+    text = clean_text(LINE_BREAK.join(lines), MAX_RAW_BYTES)
     return text.encode()[:MAX_RAW_BYTES].decode("utf-8", "ignore")

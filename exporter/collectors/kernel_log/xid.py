@@ -5,6 +5,7 @@ more than the code.
 """
 
 import re
+from collections.abc import Mapping
 
 from exporter.collectors.gpu.words import RECOVERY_ACTIONS, UNKNOWN
 
@@ -54,6 +55,8 @@ _RECOVERY = re.compile(
     r" to 0x(?P<new>[0-9a-f]{1,8})(?: \((?P<new_text>[^)]{0,60})\))?"
 )
 
+_NO_PROCESS = re.compile(r"^(NVRM: Xid \([^)]{1,80}\): 13, )(?!pid=)")
+
 
 def convert_xid(fields: dict[str, str]) -> dict[str, str]:
     """Return the fields of an Xid line with its process and what its text says.
@@ -93,3 +96,11 @@ def convert_recovery(fields: dict[str, str]) -> dict[str, str]:
         if match["new_text"]:
             fields["action_text"] = match["new_text"]
     return fields
+
+
+def with_process(line: str, fields: Mapping[str, str]) -> str:
+    """Return a line of Xid 13 with the process that a further line named, as older drivers do."""
+    if "pid" not in fields:
+        return line
+    process = ", ".join(f"{key}={fields[key]}" for key in ("pid", "name") if key in fields)
+    return _NO_PROCESS.sub(lambda found: f"{found[1]}{process}, ", line)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.collectors.kernel_log.events import KernelLines, line_of
 from exporter.model.event import Event
 from tests.collectors.kernel_log.feeding import events_of
 
@@ -92,3 +93,11 @@ def test_all_lines_of_an_exception_are_of_the_program_that_its_last_line_names()
     assert [(event.pid, event.fields["name"]) for event in lines] == [(604, "python3")] * 3
     assert not any("anonymous" in event.fields for event in lines)
     assert lines[0].fields["gpc"] == "1"
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_of_a_recording_is_the_one_that_was_read(name: str) -> None:
+    """A bundle replays what its node saw: fields that further lines told are not lost."""
+    for event in recorded(name):
+        (again,) = KernelLines().events(line_of(event), event.boottime)
+        assert (again.kind, again.fields) == (event.kind, event.fields)
