@@ -8,16 +8,19 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from exporter.collectors.services.wire import Values, padded, text_bytes
+from exporter.collectors.services.wire import decoded, header_fields, padded, text_bytes
 from exporter.reading.source import SourceAbsent, SourceFailed
 
 T = TypeVar("T")
 MAX_MESSAGE_BYTES = 1024 * 1024
 MAX_BYTES = 4 * MAX_MESSAGE_BYTES
 """Of everything that the bus sends over one connection."""
+MAX_KEPT_BYTES = 16 * 1024
+"""Of the body of an answer that is kept beside what it means."""
 LOGIN = b"\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n"
 """The bus takes the user from the socket: the empty DATA names nobody else."""
 LET_IN = b"DATA\r\nOK "
@@ -75,6 +78,12 @@ def _array(texts: Iterable[str]) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
+@lru_cache(maxsize=2)
+def _encoded(calls: tuple[MethodCall, ...], first: int) -> bytes:
+    """Return the messages; kept, because each collection makes the same calls."""
+    return b"".join(call.encoded(first + n) for n, call in enumerate(calls))
+
+
 class Bus:
     """One connection to the bus at this socket, used for `deadline_secs` at most. Blocks."""
 
@@ -102,7 +111,7 @@ class Bus:
         """Make all calls at once and return their answers in this order; raise SourceFailed."""
         first = self._serial + 1
         self._serial += len(calls)
-        messages = b"".join(call.encoded(first + n) for n, call in enumerate(calls))
+        messages = _encoded(tuple(calls), first)
         self._until_deadline(lambda: self._socket.sendall(messages))
         answers: dict[int, Answer] = {}
         while len(answers) < len(calls):
@@ -133,8 +142,9 @@ class Bus:
         if kind not in (RETURN, ERROR):
             return 0, ()
         try:
-            fields = dict(Values(head + rest, order, len(head) - 4).one("a(yv)"))
-            values = Values(body, order).all(str(fields.get(SIGNATURE, "")))
+            fields = header_fields(rest, order)
+            decode = decoded if len(body) <= MAX_KEPT_BYTES else decoded.__wrapped__
+            values = decode(body, order, str(fields.get(SIGNATURE, "")))
             serial = int(fields.get(REPLY_SERIAL, 0))
         except (ValueError, TypeError, IndexError, struct.error, RecursionError) as error:
             raise SourceFailed("an answer of the bus cannot be decoded") from error

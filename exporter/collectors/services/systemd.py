@@ -3,6 +3,7 @@
 https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
 """
 
+import os
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -50,7 +51,14 @@ def read_services(socket: Path, nvswitches: Path, names: Iterable[str]) -> Readi
     failures = sorted(clean_text(row[0]) for row in _rows(failed))
     more = f" and {len(failures) - MAX_NAMES} more" if len(failures) > MAX_NAMES else ""
     shown = ", ".join(failures[:MAX_NAMES]) + more
-    return Reading(Services(services, len(failures), shown, any(nvswitches.glob("*"))))
+    return Reading(Services(services, len(failures), shown, _has_files(nvswitches)))
+
+
+def _has_files(folder: Path) -> bool:
+    try:
+        return bool(os.listdir(folder))  # noqa: PTH208 - a tenth of the time of iterdir and glob
+    except OSError:
+        return False
 
 
 def _of_manager(method: str, argument: tuple[str, ...]) -> MethodCall:

@@ -5,11 +5,17 @@ https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-marsha
 
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
-FIXED = {"y": "B", "b": "I", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "d": "d"}
+FIXED = dict(zip("ybnqiuxtd", "BIhHiIqQd", strict=True))
+"""The numbers, and what the module struct calls them."""
+FORMS = {
+    order: {code: struct.Struct(order + form) for code, form in FIXED.items()} for order in "<>"
+}
 ALIGNMENT = {"v": 1, "g": 1, "(": 8, "{": 8}
 """Of types without a fixed size; of texts and arrays it is 4."""
+NUMBER, SIGNATURE = b"ug"
 MAX_DEPTH = 32
 
 
@@ -24,6 +30,31 @@ def text_bytes(text: str) -> bytes:
     return struct.pack("<I", len(data)) + data + b"\0"
 
 
+def header_fields(data: bytes, order: str) -> dict[int, Any]:
+    """Return the fields of a header by their codes: each a number or a text.
+
+    What `Values` makes of a(yv), in a tenth of the time: each answer has a header of its own.
+    """
+    number, at = FORMS[order]["u"], 0
+    found: dict[int, Any] = {}
+    while at < len(data):
+        code, size, kind, end = data[at : at + 4]
+        if size != 1 or end != 0 or kind not in b"uosg":
+            raise ValueError("a header field of an unknown type")
+        if kind == SIGNATURE:
+            value: Any = data[at + 4]
+            at += 5
+        else:
+            (value,), at = number.unpack_from(data, at + 4), at + 8
+        if kind != NUMBER:
+            value, at = data[at : at + value].decode("utf-8", "replace"), at + value + 1
+        found[code] = value
+        at += -at % 8
+    if at != len(data):
+        raise ValueError("a header field is longer than the header")
+    return found
+
+
 class Values:
     """Values that are read one after the other; `order` is "<" or ">".
 
@@ -32,7 +63,7 @@ class Values:
 
     def __init__(self, data: bytes, order: str, start: int = 0) -> None:
         self._data = data
-        self._order = order
+        self._forms = FORMS[order]
         self._at = start
         self._depth = 0
 
@@ -43,12 +74,12 @@ class Values:
     def one(self, kind: str) -> Any:
         """Return the next value, of this type."""
         code = kind[0]
-        if code in FIXED:
-            return self._number(FIXED[code])
         if code in "so":
-            return self._text(self._number("I"))
+            return self._text(self._number("u"))
         if code == "g":
-            return self._text(self._number("B"))
+            return self._text(self._number("y"))
+        if code in FIXED:
+            return self._number(code)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ValueError("values are nested too deep")
@@ -67,9 +98,9 @@ class Values:
         raise ValueError(f"type {code}")
 
     def _array(self, kind: str) -> list[Any]:
-        size = self._number("I")
+        size = self._number("u")
         code = kind[0]
-        self._align(struct.calcsize(FIXED[code]) if code in FIXED else ALIGNMENT.get(code, 4))
+        self._align(self._forms[code].size if code in FIXED else ALIGNMENT.get(code, 4))
         end, found = self._at + size, []
         if end > len(self._data):
             raise ValueError("an array is longer than its message")
@@ -79,10 +110,11 @@ class Values:
                 raise ValueError("an element without a size")
         return found
 
-    def _number(self, form: str) -> Any:
-        self._align(struct.calcsize(form))
-        (value,) = struct.unpack_from(self._order + form, self._data, self._at)
-        self._at += struct.calcsize(form)
+    def _number(self, code: str) -> Any:
+        form = self._forms[code]
+        at = self._at + -self._at % form.size
+        (value,) = form.unpack_from(self._data, at)
+        self._at = at + form.size
         return value
 
     def _text(self, size: int) -> str:
@@ -96,8 +128,19 @@ class Values:
         self._at += -self._at % size
 
 
-def _types(signature: str) -> Iterator[str]:
-    """Yield the complete types of a signature."""
+@lru_cache(maxsize=128)
+def decoded(body: bytes, order: str, signature: str) -> tuple[Any, ...]:
+    """Return the values of a body; kept, because most answers are those of the last collection."""
+    return Values(body, order).all(signature)
+
+
+@lru_cache(maxsize=16)
+def _types(signature: str) -> tuple[str, ...]:
+    """Return the complete types of a signature."""
+    return tuple(_split(signature))
+
+
+def _split(signature: str) -> Iterator[str]:
     at = 0
     while at < len(signature):
         end = _end(signature, at)

@@ -93,6 +93,24 @@ def test_nvswitches(root: Path) -> None:
     assert _services(root).has_nvswitches
 
 
+@pytest.mark.usefixtures("bus")
+def test_changes_between_two_readings(root: Path) -> None:
+    """Each reading tells how a service is then, also when it is again as it was."""
+    reader = _reader(root)
+    told = []
+    for words in (
+        "active running enabled success 2",
+        "active running disabled success 3",
+        "failed",
+    ):
+        for _ in range(2):
+            (root / "units/containerd").write_text(words)
+            service = reader.read().value.services[0]
+            told.append((service.active, service.enabled, service.restarts_total))
+    runs, other, failed = (True, True, 2), (True, False, 3), (False, None, 0)
+    assert told == [runs, runs, other, other, failed, failed]
+
+
 def test_no_bus(root: Path) -> None:
     """A node without a system bus has no such source; nothing of the client is imported."""
     with pytest.raises(SourceAbsent, match="system_bus_socket is not there"):
@@ -155,6 +173,8 @@ DEEP = (
         (HEAD, "longer than 1048576 bytes"),
         (b"l\2\0\1" + b"\xff" * 12, "longer than"),
         (b"l\2\0\1" + struct.pack("<III", 0, 1, 8) + b"\xff" * 8, "cannot be decoded"),
+        (b"l\2\0\1" + struct.pack("<III", 0, 1, 8) + b"\5\1i\0\1\0\0\0", "cannot be decoded"),
+        (b"l\2\0\1" + struct.pack("<III", 0, 1, 8) + b"\7\1s\0\xff\0\0\0", "cannot be decoded"),
         (DEEP, "cannot be decoded"),
         (
             b"l\4\1\1" + struct.pack("<III", MAX_MESSAGE_BYTES - 8, 1, 0) + bytes(2**20 - 8),
