@@ -42,7 +42,7 @@ def test_services_of_a_real_systemd(tmp_path: Path) -> None:
         assert named["kubelet"].active
         assert named["kubelet"].enabled
         assert named["kubelet"].standing == "active (running)"
-        assert named["kubelet"].condition_met
+        assert named["backup"].condition_met
         assert named["nvidia-fabricmanager"].standing == "failed (exit-code)"
         assert named["backup"].standing == "failed (signal)"
         assert not named["containerd"].active

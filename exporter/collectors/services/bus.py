@@ -19,8 +19,8 @@ T = TypeVar("T")
 MAX_MESSAGE_BYTES = 1024 * 1024
 MAX_BYTES = 4 * MAX_MESSAGE_BYTES
 """Of everything that the bus sends over one connection."""
-MAX_KEPT_BYTES = 16 * 1024
-"""Of the body of an answer that is kept beside what it means."""
+MAX_KEPT_BYTES = 8 * 1024
+"""Of the body of an answer whose values are kept; longer ones are decoded each time."""
 LOGIN = b"\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n"
 """The bus takes the user from the socket: the empty DATA names nobody else."""
 LET_IN = b"DATA\r\nOK "
@@ -138,11 +138,12 @@ class Bus:
         field_bytes += -field_bytes % 8
         if field_bytes + body_bytes > MAX_MESSAGE_BYTES:
             raise SourceFailed(f"an answer is longer than {MAX_MESSAGE_BYTES} bytes")
-        rest, body = self._take(field_bytes), self._take(body_bytes)
+        rest = self._take(field_bytes + body_bytes)
+        body = rest[field_bytes:]
         if kind not in (RETURN, ERROR):
             return 0, ()
         try:
-            fields = header_fields(rest, order)
+            fields = header_fields(rest[:field_bytes], order)
             decode = decoded if len(body) <= MAX_KEPT_BYTES else decoded.__wrapped__
             values = decode(body, order, str(fields.get(SIGNATURE, "")))
             serial = int(fields.get(REPLY_SERIAL, 0))

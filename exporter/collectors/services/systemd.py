@@ -4,8 +4,7 @@ https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1
 """
 
 import os
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,8 @@ PROPERTIES = {
     "NRestarts": (f"{SYSTEMD}.Service", int),
 }
 """The properties that are asked for: their interface and type. NRestarts is there since 235."""
+OF_ACTIVE = ("UnitFileState", "StateChangeTimestamp", "NRestarts")
+"""Those of a unit that runs: the others tell why a unit does not."""
 MAX_NAMES = 5
 ABSENT = ("NameHasNoOwner", "ServiceUnknown", "UnknownMethod")
 MICROSECONDS = 1_000_000
@@ -44,8 +45,8 @@ def read_services(socket: Path, nvswitches: Path, names: Iterable[str]) -> Readi
         hello, named, failed = bus.ask((HELLO, *calls))
         _rows(hello)
         loaded = sorted(row for row in _rows(named) if row[2] == "loaded")
-        answers = iter(bus.ask([_get(row[6], name) for row in loaded for name in PROPERTIES]))
-        services = tuple(_service(row, islice(answers, len(PROPERTIES))) for row in loaded)
+        answers = iter(bus.ask([_get(row[6], name) for row in loaded for name in _asked(row)]))
+        services = tuple(_service(row, answers) for row in loaded)
     finally:
         bus.close()
     failures = sorted(clean_text(row[0]) for row in _rows(failed))
@@ -83,11 +84,16 @@ def _rows(answer: Answer) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _service(row: tuple[Any, ...], answers: Iterable[Answer]) -> Service:
+def _asked(row: tuple[Any, ...]) -> Iterable[str]:
+    return OF_ACTIVE if row[3] == "active" else PROPERTIES
+
+
+def _service(row: tuple[Any, ...], answers: Iterator[Answer]) -> Service:
+    """Return the service of a row; take the answers of its properties."""
     found: dict[str, Any] = {
         name: answer[0]
-        for (name, (_, kind)), answer in zip(PROPERTIES.items(), answers, strict=True)
-        if not isinstance(answer, Refusal) and answer and isinstance(answer[0], kind)
+        for name, answer in zip(_asked(row), answers, strict=False)
+        if not isinstance(answer, Refusal) and answer and isinstance(answer[0], PROPERTIES[name][1])
     }
     changed, condition = found.get("StateChangeTimestamp"), found.get("ConditionResult")
     return Service(

@@ -10,6 +10,7 @@ class Service:
 
     `active_state`, `sub_state`, `unit_file_state` and `result` are the words of systemd;
     `condition_met` is False where a condition of the unit keeps it from starting on this node.
+    `result` and `condition_met` are None in the state active: systemd is not asked for them.
     """
 
     service: str  # without .service

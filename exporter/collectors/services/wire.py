@@ -128,9 +128,12 @@ class Values:
         self._at += -self._at % size
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=32)
 def decoded(body: bytes, order: str, signature: str) -> tuple[Any, ...]:
-    """Return the values of a body; kept, because most answers are those of the last collection."""
+    """Return the values of a body; kept, because most answers are those of the last collection.
+
+    Eleven services have about 25 different bodies; those of a unit that flaps push out old ones.
+    """
     return Values(body, order).all(signature)
 
 

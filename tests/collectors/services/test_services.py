@@ -57,8 +57,6 @@ def test_services_that_are_installed(root: Path) -> None:
         "active",
         "running",
         "enabled",
-        "success",
-        condition_met=True,
         state_change_timestamp_seconds=1_760_000_000.5,
         restarts_total=2,
     )
@@ -68,6 +66,7 @@ def test_services_that_are_installed(root: Path) -> None:
         "active (running)",
     )
     assert fabric_manager.standing == "failed (exit-code)"
+    assert fabric_manager.condition_met
     assert not fabric_manager.active
     assert found.failed_units == 2
     assert found.failed_names == "nvidia-fabricmanager.service, other.service"
