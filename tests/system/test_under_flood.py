@@ -120,7 +120,8 @@ def test_a_flood_of_tls_handshakes_in_256_mib(tmp_path: Path, memory_group: Memo
             took = _during(program, SECS)
             _is_untroubled(program)
         assert max(took["/health"]) <= 1.0
-        assert _counted(program, "hw_exporter_http_tls_handshakes_failed_total") > 1000
+        # as many as a slow machine begins; each of them costs a key exchange
+        assert _counted(program, "hw_exporter_http_tls_handshakes_failed_total") > 100
         assert use(program.process.pid).pss_bytes <= 96 * MIB
         assert memory_group.kills() == 0
 
