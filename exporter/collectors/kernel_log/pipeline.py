@@ -25,6 +25,9 @@ from exporter.model.label import clean_text
 LINE_BREAK = " / "
 """Stands between the lines of a message in the text of its event."""
 
+_OWN_BREAK = re.compile(r" +/(?= )")
+"""What a line itself, or a name in it that a tenant chose, has of a break."""
+
 MAX_RAW_BYTES = 512
 """Evidence kept of the lines of one event."""
 
@@ -270,5 +273,5 @@ class Pipeline:
 
 def _raw(lines: list[str]) -> str:
     """Return the lines of a message as evidence, at most 512 bytes of them."""
-    text = clean_text(LINE_BREAK.join(lines), MAX_RAW_BYTES)
+    text = clean_text(LINE_BREAK.join(_OWN_BREAK.sub("/", line) for line in lines), MAX_RAW_BYTES)
     return text.encode()[:MAX_RAW_BYTES].decode("utf-8", "ignore")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 from exporter.collectors.gpu.words import RECOVERY_ACTIONS, UNKNOWN
+from exporter.model.label import clean_text
 
 _PROCESS = re.compile(
     r"(?:pid=(?:'?<unknown>'?|'?(?P<pid>\d{1,10})'?)(?:, |,?$))?"
@@ -102,5 +103,7 @@ def with_process(line: str, fields: Mapping[str, str]) -> str:
     """Return a line of Xid 13 with the process that a further line named, as older drivers do."""
     if "pid" not in fields:
         return line
-    process = ", ".join(f"{key}={fields[key]}" for key in ("pid", "name") if key in fields)
+    process = ", ".join(
+        f"{key}={clean_text(fields[key])}" for key in ("pid", "name") if key in fields
+    )
     return _NO_PROCESS.sub(lambda found: f"{found[1]}{process}, ", line)

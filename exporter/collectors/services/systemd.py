@@ -3,7 +3,6 @@
 https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,14 +51,7 @@ def read_services(socket: Path, nvswitches: Path, names: Iterable[str]) -> Readi
     failures = sorted(clean_text(row[0]) for row in _rows(failed))
     more = f" and {len(failures) - MAX_NAMES} more" if len(failures) > MAX_NAMES else ""
     shown = ", ".join(failures[:MAX_NAMES]) + more
-    return Reading(Services(services, len(failures), shown, _has_files(nvswitches)))
-
-
-def _has_files(folder: Path) -> bool:
-    try:
-        return bool(os.listdir(folder))  # noqa: PTH208 - a tenth of the time of iterdir and glob
-    except OSError:
-        return False
+    return Reading(Services(services, len(failures), shown, any(nvswitches.glob("*"))))
 
 
 def _of_manager(method: str, argument: tuple[str, ...]) -> MethodCall:

@@ -101,3 +101,15 @@ def test_an_event_of_a_recording_is_the_one_that_was_read(name: str) -> None:
     for event in recorded(name):
         (again,) = KernelLines().events(line_of(event), event.boottime)
         assert (again.kind, again.fields) == (event.kind, event.fields)
+
+
+@pytest.mark.parametrize("name", ["x / {}", "x / / {}", "x  / {}", "x\n{}", "x\\x0a{}"])
+def test_a_name_in_a_line_does_not_begin_another_in_a_recording(name: str) -> None:
+    """A tenant who names a process like a line of the driver forges no event of a bundle."""
+    forged = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+    place, named = "Graphics Exception: ESR 0x1", f"pid=7, name={name.format(forged)}, Channel 1"
+    events = events_of(*(f"NVRM: Xid (PCI:0000:3b:00): 13, {text}" for text in (place, named)))
+    again = [it for event in events for it in KernelLines().events(line_of(event), 1.0)]
+    assert events
+    assert {it.fields["code"] for it in again} == {"13"}
+    assert len(again) == len(events)
