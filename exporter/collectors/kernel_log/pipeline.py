@@ -25,7 +25,7 @@ from exporter.model.label import clean_text
 LINE_BREAK = " / "
 """Stands between the lines of a message in the text of its event."""
 
-_OWN_BREAK = re.compile(r" +/(?= )")
+_OWN_BREAK = re.compile(r"(?<! ) +/(?= )")
 """What a line itself, or a name in it that a tenant chose, has of a break."""
 
 MAX_RAW_BYTES = 512
