@@ -13,6 +13,9 @@ from exporter.reading.cgroup import pod_and_container
 UNCORRECTED_BIT = 61
 """Of the status of a bank, with AMD and Intel alike: the processor could not correct it."""
 
+CONTEXT_CORRUPT_BIT = 57
+"""The state of the processor is lost: no kernel goes on after such an error."""
+
 _REMOVABLE = re.compile(r"(?:sr|fd|loop)\d")
 
 _GROUPS = re.compile(
@@ -74,9 +77,11 @@ def edac_class(fields: dict[str, str]) -> dict[str, str]:
 
 
 def mce_status(fields: dict[str, str]) -> dict[str, str]:
-    """Tell whether the bank's error was corrected, from the bit of its status."""
-    is_uncorrected = int(fields["status"], 16) >> UNCORRECTED_BIT & 1 or fields.get("exception")
-    return fields | {"error_type": "uncorrected" if is_uncorrected else "corrected"}
+    """Tell from the status of a bank whether its error was corrected, or the CPU lost its state."""
+    status = int(fields["status"], 16)
+    is_uncorrected = status >> UNCORRECTED_BIT & 1 or fields.get("exception")
+    context = {"context": "corrupt"} if status >> CONTEXT_CORRUPT_BIT & 1 else {}
+    return fields | {"error_type": "uncorrected" if is_uncorrected else "corrected"} | context
 
 
 def removable(fields: dict[str, str]) -> dict[str, str]:

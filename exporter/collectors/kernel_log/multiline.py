@@ -120,7 +120,7 @@ class MultilineAssembler:
     def take(self, match: Match, stamp: float, line: str) -> Iterator[Message]:
         """Yield the messages that are finished now that this line was read."""
         yield from self.finished_by(stamp)
-        name, role = match.row.kind, match.row.role
+        name, role = match.row.opens or match.row.kind, match.row.role
         if role in (Role.WHOLE, Role.ENDED, Role.DROPPED):
             yield Message(match.row, match.fields, stamp, [line])
             return
@@ -128,9 +128,12 @@ class MultilineAssembler:
         if message is not None and role is not Role.START and message.takes(match):
             message.add(match, line)
         elif role is not Role.CONTINUATION:
+            row = match.row
             if message is not None:
+                if message.row.opens and role is Role.JOIN:
+                    row = message.row  # a further record below the same head
                 yield from self._close(name)
-            self._open[name] = Message(match.row, match.fields, stamp, [line])
+            self._open[name] = Message(row, match.fields, stamp, [line])
 
     def finish(self) -> Iterator[Message]:
         """Yield all messages that were held, finished as they are."""

@@ -95,7 +95,8 @@ class LinePattern:
     line holds the text `contains`, without which it cannot match. `about` returns the component
     and `convert` the fields of the event. A line joins an open event only when the field `same` is
     equal in both (or said by one only) and the event does not have the field `once` yet. An event
-    without the field `needs` is not one.
+    without the field `needs` is not one. A line that `opens` another kind begins an event that the
+    further lines of that other kind belong to.
     """
 
     kind: str
@@ -106,6 +107,7 @@ class LinePattern:
     same: str = ""
     once: str = ""
     needs: str = ""
+    opens: str = ""
     constants: Fields = field(default_factory=dict)
     convert: Callable[[dict[str, str]], dict[str, str]] = same_fields
     fields: tuple[str, ...] = ()

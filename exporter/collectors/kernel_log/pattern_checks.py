@@ -74,6 +74,7 @@ KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "same": _TEXT,
     "once": _TEXT,
     "needs": _TEXT,
+    "opens": _TEXT,
     "set": (_is_constants, "must be a table of texts"),
     "convert": _one_of(CONVERSIONS),
     "fields": _TEXTS,

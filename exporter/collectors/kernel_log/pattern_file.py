@@ -92,6 +92,7 @@ def _pattern(row: Mapping[str, Any], parts: Mapping[str, str]) -> LinePattern:
         same=row.get("same", ""),
         once=row.get("once", ""),
         needs=row.get("needs", ""),
+        opens=row.get("opens", ""),
         constants=row.get("set", {}),
         convert=CONVERSIONS[convert] if convert else same_fields,
         fields=tuple(row.get("fields", ())),

@@ -187,3 +187,13 @@ def test_a_row_of_an_operator_need_not_say_that_no_process_was_named() -> None:
     passed = [*unnamed.take(Message(row, {**GPU, "code": "13"}, 100.0, []))]
     passed += unnamed.take(Message(row, dict(NAMED), 100.1, []))
     assert [message.fields["pid"] for message in passed] == ["7", "7"]
+
+
+def test_each_record_below_a_head_of_another_kind_is_of_that_kind() -> None:
+    """The firmware may have kept two records: neither is of this boot."""
+    head = Match(LinePattern("bert", "", "", role=Role.START, opens="aer"), {}, "head")
+    record = match(Role.JOIN, layer="x")
+    assembler = MultilineAssembler()
+    finished = [it for each in (head, record, record) for it in assembler.take(each, 1.0, "line")]
+    finished += [*assembler.finish(), *assembler.take(record, 1.0, "line"), *assembler.finish()]
+    assert [it.row.kind for it in finished] == ["bert", "bert", "aer"]

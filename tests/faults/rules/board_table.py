@@ -109,6 +109,17 @@ ROWS = (
         summary="memory error",
     ),
     Row(
+        "hardware_error_before_boot",
+        "node",
+        holds={
+            "kernel": f"BERT: Error records from previous boot:\n{HE} event severity: fatal\n"
+            f"{HE}  Error 0, type: fatal\n{HE}   section_type: memory error"
+        },
+        holds_not={"kernel": machine_check(0, "a600000000020408")},
+        severity="info",
+        summary="memory error",
+    ),
+    Row(
         "memory_pressure",
         "node",
         holds={**MEMORY, "memory_available_bytes": 4e9, "pressure_memory_full_avg60": 0.0},

@@ -61,6 +61,36 @@ CASES: tuple[Case, ...] = (
     ),
     ("cper", NODE, {"severity": "fatal", "record": None}, (f"{HE} event severity: fatal",)),
     (
+        "bert",
+        NODE,
+        {"severity": "fatal", "section": "memory error"},
+        (
+            "BERT: Error records from previous boot:",
+            f"{HE} event severity: fatal",
+            f"{HE}  Error 0, type: fatal",
+            f"{HE}   section_type: memory error",
+        ),
+    ),
+    ("bert", NODE, {"severity": None}, ("BERT: Error records from previous boot:",)),
+    (
+        "mce",
+        ("cpu", "0"),
+        {"error_type": "uncorrected", "context": "corrupt", "tsc": "0"},
+        (
+            f"mce: {HE} CPU 0: Machine Check: 0 Bank 4: a600000000020408",
+            f"mce: {HE} TSC 0 ADDR fef4c9e0 ",
+        ),
+    ),
+    (
+        "mce",
+        ("cpu", "0"),
+        {"error_type": "uncorrected", "context": "corrupt", "tsc": None},
+        (
+            f"mce: {HE} CPU 0: Machine Check: 0 Bank 4: a600000000020408",
+            f"mce: {HE} TSC 2b5e1c3f ADDR fef4c9e0 ",
+        ),
+    ),
+    (
         "edac",
         ("memory", DIMM),
         {"controller": "1", "count": "2", "error_type": "corrected"},
