@@ -140,7 +140,7 @@ def kinds_reading(
     return frozenset(
         related.get(rule.entity, {}).get(name.related, rule.entity)
         for rule in rules
-        for name in rule.names()
+        for name in rule.names
         if name.field in fields
     )
 

@@ -145,7 +145,7 @@ class Observer:
         self._cache.clear()
         self._graph = None
         for rule in rules:
-            for name, secs in rule.looks_back():
+            for name, secs in rule.windows:
                 kind = self._owner(rule.entity, name)
                 self.sampler.track(kind, name.key, secs)
         for kind, field_name, secs in self.subjects.tracked:

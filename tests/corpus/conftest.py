@@ -1,16 +1,18 @@
-"""Which recordings a file of tests judges: those of the batches that it names as JUDGED."""
+"""Which recordings a file of tests judges: a share of those of the batches that it names."""
 
 import pytest
 
-from tests.corpus.cases import BATCHES, NOT_MENDED
+from tests.corpus.cases import BATCHES
+
+JUDGED_EVERY = 3
+"""Of each batch every so-and-so-many-th recording is judged here, all by `make bench-faults`."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give each promise the recordings, or the batches, of the file that it is asked in."""
-    judged = getattr(metafunc.module, "JUDGED", ())
+    """Give each promise the recordings of the file that it is asked in."""
+    batches = getattr(metafunc.module, "BATCHES_JUDGED", ())
+    cases = tuple(case for name in batches for case in BATCHES[name][::JUDGED_EVERY])
     if "case" in metafunc.fixturenames:
-        cases = [case for name in judged for case in BATCHES[name]]
         metafunc.parametrize("case", cases, ids=lambda case: case.name)
-    if "batch" in metafunc.fixturenames:
-        mended = [name for name in judged if name not in NOT_MENDED]
-        metafunc.parametrize("batch", mended)
+    if "cases" in metafunc.fixturenames:
+        metafunc.parametrize("cases", [cases], ids=[f"{len(cases)} recordings"])

@@ -1,10 +1,10 @@
-"""What holds of every recording and of every batch; each file of tests judges some batches."""
+"""What holds of every recording, and of many together; each file of tests judges some batches."""
 
 from functools import cache
 
 from exporter.collectors.everything import rule_book
 from exporter.faults.rules.loader import RuleBook
-from tests.corpus.cases import BATCHES, NOT_MENDED, Case
+from tests.corpus.cases import NOT_MENDED, Case
 from tests.corpus.scoring import Result, Score, judged
 
 LEAST_PRECISION = 0.97
@@ -46,9 +46,9 @@ def test_what_is_said_holds(case: Case) -> None:
         assert not case.is_over or not said.left
 
 
-def test_the_figures_hold(batch: str) -> None:
-    """In each batch little is missed, less is wrong, and roots, verdicts and ends are right."""
-    score = Score(tuple(map(result_of, BATCHES[batch])))
+def test_the_figures_hold(cases: tuple[Case, ...]) -> None:
+    """Little is missed, less is wrong, and roots, verdicts and ends are right."""
+    score = Score(tuple(map(result_of, cases)))
     misses = "\n".join(score.misses())
     assert score.precision >= LEAST_PRECISION, misses
     assert score.recall >= LEAST_RECALL, misses

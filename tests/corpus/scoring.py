@@ -159,6 +159,11 @@ class Score:
                 yield f"{name}: the node was said to be {was}, {at_end} at the end"
             yield from (f"{name}: ended too soon: {each}" for each in result.too_short)
             yield from (f"{name}: has not ended: {each}" for each in result.too_long)
+            yield from (f"{name}: forbidden: {each}" for each in result.forbidden)
+            yield from (f"{name}: contradicts itself: {each}" for each in result.contradictions)
+            yield from (f"{name}: untrue: {each}" for each in result.untrue)
+            yield from (f"{name}: says nothing of: {each}" for each in result.holes)
+            yield from (f"{name}: begins as it gets well: {each}" for each in result.got_well)
 
 
 def score(cases: Iterable[Case], book: RuleBook) -> Score:

@@ -118,7 +118,7 @@ class Run:
 
 def looks_back_secs(rule: Rule) -> float:
     """The longest window of the rule."""
-    windows = [secs for _, secs in rule.looks_back()]
+    windows = [secs for _, secs in rule.windows]
     windows += [wanted.within_secs for part in rule.conditions for wanted in part.looks_at_events()]
     return max(windows, default=0.0)
 

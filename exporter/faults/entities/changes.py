@@ -8,6 +8,9 @@ from exporter.faults.values import Entity, Fields, Place, Value
 Columns: TypeAlias = Mapping[str, list[Value] | None]
 """The values of each field, in the order of the components; None where one cannot be read."""
 
+NOTHING: list[Entity] = []
+"""The components of a kind of which there are none, the same at each look."""
+
 
 class FieldChanges:
     """For each rule the last look at which something that the rule reads had changed."""
@@ -38,7 +41,7 @@ class FieldChanges:
         """Compare the components with those of the last look."""
         self._looks += 1
         for kind, readers in self._readers.items():
-            found = by_kind.get(kind, [])
+            found = by_kind.get(kind, NOTHING)
             if found is not self._found.get(kind):
                 self._found[kind] = found
                 self._compare(kind, readers, found)

@@ -194,15 +194,16 @@ class Rule:
         cases = (text for case in self.cases for text in (case.summary, case.advice) if text)
         return (self.summary, self.advice, *cases)
 
+    @cached_property
     def names(self) -> tuple[Name, ...]:
-        """Return the fields in all expressions and sentences of the rule."""
+        """The fields in all expressions and sentences of the rule."""
         in_conditions = (name for condition in self.conditions for name in condition.names())
         return (*in_conditions, *(name for text in self.texts for name in text.names()))
 
     @cached_property
     def related(self) -> tuple[str, ...]:
         """The words for related components in the rule."""
-        return tuple(dict.fromkeys(name.related for name in self.names() if name.related))
+        return tuple(dict.fromkeys(name.related for name in self.names if name.related))
 
     @cached_property
     def near_causes_first(self) -> tuple[Explanation, ...]:
@@ -220,17 +221,18 @@ class Rule:
         `kinds` are the kinds of related components by their words.
         """
         entities = [(self.entity, ""), *((kinds[word], "") for word in self.related)]
-        fields = [(kinds.get(name.related, self.entity), name.key) for name in self.names()]
+        fields = [(kinds.get(name.related, self.entity), name.key) for name in self.names]
         return tuple(dict.fromkeys([*entities, *fields]))
 
-    def looks_back(self) -> list[tuple[Name, float]]:
-        """Return the fields of windows in the rule, and the windows in seconds."""
-        return [
+    @cached_property
+    def windows(self) -> tuple[tuple[Name, float], ...]:
+        """The fields that the rule looks back at, and for how many seconds."""
+        return tuple(
             (node.name, node.secs)
             for condition in self.conditions
             for node in walk(condition.tree)
             if isinstance(node, Window)
-        ]
+        )
 
     @cached_property
     def needed(self) -> tuple[Events, ...] | None:
