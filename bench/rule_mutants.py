@@ -14,7 +14,7 @@ from exporter.faults.expr.syntax import Arithmetic, Compare, Junction, Literal, 
 from exporter.faults.rules.rule import Condition, Rule
 from tests.faults.rules import edges, times
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.trials import pinned_lines, shipped
+from tests.faults.rules.shipped_rules import pinned_lines, shipped
 
 CONDITIONS = ("when", "clear", "only_if", "escalate")
 GOAL = 0.97

@@ -26,7 +26,7 @@ from tests.faults.rules.edges import (
     without,
 )
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.trials import pinned_file, shipped
+from tests.faults.rules.shipped_rules import pinned_file, shipped
 
 TRIES = 3000
 BESIDE = 0.01

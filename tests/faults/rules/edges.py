@@ -21,7 +21,7 @@ from exporter.faults.timeseries import History, Series
 from exporter.faults.values import Entity, Value
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import Key
-from tests.faults.rules.trials import pinned_lines
+from tests.faults.rules.shipped_rules import pinned_lines
 
 PINNED = "edges.txt"
 OWN: Key = ("own", "")

@@ -4,7 +4,7 @@ import pytest
 
 from exporter.faults.rules.rule import Rule
 from tests.faults.rules.edges import idle_leaves, pinned, wrong_edges
-from tests.faults.rules.trials import shipped
+from tests.faults.rules.shipped_rules import shipped
 
 each_rule = pytest.mark.parametrize("rule", shipped().rules, ids=lambda rule: rule.id)
 

@@ -1,7 +1,7 @@
 """The numbers and causes of every shipped rule, written down a second time."""
 
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.trials import pinned_lines, shipped
+from tests.faults.rules.shipped_rules import pinned_lines, shipped
 
 
 def test_no_limit_moves_unseen() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.collectors.everything import SHIPPED
 from exporter.faults.rules.rule import Rule
-from tests.faults.rules.trials import shipped
+from tests.faults.rules.shipped_rules import shipped
 
 RUNBOOKS = Path(__file__).parents[3] / "docs" / "runbooks"
 TOPICS = sorted(path.stem for folder in SHIPPED for path in folder.glob("*.toml"))

@@ -3,8 +3,8 @@
 import pytest
 
 from exporter.faults.rules.rule import Rule
+from tests.faults.rules.shipped_rules import shipped
 from tests.faults.rules.times import pinned, unwritten_causes, wrong_causes, wrong_times
-from tests.faults.rules.trials import shipped
 
 each_rule = pytest.mark.parametrize("rule", shipped().rules, ids=lambda rule: rule.id)
 

@@ -19,7 +19,7 @@ from exporter.faults.standing import Standing
 from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Fault, Key
 from tests.faults.rules.limits import LIMITS
-from tests.faults.rules.trials import WALL, pinned_lines, repaired, shipped
+from tests.faults.rules.shipped_rules import WALL, pinned_lines, repaired, shipped
 
 BEGAN = 200_000.0
 DAY_SECS = 86_400.0
