@@ -4,7 +4,9 @@ import asyncio
 import ctypes
 import logging
 import os
+import signal
 import sys
+from contextlib import suppress
 
 from exporter.app import App, CannotListen
 from exporter.config import Config
@@ -87,13 +89,20 @@ async def _keep_heap_small() -> None:
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:
-    """End the remaining tasks, with a shorter wait than `asyncio.run`."""
+    """End the remaining tasks, with a shorter wait than `asyncio.run`.
+
+    To close a loop gives its signals back to Python: one that comes then would end the program with
+    a traceback.
+    """
     tasks = asyncio.all_tasks(loop)
     for task in tasks:
         task.cancel()
     if tasks:
         loop.run_until_complete(asyncio.wait(tasks, timeout=LAST_TASKS_SECS))
-    loop.close()
+    with suppress(KeyboardInterrupt):
+        loop.close()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _give_up(handler: NonBlockingHandler, stacks: str) -> None:

@@ -2,10 +2,7 @@
 
 import pytest
 
-from tests.corpus.cases import BATCHES
-
-JUDGED_EVERY = 3
-"""Of each batch every so-and-so-many-th recording is judged here, all by `make bench-faults`."""
+from tests.corpus.cases import BATCHES, JUDGED_EVERY
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

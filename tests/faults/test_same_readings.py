@@ -20,7 +20,7 @@ from exporter.model.verdict import Conclusions
 from tests.corpus.cases import BATCHES, Case
 
 CASES = tuple(case for batch in BATCHES.values() for case in batch)
-EVERY = 45
+EVERY = 90
 """Of the recordings each so-and-so-many-th is judged here."""
 
 LATER = (2.0, 45.0, 400.0, 2000.0)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from exporter.collectors.cpu.values import CpuHealth
 from exporter.model.reading import Labeled, Reading
+from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, names_in, parse_counter
 
@@ -26,22 +27,32 @@ class CpuHealthReader:
     def __init__(self, proc_root: Path, sys_root: Path) -> None:
         self._interrupts = proc_root / "interrupts"
         self._folder = sys_root / "devices/system/cpu"
+        self._fastest: Seldom[int] = Seldom()
+        self._ids: Seldom[str] = Seldom()
 
     def read(self) -> Reading[CpuHealth]:
         """Read all of them now; raise SourceAbsent where none is said, or SourceFailed."""
         fields = FieldReader()
         names = [name for name in names_in(self._folder, "processors") if CPU.fullmatch(name)]
         folders = [self._folder / name for name in names]
-        fastest = self._kilohertz(folders, "cpuinfo_max_freq", fields)
+        fastest = self._fastest.get("", lambda: self._highest(folders, fields))
         health = CpuHealth(
             frequencies=spread(self._kilohertz(folders, "scaling_cur_freq", fields)),
-            frequency_max_hertz=max(fastest) * HERTZ_PER_KILOHERTZ if fastest else None,
+            frequency_max_hertz=None if fastest is None else fastest * HERTZ_PER_KILOHERTZ,
             thermal_throttles=self._throttles(folders, fields),
             machine_checks=self._machine_checks(fields),
         )
         if health == CpuHealth():
             raise SourceAbsent("neither frequencies, throttling nor machine checks are reported")
         return Reading(health, fields.missing)
+
+    def _highest(self, folders: Iterable[Path], fields: FieldReader) -> int | None:
+        return max(self._kilohertz(folders, "cpuinfo_max_freq", fields), default=None)
+
+    def _id(self, name: str, topology: str, fields: FieldReader) -> str | None:
+        """Read where a processor sits; seldom, for it stays there."""
+        path = f"{topology}/{name}"
+        return self._ids.get(path, lambda: fields.label(name, path))
 
     def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:
         result = (fields.count(name, f"{folder}/cpufreq/{name}") for folder in folders)
@@ -56,8 +67,8 @@ class CpuHealthReader:
             of_core = fields.count("core_throttle_count", f"{throttle}/core_throttle_count")
             if of_core is None:
                 continue  # other makes of processors count nothing; an offline one is gone
-            package = fields.label("physical_package_id", f"{topology}/physical_package_id")
-            core = (package, fields.label("core_id", f"{topology}/core_id"))
+            package = self._id("physical_package_id", topology, fields)
+            core = (package, self._id("core_id", topology, fields))
             cores[core] = max(of_core, cores.get(core, 0))
             count = fields.count("package_throttle_count", f"{throttle}/package_throttle_count")
             if count is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from exporter.collectors.cpu.values import Cpu
 from exporter.model.reading import Reading
 from exporter.reading.files import read_text
+from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, MonotonicCounters, parse_counter, parse_decimal
 from exporter.record import dataclass
@@ -43,6 +44,7 @@ class CpuReader:
         self._topology = sys_root / "devices/system/cpu"
         self._before: CpuTimes | None = None
         self._rising = MonotonicCounters(MOST_BACKWARD_SECS)
+        self._cores: Seldom[int] = Seldom()
 
     def read(self) -> Reading[Cpu]:
         """Read processors, and their use since the last reading; raise SourceFailed."""
@@ -50,7 +52,7 @@ class CpuReader:
         usage = usage_percent(self._before, now)
         self._before = now
         fields = FieldReader()
-        cores = count_cores(self._topology)
+        cores = self._cores.get(now.threads, lambda: count_cores(self._topology))
         if not cores:
             fields.skip("cores", "no topology in sysfs")
         load = parse_loadavg(fields.text("load", self._loadavg) or "")

@@ -15,6 +15,7 @@ from typing import TypeVar
 from exporter.collectors.pcie.address import addresses_in, is_pci_address
 from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
+from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter
 from exporter.record import dataclass
@@ -52,13 +53,18 @@ class Location:
 
 
 class PcieReader:
-    """Reads the devices under a sys root; what cannot change is read when a device comes."""
+    """Reads the devices under a sys root; what cannot change is read when a device comes.
+
+    What a link can do at most is read seldom.
+    """
 
     def __init__(self, sys_root: Path) -> None:
         self._folder = sys_root / "bus/pci/devices"
         self._slots = sys_root / "bus/pci/slots"
         self._seen: list[str] = []
         self._locations: dict[str, Location] = {}
+        self._speeds_max: Seldom[float] = Seldom()
+        self._widths_max: Seldom[int] = Seldom()
         self._skipped: tuple[Missing, ...] = ()
 
     def read(self) -> Reading[Pcie]:
@@ -70,6 +76,8 @@ class PcieReader:
             self._locations = self._find(names, finding)
             self._skipped = finding.missing
             self._seen = names
+            self._speeds_max.clear()
+            self._widths_max.clear()
         devices = {
             name: self._device(name, location, fields) for name, location in self._locations.items()
         }
@@ -153,9 +161,13 @@ class PcieReader:
         return replace(
             device,
             speed_bytes_per_second=self._speed(name, "current_link_speed", fields),
-            speed_max_bytes_per_second=self._speed(name, "max_link_speed", fields),
+            speed_max_bytes_per_second=self._speeds_max.get(
+                name, lambda: self._speed(name, "max_link_speed", fields)
+            ),
             width=self._width(name, "current_link_width", fields),
-            width_max=self._width(name, "max_link_width", fields),
+            width_max=self._widths_max.get(
+                name, lambda: self._width(name, "max_link_width", fields)
+            ),
         )
 
     def _file(self, name: str, file: str) -> str:

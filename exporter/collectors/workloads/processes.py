@@ -11,6 +11,7 @@ from exporter.model.label import clean_text
 from exporter.reading.cgroup import CgroupOwner, parse_cgroup, parse_path, roots_of_kubelet
 from exporter.reading.files import read_text
 from exporter.reading.pid_namespace import is_initial
+from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.record import dataclass
 
@@ -76,32 +77,40 @@ class ProcessReader:
         self._ticks_per_sec = ticks_per_sec
         self._with_users = with_users
         self._nested_in: frozenset[str] | None = None
+        self._owners: Seldom[tuple[CgroupOwner, int | None]] = Seldom()
 
     def read(self, pid: int) -> ProcessFacts | None:
         """Read the process of this pid; None when there is none, or it changed meanwhile."""
         folder = f"{self._proc}/{pid}"
         try:
-            before = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
-            cgroup = read_text(f"{folder}/cgroup", MAX_CGROUP_BYTES)
-            owner = parse_cgroup(cgroup, self._around_us())
-            uid = self._uid(folder)
-            after = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+            stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+            if stat is None:
+                return None
+            started = stat.started_ticks
+            owned = self._owners.get((pid, started), lambda: self._owned(folder, started))
         except (SourceAbsent, SourceFailed):
             return None  # it ended: between two reads of the kernel that is normal
-        if before is None or after is None or before.started_ticks != after.started_ticks:
+        if owned is None:
             return None
-        delay = after.io_delay_ticks
+        delay = stat.io_delay_ticks
         return ProcessFacts(
             pid=pid,
-            name=after.name,
-            state=after.state,
-            started_boottime=after.started_ticks / self._ticks_per_sec,
+            name=stat.name,
+            state=stat.state,
+            started_boottime=started / self._ticks_per_sec,
             io_delay_secs=None if delay is None else delay / self._ticks_per_sec,
-            owner=owner,
-            uid=uid,
-            wait_channel=_wait_channel(folder) if after.state == WAITING else None,
-            cpu_secs=after.cpu_ticks / self._ticks_per_sec,
+            owner=owned[0],
+            uid=owned[1],
+            wait_channel=_wait_channel(folder) if stat.state == WAITING else None,
+            cpu_secs=stat.cpu_ticks / self._ticks_per_sec,
         )
+
+    def _owned(self, folder: str, started_ticks: int) -> tuple[CgroupOwner, int | None] | None:
+        """Read whose the process is; None if another process has its pid by now."""
+        owner = parse_cgroup(read_text(f"{folder}/cgroup", MAX_CGROUP_BYTES), self._around_us())
+        uid = self._uid(folder)
+        stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+        return None if stat is None or stat.started_ticks != started_ticks else (owner, uid)
 
     def owner_of(self, path: str) -> CgroupOwner:
         """Find the owner of a cgroup by its path."""

@@ -12,6 +12,7 @@ from exporter.collectors.workloads.processes import (
     parse_uid,
     pid_scope,
 )
+from exporter.reading.seldom import LOOKS
 from tests.collectors.node_tree import TICKS, NodeTree
 
 TAIL = " ".join(["0"] * 18 + ["4200"] + ["0"] * 19 + ["7", "0", "0"])
@@ -60,6 +61,28 @@ def test_a_process_is_read_with_its_start(tmp_path: Path) -> None:
     facts = ProcessReader(tree.proc, TICKS).read(10)
     assert facts is not None
     assert (facts.started_boottime, facts.owner.unit, facts.uid) == (12.5, "a.service", None)
+
+
+def test_a_pid_that_is_used_again_is_another_process(tmp_path: Path) -> None:
+    """Whose a process is, is read seldom: for the next process of its pid at once."""
+    tree = NodeTree(tmp_path)
+    reader = ProcessReader(tree.proc, TICKS)
+    for unit, started in (("a.service", 12.5), ("b.service", 80.0)):
+        tree.process(10, f"0::/system.slice/{unit}", started=started)
+        facts = reader.read(10)
+        assert facts is not None
+        assert facts.owner.unit == unit
+
+
+def test_a_process_that_is_moved_is_where_it_was_moved_to(tmp_path: Path) -> None:
+    """Some readings later: processes are moved when they begin, hardly ever afterwards."""
+    tree = NodeTree(tmp_path)
+    reader = ProcessReader(tree.proc, TICKS)
+    tree.process(10, "0::/system.slice/a.service", started=12.5)
+    reader.read(10)
+    tree.process(10, "0::/system.slice/b.service", started=12.5)
+    seen = [facts.owner.unit for _ in range(LOOKS) if (facts := reader.read(10))]
+    assert seen == ["a.service"] * (LOOKS - 1) + ["b.service"]
 
 
 @pytest.mark.parametrize("file", ["stat", "cgroup"])
