@@ -17,23 +17,28 @@ SMALL_FILE_BYTES = 4096  # sysfs files are at most one page (fs/sysfs/file.c)
 LARGE_READ_BYTES = 256 * 1024
 
 
-def read_text(path: Path | str, limit: int = MAX_FILE_BYTES) -> str:
-    """Read at most `limit` bytes of the file as text; raise SourceAbsent or SourceFailed."""
+def read_text(path: Path | str, limit: int = MAX_FILE_BYTES, *, is_one_piece: bool = False) -> str:
+    """Read at most `limit` bytes of the file as text; raise SourceAbsent or SourceFailed.
+
+    A value in sysfs `is_one_piece`: the kernel gives all of it to the first read.
+    """
     try:
-        return _read_bytes(path, limit).decode("utf-8", "replace")
+        return _read_bytes(path, limit, is_one_piece=is_one_piece).decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise SourceAbsent(f"{path} is not there") from error
     except OSError as error:
         raise SourceFailed(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _read_bytes(path: Path | str, limit: int) -> bytes:
+def _read_bytes(path: Path | str, limit: int, *, is_one_piece: bool) -> bytes:
     """Read the first bytes without the layers of `open`, which double the time.
 
     Those layers also turn EAGAIN, which some drivers return, into no bytes and no error.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        if is_one_piece:
+            return os.read(descriptor, limit)
         chunks = []
         size = SMALL_FILE_BYTES
         while limit > 0 and (chunk := os.read(descriptor, min(size, limit))):

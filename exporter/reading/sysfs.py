@@ -8,11 +8,10 @@ from pathlib import Path
 
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
-from exporter.reading.files import read_text
+from exporter.reading.files import SMALL_FILE_BYTES, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 
 MAX_SKIPPED = 50
-MAX_VALUE_BYTES = 4096
 LARGEST_COUNTER = 2**64 - 1
 LONGEST_NUMBER = 24
 
@@ -44,10 +43,10 @@ class FieldReader:
             self.skip(devices, f"{beyond} more than are shown at most")
         return beyond
 
-    def text(self, field: str, path: Path | str, limit: int = MAX_VALUE_BYTES) -> str | None:
+    def text(self, field: str, path: Path | str, limit: int = SMALL_FILE_BYTES) -> str | None:
         """Read the text of a file; None if the file is missing or unreadable."""
         try:
-            return read_text(path, limit)
+            return read_text(path, limit, is_one_piece=limit <= SMALL_FILE_BYTES)
         except SourceAbsent:
             return None  # the hardware lacks the file, or has just gone
         except SourceFailed as failed:

@@ -6,14 +6,19 @@ several switches PXB; both under one host bridge PHB; else on one NUMA node NODE
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
 
 from exporter.collectors.gpu.labels import states
 from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.network.values import Infiniband, Network
 from exporter.collectors.pcie.address import pci_address
-from exporter.collectors.pcie.values import Pcie, PcieDevice
+from exporter.collectors.pcie.values import Pcie
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
+
+Place: TypeAlias = tuple[str, str | None, int | None]
+"""A PCI device: its address, that of the port above it, and its NUMA node."""
 
 PATHS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """From near to far."""
@@ -43,24 +48,16 @@ def nearest_nics(snapshot: Snapshot) -> tuple[NearNic, ...]:
     adapters = _adapters(snapshot)
     if pcie is None or not adapters:
         return ()
-    devices = {device.device: device for device in pcie.devices}
-    found: list[NearNic] = []
-    for state in states(snapshot):
-        address = pci_address(state.gpu.pci_bus_id)
-        near = [
-            (*distance, nic)
-            for nic in adapters
-            if address in devices and nic in devices
-            if (distance := _distance(address, nic, devices))
-        ]
-        best = min(near)[:2] if near else None
-        same = [nic for rank, ports, nic in sorted(near) if (rank, ports) == best]
-        found.extend(
-            NearNic(state.gpu, *adapters[nic], nic, PATHS[best[0]])
-            for nic in same[:MAX_NEAREST]
-            if best
-        )
-    return tuple(found)
+    gpus = [state.gpu for state in states(snapshot)]
+    tree = tuple((each.device, each.parent, each.numa_node) for each in pcie.devices)
+    nearest = _nearest(
+        tuple(pci_address(gpu.pci_bus_id) or "" for gpu in gpus), tuple(adapters), tree
+    )
+    return tuple(
+        NearNic(gpu, *adapters[nic], nic, path)
+        for gpu, found in zip(gpus, nearest, strict=True)
+        for nic, path in found
+    )
 
 
 def gpus_near(snapshot: Snapshot) -> Mapping[str, str]:
@@ -90,7 +87,30 @@ def _adapters(snapshot: Snapshot) -> dict[str, tuple[str | None, str | None]]:
     }
 
 
-def _distance(gpu: str, nic: str, devices: Mapping[str, PcieDevice]) -> tuple[int, int] | None:
+@lru_cache(maxsize=4)
+def _nearest(
+    gpus: tuple[str, ...], nics: tuple[str, ...], tree: tuple[Place, ...]
+) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """Return the nearest adapters of each GPU, with the path to them; all by PCI address.
+
+    Hardly ever anything of it changes, and several ask for it at each collection.
+    """
+    devices = {place[0]: place for place in tree}
+    found = []
+    for gpu in gpus:
+        near = [
+            (*distance, nic)
+            for nic in nics
+            if gpu in devices and nic in devices
+            if (distance := _distance(gpu, nic, devices))
+        ]
+        best = min(near)[:2] if near else None
+        same = [nic for rank, ports, nic in sorted(near) if (rank, ports) == best]
+        found.append(tuple((nic, PATHS[best[0]]) for nic in same[:MAX_NEAREST] if best))
+    return tuple(found)
+
+
+def _distance(gpu: str, nic: str, devices: Mapping[str, Place]) -> tuple[int, int] | None:
     """Return the place among `PATHS`, and how many ports are between; None where not known."""
     up, down = _way_up(gpu, devices), _way_up(nic, devices)
     shared = next((port for port in up if port in down), None)
@@ -99,15 +119,15 @@ def _distance(gpu: str, nic: str, devices: Mapping[str, PcieDevice]) -> tuple[in
         return int(max(steps) > MAX_PORTS_OF_A_SWITCH), sum(steps)
     if _bus(up[-1]) == _bus(down[-1]):
         return 2, 0
-    nodes = devices[gpu].numa_node, devices[nic].numa_node
+    nodes = devices[gpu][2], devices[nic][2]
     return None if None in nodes else (3 + int(nodes[0] != nodes[1]), 0)
 
 
-def _way_up(address: str, devices: Mapping[str, PcieDevice]) -> list[str]:
+def _way_up(address: str, devices: Mapping[str, Place]) -> list[str]:
     """Return the device and the ports above it, the nearest to the processor last."""
     way = [address]
-    while (device := devices.get(way[-1])) and device.parent and device.parent not in way:
-        way.append(device.parent)
+    while (place := devices.get(way[-1])) and place[1] and place[1] not in way:
+        way.append(place[1])
     return way
 
 

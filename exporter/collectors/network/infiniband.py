@@ -17,6 +17,7 @@ from exporter.collectors.pcie.address import pci_address_of
 from exporter.model.reading import Labeled, Reading
 from exporter.reading.files import read_text
 from exporter.reading.known_good import KnownGood
+from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import (
     FieldReader,
@@ -81,14 +82,22 @@ class InfinibandReader:
         self._folder = sys_root / "class/infiniband"
         self._limit = limit
         self._refused: set[Path] = set()
+        self._devices: list[str] = []
+        self._is_virtual: Seldom[bool] = Seldom()
+        self._addresses: Seldom[str] = Seldom()
 
     def read(self) -> Reading[Infiniband]:
         """Read all ports now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
+        devices = names_in(self._folder, "InfiniBand or RoCE cards")
+        if devices != self._devices:
+            self._devices = devices
+            self._is_virtual.clear()
+            self._addresses.clear()
         keys = [
             (device, port)
-            for device in names_in(self._folder, "InfiniBand or RoCE cards")
-            if not (self._folder / device / "device/physfn").exists()
+            for device in devices
+            if not self._is_virtual.get(device, (self._folder / device / "device/physfn").exists)
             for port in names_or_none(self._folder / device / "ports")
         ]
         if not keys:
@@ -114,7 +123,9 @@ class InfinibandReader:
             wait=counters.get("port_xmit_wait"),
             errors=_chosen(counters, {name: name for name in ERRORS}),
             events=_chosen(events, EVENTS),
-            pci_bus_id=pci_address_of(self._folder / device / "device"),
+            pci_bus_id=self._addresses.get(
+                device, lambda: pci_address_of(self._folder / device / "device")
+            ),
         )
         was_up = self._known_good.update(f"port {key}", is_good=port_seen.up)
         return replace(port_seen, link_was_up=was_up)
@@ -127,7 +138,7 @@ class InfinibandReader:
             return result
         for name in SHOWN.intersection(names_or_none(folder)):
             try:
-                number = parse_counter(read_text(f"{folder}/{name}", 64))
+                number = parse_counter(read_text(f"{folder}/{name}", 64, is_one_piece=True))
             except SourceAbsent:
                 continue  # the counter has just gone
             except SourceFailed as failed:

@@ -83,7 +83,7 @@ class ProcessReader:
         """Read the process of this pid; None when there is none, or it changed meanwhile."""
         folder = f"{self._proc}/{pid}"
         try:
-            stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+            stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES, is_one_piece=True))
             if stat is None:
                 return None
             started = stat.started_ticks
@@ -109,7 +109,7 @@ class ProcessReader:
         """Read whose the process is; None if another process has its pid by now."""
         owner = parse_cgroup(read_text(f"{folder}/cgroup", MAX_CGROUP_BYTES), self._around_us())
         uid = self._uid(folder)
-        stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES))
+        stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES, is_one_piece=True))
         return None if stat is None or stat.started_ticks != started_ticks else (owner, uid)
 
     def owner_of(self, path: str) -> CgroupOwner:
