@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 LOOKS = 20
-"""Readings that a kept value serves: five minutes at the default interval."""
+"""Readings that a kept value serves: five minutes at the default interval (docs/workloads.md)."""
 
 MOST = 4096
 """Values that are kept; beyond, all are read again."""
