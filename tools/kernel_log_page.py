@@ -75,6 +75,7 @@ The first line that matches wins; the order is that of the files by name.
 - `convert`, `fields`: a function of `conversions.py` that makes other fields, and their names.
 - `user_words`: text in it that a tenant controls: `comm`, `file`, `cgroup`, `server`,
   `interface`.
+- `opens`: the kind whose further lines belong to the event that this `start` begins.
 - `further_lines`: the driver prints further lines in the same record.
 
 Lines of your own come behind them: name files or directories in `kernel_log.patterns_dirs`.

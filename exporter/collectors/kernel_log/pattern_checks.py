@@ -207,6 +207,8 @@ def _mistakes(
         hint = did_you_mean(line.kind, kinds)
         hint = hint if hint.startswith("did you") else "docs/kernel-log.md lists the built-in ones"
         yield "kind", f"{line.kind[:40]!r} has no meaning in [kinds]; {hint}"
+    if line.opens and line.opens not in kinds:
+        yield "opens", f"{line.opens[:40]!r} has no meaning in [kinds]"
     if len(line.source) > MAX_PATTERN:
         yield "pattern", f"is longer than {MAX_PATTERN} characters"
         return

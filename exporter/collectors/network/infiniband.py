@@ -6,6 +6,7 @@ The firmware refuses counters to restricted functions, and the driver logs each 
 kernel log: counters of a port that were refused once are not read again.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -82,22 +83,16 @@ class InfinibandReader:
         self._folder = sys_root / "class/infiniband"
         self._limit = limit
         self._refused: set[Path] = set()
-        self._devices: list[str] = []
         self._is_virtual: Seldom[bool] = Seldom()
         self._addresses: Seldom[str] = Seldom()
 
     def read(self) -> Reading[Infiniband]:
         """Read all ports now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
-        devices = names_in(self._folder, "InfiniBand or RoCE cards")
-        if devices != self._devices:
-            self._devices = devices
-            self._is_virtual.clear()
-            self._addresses.clear()
         keys = [
             (device, port)
-            for device in devices
-            if not self._is_virtual.get(device, (self._folder / device / "device/physfn").exists)
+            for device in names_in(self._folder, "InfiniBand or RoCE cards")
+            if not self._is_function(device)
             for port in names_or_none(self._folder / device / "ports")
         ]
         if not keys:
@@ -105,6 +100,18 @@ class InfinibandReader:
         truncated = fields.truncated(self._limit, len(keys), "ports")
         ports = (self._port(device, port, fields) for device, port in keys[: self._limit])
         return Reading(Infiniband(with_peers(list(ports)), truncated), fields.missing)
+
+    def _place(self, device: str) -> tuple[str, str]:
+        """Return the name and where it points: after a driver load it may be another card's."""
+        try:
+            return device, os.readlink(f"{self._folder}/{device}")  # noqa: PTH115 - no Path: slow
+        except OSError:
+            return device, ""  # gone, or a folder
+
+    def _is_function(self, device: str) -> bool | None:
+        """Whether the device is a virtual function of a card."""
+        physfn = self._folder / device / "device/physfn"
+        return self._is_virtual.get(self._place(device), physfn.exists)
 
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port
@@ -124,7 +131,7 @@ class InfinibandReader:
             errors=_chosen(counters, {name: name for name in ERRORS}),
             events=_chosen(events, EVENTS),
             pci_bus_id=self._addresses.get(
-                device, lambda: pci_address_of(self._folder / device / "device")
+                self._place(device), lambda: pci_address_of(self._folder / device / "device")
             ),
         )
         was_up = self._known_good.update(f"port {key}", is_good=port_seen.up)

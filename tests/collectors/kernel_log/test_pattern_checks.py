@@ -73,6 +73,7 @@ WRONG = {
     GOOD.replace("dead", "a" * 9 + "{99999999999}"): "pattern: is no regular expression",
     GOOD + "about = 'gpu'": "about: must be a type and a field",
     GOOD + "about = 'gpu uuid'": "about: there is no field 'uuid'; fields are pci",
+    GOOD + "opens = 'cperr'": "opens: 'cperr' has no meaning in [kinds]",
     GOOD + "role = 'first'": "role: must be one of continuation, dropped, ended",
     GOOD + "convert = 'eval'": "convert: must be one of aer_bit",
     GOOD + "convert = ['eval']": "convert: must be one of aer_bit",

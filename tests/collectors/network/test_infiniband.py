@@ -57,6 +57,23 @@ def test_errors_and_events_keep_the_kernels_names(node: SmallNode) -> None:
     assert found.events == (("out_of_sequence", 2.0), ("np_cnp_sent", 1.0))
 
 
+def test_a_name_that_is_given_to_another_card_is_the_other_cards(node: SmallNode) -> None:
+    """The driver may number cards anew: where a card sits is kept, but not by its name alone."""
+    reader = InfinibandReader(node.sys, 16)
+    link = node.sys / "class/infiniband/mlx5_0"
+    link.parent.mkdir(parents=True)
+    seen = []
+    for address in ("0000:18:00.0", "0000:5c:00.0"):
+        card = f"devices/pci0000:00/{address}"
+        node.write_all(f"sys/{card}/infiniband/mlx5_0/ports/1", {"state": "4: ACTIVE"})
+        (node.sys / card / "infiniband/mlx5_0/device").symlink_to(node.sys / card)
+        link.unlink(missing_ok=True)
+        link.symlink_to(node.sys / card / "infiniband/mlx5_0")
+        (found,) = reader.read().value.ports
+        seen.append(found.pci_bus_id)
+    assert seen == ["0000:18:00.0", "0000:5c:00.0"]
+
+
 @pytest.mark.parametrize(
     ("text", "state"),
     [("4: ACTIVE", "active"), ("1: DOWN", "down"), ("5: Phy Test", "phy test"), ("ACTIVE", None),

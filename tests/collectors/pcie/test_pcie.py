@@ -196,6 +196,21 @@ def test_a_card_that_goes_is_gone_and_one_that_comes_is_found(node: SmallNode) -
     assert [device.device for device in reader.read().value.devices] == [PORT, "0000:01:01.0"]
 
 
+def test_a_card_that_is_replaced_has_the_limits_of_the_new_one(node: SmallNode) -> None:
+    """What a link can do at most is kept for the devices that are there, not for a slot."""
+    port(node)
+    card(node)
+    card(node, "0000:01:01.0")
+    reader = PcieReader(node.sys)
+    reader.read()
+    link = node.sys / "bus/pci/devices" / GPU
+    link.unlink()
+    reader.read()
+    card(node, max_link_speed="16.0 GT/s PCIe", max_link_width=8)
+    device = next(it for it in reader.read().value.devices if it.device == GPU)
+    assert (device.speed_max_bytes_per_second, device.width_max) == (parse_speed("16.0 GT/s"), 8)
+
+
 def test_a_node_of_eight_gpus_has_all_its_ports(tmp_path: Path) -> None:
     """Behind each switch a GPU and a network card, and every port on the way."""
     found = {
