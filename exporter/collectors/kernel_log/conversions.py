@@ -16,6 +16,7 @@ UNCORRECTED_BIT = 61
 CONTEXT_CORRUPT_BIT = 57
 """The state of the processor is lost: no kernel goes on after such an error."""
 
+_SD_MAJORS = (8, *range(65, 72), *range(128, 136))
 _REMOVABLE = re.compile(r"(?:sr|fd|loop)\d")
 
 _GROUPS = re.compile(
@@ -90,6 +91,20 @@ def removable(fields: dict[str, str]) -> dict[str, str]:
     return fields | {"removable": "yes"} if is_removable else fields
 
 
+def scsi_disk(fields: dict[str, str]) -> dict[str, str]:
+    """Name the SCSI disk whose device number is `path`: sdb of 8:16. Other numbers name none."""
+    major, minor = (int(part) for part in fields["path"].split(":"))
+    if major not in _SD_MAJORS:
+        return fields
+    # drivers/scsi/sd.c, sd_major and sd_probe: sixteen partitions each, then the upper bits.
+    number = _SD_MAJORS.index(major) * 16 + (minor >> 4 & 0xF) + (minor & 0xFFF00)
+    letters = ""
+    while number >= 0:
+        letters = chr(ord("a") + number % 26) + letters
+        number = number // 26 - 1
+    return fields | {"device": f"sd{letters}"}
+
+
 def group(fields: dict[str, str]) -> dict[str, str]:
     """Add pod and container of the control group whose limit was met."""
     return fields | pod_and_container(fields.get("task_memcg") or fields.get("memcg", ""))
@@ -119,6 +134,7 @@ CONVERSIONS: Mapping[str, Callable[[dict[str, str]], dict[str, str]]] = MappingP
         "oom_decision": oom_decision,
         "recovery_action": convert_recovery,
         "removable": removable,
+        "scsi_disk": scsi_disk,
         "xid": convert_xid,
     }
 )

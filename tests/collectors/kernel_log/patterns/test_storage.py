@@ -350,3 +350,14 @@ def test_a_server_that_answers_again_ends_the_stall() -> None:
     event = only_event("nfs: server 192.0.2.10 OK")
     assert (event.kind, event.fields["ended"]) == ("nfs_not_responding", "yes")
     assert (event.entity_type, event.entity_id) == SERVER
+
+
+@pytest.mark.parametrize(
+    ("path", "disk"),
+    [("8:0", "sda"), ("8:16", "sdb"), ("65:160", "sdaa"), ("8:256", "sdiw"), ("259:3", None)],
+)
+def test_path_of_a_multipath_device_names_its_disk(path: str, disk: str | None) -> None:
+    """Numbers of SCSI disks are those of the kernel (sd_probe); other numbers name no disk."""
+    event = only_event(f"device-mapper: multipath: 253:4: Failing path {path}.")
+    place = ("physical_disk", disk) if disk else ("node", "")
+    assert (event.entity_type, event.entity_id) == place
