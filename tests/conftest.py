@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
@@ -56,11 +57,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives a worker whole files; the tests of traced programs, which run alone, are as one."""
+    """Gives a worker whole files; the tests of traced programs, which run alone, are as one.
+
+    All scenes are given out in parts: they are one file, and would be played one after the other.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         folder, traced, _ = nodeid.partition("/ebpf/system/")
-        return folder + traced if traced else super()._split_scope(nodeid)
+        if traced:
+            return folder + traced
+        file: str = super()._split_scope(nodeid)
+        if not self.config.getoption("--all-scenes"):
+            return file
+        return f"{file} {crc32(nodeid.encode()) % SCENE_PARTS}"
+
+
+SCENE_PARTS = 16
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
