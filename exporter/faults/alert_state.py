@@ -93,6 +93,19 @@ class Alert:
         """Whether the evidence has events, of any source."""
         return self.described[1] > 0 or any(piece.raw for piece in self.evidence)
 
+    def stand(self, now: float, wall: float, *, is_of_events: bool) -> None:
+        """Go on as at the last evaluation: the values are those of now, events those of then.
+
+        `now` is the boot time, `wall` the time since the epoch. A fault `is_of_events` that only
+        new events describe anew.
+        """
+        self.seen = now
+        if is_of_events and self.described[1]:
+            return
+        if not self.described[1]:
+            self.described, self.last_evidence = (now, 0), now
+        self.evidence = tuple([piece.seen_again(wall) for piece in self.evidence])
+
     def step(
         self,
         when: bool | None,  # noqa: FBT001 - one of three values

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
+from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
 from exporter.faults.answers import KeptAnswers, RuleAnswer
@@ -50,6 +51,7 @@ class _Round:
 
 
 NOBODY = Entity(("", ""), "")
+NO_RELATED: Mapping[str, Entity] = MappingProxyType({})
 NONE_KNOWN: frozenset[Key] = frozenset()
 
 
@@ -167,8 +169,9 @@ class Evaluator:
         try:
             view = round_.view
             known = round_.known.get(rule.id, NONE_KNOWN)
-            if only is None and (answer := self._answers.recall(rule, view)) and not known:
-                round_.note(rule, answer)
+            answer = self._answers.recall(rule, view) if only is None else None
+            if answer is not None and answer.standing == known:
+                self._repeat(rule, answer, round_)
                 return
             candidates = self._candidates(rule, view, known)
             if only is not None:
@@ -176,11 +179,20 @@ class Evaluator:
             if candidates:
                 self._evaluate_candidates(rule, candidates, known, round_)
             elif only is None:
-                self._answers.keep(rule, view, RuleAnswer())
+                self._answers.keep(rule, view, RuleAnswer(), math.inf)
         except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
+
+    def _repeat(self, rule: Rule, answer: RuleAnswer, round_: _Round) -> None:
+        """Let the faults of a rule go on whose answer is still the same."""
+        for key in answer.standing:
+            of = AlertKey(rule.id, key)
+            wall = round_.view.scene.wall
+            self.alerts[of].stand(round_.view.now, wall, is_of_events=rule.needed is not None)
+            round_.touched.add(of)
+        round_.note(rule, answer)
 
     def _evaluate_candidates(
         self, rule: Rule, candidates: Sequence[Entity], known: AbstractSet[Key], round_: _Round
@@ -193,12 +205,11 @@ class Evaluator:
         has_pasts = bool(self.cleared or (rule.clear is not None and self.ended))
         answer = RuleAnswer()
         # Without a later moment, a sample of the last evaluation seems to be one of this.
-        ctx.is_lasting = view.is_later and not known
+        ctx.lasts_until = math.inf if view.is_later else -math.inf
         holds = rule.when.evaluate
         for entity in candidates:
             ctx.entity = entity
-            if kinds:
-                ctx.related = related_of(entity, kinds, view)
+            ctx.related = related_of(entity, kinds, view) if kinds else NO_RELATED
             if entity.is_fresh and entity.key not in known:  # no alert can end
                 value = holds(ctx)
                 if value is False:  # as nearly always
@@ -209,11 +220,13 @@ class Evaluator:
                     if rule.only_if is None or rule.only_if.evaluate(ctx) is not False:
                         answer.unknown.append(entity.key)
                     continue
-            ctx.is_lasting = False
-            self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_)
+            if self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_):
+                answer.standing.add(entity.key)
+            else:
+                ctx.lasts_until = -math.inf
             ctx.after = -math.inf
         round_.note(rule, answer)
-        self._answers.keep(rule, view, answer if ctx.is_lasting else None)
+        self._answers.keep(rule, view, answer, ctx.lasts_until)
 
     def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
         """Find the entities for which the rule may hold or has an alert."""
@@ -228,8 +241,8 @@ class Evaluator:
             return ()
         return [e for e in entities if e.key in known or not with_events.isdisjoint(e.addresses)]
 
-    def _evaluate_one(self, rule: Rule, key: AlertKey, ctx: EvalContext, round_: _Round) -> None:
-        """Evaluate one rule for the entity of the context."""
+    def _evaluate_one(self, rule: Rule, key: AlertKey, ctx: EvalContext, round_: _Round) -> bool:
+        """Evaluate one rule for the entity of the context; tell whether a fault goes on."""
         alert = self.alerts.get(key)
         ctx.after = self.cleared.get(key, -math.inf)
         if rule.clear is not None:
@@ -238,13 +251,14 @@ class Evaluator:
         if alert is None:
             if not holds or self._is_full(key, round_):
                 self._note_unknown(key, round_, is_unknown=holds is None)
-                return
+                return False
             onset = first_moment(rule, ctx, round_.view, after=self.ended.get(key, -math.inf))
             alert = self.alerts[key] = Alert(onset, round_.view.now)
         round_.touched.add(key)
         clear = self._take_verdict(rule, alert, ctx, round_.view, holds=holds)
         is_unknown = holds is None and (clear is None or not alert.is_active)
         self._note_unknown(key, round_, is_unknown=is_unknown)
+        return bool(holds) and not clear and alert.state is AlertState.ACTIVE
 
     def _take_verdict(
         self, rule: Rule, alert: Alert, ctx: EvalContext, view: View, *, holds: bool | None

@@ -14,7 +14,7 @@ from exporter.faults.rules.site import severity_of
 from exporter.faults.rules.templates import EVENT, NAME
 from exporter.faults.values import Entity, Value
 from exporter.model.event import Event
-from exporter.model.verdict import Evidence
+from exporter.model.verdict import WITHIN, Evidence
 
 DOUBT_FACTOR = 0.8
 """The factor of the confidence while a part of the evidence is unknown."""
@@ -129,7 +129,7 @@ def _event_evidence(node: Events, ctx: EvalContext) -> Iterator[Evidence]:
     events = ctx.matching_events(node) or []
     if events:
         last = events[-1]
-        span = f"in {node.within_secs:g} s"
+        span = f"{WITHIN}{node.within_secs:g} s"
         yield Evidence(node.what, number_of(events, node), span, last.at, last.raw[:MAX_RAW_CHARS])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from exporter.faults.entities.changes import FieldChanges
+from exporter.faults.entities.changes import FieldChanges, replaced
 from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
 from exporter.faults.entities.sampling import Sampler
 from exporter.faults.events.query import Events
@@ -163,8 +163,9 @@ class Observer:
         present = self._present.keys()
         read = self._grouped(entities.values())
         for kind, found in read.items():
-            if found is not self._by_kind.get(kind) or self.aliases.is_full:
-                self.aliases.add_all(found)
+            before = [] if self.aliases.is_full else self._by_kind.get(kind, [])
+            if found is not before:
+                self.aliases.add_all(map(found.__getitem__, replaced(before, found)))
         is_later = self._take_events(scene)
         more = [*self._known_by_events(entities)]
         entities |= {entity.key: entity for entity in more}

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.entities.graph import Graph
+from exporter.faults.entities.naming import SubjectIndex
 from exporter.faults.events.event_kinds import LOOKS
 from exporter.faults.instructions import Instruction, instructions
 from exporter.faults.kept_steps import KeptSteps
@@ -17,7 +18,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import SIBLINGS, Siblings
 from exporter.faults.steps import Step, path_to_root
 from exporter.faults.transition_log import log_transition
-from exporter.faults.values import Entity, KindTraits
+from exporter.faults.values import KindTraits
 from exporter.model.event import Event
 from exporter.model.incident import grouped_summary
 from exporter.model.verdict import (
@@ -66,8 +67,7 @@ class ReportBuilder:
         self._reported: dict[Place, Fault] = {}
         self._recent: dict[Place, tuple[Fault, float]] = {}
         self._ended: dict[Place, Change] = {}
-        self._subjects: dict[Key, Subject] = {}
-        self._named: dict[str, tuple[list[Entity], dict[Key, Subject]]] = {}
+        self._subjects = SubjectIndex(traits.hw_types)
         self._affected_by: dict[tuple[Key, tuple[Edge, ...]], tuple[Subject, ...]] = {}
         self._graph: Graph | None = None  # of which these are
         self._steps = KeptSteps()
@@ -124,7 +124,7 @@ class ReportBuilder:
                 ("blocked_by", blocked),
             ),
             graph=view.scene.edges,
-            subjects=tuple(map(self._subjects.__getitem__, view.entities)),
+            subjects=tuple(map(self._subjects.of, view.entities)),
             namings=self._traits.namings,
             rules=MappingProxyType(self._rules_of),
             unknown=self._by_subject(unknown),
@@ -136,7 +136,9 @@ class ReportBuilder:
         )
 
     def _by_subject(self, rules: Mapping[Key, list[str]]) -> Mapping[Subject, tuple[str, ...]]:
-        return MappingProxyType({self._subject(key): tuple(names) for key, names in rules.items()})
+        return MappingProxyType(
+            {self._subjects.of(key): tuple(names) for key, names in rules.items()}
+        )
 
     def _count_nodes(self, view: View) -> Iterable[tuple[str, int]]:
         """Count entities by kind; a kind that was seen once is counted for ever, down to zero."""
@@ -147,30 +149,12 @@ class ReportBuilder:
         )
 
     def _name_all(self, view: View) -> None:
-        """Name the subjects of all entities; forget subjects that are gone and not mentioned."""
-        fresh: dict[Key, Subject] = {}
-        for kind, entities in view.by_kind.items():
-            if kind not in self._named or self._named[kind][0] is not entities:
-                self._named[kind] = (entities, {it.key: self._name(it) for it in entities})
-            fresh |= self._named[kind][1]
+        """Name the subjects of all entities, also of those that are gone but mentioned."""
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
-        for key in (*(key for _, key in (*self._reported, *self._recent)), *ended):
-            if key not in fresh and key in self._subjects:
-                fresh[key] = self._subjects[key]
-        if view.graph is not self._graph or fresh != self._subjects:
-            self._graph, self._subjects = view.graph, fresh
+        told = (key for _, key in (*self._reported, *self._recent))
+        if self._subjects.take(view.by_kind, (*told, *ended)) or view.graph is not self._graph:
+            self._graph = view.graph
             self._affected_by.clear()
-
-    def _name(self, entity: Entity) -> Subject:
-        """Name one component; while its driver is reloaded only its id is known: keep the name."""
-        known, key = self._subjects.get(entity.key), entity.key
-        if known is None or entity.name not in (known.hw_name, key[1]):
-            return Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], entity.name)
-        return known
-
-    def _subject(self, key: Key) -> Subject:
-        found = self._subjects.get(key)
-        return found or Subject(key[0], self._hw_types.get(key[0], key[0]), key[1], key[1])
 
     def _faults(
         self, active: Mapping[Place, Alert], waiting: Mapping[Place, Alert], view: View
@@ -247,7 +231,9 @@ class ReportBuilder:
             if group.place in chosen:
                 continue
             steps.append(None)
-            alike = [(self._subject(key), roots[rule, key].summary) for rule, key in group.members]
+            alike = [
+                (self._subjects.of(key), roots[rule, key].summary) for rule, key in group.members
+            ]
             naming = self._traits.namings.get(alike[0][0].hw_type, PLAIN_NAMING)
             summary = grouped_summary(alike, naming, group.total)
             together[group.place] = group.alert(roots, view.now, summary)
@@ -256,13 +242,13 @@ class ReportBuilder:
     def _cause(self, place: Place, alert: Alert, via: str, view: View) -> Cause:
         rule, key = place
         since = _wall(alert.active_since, view)
-        return Cause(rule, self._subject(key), via, alert.summary, since)
+        return Cause(rule, self._subjects.of(key), via, alert.summary, since)
 
     def _fault(self, place: Place, alert: Alert, known: Instruction, view: View) -> Fault:
         rule, key = self._rules[place[0]], place[1]
         return Fault(
             rule=rule.id,
-            subject=self._subject(key),
+            subject=self._subjects.of(key),
             severity=known.severity,
             state=FaultState.ACTIVE,
             since=_wall(alert.active_since, view),
@@ -300,7 +286,7 @@ class ReportBuilder:
         found = dict.fromkeys((*workloads, *users, *sorted(gone)))
         kept = {kind: [other for other in found if other[0] == kind] for kind in USERS}
         named = (other for kind in USERS for other in kept[kind][:MAX_AFFECTED])
-        return tuple(self._subject(other) for other in named)
+        return tuple(self._subjects.of(other) for other in named)
 
     def _tell_changes(self, faults: Mapping[Place, Fault], view: View) -> None:
         for place, fault in faults.items():
@@ -337,7 +323,7 @@ class ReportBuilder:
         for _, key in self._recent:
             if key in view.entities and key[0] not in self._traits.with_status:
                 worst.setdefault(key, "ok")
-        yield from ((self._subject(key), status) for key, status in sorted(worst.items()))
+        yield from ((self._subjects.of(key), status) for key, status in sorted(worst.items()))
 
 
 def _wall(boottime: float, view: View) -> float:

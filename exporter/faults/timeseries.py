@@ -32,10 +32,10 @@ class Series:
     would cost six times as much memory.
     """
 
-    __slots__ = ("_cells", "_changes", "_last", "_risen", "_window_secs")
+    __slots__ = ("_cells", "_changes", "_last", "_risen", "_step_secs")
 
     def __init__(self, window_secs: float) -> None:
-        self._window_secs = window_secs
+        self._step_secs = window_secs / BUCKETS
         self._cells = array("d")
         self._risen = 0.0
         self._changes = 0
@@ -43,6 +43,9 @@ class Series:
 
     def take(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
         """Add the value at this boot time in seconds."""
+        if value == self._last and now - self._cells[BEGAN - CELLS] < self._step_secs:
+            self._cells[ENDED - CELLS] = now
+            return
         number = float(value) if not isinstance(value, str) else 0.0
         if value != self._last and self._last is not None:
             self._changes += 1
@@ -53,7 +56,7 @@ class Series:
 
     def _store(self, now: float, number: float) -> None:
         cells = self._cells
-        if cells and now - cells[BEGAN - CELLS] < self._window_secs / BUCKETS:
+        if cells and now - cells[BEGAN - CELLS] < self._step_secs:
             cells[ENDED - CELLS] = now
             cells[HIGHEST - CELLS] = max(cells[HIGHEST - CELLS], number)
             cells[LAST_RISEN - CELLS] = self._risen

@@ -64,6 +64,10 @@ class Naming:
 PLAIN_NAMING = Naming()
 
 
+WITHIN = "in "
+"""What the threshold of counted events begins with: the time within which they were."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One piece of evidence: `value`, the `threshold` it crossed, and when (since the epoch).
@@ -76,6 +80,12 @@ class Evidence:
     threshold: str
     at: float
     raw: str = ""
+
+    def seen_again(self, at: float) -> "Evidence":
+        """Return the evidence at a later time: a value is still so, an event was when it was."""
+        if self.threshold.startswith(WITHIN):
+            return self
+        return Evidence(self.name, self.value, self.threshold, at, self.raw)
 
 
 @dataclass(frozen=True, slots=True)

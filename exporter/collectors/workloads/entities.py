@@ -67,12 +67,30 @@ def _processes(snapshot: Snapshot) -> Iterable[Entity]:
     asleep = _AWAKE_GETTERS
     if any(client.waits_since_boottime is not None for client in clients):
         asleep = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
+    awake: dict[int, tuple[GpuClient, Entity]] = {}
     for client in clients:
-        pid = str(client.pid)
-        key = ("process", pid)
-        name = f"{client.name} ({pid})" if client.name else pid
-        getters = _AWAKE_GETTERS if client.waits_since_boottime is None else asleep
-        yield Entity(key, name, FieldsOf(client, getters), (key,))
+        if client.waits_since_boottime is not None:
+            yield _process(client, asleep)
+            continue
+        known = _awake.get(client.pid)
+        if known is None or known[0] is not client:
+            known = client, _process(client, _AWAKE_GETTERS)
+        awake[client.pid] = known
+        yield known[1]
+    _awake.clear()
+    _awake.update(awake)
+
+
+_awake: dict[int, tuple[GpuClient, Entity]] = {}
+"""The entities of the last processes that were not asleep: time changes nothing about these."""
+
+
+def _process(client: GpuClient, getters: Mapping[str, Getter]) -> Entity:
+    """Make the entity of one process."""
+    pid = str(client.pid)
+    key = ("process", pid)
+    name = f"{client.name} ({pid})" if client.name else pid
+    return Entity(key, name, FieldsOf(client, getters), (key,))
 
 
 def _workloads(snapshot: Snapshot) -> Iterable[Entity]:

@@ -55,21 +55,19 @@ def wait_edges(
     that wants a lock waits for the owner of the lock only: why the owner sleeps is another edge.
     """
     held = lock_owners(events, now)
-    sleepers = []
-    for process, asleep in _sleepers(by_kind, events, now):
-        if process in held:
-            yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_EVIDENCE}")
-        else:
-            sleepers.append((process, asleep))
-    if not sleepers:
-        return  # untested: nobody would wait for what is slow
     slow = [
         *_slow_disks(by_kind, history, now),
         *_silent_filesystems(by_kind),
         *_in_trouble(by_kind, events, now),
     ]
-    for process, asleep in sleepers:
-        for target, evidence in dict(reversed(slow)).items():
+    if not held and not slow:
+        return  # untested: nobody would wait for what is slow
+    targets = dict(reversed(slow)).items()
+    for process, asleep in _sleepers(by_kind, events, now):
+        if process in held:
+            yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_EVIDENCE}")
+            continue
+        for target, evidence in targets:
             yield Edge("waits_on", process, target, f"{asleep}; {evidence}")
 
 

@@ -1,11 +1,11 @@
 """Notes when what a rule reads has changed: a rule that reads other fields keeps its answer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from exporter.faults.values import Entity, Fields, Place, Value
 
-Columns: TypeAlias = Mapping[str, list[Value] | None]
+Columns: TypeAlias = dict[str, list[Value] | None]
 """The values of each field, in the order of the components; None where one cannot be read."""
 
 NOTHING: list[Entity] = []
@@ -19,7 +19,6 @@ class FieldChanges:
         self._looks = 0
         self._readers: dict[str, dict[str, list[str]]] = {}  # rules, by kind and field
         self._found: dict[str, list[Entity]] = {}
-        self._who: dict[str, list[object]] = {}
         self._columns: dict[str, Columns] = {}
         self._last: dict[str, int] = {}
 
@@ -30,7 +29,7 @@ class FieldChanges:
         """
         self._looks += 1
         self._last = dict.fromkeys(reads, self._looks)
-        self._readers, self._found, self._who, self._columns = {}, {}, {}, {}
+        self._readers, self._found, self._columns = {}, {}, {}
         for kind, name in more:
             self._readers.setdefault(kind, {}).setdefault(name, [])
         for rule, places in reads.items():
@@ -41,10 +40,12 @@ class FieldChanges:
         """Compare the components with those of the last look."""
         self._looks += 1
         for kind, readers in self._readers.items():
-            found = by_kind.get(kind, NOTHING)
-            if found is not self._found.get(kind):
+            before, found = self._found.get(kind), by_kind.get(kind, NOTHING)
+            if found is not before:
                 self._found[kind] = found
-                self._compare(kind, readers, found)
+                changed = self._changed(kind, readers, before, found)
+                rules = (rule for name in changed for rule in readers.get(name, ()))
+                self._last.update(dict.fromkeys(rules, self._looks))
 
     def last(self, rule: str) -> int:
         """Return the number of the look at which the rule of this id read something new."""
@@ -54,19 +55,42 @@ class FieldChanges:
         """Return the fields of all components of a kind, in their order."""
         return self._columns.get(kind, {})
 
-    def _compare(
-        self, kind: str, readers: Mapping[str, Iterable[str]], found: list[Entity]
-    ) -> None:
-        who: list[object] = [(e.key, e.name, e.addresses, e.is_fresh, e.untold) for e in found]
-        fields = [entity.fields for entity in found]
-        columns = {name: _column(name, fields) for name in readers if name}
-        before = self._columns.get(kind, {})
-        changed = [name for name, now in columns.items() if now is None or now != before.get(name)]
-        if who != self._who.get(kind):
-            changed.append("")
-        for name in changed:
-            self._last.update(dict.fromkeys(readers.get(name, ()), self._looks))
-        self._who[kind], self._columns[kind] = who, columns
+    def _changed(
+        self, kind: str, names: Iterable[str], before: list[Entity] | None, found: list[Entity]
+    ) -> list[str]:
+        """Return the fields that differ, "" if the components do; only new objects are read."""
+        if before is None or len(before) != len(found):
+            fields = [entity.fields for entity in found]
+            self._columns[kind] = {name: _column(name, fields) for name in names if name}
+            return [*names, ""]
+        new = replaced(before, found)
+        fields = [found[at].fields for at in new]
+        changed = (
+            [""] if [_who(before[at]) for at in new] != [_who(found[at]) for at in new] else []
+        )
+        for name, column in self._columns[kind].items():
+            values = _column(name, fields)
+            if column is None or values is None:
+                self._columns[kind][name] = _column(name, [entity.fields for entity in found])
+                changed.append(name)
+            elif values != [column[at] for at in new]:
+                for at, value in zip(new, values, strict=True):
+                    column[at] = value
+                changed.append(name)
+        return changed
+
+
+def replaced(before: Sequence[Entity], now: Sequence[Entity]) -> Sequence[int]:
+    """Return the places of the components that are not the objects that were there before."""
+    if len(before) != len(now):
+        return range(len(now))
+    pairs = enumerate(zip(before, now, strict=True))
+    return [at for at, (old, new) in pairs if old is not new]
+
+
+def _who(entity: Entity) -> object:
+    """Return all of a component but its fields."""
+    return entity.key, entity.name, entity.addresses, entity.is_fresh, entity.untold
 
 
 def _column(name: str, fields: Iterable[Fields]) -> list[Value] | None:

@@ -42,9 +42,9 @@ class EventLookup(Protocol):
 class EvalContext:
     """One component at one moment; reused for the next component.
 
-    Events and increases of counters up to `after` do not count. Until it is set again,
-    `is_lasting` tells whether all that was evaluated can change with fields and new events only,
-    not with time.
+    Events and increases of counters up to `after` do not count. `lasts_until` is the boot time
+    until which all that was evaluated can change with fields and new events only, not with time;
+    whoever evaluates sets it.
     """
 
     now: float
@@ -53,7 +53,7 @@ class EvalContext:
     entity: Entity
     related: Mapping[str, Entity]
     after: float = -math.inf
-    is_lasting: bool = True
+    lasts_until: float = math.inf
 
     def entity_for(self, word: str) -> Entity | None:
         """Return the related component of this word; the component itself for an empty word."""
@@ -66,7 +66,10 @@ class EvalContext:
 
     def matching_events(self, wanted: Events) -> list[Event] | None:
         """Find the events that the expression `wanted` counts."""
-        return self.events.matching_events(self.entity, wanted, self.after)
+        events = self.events.matching_events(self.entity, wanted, self.after)
+        if events:
+            self.lasts_until = min(self.lasts_until, events[0].boottime + wanted.within_secs)
+        return events
 
 
 Compiled: TypeAlias = Callable[[EvalContext], Value]
@@ -222,7 +225,8 @@ def _window(node: Window) -> Compiled:
         series = ctx.series(word, key, secs)
         if series is None:
             return None
-        ctx.is_lasting = ctx.is_lasting and series.is_steady(ctx.now)
+        if not series.is_steady(ctx.now):
+            ctx.lasts_until = -math.inf
         span = min(secs, ctx.now - ctx.after) if function in COUNTING else secs
         return series.over(function, span, ctx.now)
 
@@ -234,7 +238,6 @@ def _events(node: Events) -> Compiled:
         events = ctx.matching_events(node)
         if not events:
             return None if events is None else 0
-        ctx.is_lasting = False
         return number_of(events, node)
 
     return count

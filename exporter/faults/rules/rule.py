@@ -265,8 +265,18 @@ class Rule:
 
     @cached_property
     def reads_events(self) -> bool:
-        """Whether any expression of the rule counts events."""
-        return any(condition.looks_at_events() for condition in self.conditions)
+        """Whether any expression of the rule counts events, or an event ends its fault."""
+        return bool(self.until or self._counted)
+
+    @cached_property
+    def reads_graph(self) -> bool:
+        """Whether the rule reads related components, or events that may be about such."""
+        return bool(self.related or self.until or any(it.until for it in self._counted))
+
+    @cached_property
+    def _counted(self) -> tuple[Events, ...]:
+        """The events that any expression of the rule counts."""
+        return tuple(it for condition in self.conditions for it in condition.looks_at_events())
 
     @cached_property
     def compares_with_past(self) -> bool:
