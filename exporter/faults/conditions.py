@@ -1,6 +1,5 @@
 """Evaluates the conditions of one rule for one component."""
 
-from exporter.faults.alert_state import Alert
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Value
@@ -31,10 +30,10 @@ def clears(rule: Rule, ctx: EvalContext, *, holds: bool | None) -> bool | None:
     return None if holds is None else not holds
 
 
-def holds_anew(rule: Rule, alert: Alert, ctx: EvalContext) -> bool:
-    """Whether the fault holds by events after its end was first seen."""
+def holds_after(rule: Rule, ctx: EvalContext, moment: float) -> bool:
+    """Whether the condition holds by events and increases after this boot time, and readings."""
     before = ctx.after
-    ctx.after = max(before, alert.end_seen)
+    ctx.after = max(before, moment)
     holds = bool(gated(rule, ctx, is_known=True))
     ctx.after = before
     return holds

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
 from exporter.faults.answers import KeptAnswers, RuleAnswer
-from exporter.faults.conditions import clears, gated, holds_anew
+from exporter.faults.conditions import clears, gated, holds_after
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import MAX_WINDOW_SECS
 from exporter.faults.evidence import describe, first_moment, related_of
@@ -247,6 +247,8 @@ class Evaluator:
         ctx.after = self.cleared.get(key, -math.inf)
         if rule.clear is not None:
             ctx.after = max(ctx.after, self.ended.get(key, -math.inf))
+        if alert is None and rule.until:  # what was repaired does not begin anew by what was before
+            ctx.after = max(ctx.after, round_.view.repaired_at(ctx.entity, rule.until))
         holds = gated(rule, ctx, is_known=alert is not None)
         if alert is None:
             if not holds or self._is_full(key, round_):
@@ -264,10 +266,11 @@ class Evaluator:
         self, rule: Rule, alert: Alert, ctx: EvalContext, view: View, *, holds: bool | None
     ) -> bool | None:
         """Bring the alert to its next state; return whether its end was seen."""
-        is_repaired = view.ended_at(ctx.entity, rule.until) > alert.last_evidence
+        repaired = view.repaired_at(ctx.entity, rule.until)
+        is_repaired = repaired > alert.active_since and not holds_after(rule, ctx, repaired)
         clear = is_repaired or clears(rule, ctx, holds=holds)
         if clear and holds and alert.is_active:
-            holds = holds_anew(rule, alert, ctx)
+            holds = holds_after(rule, ctx, alert.end_seen)
         clear_for_secs = 0.0 if is_repaired else rule.clear_for_secs
         change = alert.step(holds, clear, view.now, rule.for_secs, clear_for_secs)
         if alert.is_active and holds:

@@ -75,7 +75,7 @@ class View:
             return [] if self.has_source(wanted) else None  # as nearly always
         addresses = None if entity.kind == NODE_KIND else entity.addresses
         if wanted.until:
-            after = max(after, math.nextafter(self.ended_at(entity, wanted.until), -math.inf))
+            after = max(after, self.repaired_at(entity, wanted.until))
         if after > self.now - wanted.within_secs:
             events = self.memory.matching(addresses, wanted, self.now, after)
         else:
@@ -87,14 +87,15 @@ class View:
                 self.cache[place] = (events, until, wanted)
         return events if events or self.has_source(wanted) else None
 
-    def ended_at(self, entity: Entity, kinds: Sequence[str]) -> float:
-        """Return when an event of these kinds was last about the entity or the node; -inf if never.
+    def repaired_at(self, entity: Entity, kinds: Sequence[str]) -> float:
+        """Return just before when an event of these kinds last was about the entity or the node.
 
-        Events of the entity's parts and wholes count as its own.
+        What is said at the same moment comes after the repair; -inf without such an event. Events
+        of the entity's parts and wholes count as its own.
         """
         if not any(map(self.memory.addresses_with, kinds)):
             return -math.inf
-        return self.memory.last_of(self._about(entity), kinds)
+        return math.nextafter(self.memory.last_of(self._about(entity), kinds), -math.inf)
 
     def _about(self, entity: Entity) -> Iterator[Address]:
         yield NODE_ADDRESS

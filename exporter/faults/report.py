@@ -151,8 +151,8 @@ class ReportBuilder:
     def _name_all(self, view: View) -> None:
         """Name the subjects of all entities, also of those that are gone but mentioned."""
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
-        told = (key for _, key in (*self._reported, *self._recent))
-        if self._subjects.take(view.by_kind, (*told, *ended)) or view.graph is not self._graph:
+        mentioned = (key for _, key in (*self._reported, *self._recent))
+        if self._subjects.take(view.by_kind, (*mentioned, *ended)) or view.graph is not self._graph:
             self._graph = view.graph
             self._affected_by.clear()
 

@@ -1,5 +1,6 @@
 """What is remembered of scenes: events told twice, names of what is gone, who used what."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -144,18 +145,19 @@ def test_uses_that_are_remembered_have_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "ended"),
-    [(GPU, 900.0), (CARD, 900.0), (("node", ""), 900.0), (("gpu", "u1"), None), (USER, None)],
+    ("about", "is_repaired"),
+    [(GPU, True), (CARD, True), (("node", ""), True), (("gpu", "u1"), False), (USER, False)],
 )
-def test_what_repairs_the_whole_repairs_its_parts(about: Key, ended: float | None) -> None:
+def test_what_repairs_the_whole_repairs_its_parts(about: Key, *, is_repaired: bool) -> None:
     """An event about the component, what it is part of, or the node; not about who uses it."""
     known = observer()
     things = (gpu(), gpu(1), thing("pcie", "card"), thing("process", "7"))
     edges = [edge("part_of", GPU, CARD), edge("consumes", USER, GPU)]
     told = [event("gpu_lost", 900.0, about)]
     view = known.observe(scene(1000.0, *things, edges=edges, events=told))
-    assert view.ended_at(view.entities[GPU], ["gpu_lost"]) == (ended or float("-inf"))
-    assert view.ended_at(view.entities[GPU], ["gpu_reset"]) == float("-inf")
+    repaired = math.nextafter(900.0, 0.0) if is_repaired else -math.inf
+    assert view.repaired_at(view.entities[GPU], ["gpu_lost"]) == repaired
+    assert view.repaired_at(view.entities[GPU], ["gpu_reset"]) == -math.inf
 
 
 def test_the_node_has_the_events_of_all() -> None:

@@ -9,6 +9,7 @@ DEAD = rule("dead", "gpu", "events(xid, code=119, within=1h) > 0", until=["gpu_l
 AHEAD = [{"rule": "later", "via": "same", "ahead": "60s"}]
 FIRST = rule("first", "gpu", "events(xid, code=109, within=1h) > 0", explained_by=AHEAD)
 LATER = rule("later", "gpu", "events(xid, code=119, within=1h) > 0")
+COUNTED = rule("counted", "gpu", "increase(heat, 10m) > 0", until=["gpu_lost"])
 HOUR = 3600.0
 
 
@@ -42,6 +43,19 @@ def test_what_comes_after_a_repair_begins_anew(tmp_path: Path) -> None:
     judging.evaluate(scene(0, gpu(), events=[xid(119, 0), event("gpu_lost", 30)]))
     assert active(judging.evaluate(scene(45, gpu()))) == []
     assert active(judging.evaluate(scene(60, gpu(), events=[xid(119, 60)]))) == ["dead"]
+
+
+def test_a_repair_ends_what_was_counted_before(tmp_path: Path) -> None:
+    """An increase of before the repair, though in the window, keeps no fault; a new one does."""
+    judging = judge(tmp_path, COUNTED)
+    said = [
+        active(judging.evaluate(scene(at, gpu(heat=count), events=events)))
+        for at, count, events in (
+            *((0, 5.0, []), (15, 6.0, []), (30, 6.0, [])),
+            *((30, 6.0, [event("gpu_lost", 30)]), (45, 6.0, []), (60, 7.0, [])),
+        )
+    ]
+    assert said == [[], ["counted"], ["counted"], [], [], ["counted"]]
 
 
 def test_a_repair_of_another_component_is_none_of_this(tmp_path: Path) -> None:
