@@ -20,6 +20,9 @@ NODE, PROCESS, WORKLOAD = "node", "process", "workload"
 WHOLE = (NODE, "expected")
 """Kinds that stand for the whole node; no edge of the graph leads to them."""
 
+FORECAST = "predicted_failure"
+"""The status of what works but may fail soon."""
+
 PLACES = (SAME, "upstream_of")
 """Relations by which the fault of one component explains any fault of another."""
 
@@ -39,7 +42,8 @@ class Plausible:
         for index, standing in enumerate(standings[:causes]):
             if not standing.rule.symptom and standing.rule.severity != "info":
                 self._by_key.setdefault(standing.key, []).append(index)
-                for matter in _matters(standing.rule):
+                is_forecast = standing.rule.status == FORECAST  # nothing else has failed by it
+                for matter in () if is_forecast else _matters(standing.rule):
                     self._by_matter.setdefault(matter, []).append(index)
                 if standing.key[0] in WHOLE and not standing.rule.concerns:
                     for layer in _matters(standing.rule):
@@ -75,6 +79,7 @@ def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
     """Tell whether the cause began near enough before the effect.
 
     Of two faults of one component and layer, the graver is the cause: a page names what is worst.
+    What has been read for long does not explain an event of now.
     """
     if _names(effect, cause) or _names(cause, effect):
         return False  # a rule that names the other has its own conditions
@@ -88,7 +93,8 @@ def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
             return False
         is_worse = is_one_layer and cause.gravity < effect.gravity
         slack = BESIDE_SECS if is_worse else PRINT_ORDER_SECS
-    began = cause.last_evidence if is_one_layer and not is_needed else cause.onset
+    is_lasting = is_one_layer and not is_needed and cause.is_event >= effect.is_event
+    began = cause.last_evidence if is_lasting else cause.onset
     return cause.onset <= effect.onset + slack and effect.onset - began <= BESIDE_SECS
 
 

@@ -199,6 +199,11 @@ def _cliques(gpus: Gpus) -> Value:
     return "; ".join(parts) or None
 
 
+def _are_read(gpus: Gpus) -> bool:
+    """Tell whether the best backend that is configured has answered last."""
+    return gpus.backend.nvml_up is not False and gpus.backend.backend not in ("none", "cache")
+
+
 FIELDS = NodeFields(
     computed={
         "gpus_missing": NodeField(FieldType(Type.TEXT), of_reading(Gpus, _missing_gpus)),
@@ -215,6 +220,7 @@ FIELDS = NodeFields(
         "gpu_nvml_up": NodeField(
             FieldType(Type.TRUTH), of_reading(Gpus, attrgetter("backend.nvml_up"))
         ),
+        "gpus_are_read": NodeField(FieldType(Type.TRUTH), of_reading(Gpus, _are_read)),
         "gpu_backend_tried": NodeField(
             FieldType(Type.TRUTH), of_reading(Gpus, lambda gpus: gpus.backend.tried or None)
         ),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
-from exporter.collectors.memory.values import Dimm, Memory, MemoryErrors, Paging
+from exporter.collectors.memory.values import Dimm, Memory, MemoryController, MemoryErrors, Paging
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.values import Entity, FieldType, Type
@@ -26,13 +26,23 @@ def _dimms(snapshot: Snapshot) -> Iterable[Entity]:
 DIMM = Kind("dimm", "memory", names_of(Dimm), _dimms, MemoryErrors)
 
 
+def _corrected(controllers: Iterable[MemoryController]) -> int | None:
+    """Return the corrected errors that all controllers have counted; None if none counts any."""
+    known = [each.corrected_errors for each in controllers if each.corrected_errors is not None]
+    return sum(known) if known else None
+
+
 FIELDS = NodeFields(
     readings=(("memory_", Memory), ("memory_", Paging)),
     computed={
         "memory_controllers": NodeField(
             FieldType(Type.NUMBER),
             of_reading(MemoryErrors, lambda errors: len(errors.controllers)),
-        )
+        ),
+        "memory_corrected_errors": NodeField(
+            FieldType(Type.NUMBER),
+            of_reading(MemoryErrors, lambda errors: _corrected(errors.controllers)),
+        ),
     },
 )
 
