@@ -39,6 +39,9 @@ class Change:
     lost: int = 0
 
 
+INTERVAL_SECS = 15.0
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One rule the whole way.
@@ -49,7 +52,8 @@ class Scene:
     the rule of the fault that explains this one.
     The twin is there before the exporter starts if it `twin_was_before`.
     `cannot` names what cannot be shown (the words of `ACTS`) with the
-    reason; `within` is in seconds; `late` is how many seconds the end may come after the
+    reason; `within` is in seconds, as is the
+    `interval` between two looks; `late` is how many seconds the end may come after the
     window of the rule, whose oldest samples lie far apart.
     """
 
@@ -61,6 +65,7 @@ class Scene:
     says: str = ""
     root: str = ""
     within: float = 60.0
+    interval: float = INTERVAL_SECS
     late: float = 0.0
     pause: float = 0.0
     watched: bool = False

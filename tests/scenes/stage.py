@@ -42,12 +42,11 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.system_bus import SystemBus
-from tests.scenes.scene import NOTHING, Change, Scene
+from tests.scenes.scene import INTERVAL_SECS, NOTHING, Change, Scene
 from tests.scenes.system_calls import SystemCalls
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BOOTTIME, EPOCH = 500_000.0, 1_760_000_000.0
-INTERVAL_SECS = 15.0
 GROWING = re.compile(r"\{(\d+)\}")
 """How much a counter grows from look to look."""
 
@@ -124,6 +123,7 @@ class Stage:
         self._children = Children()
         self._snapshot: Snapshot
         self._running: tuple[CollectionLoop, RuleRunner] | None = None
+        self._interval_secs = INTERVAL_SECS
         self._before: dict[str, str | None] = {}
         self._sources: list[AnySource] = []
         self._own_cards: tuple[str, ...] = ()
@@ -131,6 +131,7 @@ class Stage:
 
     async def start(self, scene: Scene, settings: Mapping[str, Any] = NOTHING) -> None:
         """Start the exporter with the default configuration, what the scene sets, and these."""
+        self._interval_secs = scene.interval
         self._put(DRIVER, "" if scene.gpus else None)
         config = self._config(scene, settings)
         known = chosen(config)
@@ -158,7 +159,7 @@ class Stage:
         loop = CollectionLoop(
             "gpu-node-1",
             sources,
-            interval_secs=INTERVAL_SECS,
+            interval_secs=self._interval_secs,
             clocks=clocks,
             publish=self._publish,
         )
@@ -209,7 +210,7 @@ class Stage:
     async def look(self) -> Snapshot:
         """Read all seams once, an interval after the look before."""
         assert self._running is not None
-        self.boottime += INTERVAL_SECS
+        self.boottime += self._interval_secs
         await self._running[0].collect()
         if passes := {task for task in asyncio.all_tasks() if "_run_pass" in repr(task)}:
             await asyncio.wait(passes, timeout=PASS_SECS)
@@ -225,7 +226,7 @@ class Stage:
         sparse_secs = max(SPARSE_SECS, secs / SPARSE_STEPS)
         while self.boottime < until:
             left_secs = until - dense_secs - self.boottime
-            self.boottime += INTERVAL_SECS if left_secs <= 0 else min(sparse_secs, left_secs)
+            self.boottime += self._interval_secs if left_secs <= 0 else min(sparse_secs, left_secs)
             moved = replace(
                 seen,
                 sequence=self._snapshot.sequence + 1,

@@ -16,9 +16,8 @@ from tests.corpus.invariants import PATIENCE_SECS, Watch
 from tests.fakes.host_tree import HostTree, quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
-from tests.scenes.scene import Change, Scene, scenes
+from tests.scenes.scene import INTERVAL_SECS, Change, Scene, scenes
 from tests.scenes.stage import (
-    INTERVAL_SECS,
     LONG_SECS,
     PROGRAMS,
     SPARSE_SECS,
@@ -84,8 +83,8 @@ def stage(nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, node: HostTree) -> Iterator[
         found.close()
 
 
-def _end_secs(rule: Rule) -> float:
-    """Return within how many seconds the fault has to end once the node is well."""
+def _window_secs(rule: Rule) -> float:
+    """Return within how many seconds a rule sees that the node is well."""
     conditions = [rule.clear] if rule.clear else [rule.when]
     windows = [
         node.secs if isinstance(node, Window) else node.within_secs or 0.0
@@ -93,7 +92,7 @@ def _end_secs(rule: Rule) -> float:
         for node in walk(condition.tree)
         if isinstance(node, (Window, Events))
     ]
-    return max(windows, default=0.0) + rule.clear_for_secs + 4 * INTERVAL_SECS
+    return max(windows, default=0.0) + 2 * INTERVAL_SECS
 
 
 def assert_true(watch: Watch) -> None:
@@ -112,7 +111,7 @@ class Acts:
     async def fault(self, change: Change, secs: float) -> Fault | None:
         """The fault of the rule once it is active, looked for so many seconds."""
         scene, is_still = self.scene, not (change.grows or change.nvml_grows)
-        looks = int(secs / INTERVAL_SECS) + 2
+        looks = int(secs / scene.interval) + 2
         pause = scene.pause if change is scene.ill else 0.0
         for number in range(1, looks):
             await asyncio.sleep(pause)
@@ -120,7 +119,7 @@ class Acts:
             if fault := await self.now():
                 return fault
             if is_still and number == FEW_LOOKS and not (pause or scene.watched):
-                await self.stage.wait((looks - number) * INTERVAL_SECS)
+                await self.stage.wait((looks - number) * scene.interval)
                 return await self.now()
         return None
 
@@ -137,15 +136,17 @@ class Acts:
         """Repair the node: the fault has to end now."""
         await self.stage.repair(self.scene.ill, self.scene.well)
         rule = RULES[self.scene.rule]
-        secs = _end_secs(rule) + self.scene.late
+        seen_secs = _window_secs(rule) + self.scene.late
+        clear_secs = rule.clear_for_secs + 2 * INTERVAL_SECS
         for _ in range(RETRIES if self.scene.pause else 1):
             await asyncio.sleep(self.scene.pause)
             await self.now()
             if self.scene.watched:
-                for _ in range(int(secs / INTERVAL_SECS)):
+                for _ in range(int((seen_secs + clear_secs) / self.scene.interval)):
                     await self.stage.look()
             else:
-                await self.stage.wait(secs, LONG_SECS + rule.clear_for_secs)
+                await self.stage.wait(seen_secs, LONG_SECS)
+                await self.stage.wait(clear_secs, SPARSE_SECS)
             if await self.now() is None:
                 return
         raise AssertionError(f"{self.scene.rule} does not end")

@@ -12,8 +12,8 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
-from tests.scenes.scene import Change, Scene, scenes
-from tests.scenes.stage import INTERVAL_SECS, healthy_node
+from tests.scenes.scene import INTERVAL_SECS, Change, Scene, scenes
+from tests.scenes.stage import healthy_node
 from tests.system.test_faults import KernelLog
 
 ROOTS = ("nvlink_down", "nvme_controller_failed", "pcie_link_down", "net_link_down")
