@@ -187,10 +187,10 @@ class Evaluator:
 
     def _repeat(self, rule: Rule, answer: RuleAnswer, round_: _Round) -> None:
         """Let the faults of a rule go on whose answer is still the same."""
+        now, wall = round_.view.now, round_.view.scene.wall
         for key in answer.standing:
             of = AlertKey(rule.id, key)
-            wall = round_.view.scene.wall
-            self.alerts[of].stand(round_.view.now, wall, is_of_events=rule.needed is not None)
+            self.alerts[of].stand(now, wall, is_of_events=rule.needed is not None)
             round_.touched.add(of)
         round_.note(rule, answer)
 

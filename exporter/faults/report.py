@@ -149,7 +149,7 @@ class ReportBuilder:
         )
 
     def _name_all(self, view: View) -> None:
-        """Name the subjects of all entities, also of those that are gone but mentioned."""
+        """Name all entities, and the gone entities that faults or ended uses mention."""
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
         mentioned = (key for _, key in (*self._reported, *self._recent))
         if self._subjects.take(view.by_kind, (*mentioned, *ended)) or view.graph is not self._graph:

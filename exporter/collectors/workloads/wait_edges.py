@@ -61,7 +61,7 @@ def wait_edges(
         *_in_trouble(by_kind, events, now),
     ]
     if not held and not slow:
-        return  # untested: nobody would wait for what is slow
+        return  # untested: it only spares the look at each process
     targets = dict(reversed(slow)).items()
     for process, asleep in _sleepers(by_kind, events, now):
         if process in held:

@@ -37,7 +37,7 @@ class SubjectIndex:
         return self._known.get(key) or self._made(key, key[1])
 
     def _named(self, kind: str, entities: list[Entity]) -> dict[Key, Subject]:
-        """Name the components of a kind; those that are the same objects keep their names."""
+        """Name the components of a kind; a component that is the same object keeps its subject."""
         before, names = self._by_kind.get(kind, ([], {}))
         new = [entities[place] for place in replaced(before, entities)]
         known = names | {it.key: self._name(it) for it in new}
