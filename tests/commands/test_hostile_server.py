@@ -107,7 +107,7 @@ def test_every_command_that_asks_is_here() -> None:
 def test_no_secret_follows_a_redirect(words: tuple[str, ...], status: int) -> None:
     """Nobody but the named server is asked, and one sentence says that it redirects.
 
-    Each command meets one status, one of them all: they have one client.
+    Each command meets one status, the first command every status: all commands share one client.
     """
     with hostile(says(answer(b"{}"))) as (other, stolen):
         port = other.partition(":")[2]
@@ -188,7 +188,7 @@ def test_no_server_takes_longer_than_the_deadline(kind: str) -> None:
     ("kind", "commands"), [("one header", ON_PAPER[::2]), ("body", ON_PAPER[1::2])]
 )
 def test_every_command_ends(kind: str, commands: tuple[tuple[str, ...], ...]) -> None:
-    """Half of them at once, against a server that drips."""
+    """Half of the commands at once, against a server that drips."""
     environment = {**QUIET, **NO_EXPORTER, "PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     with hostile(DRIPPING[kind]) as (url, _):
         started = [

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,18 +52,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     is_soak = metafunc.config.getoption("--all-scenes")
     if "seed" in metafunc.fixturenames:
         metafunc.parametrize("seed", range(ALL_SCHEDULES if is_soak else SCHEDULES))
-    for name, combinations in (("hang", HANGS), ("crash", CRASHES)):
+    for name, every in (("hang", HANGS), ("crash", CRASHES)):
         if name in metafunc.fixturenames:
-            some = combinations if is_soak else [*_some(combinations)]
+            some = every if is_soak else [*_some(every)]
             ids = ["-".join(map(str, each)) for each in some]
             metafunc.parametrize(name, some, ids=ids)
 
 
-def _some(combinations: Sequence[T]) -> Iterator[T]:
-    """Yield each third, another one in each round: every value is among them."""
-    for place, each in enumerate(combinations):
+def _some(every: Sequence[T]) -> Iterator[T]:
+    """Yield each third, another one in each round."""
+    for place, each in enumerate(every):
         if (place + place // PLAYED_EVERY) % PLAYED_EVERY == 0:
             yield each
+
+
+@pytest.mark.parametrize("every", [HANGS, CRASHES], ids=["hangs", "crashes"])
+def test_every_two_values_are_played_together(every: Sequence[tuple[object, ...]]) -> None:
+    """By default only combinations of three and more values are left out."""
+    found, wanted = (
+        {
+            (one, other, case[one], case[other])
+            for case in cases
+            for one, other in combinations(range(len(case)), 2)
+        }
+        for cases in (_some(every), every)
+    )
+    assert found == wanted
 
 
 def test_no_gpu_is_lost_after_a_hang(
