@@ -34,7 +34,7 @@ def test_an_xid_is_on_the_page_at_once(node: GpuNode) -> None:
     """A collection a minute, and yet each of two equal Xids is counted within a second."""
     with node.start(interval_secs=60) as program:
         program.page_with("hw_gpu_temperature_celsius")
-        node.nvml.wait_for_call("nvmlEventSetWait_v2")
+        node.nvml.wait_for_call("nvmlEventSetWait_v2", count=8)
         node.nvml.raise_xid(79, card=3)
         wait_for(lambda: True if _counted(program) == 1 else None, "the first Xid", secs=5)
         node.nvml.raise_xid(79, card=3)

@@ -479,7 +479,7 @@ async def test_an_xid_is_said_the_moment_it_occurs(nvml: NvmlLibrary, make: Make
     nvml.say(*CARDS, "event_types = 0x39f")
     way = make()
     await way.ask()
-    nvml.wait_for_call("nvmlEventSetWait_v2")
+    nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
     nvml.raise_xid(79, card=1)
     child = way.probe._child
     assert child is not None
@@ -625,7 +625,7 @@ async def test_an_xid_of_an_instance_names_both_its_instances(
     nvml.say(*CARDS, "event_types = 8")
     backend = make()
     await backend.ask()
-    nvml.wait_for_call("nvmlEventSetWait_v2")
+    nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
     with nvml.events.open("a") as file:
         file.write("1 xid 31 3 1\n")
     await until(lambda: bool(backend.events))
