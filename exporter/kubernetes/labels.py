@@ -3,6 +3,7 @@
 https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide.html#local-feature-source
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,10 +19,13 @@ from exporter.kubernetes.conditions import (
 )
 from exporter.kubernetes.writer import Writer, log
 from exporter.model.snapshot import Snapshot
+from exporter.regular_file import FileUnusable, read_text
 
 FILE = "hw-exporter"
 PREFIX = "feature.node.kubernetes.io/hw-exporter."
 NAMES = {GPU_HEALTHY: "gpu", HARDWARE_HEALTHY: "hardware"}
+LINE = re.compile(rf"^{re.escape(PREFIX)}([a-z-]+)=(\w*)$", re.ASCII | re.MULTILINE)
+MAX_FILE_BYTES = 4096
 MAX_VALUE_CHARS = 63
 VALID_SECS, REWRITTEN_SECS = 300.0, 60.0
 """Without a new file node-feature-discovery drops the labels after this time, at its next look."""
@@ -51,18 +55,29 @@ class LabelsLoop(Writer):
         self._started = elapsed()
         self._written: tuple[NodeCondition, ...] | None = None
         self._written_at = 0.0
+        self._found: dict[str, NodeCondition] | None = None  # the False ones at our start
 
     async def step(self) -> None:
         """Replace the file if it is due.
 
-        After a start a file that is there stays until faults had time to be detected again: it
-        may say that the node is not healthy.
+        After a start what a file says is not healthy stays so until faults had time to be detected
+        again, and until then a file is written only to say that something is not healthy.
         """
         reported, now = conditions_of(self._latest()), self._elapsed()
-        before: dict[str, dict[str, str]] = {it.kind: {} for it in self._written or ()}
-        wanted = (*reported, *no_longer_reported(reported, before))
-        is_new = wanted != self._written
+        if self._found is None:
+            self._found = await self._call(lambda: _unhealthy(Path(self._settings.labels_dir)))
         has_settled = now - self._started >= self._settings.settle_secs
+        again = {it.kind for it in reported if it.status == "False"}
+        self._found = {
+            kind: it for kind, it in self._found.items() if kind not in again and not has_settled
+        }
+        before: dict[str, dict[str, str]] = {
+            it.kind: {} for it in (*(self._written or ()), *self._found.values())
+        }
+        whole = (*reported, *no_longer_reported(reported, before))
+        kept = (self._found.get(it.kind, it) for it in whole)
+        wanted = tuple(sorted(kept, key=lambda it: it.kind))
+        is_new = wanted != self._written
         is_known = has_settled or any(it.status == "False" for it in wanted)
         if not is_known or not (is_new or now - self._written_at >= REWRITTEN_SECS):
             return
@@ -90,6 +105,20 @@ def labels(conditions: tuple[NodeCondition, ...], until: str) -> str:
         if condition.status == "False":
             lines.append(f"{name}-fault={condition.reason[:MAX_VALUE_CHARS]}")
     return "\n".join(lines) + "\n"
+
+
+def _unhealthy(folder: Path) -> dict[str, NodeCondition]:
+    """Return what the file in this folder says is not healthy; nothing if it cannot be read."""
+    try:
+        text = read_text(folder / FILE, MAX_FILE_BYTES)
+    except FileUnusable:
+        return {}  # a first start; a folder that cannot be read is said when it is written
+    said = {line[1]: line[2] for line in LINE.finditer(text)}
+    return {
+        kind: NodeCondition(kind, "False", said.get(f"{name}-fault", ""), "")
+        for kind, name in NAMES.items()
+        if said.get(f"{name}-healthy") == "false"
+    }
 
 
 def _replace(folder: Path, text: str) -> None:

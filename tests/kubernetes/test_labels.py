@@ -9,9 +9,12 @@ from exporter.blocking import DaemonThreads
 from exporter.config import NodeConditions
 from exporter.kubernetes.labels import LabelsLoop
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Subject
 from tests.kubernetes.facts import fault, snapshot
 
 HEALTHY, BROKEN = snapshot(), snapshot(fault())
+DISK = fault("disk_failed", subject=Subject("disk", "disk", "nvme0n1", "disk nvme0n1"))
+BROKEN_DISK, BROKEN_DISK_ALONE = snapshot(DISK), snapshot(DISK, has_gpu=False)
 WELL = ("gpu-healthy=true", "hardware-healthy=true")
 ILL = ("gpu-healthy=false", "gpu-fault=GpuLost", "hardware-healthy=false", "hardware-fault=GpuLost")
 PREFIX = "feature.node.kubernetes.io/hw-exporter."
@@ -65,6 +68,26 @@ async def test_a_restart_does_not_make_a_node_healthy(tmp_path: Path) -> None:
     again = _World(tmp_path, settle_secs=180)
     assert (await again.step(HEALTHY))[1:] == [f"{PREFIX}{it}" for it in ILL]
     assert (await again.step(HEALTHY, 180))[1:] == [f"{PREFIX}{it}" for it in WELL]
+
+
+async def test_another_fault_after_a_restart_does_not_make_a_gpu_healthy(tmp_path: Path) -> None:
+    """What the file said of the GPU stays until it had time to be detected again."""
+    await _World(tmp_path).step(BROKEN)
+    again = _World(tmp_path, settle_secs=180)
+    disk = [*ILL[:3], "hardware-fault=DiskFailed"]
+    assert (await again.step(BROKEN_DISK))[1:] == [f"{PREFIX}{it}" for it in disk]
+    assert (await again.step(BROKEN_DISK_ALONE))[1:] == [f"{PREFIX}{it}" for it in disk]
+    assert (await again.step(BROKEN_DISK, 180))[1:] == [
+        f"{PREFIX}{it}" for it in ("gpu-healthy=true", *disk[2:])
+    ]
+
+
+async def test_a_fault_that_was_detected_again_may_end_at_once(tmp_path: Path) -> None:
+    """Only what was not seen since the start is kept."""
+    await _World(tmp_path).step(BROKEN)
+    again = _World(tmp_path, settle_secs=180)
+    await again.step(BROKEN)
+    assert (await again.step(BROKEN_DISK))[1] == f"{PREFIX}gpu-healthy=true"
 
 
 async def test_a_directory_that_is_missing_is_said_once(
