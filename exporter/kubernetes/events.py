@@ -22,7 +22,19 @@ BURST, SECS_FOR_ONE = 25, 300.0
 """At once, and then one in this time: the rate that client-go allows a source for an object."""
 
 MAX_NODE_CHARS = 200
-Beginning: TypeAlias = tuple[str, Key, int]
+SAME_WITHIN_SECS = 0.5
+Place: TypeAlias = tuple[str, Key]
+"""A rule and its component."""
+
+
+class Told(NamedTuple):
+    """A fault whose beginning was written, as it was last seen.
+
+    `began` is in seconds since boot: by the clock, a beginning moves when the clock is set.
+    """
+
+    fault: Fault
+    began: float
 
 
 class FaultChange(NamedTuple):
@@ -61,7 +73,7 @@ class EventsLoop(Writer):
         self._latest = latest
         self._now = now
         self._elapsed = elapsed
-        self._written: dict[Beginning, Fault] = {}
+        self._written: dict[Place, Told] = {}
         self._allowed, self._counted_at = float(BURST), elapsed()
 
     async def step(self) -> None:
@@ -69,7 +81,9 @@ class EventsLoop(Writer):
         snapshot = self._latest()
         if snapshot is None or snapshot.conclusions is None:
             return
-        for change in changes(self._written, snapshot.conclusions):
+        booted = snapshot.taken_at - snapshot.taken_boottime
+        self._see(snapshot.conclusions)
+        for change in changes(self._written, snapshot.conclusions, booted):
             if not self._is_allowed():
                 self.say("some wait, because so many began and ended")
                 return
@@ -80,12 +94,22 @@ class EventsLoop(Writer):
                 self.complain(str(error))
                 return
             self._allowed -= 1
-            place = _beginning(change.fault)
             if change.has_ended:
+                del self._written[_place(change.fault)]
+            else:
+                told = Told(change.fault, change.fault.since - booted)
+                self._written[_place(change.fault)] = told
+        self.is_well()
+
+    def _see(self, conclusions: Conclusions) -> None:
+        """Keep how each fault is now; forget those that are gone and could not be judged."""
+        present = {_place(it): it for it in conclusions.faults}
+        for place, told in tuple(self._written.items()):
+            fault = present.get(place, told.fault)
+            if place not in present and fault.state is FaultState.UNJUDGED:
                 del self._written[place]
             else:
-                self._written[place] = change.fault
-        self.is_well()
+                self._written[place] = told._replace(fault=fault)
 
     async def _write(self, body: dict[str, Any]) -> None:
         if not self._settings.dry_run:
@@ -100,29 +124,35 @@ class EventsLoop(Writer):
         return self._allowed >= 1
 
 
-def changes(written: Mapping[Beginning, Fault], conclusions: Conclusions) -> Iterator[FaultChange]:
+def changes(
+    written: Mapping[Place, Told], conclusions: Conclusions, booted: float
+) -> Iterator[FaultChange]:
     """Yield what began, the worst first, then what ended; silenced faults do not begin.
 
-    A fault that can no longer be judged has not ended.
+    A fault that can no longer be judged has not ended, nor has one that began anew. `booted` is
+    when the node was booted by the clock of the conclusions.
     """
-    present = {
-        _beginning(it): it for it in conclusions.faults if it.state is not FaultState.CLEARED
-    }
+    lasting = {_place(it): it for it in conclusions.faults if it.state is not FaultState.CLEARED}
     begun = [
-        fault
-        for place, fault in present.items()
-        if place not in written and fault.is_active and fault.silence is None
+        FaultChange(fault, has_ended=False)
+        for place, fault in lasting.items()
+        if fault.is_active
+        and fault.silence is None
+        and (
+            place not in written
+            or abs(fault.since - booted - written[place].began) > SAME_WITHIN_SECS
+        )
     ]
-    for fault in sorted(begun, key=lambda it: (severity_rank(it.severity), not it.is_root)):
-        yield FaultChange(fault, has_ended=False)
-    cleared = {_beginning(it): it for it in conclusions.faults if it.ended is not None}
-    for place, fault in tuple(written.items()):
-        if place not in present:
-            yield FaultChange(cleared.get(place, fault), has_ended=True)
+    yield from sorted(
+        begun, key=lambda it: (severity_rank(it.fault.severity), not it.fault.is_root)
+    )
+    for place, told in tuple(written.items()):
+        if place not in lasting:
+            yield FaultChange(told.fault, has_ended=True)
 
 
-def _beginning(fault: Fault) -> Beginning:
-    return fault.rule, fault.subject.key, int(fault.since)
+def _place(fault: Fault) -> Place:
+    return fault.rule, fault.subject.key
 
 
 def event(change: FaultChange, conclusions: Conclusions, node: str, now: str) -> dict[str, Any]:
@@ -132,7 +162,8 @@ def event(change: FaultChange, conclusions: Conclusions, node: str, now: str) ->
     """
     fault, has_ended = change
     is_bad = fault.severity != "info" and not has_ended
-    name = hashlib.sha256(repr((_beginning(fault), has_ended)).encode()).hexdigest()[:16]
+    began = (fault.rule, fault.subject.key, int(fault.since))  # of this boot only
+    name = hashlib.sha256(repr((began, has_ended)).encode()).hexdigest()[:16]
     return {
         "apiVersion": "v1",
         "kind": "Event",

@@ -107,13 +107,18 @@ async def test_info_is_no_warning_and_silenced_faults_are_not_told() -> None:
 
 
 async def test_what_cannot_be_judged_has_not_ended() -> None:
-    """A GPU that no longer answers keeps its fault; without a snapshot nothing is told."""
+    """Nor when it is no longer shown, or is found again; without a snapshot nothing is told."""
     world = _World()
     await world.step(LOST)
     assert len(await world.step(replace(LOST, state=FaultState.UNJUDGED))) == 1
     world.snapshot = None
     await world.loop.step()
     assert len(world.events.said()) == 1
+    assert len(await world.step()) == 1
+    for began in (5000.0, 6000.0):
+        told = await world.step(replace(LOST, since=began))
+        assert {it[1] for it in told} == {"GpuLost"}
+    assert (await world.step())[3:] == [("Normal", "GpuLostEnded")]
 
 
 async def test_a_restart_tells_nothing_twice() -> None:
@@ -124,6 +129,18 @@ async def test_a_restart_tells_nothing_twice() -> None:
     assert len(await again.step(LOST)) == 1
     assert len(await again.step()) == 2
     assert len(await again.step(replace(LOST, since=5000.0))) == 3
+
+
+async def test_a_clock_that_is_set_ends_no_fault() -> None:
+    """A fault that goes on has not ended because its beginning has another name since."""
+    world = _World()
+    await world.step(LOST)
+    world.snapshot = replace(snapshot(replace(LOST, since=107.3)), taken_at=8.3)
+    await world.loop.step()
+    assert world.events.said() == [("Warning", "GpuLost")]
+    world.snapshot = replace(snapshot(), taken_at=8.3)
+    await world.loop.step()
+    assert world.events.said()[1:] == [("Normal", "GpuLostEnded")]
 
 
 async def test_a_flood_is_bounded_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
