@@ -128,6 +128,25 @@ def test_the_runtime_class_gets_a_daemonset_of_its_own(tmp_path: Path) -> None:
     assert len([it for it in manifests if it["kind"] in ("Namespace", "Service")]) == 2
 
 
+def test_the_guide_also_configures_the_daemonset_of_the_runtime_class(tmp_path: Path) -> None:
+    """What the guide replaces and patches is the same on the nodes with GPUs."""
+    (tmp_path / "hw-exporter").symlink_to(ROOT)
+    (tmp_path / "config.toml").write_text("[server]\nport = 9000\n")
+    guide = _kustomization_of_the_guide()
+    guide["components"].insert(0, f"{GUIDES_CLONE}/components/{RUNTIME_CLASS}")
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(guide))
+    manifests = rendered(tmp_path)
+    assert config_of(manifests) == "[server]\nport = 9000\n"
+    name = the("ConfigMap", manifests)["metadata"]["name"]
+    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] == "DaemonSet"]
+    assert len(pods) == 2
+    for pod in pods:
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        assert volumes["config"]["configMap"]["name"] == name
+        env = pod["containers"][0]["env"]
+        assert {"name": "APP__NODE_CONDITIONS__DRY_RUN", "value": "false"} in env
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_version_is_ours(folder: str) -> None:
     """The image has the version of this tree."""
