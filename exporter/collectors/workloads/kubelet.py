@@ -44,7 +44,9 @@ _MIG_OF_OLD_DRIVERS = re.compile(r"MIG-(GPU-[0-9a-f-]+)/(\d+)/(\d+)")
 _OF_CLAIM = re.compile(r"gpu-(\d{1,3})(?:-mig-[\w.-]+)?")
 _CDI_OF_CLAIM = re.compile(rf"k8s\.gpu\.nvidia\.com/(?:claim|device)=(?:.*-)?({_OF_CLAIM.pattern})")
 NVIDIA_DRIVER = "gpu.nvidia.com"
-_NUMBERED = re.compile(r"(?:nvidia)?(\d{1,3})(?::\d+|/gi\d+|/vgpu\d+)?")
+_NUMBERED = re.compile(r"(\d{1,3})(?::\d+)?")
+_DEVICE_FILE = re.compile(r"nvidia(\d{1,3})(?:/gi\d+)?(?:/vgpu\d+)?")
+"""GKE's plugin names the file in /dev, and so the minor number, not the place among the GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,8 @@ def parse_device_id(resource: str, device_id: str) -> DeviceId | None:
     """Parse the device that a plugin's id names; None if the id names no GPU.
 
     Ids are UUIDs, UUIDs with a replica (`…::3`, nvshare's `…__3`), the MIG names of drivers before
-    470, and, of resources of nvidia.com only, numbers (`0`, `nvidia0`, `nvidia0/gi1`); those of
-    amd.com are PCI addresses.
+    470, and, of resources of nvidia.com only, numbers (`0`) and device files (`nvidia0`,
+    `nvidia0/gi1`); those of amd.com are PCI addresses.
     """
     plain = clean_text(_REPLICA.sub("", device_id))
     if resource.startswith("amd.com/"):
@@ -162,7 +164,12 @@ def parse_device_id(resource: str, device_id: str) -> DeviceId | None:
         return DeviceId(uuid=old_mig[1])
     if plain.startswith(("GPU-", "MIG-")):
         return DeviceId(uuid=plain)
-    numbered = _NUMBERED.fullmatch(plain) if resource.startswith("nvidia.com/") else None
+    if not resource.startswith("nvidia.com/"):
+        return None
+    file = _DEVICE_FILE.fullmatch(plain)
+    if file is not None:
+        return DeviceId(minor=int(file[1]))
+    numbered = _NUMBERED.fullmatch(plain)
     return None if numbered is None else DeviceId(number=int(numbered[1]))
 
 

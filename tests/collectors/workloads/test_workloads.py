@@ -348,6 +348,20 @@ async def test_the_kubelets_socket_is_asked_first(short_path: Path) -> None:
     assert [missing.field for missing in reading.missing] == ["pod_resources"]
 
 
+async def test_a_device_file_is_not_the_place_among_the_gpus(short_path: Path) -> None:
+    """GKE's plugin gives out files in /dev, whose numbers are in another order than NVML's."""
+    tree = NodeTree(short_path)
+    (tree.root / SOCKET).parent.mkdir(parents=True)
+    answer = list_response(("ml", "train-0", "trainer", "nvidia.com/gpu", ("nvidia0/vgpu1",)))
+    states = [
+        replace(it, gpu=replace(it.gpu, minor_number=minor))
+        for it, minor in ((_gpu(), 2), (_gpu(index=1), 0))
+    ]
+    async with Kubelet(tree.root / SOCKET, speak(answer)):
+        workloads = await Node(tree).read(*states)
+    assert [(it.gpu_uuid, it.workload) for it in workloads.allocated] == [("GPU-1", TRAINER)]
+
+
 async def test_activity_ends_the_idle_time(tree: NodeTree) -> None:
     """A workload that computes again begins its idle time anew; unknown activity says nothing."""
     tree.process(10, f"0::/kubepods/pod{UID}/{CID}")
