@@ -31,20 +31,20 @@ class KeyPair:
 
 
 class Authority:
-    """Signs certificates into a folder."""
+    """Signs certificates into a folder; without `has_ids` as authorities of EKS clusters do."""
 
-    def __init__(self, folder: Path, name: str = "authority") -> None:
+    def __init__(self, folder: Path, name: str = "authority", *, has_ids: bool = True) -> None:
+        self._has_ids = has_ids
         self._folder = folder
         self._name = _name(name)
         self._key = ec.generate_private_key(ec.SECP256R1())
         unsigned = _unsigned(self._name, self._name, self._key.public_key(), days=1)
         constraints = x509.BasicConstraints(ca=True, path_length=0)
-        certificate = (
-            unsigned.add_extension(constraints, critical=True)
-            .add_extension(SIGNS_CERTIFICATES, critical=True)
-            .add_extension(self._key_id(), critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
+        builder = unsigned.add_extension(constraints, critical=True)
+        if has_ids:
+            builder = builder.add_extension(SIGNS_CERTIFICATES, critical=True)
+            builder = builder.add_extension(self._key_id(), critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
         self.file = folder / f"{name}.pem"
         self.file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
@@ -54,11 +54,10 @@ class Authority:
         unsigned = _unsigned(_name(name), self._name, key.public_key(), days)
         address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
         signer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(self._key_id())
-        certificate = (
-            unsigned.add_extension(address, critical=False)
-            .add_extension(signer, critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
+        builder = unsigned.add_extension(address, critical=False)
+        if self._has_ids:
+            builder = builder.add_extension(signer, critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
         pair = KeyPair(self._folder / f"{name}.pem", self._folder / f"{name}.key")
         pair.cert.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
         hidden: serialization.KeySerializationEncryption = serialization.NoEncryption()
