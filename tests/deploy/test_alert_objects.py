@@ -10,6 +10,7 @@ from tools.alerting.documents import ON_DASHBOARD
 from tools.alerting.rules import all_alerts
 
 COMPONENTS = ROOT / "deploy/kubernetes/components"
+OUR_PODS = "app.kubernetes.io/name=hw-exporter"
 DURATION = re.compile(r"(0|(\d+h)?(\d+m)?(\d+s)?)")
 RULE = {"alert", "annotations", "expr", "for", "keep_firing_for", "labels", "record"}
 """Of a rule in prometheusrules.monitoring.coreos.com, v1."""
@@ -58,6 +59,8 @@ def test_its_links_lead_to_the_service() -> None:
         url = rule.get("annotations", {}).get("runbook_url", "http://hw-exporter.")
         assert url.startswith("http://hw-exporter.")
         assert not any("http://{{ $labels.instance" in text for text in _texts(rule))
+        for text in _texts(rule):  # other pods of the node may be in the namespace of the chart
+            assert text.count(" get pod -o name") == text.count(f" -l {OUR_PODS} ")
 
 
 def test_the_alertmanager_config_has_fields_that_the_operator_knows() -> None:

@@ -47,6 +47,7 @@ HOSTS = Place(
 PODS = Place(
     SERVICE,
     "kubectl -n hw-exporter exec $(kubectl -n hw-exporter get pod -o name"
+    " -l app.kubernetes.io/name=hw-exporter"  # the chart may share a namespace with others
     f" --field-selector spec.nodeName={NODE}) -- hw-exporter why {HW_ID}",
     is_one_node=False,
 )
