@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 import aiohttp
 
+from exporter.blocking import NO_THREAD, is_thread_limit
 from exporter.openssl import bring_back
 from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_text
@@ -95,6 +96,10 @@ async def send(request: Request, who: str, secs: float) -> Reply:
             return Reply(answer.status, answer.reason or "", body)
     except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
         raise RequestFailed(f"{who} cannot be asked: {type(error).__name__}") from error
+    except RuntimeError as error:  # names are resolved in threads
+        if not is_thread_limit(error):
+            raise
+        raise RequestFailed(f"{who} cannot be asked: {NO_THREAD}") from error
 
 
 def content(key: str, name: str) -> str:

@@ -4,7 +4,9 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,22 @@ async def test_a_stranger_is_not_told_the_token(tmp_path: Path) -> None:
         with pytest.raises(RequestFailed):
             await NodeApi(settings, "n1", DaemonThreads()).patch({"status": {}})
     assert api.requests == []
+
+
+class _NoThreads(ThreadPoolExecutor):
+    """What resolves names where the limit of processes is reached."""
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        raise RuntimeError("can't start new thread")
+
+
+async def test_a_limit_of_processes_is_a_refusal(tmp_path: Path) -> None:
+    """Names are resolved in threads; what cannot be asked now is asked again later."""
+    asyncio.get_running_loop().set_default_executor(_NoThreads())
+    async with _serving(tmp_path) as api:
+        settings = replace(api.settings(), api_server=f"https://localhost:{api.port}")
+        with pytest.raises(RequestFailed, match="no thread can be started"):
+            await NodeApi(settings, "n1", DaemonThreads()).patch({"status": {}})
 
 
 async def test_missing_files_and_servers_are_refusals(tmp_path: Path) -> None:
