@@ -99,7 +99,9 @@ RIGHTS = (
         "attribution of GPU processes; the node's network counters from `/proc/1/net`",
         "GPU processes are not attributed (reason `no_host_pids`), and the node's network is"
         " not read (scope `pod`)",
-        "see every process of the node; as root, kill root's processes",
+        "see every process of the node; as root, kill root's processes, and read environment and"
+        " files of those without capabilities: of pods that run as root with `drop: [ALL]`, their"
+        " tokens and secrets included",
         absent=(*WORKLOADS, *NETWORK),
         differ=(
             "hw_exporter_attribution_info",
