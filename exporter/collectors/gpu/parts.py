@@ -64,9 +64,9 @@ class GpuProcess:
     kind: str
     used_memory_bytes: int | None = value(bounds=BYTES)
     sm_utilization_percent: float | None = value(bounds=PERCENT)
-    memory_utilization_percent: float | None = None
-    encoder_utilization_percent: float | None = None
-    decoder_utilization_percent: float | None = None
+    memory_utilization_percent: float | None = value(bounds=PERCENT)
+    encoder_utilization_percent: float | None = value(bounds=PERCENT)
+    decoder_utilization_percent: float | None = value(bounds=PERCENT)
     gpu_instance: int | None = None
     compute_instance: int | None = None
 

@@ -356,6 +356,14 @@ async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(
     assert [(p.uuid, p.index, p.reason) for p in answer.problems] == [("GPU-1", 1, "gpu_lost")]
 
 
+async def test_a_lost_gpu_that_gives_another_index(nvml: NvmlLibrary, make: MakeBackend) -> None:
+    """GPUs that are numbered anew in the middle of a pass do not end the probe."""
+    nvml.say(*CARDS, "device.1.index = 4", "device.1.power = error 15")
+    answer = await make().ask()
+    assert [gpu.uuid for gpu in answer.gpus] == ["GPU-0"]
+    assert [(p.uuid, p.reason) for p in answer.problems] == [("GPU-1", "gpu_lost")]
+
+
 async def test_values_stay_with_their_gpu(nvml: NvmlLibrary, make: MakeBackend) -> None:
     """Whatever the count and the order are from pass to pass, no value is under another UUID."""
     warm = (*CARDS, "device.0.temperature = 30", "device.1.temperature = 60")

@@ -1,9 +1,11 @@
 """One GPU of the library: its handle, every call on it, and what is asked of it only once."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_ERROR_NO_DATA,
     NVML_ERROR_NOT_SUPPORTED,
     NVML_SUCCESS,
     NVML_VALUE_TYPE_DOUBLE,
@@ -92,7 +94,12 @@ class NvmlDevice:
 def _field_value(value: Any) -> Any:
     if value.nvmlReturn != NVML_SUCCESS:
         return NVMLError(value.nvmlReturn)
-    return getattr(value.value, _VALUE_OF_TYPE.get(value.valueType, "ullVal"))
+    return finite(getattr(value.value, _VALUE_OF_TYPE.get(value.valueType, "ullVal")))
+
+
+def finite(number: float) -> Any:
+    """Return the number, or the error that nothing was measured in place of NaN and infinity."""
+    return number if math.isfinite(number) else NVMLError(NVML_ERROR_NO_DATA)
 
 
 def converted(value: Any, times: int = 1, per: int = 1) -> Any:

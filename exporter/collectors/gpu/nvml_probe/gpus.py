@@ -73,11 +73,11 @@ class GpuInventory:
             self._gpus[index].finish(has_time)
         self._unread = {index for index in indexes[1:] if not self._gpus[index].has_core}
         self._unread |= {index for index in indexes if not self._gpus[index].has_any}
-        answers = [self._gpus[index].answer() for index in sorted(set(indexes) - self._unread)]
-        for answer in answers:
+        answers = {index: self._gpus[index].answer() for index in sorted({*indexes} - self._unread)}
+        for index, answer in answers.items():
             if "problem" in answer:  # its handle and its facts are asked for again
-                self._gpus.pop(answer["index"]).close()
-        return answers
+                self._gpus.pop(index).close()
+        return list(answers.values())
 
     def _sleepers(self) -> list[dict[str, Any]]:
         """List the GPUs that sleep, by their place: any call on one of them would wake it."""

@@ -1,8 +1,9 @@
 """Processes on a GPU: who they are, the memory they hold, and the share of the engines they use."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from exporter.clock import wall_now
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND, NVML_SUCCESS
 from exporter.collectors.gpu.nvml_probe.library import reason_of
@@ -18,6 +19,7 @@ LISTS = (
 NO_INSTANCE = 0xFFFFFFFF
 LARGEST_PID = 2**22
 LARGEST_MEMORY_BYTES = 2**50
+MICROSECONDS = 1_000_000
 
 Process = dict[str, Any]
 _Key = tuple[int, int | None, int | None]
@@ -30,7 +32,8 @@ class GarbledListError(ValueError):
 class GpuProcessReader:
     """Reads the processes of one GPU; remembers the driver's time stamp of the last samples."""
 
-    def __init__(self) -> None:
+    def __init__(self, wall: Callable[[], float] = wall_now) -> None:
+        self._wall = wall
         self._last_seen = 0
 
     def read(self, card: NvmlDevice) -> list[Process]:
@@ -49,20 +52,24 @@ class GpuProcessReader:
         """Add shares; the driver names active processes only (…GetProcessUtilization)."""
         if not processes:
             return
-        had_samples_before = self._last_seen > 0
+        # The driver stamps with the wall clock: set back, it would name nobody until it caught up.
+        since = self._last_seen if self._has_passed(self._last_seen) else 0
         try:
-            samples = card.ask("nvmlDeviceGetProcessUtilization", self._last_seen)
+            samples = card.ask("nvmlDeviceGetProcessUtilization", since)
         except NVMLError as error:
             if error.value not in (NVML_SUCCESS, NVML_ERROR_NOT_FOUND):
                 return  # not in a MIG instance, not without rights: utilization stays unknown
             samples = []
         newest = {sample.pid: sample for sample in sorted(samples, key=lambda s: s.timeStamp)}
-        if newest:
-            self._last_seen = max(sample.timeStamp for sample in newest.values())
+        stamps = (sample.timeStamp for sample in newest.values())
+        self._last_seen = max(filter(self._has_passed, stamps), default=since)
         for process in processes:
             sample = newest.get(process["pid"])
-            if sample is not None or had_samples_before:
+            if sample is not None or since:
                 process.update(_shares(sample))
+
+    def _has_passed(self, microseconds: int) -> bool:
+        return microseconds <= self._wall() * MICROSECONDS
 
 
 def _listed(card: NvmlDevice, kind: str, function: str) -> Iterator[Process]:

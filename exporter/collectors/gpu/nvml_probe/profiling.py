@@ -4,13 +4,11 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlGpm.html
 """
 
 import ctypes
-import math
 from contextlib import suppress
 from typing import Any
 
-from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, converted
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, converted, finite
 from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_NO_DATA,
     NVML_ERROR_NOT_SUPPORTED,
     NVML_GPM_METRICS_GET_VERSION,
     NVML_SUCCESS,
@@ -101,6 +99,4 @@ def _rows(kinds: dict[str, int], found: dict[int, Any], times: int, per: int) ->
 def _value(metric: Any) -> Any:
     if metric.nvmlReturn != NVML_SUCCESS:
         return NVMLError(metric.nvmlReturn)
-    if math.isnan(metric.value):  # nothing was measured
-        return NVMLError(NVML_ERROR_NO_DATA)
-    return metric.value
+    return finite(metric.value)

@@ -1,9 +1,13 @@
 """What the probe says of processes on a GPU."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND
+from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.processes import GpuProcessReader
 from tests.collectors.gpu.nvml_probe.probe_process import ProbeProcess, read_gpus
 from tests.fakes.nvml_library import NvmlLibrary
 
@@ -89,6 +93,55 @@ def test_utilization_by_the_drivers_own_time(nvml: NvmlLibrary) -> None:
     second = probe.ask()["gpus"][0]["processes"]
     assert [p["sm_utilization_percent"] for p in second] == [0, 0]
     probe.end()
+
+
+def test_a_stamp_from_the_future_does_not_silence_the_driver(nvml: NvmlLibrary) -> None:
+    """The clock was set back, or the sample is garbage: who works now is not taken for idle."""
+    nvml.say(
+        *CARD,
+        "compute_processes = 100:4096 101:4096",
+        *NO_OTHERS,
+        "process_utilization = 100:40:0:0:0 7:5:5:5:5:0:0:18446744073709551615",
+    )
+    probe = ProbeProcess(nvml)
+    for _ in range(3):
+        busy, idle = probe.ask()["gpus"][0]["processes"]
+        assert busy["sm_utilization_percent"] == 40
+    assert idle["sm_utilization_percent"] == 0
+    probe.end()
+
+
+class _Card:
+    """A card with one process that works all the time; the driver stamps with `now`, in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def ask_newest(self, names: tuple[str, ...]) -> list[Any]:
+        """List the process."""
+        if "Compute" not in names[0] or "MPS" in names[0]:
+            return []
+        process = SimpleNamespace(
+            pid=100, usedGpuMemory=4096, gpuInstanceId=None, computeInstanceId=None
+        )
+        return [process]
+
+    def ask(self, _name: str, since: int) -> list[Any]:
+        """Give the sample of now, unless the caller has seen a newer one."""
+        stamp = int(self.now * 1_000_000)
+        if stamp <= since:
+            raise NVMLError(NVML_ERROR_NOT_FOUND)
+        shares = dict.fromkeys(("smUtil", "memUtil", "encUtil", "decUtil"), 40)
+        return [SimpleNamespace(pid=100, timeStamp=stamp, **shares)]
+
+
+def test_who_works_is_not_idle_when_the_clock_is_set_back() -> None:
+    """Stamps seen before lie in the future then, and the driver has nothing newer for long."""
+    card: Any = _Card()
+    reader = GpuProcessReader(lambda: card.now)
+    for moment in (1000.0, 1001.0, 400.0, 401.0):
+        card.now = moment
+        assert reader.read(card)[0]["sm_utilization_percent"] == 40
 
 
 def test_utilization_that_is_not_supported_is_unknown(nvml: NvmlLibrary) -> None:

@@ -117,6 +117,14 @@ def test_activity_comes_with_the_second_pass(nvml: NvmlLibrary) -> None:
     assert second.pcie_profile_bytes_per_second == (("receive", 2 * 2**20),)
 
 
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
+def test_what_is_no_finite_number_costs_only_itself(nvml: NvmlLibrary, number: str) -> None:
+    """A share of no time is infinite: it is absent, and the answer reaches whoever asked."""
+    nvml.say(*CARD, "gpm_supported = 1", f"gpm.sm = {number}", "gpm.tensor = 50")
+    gpu = decode(Gpu, read_gpus(nvml, passes=2)[0])[0]
+    assert gpu.activity_ratio == (("tensor", 0.5),)
+
+
 def test_instances_have_activity_of_their_own(nvml: NvmlLibrary) -> None:
     """On Hopper and newer each GPU instance is measured apart; the use of the whole is absent."""
     nvml.say(
