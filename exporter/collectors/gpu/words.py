@@ -1,4 +1,4 @@
-"""The words for recovery actions and throttle reasons, and the Xids about links."""
+"""Words for recovery actions and throttle reasons, Xids about links, what every GPU reports."""
 
 from collections.abc import Mapping
 
@@ -15,6 +15,9 @@ RECOVERY_ACTIONS: Mapping[int, str] = {
 """NVML's numbers, which an Xid 154 has too."""
 
 UNKNOWN = "unknown"
+
+CORE_FIELDS = frozenset({"temperature_celsius", "memory_total_bytes", "utilization_percent"})
+"""What every GPU reports; one that answers «Unknown Error» to one of them does not work."""
 
 NVLINK5_CODES = frozenset(range(144, 151))
 """Xids of NVLink 5, whose message has unit, severity and link."""

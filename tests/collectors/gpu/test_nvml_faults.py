@@ -4,13 +4,17 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer
 from exporter.collectors.gpu.nvml import LASTING_ERRORS, VITAL_CALLS, NvmlBackend
-from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_SUPPORTED
+from exporter.collectors.gpu.nvml_probe.constants import (
+    NVML_ERROR_INSUFFICIENT_RESOURCES,
+    NVML_ERROR_NOT_SUPPORTED,
+)
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.quarantine import Quarantine
@@ -346,6 +350,20 @@ async def test_one_lost_gpu_of_eight(nvml: NvmlLibrary, make: MakeBackend) -> No
     assert len((await way.ask()).gpus) == 8
 
 
+@pytest.mark.parametrize("key", ["fan.0", "power_limit_default", "pcie_replays", "power"])
+async def test_a_board_that_has_an_unknown_error_somewhere_works(
+    nvml: NvmlLibrary, make: MakeBackend, key: str
+) -> None:
+    """Its fan is said so while it computes: that value is absent, as with nvidia-smi."""
+    nvml.say(*CARDS, "fans = 2", "fan.0 = 30", "fan.1 = 35", f"device.1.{key} = error 999")
+    answer = await make().ask()
+    assert [gpu.temperature_celsius for gpu in answer.gpus] == [40, 40]
+    assert not answer.problems
+    assert answer.gpus[1].fan_speed_percent == (
+        (("1", 35),) if key == "fan.0" else (("0", 30), ("1", 35))
+    )
+
+
 async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(
     nvml: NvmlLibrary, make: MakeBackend
 ) -> None:
@@ -651,6 +669,17 @@ async def test_a_count_of_links_that_cannot_be_ends(nvml: NvmlLibrary, make: Mak
     assert len(nvml.calls("nvmlDeviceGetNvLinkState", "0")) <= 36
 
 
+async def test_a_name_that_was_not_to_be_had_is_there_soon(
+    nvml: NvmlLibrary, make: MakeBackend
+) -> None:
+    """One error does not call a GPU `unknown` for as long as the probe lives."""
+    way = make()
+    nvml.say(*CARDS, "device.1.name = error 23")
+    assert [gpu.name for gpu in (await way.ask()).gpus] == ["H100", "unknown"]
+    nvml.say(*CARDS)
+    assert [gpu.name for gpu in (await way.ask()).gpus] == ["H100", "H100"]
+
+
 class UnsupportedCard:
     """A card that supports no call but those that say who it is; notes when one is asked for."""
 
@@ -677,6 +706,41 @@ class UnsupportedCard:
 
     def kept(self, _: str, otherwise: Any) -> Any:
         return otherwise
+
+
+class ShyCard(UnsupportedCard):
+    """A card that gives its address on the bus only from the second try on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried: list[float] = []
+
+    def ask(self, name: str, *arguments: object, **others: object) -> object:
+        """Give the PCI address unless it is asked for the first time."""
+        if name != "nvmlDeviceGetPciInfo":
+            return super().ask(name, *arguments, **others)
+        self.tried.append(self.now)
+        if len(self.tried) == 1:
+            raise NVMLError(NVML_ERROR_INSUFFICIENT_RESOURCES)
+        return SimpleNamespace(busId=b"00000000:18:00.0")
+
+    ask_newest = field_values = ask
+
+
+def test_a_fact_that_was_not_to_be_had_is_there_soon() -> None:
+    """One error does not take the address of a GPU away for as long as the probe lives."""
+    card: Any = ShyCard()
+    known = KnownGpu(card, frozenset(), lambda: card.now)
+    found = []
+    for second in range(0, 60, 5):
+        card.now = second
+        known.begin()
+        known.finish(lambda: True)
+        answer = known.answer()
+        found.append((answer.get("pci_bus_id"), answer["missing"].get("pci_bus_id")))
+    assert found[:4] == [(None, "insufficient_resources")] * 4
+    assert set(found[4:]) == {("0000:18:00.0", None)}
+    assert card.tried == [0, 20]
 
 
 def test_a_value_that_becomes_available_is_there_soon() -> None:

@@ -18,6 +18,7 @@ ARCHITECTURES = {
     10: "Blackwell",
     13: "Rubin",
 }
+UNNAMED = "unknown"
 
 
 def identity(card: NvmlDevice) -> dict[str, Any]:
@@ -25,8 +26,13 @@ def identity(card: NvmlDevice) -> dict[str, Any]:
     return {
         "index": card.ask("nvmlDeviceGetIndex"),
         "uuid": card.text("nvmlDeviceGetUUID"),
-        "name": card.text("nvmlDeviceGetName") or "unknown",
+        "name": name(card),
     }
+
+
+def name(card: NvmlDevice) -> str:
+    """Read the name of the product; `unknown` where the driver gives none."""
+    return card.text("nvmlDeviceGetName") or UNNAMED
 
 
 def is_same(card: NvmlDevice, known: dict[str, Any]) -> bool:

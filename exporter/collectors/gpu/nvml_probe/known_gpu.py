@@ -5,14 +5,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
-from exporter.collectors.gpu.nvml_probe.identity import identity
-from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, READ_ERRORS, reason_of
+from exporter.collectors.gpu.nvml_probe.identity import UNNAMED, identity, name
+from exporter.collectors.gpu.nvml_probe.library import (
+    FATAL_FOR_GPU,
+    READ_ERRORS,
+    UNKNOWN_ERROR,
+    reason_of,
+)
 from exporter.collectors.gpu.nvml_probe.mig import MigReader
 from exporter.collectors.gpu.nvml_probe.processes import GpuProcessReader
 from exporter.collectors.gpu.nvml_probe.profiling import Profiler
 from exporter.collectors.gpu.nvml_probe.reads import CORE_READS, FACTS, READS, Read
+from exporter.collectors.gpu.words import CORE_FIELDS
 
 QUIET_REASONS = {"not_supported", "old_driver", "no_permission", "deprecated"}
+FINAL_REASONS = QUIET_REASONS | {"garbage", "not_said"}
+"""A fact that is missing for another reason is asked for again."""
+
 TOO_SLOW = "too_slow"
 QUIET_SECS = 20.0
 """For so long a reading that failed for a lasting reason is left out."""
@@ -47,13 +56,26 @@ class KnownGpu:
     def begin(self, has_time: Callable[[], bool] = lambda: True) -> None:
         """Begin a pass with the most important values."""
         self._found, self._missing, self._problem = {}, {}, None
+        if self.identity["name"] == UNNAMED:  # its call may have failed once, or crashed
+            self.identity["name"] = name(self.card)
         self.has_core = self._read_while(CORE_READS, has_time)
         self.has_any = self.has_core or bool(self._found) or self._problem is not None
 
     def finish(self, has_time: Callable[[], bool]) -> None:
         """Read the rest, for as long as there is time: a slow driver gives less, not nothing."""
-        while self._problem is None and self._facts_left and has_time():
-            self._read((self._facts_left.pop(0),), self._facts, self._facts_missing)
+        for fact in tuple(self._facts_left):
+            if self._problem is not None or not has_time():
+                break
+            missing: dict[str, str] = {}
+            self._read((fact,), self._facts, missing)
+            for field in fact.fields:
+                self._facts_missing.pop(field, None)
+            self._facts_missing.update(missing)
+            passing = set(missing.values()) - FINAL_REASONS
+            if not passing:
+                self._facts_left.remove(fact)
+            elif fact not in self._quiet or self._now() >= self._quiet[fact][0]:
+                self._quiet[fact] = (self._now() + QUIET_SECS, passing.pop())
         self._read_while(self._reads, has_time)
         self._note_mig()
 
@@ -105,7 +127,7 @@ class KnownGpu:
                 reason = self._take(read.of(self.card), found, missing)
             except READ_ERRORS as error:
                 reason = reason_of(error)
-                if reason in FATAL_FOR_GPU:
+                if _is_fatal(reason, read.fields):
                     self._problem = reason
                     return
                 missing.update(dict.fromkeys(read.fields, reason))
@@ -139,6 +161,12 @@ class KnownGpu:
         if self._was_mig is not None and is_mig != self._was_mig:
             self._quiet.clear()
         self._was_mig = is_mig
+
+
+def _is_fatal(reason: str, fields: Iterable[str]) -> bool:
+    """Tell whether nothing more is to be had of a GPU that gave this reason for these fields."""
+    is_vital = reason == UNKNOWN_ERROR and not CORE_FIELDS.isdisjoint(fields)
+    return is_vital or reason in FATAL_FOR_GPU
 
 
 def _unless_fatal(error: Exception) -> str:

@@ -41,6 +41,9 @@ from exporter.probes.call_failures import MARK
 Handle = Any
 
 UNSUPPORTED = "not_supported"
+UNKNOWN_ERROR = "unknown_error"
+"""Fatal only where every GPU reports the value: of a fan, a board that works may say it."""
+
 REASONS = {
     NVML_ERROR_UNINITIALIZED: "uninitialized",
     NVML_ERROR_INVALID_ARGUMENT: "invalid_argument",
@@ -71,13 +74,12 @@ REASONS = {
     NVML_ERROR_GPU_NOT_FOUND: "gpu_not_found",
     NVML_ERROR_INVALID_STATE: "invalid_state",
     30: UNSUPPORTED,  # this kind of reset
-    NVML_ERROR_UNKNOWN: "unknown_error",
+    NVML_ERROR_UNKNOWN: UNKNOWN_ERROR,
 }
 """One word for each error code; docs/troubleshooting.md explains them."""
 
-FATAL_FOR_GPU = {"gpu_lost", "reset_required", "unknown_error", "irq_issue", "insufficient_power"}
+FATAL_FOR_GPU = {"gpu_lost", "reset_required", "irq_issue", "insufficient_power"}
 """Errors after which nothing more is asked of a GPU in this pass."""
-
 READ_ERRORS = (NVMLError, ValueError, TypeError, AttributeError)
 """What a reading may raise: NVML's errors, and the binding's on a struct of another driver."""
 
@@ -142,6 +144,6 @@ class Library:
         try:
             return clean_text(self.ask(name, *arguments, place=place)) or None
         except READ_ERRORS as error:
-            if reason_of(error) in FATAL_FOR_GPU:
+            if reason_of(error) in (*FATAL_FOR_GPU, UNKNOWN_ERROR):
                 raise
             return None

@@ -9,6 +9,7 @@ from exporter.collectors.gpu.smi.fabric import FABRIC_CELLS, add_fabric, unprint
 from exporter.collectors.gpu.smi.fields import CELLS, ECC_SUMS, Cell, absence, mib, number, whole
 from exporter.collectors.gpu.smi.xml import Cells, GpuElement, SmiDocument
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
+from exporter.collectors.gpu.words import CORE_FIELDS
 from exporter.collectors.pcie.address import pci_address
 from exporter.model.label import clean_text
 from exporter.record import dataclass
@@ -60,9 +61,6 @@ _MIG_LINE = re.compile(
     r"  MIG (?P<profile>\S{1,40}) +Device +(?P<index>\d{1,3}): \(UUID: (?P<uuid>MIG-[^)]{1,100})\)"
 )
 _GPU_LINE = re.compile(r"GPU \d{1,3}: .* \(UUID: (?P<uuid>GPU-[^)]{1,60})\)")
-
-CORE_FIELDS = ("temperature_celsius", "memory_total_bytes", "utilization_percent")
-"""What every GPU reports; one that answers «Unknown Error» to one of them does not work."""
 
 FATAL = ("gpu_lost", "reset_required")
 """Reasons after which nothing else of a GPU is taken, in whichever field they stand."""
