@@ -99,17 +99,24 @@ def nvlink_errors(card: NvmlDevice) -> Any:
 
 
 def _sums_over_links(card: NvmlDevice, topic: str, kinds: dict[str, int]) -> dict[str, Any]:
-    """Sum each field over the links that report it; an error where none does."""
+    """Sum each field over the links that report it; an error where none does.
+
+    A link that reports nothing now counts with what it reported last: a sum that falls would look
+    like a counter that began anew.
+    """
     links = range(_link_count(card))
     wanted: dict[str, FieldId] = {
         f"{kind}/{link}": (number, link) for kind, number in kinds.items() for link in links
     }
     found = card.field_values(topic, wanted)
+    reported = {key: value for key, value in found.items() if not isinstance(value, Exception)}
+    last = {**card.kept(topic, {}), **reported}
+    card.keep(topic, last)
     sums: dict[str, Any] = {}
     for kind in kinds:
-        by_link = [found[f"{kind}/{link}"] for link in links]
-        reported = [value for value in by_link if not isinstance(value, Exception)]
-        sums[kind] = sum(reported) if reported else by_link[0]
+        keys = [f"{kind}/{link}" for link in links]
+        is_reported = not reported.keys().isdisjoint(keys)
+        sums[kind] = sum(last.get(key, 0) for key in keys) if is_reported else found[keys[0]]
     return sums
 
 

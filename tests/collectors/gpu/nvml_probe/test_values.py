@@ -125,6 +125,26 @@ def test_what_is_no_finite_number_costs_only_itself(nvml: NvmlLibrary, number: s
     assert gpu.activity_ratio == (("tensor", 0.5),)
 
 
+def test_a_link_that_says_nothing_now_counts_with_what_it_said_last(nvml: NvmlLibrary) -> None:
+    """Sums over links never fall because a link is down: that would look like a new counter."""
+    links = (
+        "nvlink_links = 2",
+        "nvlink.state = 1",
+        "nvlink.0.tx_bytes = 5",
+        "nvlink.0.symbol_errors = 1",
+    )
+    second = ("nvlink.1.tx_bytes = 100", "nvlink.1.symbol_errors = 7")
+    probe = ProbeProcess(nvml)
+    seen = []
+    for lines in ((*links, *second), links, (*links, *second), ()):
+        nvml.say(*CARD, *lines)
+        gpu = decode(Gpu, probe.ask()["gpus"][0])[0]
+        seen.append((gpu.nvlink_transmit_bytes_total, gpu.nvlink_errors_total))
+    probe.end()
+    whole = (105, (("symbol", 8),))
+    assert seen == [whole, whole, whole, (None, None)]
+
+
 def test_instances_have_activity_of_their_own(nvml: NvmlLibrary) -> None:
     """On Hopper and newer each GPU instance is measured apart; the use of the whole is absent."""
     nvml.say(
