@@ -140,6 +140,17 @@ def test_one_card_that_hangs_costs_itself_only(node: GpuNode) -> None:
         assert program.stop()[0] == 0
 
 
+@pytest.mark.parametrize("call", ["compute_processes", "gpm_sample", "nvmlDeviceRegisterEvents"])
+def test_one_call_that_hangs_on_one_card_is_found(node: GpuNode, call: str) -> None:
+    """The card is asked alone for all that it was asked for with the others: it is not well."""
+    node.nvml.say(f"device.3.{call} = hang", capture=CAPTURE)
+    with node.start(interval_secs=1.0, timeout_secs=2.0) as program:
+        page = program.page_with('reason="hung"').text
+        assert by_index(page, "hw_gpu_up")["3"] == 0
+        assert by_index(page, "hw_gpu_up")["0"] == 1
+        assert program.stop()[0] == 0
+
+
 def test_nvidia_smi_by_choice_is_no_fault(node: GpuNode) -> None:
     """Nothing is said of NVML; a fault that begins there ends there."""
     with node.start(interval_secs=0.5, backend="nvidia-smi") as program:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -263,15 +263,16 @@ class NvmlProbes:
             return RequestProbe("demo", command, self.children, on_event)
         if self.config.backend not in ("auto", "nvml"):
             return None
-        command = self._command(_switches(self.config))
-        return RequestProbe("nvml", command, self.children, on_event, _breadcrumb())
+        return RequestProbe("nvml", self._command(), self.children, on_event, _breadcrumb())
 
     def lone_probe(self) -> RequestProbe:
-        """Build the probe that is asked for one GPU at a time."""
-        crumb = _breadcrumb()
-        return RequestProbe("nvml", self._command(()), self.children, lambda _: None, crumb)
+        """Build the probe that is asked for one GPU at a time.
 
-    def _command(self, switches: Sequence[str]) -> Command:
+        It makes every call that the other makes: what one hangs in must not pass for well here.
+        """
+        return RequestProbe("nvml", self._command(), self.children, lambda _: None, _breadcrumb())
+
+    def _command(self) -> Command:
         argv = [
             sys.executable,
             "-S",  # needs no installed package; finding those takes time and memory
@@ -279,7 +280,7 @@ class NvmlProbes:
             "exporter.collectors.gpu.nvml_probe",
             f"--sys-root={self.sys_root}",
         ]
-        argv.append(f"--with={','.join(switches)}")
+        argv.append(f"--with={','.join(_switches(self.config))}")
         return Command(tuple(argv), self.environment, with_input=True)
 
 
