@@ -13,6 +13,8 @@ UNKNOWN_ENDS_SECS = 300.0
 BRIDGED_SECS = 60.0
 """A pause without a result between two evaluations that held counts as held up to this time.
 
+Between two at which the end was in sight it counts towards the end.
+
 A driver that hangs is tried again every half minute: until then nothing is known.
 """
 
@@ -60,7 +62,8 @@ class Alert:
     state: AlertState = AlertState.PENDING
     entered: float = 0.0  # when it came into this state
     held_secs: float = 0.0
-    unknown_since: float | None = None  # while the alert is pending
+    unknown_since: float | None = None  # while the alert is pending or unknown
+    end_since: float | None = None  # when its end came in sight; a short unknown keeps it
     shown_since: float | None = None  # as a fault
     is_confirmed: bool = False  # its consequence has begun, so that `for` need not pass
     is_escalated: bool = False
@@ -86,7 +89,9 @@ class Alert:
     @property
     def end_seen(self) -> float:
         """When the end of the fault was seen first; the last evaluation if it was not."""
-        return self.entered if self.state is AlertState.CLEARING else self.seen
+        if self.state is AlertState.CLEARING and self.end_since is not None:
+            return self.end_since
+        return self.seen
 
     @property
     def has_events(self) -> bool:
@@ -120,13 +125,19 @@ class Alert:
         if not self.is_active:
             return self._wait(when, passed, now, for_secs)
         if when or clear is False:
+            self.end_since = None
             self._enter(AlertState.ACTIVE, now)
             return Change.NONE
+        is_unknown = self.state is AlertState.UNKNOWN
         if clear is None:
+            self.unknown_since = self.unknown_since if is_unknown else now - passed
             self._enter(AlertState.UNKNOWN, now)
             return Change.UNJUDGED if now - self.entered > UNKNOWN_ENDS_SECS else Change.NONE
+        if is_unknown and now - (self.unknown_since or 0.0) > BRIDGED_SECS:
+            self.end_since = None
+        self.end_since = now if self.end_since is None else self.end_since
         self._enter(AlertState.CLEARING, now)
-        return Change.CLEARED if now - self.entered >= clear_for_secs else Change.NONE
+        return Change.CLEARED if now - self.end_since >= clear_for_secs else Change.NONE
 
     def _wait(self, when: bool | None, passed: float, now: float, for_secs: float) -> Change:  # noqa: FBT001 - as above
         if when is None:

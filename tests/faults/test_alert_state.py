@@ -61,6 +61,27 @@ def test_what_is_active_stays_so_until_its_end_is_known(
     assert steps(*looks) == states
 
 
+@pytest.mark.parametrize(
+    ("unknown_until", "again_bad", "ends"),
+    [(50.0, False, 60.0), (80.0, False, 80.0), (81.0, False, 121.0), (50.0, True, 90.0)],
+)
+def test_an_end_in_sight_is_kept_over_a_pause(
+    unknown_until: float,
+    again_bad: bool,  # noqa: FBT001 - one case
+    ends: float,
+) -> None:
+    """A source that fails now and then keeps no fault for ever; what is bad again does."""
+    alert = Alert(0.0, 0.0)
+    alert.step(True, False, 10.0, 0.0, 40.0)  # noqa: FBT003 - one of three values
+    alert.step(False, True, 20.0, 0.0, 40.0)  # noqa: FBT003 - as above
+    alert.step(None, None, 30.0, 0.0, 40.0)
+    if again_bad:
+        alert.step(True, False, 40.0, 0.0, 40.0)  # noqa: FBT003 - as above
+    looks = [unknown_until + 10.0 * number for number in range(6)]
+    changes = {now: alert.step(False, True, now, 0.0, 40.0) for now in looks}  # noqa: FBT003
+    assert next(now for now, change in changes.items() if change is Change.CLEARED) == ends
+
+
 def test_a_clock_that_goes_back_adds_no_time() -> None:
     """Time counts from then on."""
     looks: tuple[Look, ...] = ((50.0, True, False), (110.0, True, False), (111.0, True, False))
