@@ -190,6 +190,12 @@ class RuleRunner:
         while self._evaluating is not None and not self._evaluating.done():
             await asyncio.wait({self._evaluating})
         self.mistakes = ()
+        self._rules = {rule.id: rule for rule in book.rules}
+        places = config.faults.silences_dirs
+        self._silences = self._silences.renewed(
+            places, self._rules, lambda: collectors.all_rows().rule_names()
+        )
+        self._has_files = bool(places)
         self._engine.take(book, collectors.subjects)
 
     async def close(self) -> None:

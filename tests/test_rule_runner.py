@@ -10,6 +10,7 @@ from typing import TypeVar
 import pytest
 
 from exporter.blocking import DaemonThreads
+from exporter.collectors import chosen
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog
@@ -71,6 +72,74 @@ async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     await asyncio.sleep(0.01)
     (again,) = (await judging(config(tmp_path)).conclude(snapshot(200.0))).active
     assert (again.rule, again.since) == (fault.rule, fault.since)
+
+
+SITE_RULE = """
+[actions]
+look = "Look."
+
+[[rule]]
+id = "site_rule"
+entity = "gpu"
+when = "events(xid, within=1h) > 0"
+until = ["driver_loaded"]
+severity = "info"
+summary = "There was an Xid"
+action = "look"
+"""
+
+SILENCE = """
+[[silence]]
+until = 2001-09-10T00:00:00Z
+reason = "moved"
+"""
+
+
+def snapshot_of_xids(now: float, *xids: tuple[float, int]) -> Snapshot:
+    """A snapshot in which the kernel has told of these Xids of a GPU: boot time and code."""
+    events = tuple(
+        replace(event("xid", at, ("gpu", "GPU-0"), code=str(code)), number=number)
+        for number, (at, code) in enumerate(xids, start=1)
+    )
+    log = KernelLog("kmsg", "ok", 0, 0, 0, events=events)
+    state = GpuState(Gpu(0, "GPU-0", "H100"), 100.0, up=True, reason="ok")
+    gpus = Gpus(GpuBackend("nvml", "ok"), (state,))
+    return Snapshot("n", 1, 1e9 + now, now, 0.1, readings={KernelLog: log, Gpus: gpus})
+
+
+async def test_a_reload_takes_all_that_is_configured_of_faults(tmp_path: Path) -> None:
+    """Xids known before follow their severities; new rules can be cleared; silences are read."""
+    files = {"rules.toml": SITE_RULE, "silences.toml": SILENCE}
+    paths = {name: tmp_path / name for name in files}
+    for name, text in files.items():
+        paths[name].write_text(text)
+    before = config(tmp_path, faults=Faults(severity={"gpu_channel_timeout": "critical"}))
+    runner = judging(before)
+    xids = ((90.0, 64), (91.0, 109))
+    said = await runner.conclude(snapshot_of_xids(100.0, *xids))
+    assert {it.rule: it.severity for it in said.active} == {
+        "gpu_row_remap_failed": "critical",
+        "gpu_channel_timeout": "critical",
+    }
+    after = replace(
+        before,
+        faults=Faults(
+            rules_dirs=(str(paths["rules.toml"]),),
+            silences_dirs=(str(paths["silences.toml"]),),
+            severity={"xid_109": "info"},
+            off=("xid_64",),
+        ),
+    )
+    await runner.reload(after, chosen(after))
+    said = await runner.conclude(snapshot_of_xids(115.0, *xids, (110.0, 64)))
+    assert {it.rule: it.severity for it in said.active} == {
+        "gpu_channel_timeout": "info",
+        "site_rule": "info",
+    }
+    assert runner.find_clearable(said, "site_rule", "GPU-0") == (("gpu", "GPU-0"),)
+    assert [it.silence is not None for it in said.active] == [True, True]
+    await runner.reload(before, chosen(before))
+    assert runner.silences(1e9 + 115.0) == ()
 
 
 class Gate:

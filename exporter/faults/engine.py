@@ -55,24 +55,34 @@ class RuleEngine:
         self._last_mark: tuple[int, float, frozenset[AlertKey], int] = (0, 0.0, frozenset(), 0)
         self._clears = 0
         if kept is not None:
-            self._evaluator.recall(self._take_over(kept), kept.ended, kept.cleared)
+            alerts = self._judged_anew(kept.events, kept.alerts)
+            self._evaluator.recall(alerts, kept.ended, kept.cleared)
 
-    def _take_over(self, kept: SavedFaults) -> Mapping[AlertKey, Alert]:
-        """Take over saved events with the site's severities; return the faults to take over."""
+    def _judged_anew(
+        self, events: Iterable[Event], alerts: Mapping[AlertKey, Alert]
+    ) -> Mapping[AlertKey, Alert]:
+        """Store known events with the site's severities; return the faults to go on with."""
         off = set()
-        for event in kept.events:
+        for event in events:
             wanted = event_for_site(event, self._of_events)
             if wanted is None:
                 off.add(event.boottime)
             else:
                 self._evaluator.observer.events.take(wanted)
-        return {key: it for key, it in kept.alerts.items() if it.last_evidence not in off}
+        found = {key: it for key, it in alerts.items() if it.last_evidence not in off}
+        for alert in found.values():
+            alert.described = (0.0, 0)  # the same events may have another severity
+        return found
 
     def take(self, book: RuleBook, subjects: Subjects) -> None:
         """Replace the rules and subjects; used from the next snapshot on."""
         self._subjects, self._kept = subjects, Kept()
         self._with_history = kinds_reading(FIELDS, book.rules, subjects)
         self._evaluator.take(book, subjects)
+        if book.of_events != self._of_events:
+            self._of_events = book.of_events
+            it = self._evaluator
+            it.alerts = dict(self._judged_anew(it.observer.events.clear(), it.alerts))
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Return the conclusions from this snapshot and those before."""

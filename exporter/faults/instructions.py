@@ -52,7 +52,8 @@ def instructions(
 
 
 def _own(rule: Rule, alert: Alert) -> Instruction:
-    usual = rule.escalate_to if alert.is_escalated else rule.severity
+    is_escalated = alert.is_escalated and rule.escalate is not None  # a site may have said so since
+    usual = rule.escalate_to if is_escalated else rule.severity
     severity = alert.severity or usual
     if rule.symptom and all(cause.via == SIBLINGS for cause in alert.causes):
         severity = "info"

@@ -65,6 +65,18 @@ class Silences:
         self._seen: Mapping[str, object] = {}
         self.mistakes: tuple[str, ...] = ()
 
+    def renewed(
+        self,
+        files: Sequence[str],
+        rules: Collection[str],
+        rules_of_all: Callable[[], Iterable[str]],
+    ) -> "Silences":
+        """Return these silences with other files, which are not read yet, and other rules."""
+        made = Silences(None, files, rules, rules_of_all)
+        made._file, made._asked = self._file, self._asked
+        made._of_files = self._of_files if files else ()
+        return made
+
     def active(self, now: float) -> tuple[Silence, ...]:
         """Return the silences that last beyond `now` (since the epoch), the next to end first."""
         return tuple(

@@ -8,6 +8,7 @@ import pytest
 
 from exporter.faults.alert_state import Alert
 from exporter.faults.evaluate import Evaluator
+from exporter.faults.rules.site import for_site
 from exporter.faults.values import Entity, Value
 from exporter.model.verdict import Conclusions, Edge, Evidence, FaultState
 from tests.faults.scenes import (
@@ -206,6 +207,16 @@ def test_a_fault_can_become_critical(tmp_path: Path) -> None:
     said = run_heat(judging, (0, 90.0), (15, 101.0), (30, 90.0))
     assert [fault(each, "hot").severity for each in said] == ["warning", "critical", "critical"]
     assert [each.is_healthy for each in said] == [True, False, False]
+
+
+def test_a_severity_of_the_site_ends_an_escalation(tmp_path: Path) -> None:
+    """A fault that is critical already has the severity of the site after a reload."""
+    text = rule("hot", "gpu", "heat > 85", escalate="heat > 100")
+    judging = judge(tmp_path, text)
+    run_heat(judging, (0, 101.0))
+    judging.take(for_site(book(tmp_path, text), {"hot": "info"}, (), tuple), SUBJECTS)
+    (said,) = run_heat(judging, (15, 101.0))
+    assert fault(said, "hot").severity == "info"
 
 
 @pytest.mark.parametrize(("heated", "causes"), [(300.0, ["hot"]), (970.0, [])])

@@ -73,6 +73,13 @@ class EventStore:
         for slot in [s for s, kept in self._slots.items() if kept[-1].boottime < old]:
             self._drop(slot)
 
+    def clear(self) -> list[Event]:
+        """Delete all events; return them, the oldest first."""
+        events = sorted(self.all(), key=lambda event: (event.boottime, event.number))
+        for slot in [*self._slots]:
+            self._drop(slot)
+        return events
+
     def matching(
         self,
         addresses: Iterable[Address] | None,
