@@ -13,6 +13,7 @@ from exporter.config import Config
 from exporter.faults import fault_history, persistence, silences
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook
+from exporter.faults.silenced import names_of
 from exporter.faults.silences import BadSilence, Silences
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence
@@ -157,7 +158,7 @@ class RuleRunner:
             for fault in conclusions.active
             if fault.rule == rule
             and any(
-                about.is_about(subject.hw_type, *silences.names_of(subject))
+                about.is_about(subject.hw_type, *names_of(subject))
                 for subject in (
                     fault.subject,
                     *(cause.subject for cause in fault.causes if cause.rule == rule),

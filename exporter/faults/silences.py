@@ -1,8 +1,8 @@
-"""Silences: saved over restarts, read from files, and matched with faults."""
+"""Silences: saved over restarts, read from files, and applied to faults."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -10,9 +10,10 @@ from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.rules.loader import MAX_FILE_BYTES, toml_files
+from exporter.faults.silenced import covered, names_of, silenced
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence, plain
-from exporter.model.verdict import Conclusions, Fault, Key, Subject
+from exporter.model.verdict import Conclusions, Key, Subject
 from exporter.regular_file import FileUnusable, read_text
 from exporter.state import StateFile, dump
 from exporter.toml import tomllib
@@ -62,6 +63,7 @@ class Silences:
         self._rules_of_all = rules_of_all
         self._asked: tuple[Silence, ...] = (file.load(_decode) if file else None) or ()
         self._of_files: tuple[Silence, ...] = ()
+        self._covered: dict[tuple[str, ...], frozenset[Key]] = {}
         self._seen: Mapping[str, object] = {}
         self.mistakes: tuple[str, ...] = ()
 
@@ -75,6 +77,7 @@ class Silences:
         made = Silences(None, files, rules, rules_of_all)
         made._file, made._asked = self._file, self._asked
         made._of_files = self._of_files if files else ()
+        made._covered = self._covered
         return made
 
     def active(self, now: float) -> tuple[Silence, ...]:
@@ -185,52 +188,15 @@ class Silences:
     def applied(self, conclusions: Conclusions, now: float) -> Conclusions:
         """Return the conclusions with the silence of each silenced fault."""
         active = self.active(now)
-        return silenced(conclusions, active) if active else conclusions
+        known = [self._covered.get(_place(silence), frozenset()) for silence in active]
+        found = [covered(*row, conclusions) for row in zip(active, known, strict=True)]
+        self._covered = dict(zip(map(_place, active), found, strict=True))
+        return silenced(conclusions, active, found) if active else conclusions
 
 
-def silenced(conclusions: Conclusions, active: Sequence[Silence]) -> Conclusions:
-    """Return the conclusions with, for each active fault, the matching silence that ends last.
-
-    A silence of a component covers its parts, a silence of a fault its consequences.
-    """
-    longest = [*reversed(active)]
-    covered = [_covered(silence, conclusions) for silence in longest]
-
-    def found(fault: Fault) -> Fault:
-        rows = ((fault.rule, fault.subject), *((it.rule, it.subject) for it in fault.causes))
-        for silence, keys in zip(longest, covered, strict=True):
-            if any(
-                silence.rule in ("", rule)
-                and (subject.key in keys or silence.is_about(subject.hw_type, *names_of(subject)))
-                for rule, subject in rows
-            ):
-                return replace(fault, silence=silence)
-        return fault
-
-    faults = tuple(found(fault) if fault.is_active else fault for fault in conclusions.faults)
-    return replace(conclusions, faults=faults)
-
-
-def _covered(silence: Silence, conclusions: Conclusions) -> frozenset[Key]:
-    """Return the silenced component with its parts."""
-    if not silence.component:
-        return frozenset()
-    keys = {
-        subject.key
-        for subject in conclusions.subjects
-        if silence.is_about(subject.hw_type, *names_of(subject))
-    }
-    parts = [edge for edge in conclusions.graph if edge.relation == "part_of"]
-    size = -1
-    while len(keys) != size:
-        size = len(keys)
-        keys.update(edge.source for edge in parts if edge.target in keys)
-    return frozenset(keys)
-
-
-def names_of(subject: Subject) -> tuple[str, ...]:
-    """Return the names by which people know a component."""
-    return subject.hw_id, subject.hw_name, f"{subject.hw_type}{subject.hw_name}"
+def _place(silence: Silence) -> tuple[str, ...]:
+    """Return what stays of a silence when its file is read again."""
+    return silence.file, silence.id, silence.hw_type, silence.component
 
 
 def _subject(name: str, conclusions: Conclusions) -> Subject:

@@ -35,7 +35,7 @@ from exporter.config import Metrics
 from exporter.exposition.render import Format, render
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
-from exporter.faults.silences import silenced
+from exporter.faults.silenced import silenced
 from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions

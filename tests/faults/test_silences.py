@@ -8,17 +8,26 @@ from typing import Any
 
 import pytest
 
+from exporter.faults.silenced import silenced
 from exporter.faults.silences import (
     MAX_SILENCES,
     BadSilence,
     Silences,
-    silenced,
     state_file,
 )
 from exporter.model.incident import incidents_of
 from exporter.model.silence import Silence
-from exporter.model.verdict import Conclusions, Edge, Subject
-from tests.faults.conclusions import BROKEN, CONCLUSIONS, DISK, GPU, SINCE, fault
+from exporter.model.verdict import Cause, Conclusions, Edge, Subject
+from tests.faults.conclusions import (
+    BROKEN,
+    CONCLUSIONS,
+    DISK,
+    GPU,
+    NODE,
+    PROCESS,
+    SINCE,
+    fault,
+)
 
 NOW = SINCE + 100
 RULES = ("disk_io_errors", "gpu_hot", "process_waits")
@@ -65,6 +74,41 @@ def test_a_component_is_silenced_with_its_parts() -> None:
     both = replace(CONCLUSIONS, faults=(hot, down), graph=edges, subjects=(GPU, LINK))
     assert rules_of_silenced(both, component="GPU 0") == ["gpu_hot", "nvlink_down"]
     assert rules_of_silenced(both, component="GPU-a/3") == ["nvlink_down"]
+
+
+def test_parts_stay_silenced_while_the_component_is_out() -> None:
+    """A filesystem of a disk that was pulled out, but not one that is on another disk by now."""
+    mount, other = Subject("filesystem", "logical_disk", "/data", "/data"), NODE
+    edge = Edge("part_of", mount.key, DISK.key)
+    failed = fault("filesystem_shutdown", mount, "critical")
+    before = replace(CONCLUSIONS, faults=(), graph=(edge,), subjects=(DISK, mount))
+    out = replace(before, faults=(failed,), graph=(), subjects=(mount,))
+    moved = replace(out, graph=(replace(edge, target=other.key),))
+    known = silences()
+    known.add({**REASON, "component": "nvme0n1"}, before, NOW)
+    assert known.applied(before, NOW).is_healthy
+    assert known.applied(out, NOW + 15).is_healthy
+    assert known.applied(out, NOW + 30).is_healthy
+    assert not known.applied(moved, NOW + 45).is_healthy
+
+
+def test_a_silence_does_not_cover_siblings() -> None:
+    """A fault that began on the silenced GPU and is on another by now pages, on both."""
+    sibling = replace(GPU, hw_id="GPU-b", hw_name="GPU 1")
+    first = fault("gpu_lost", GPU, "critical")
+    cause = Cause("gpu_lost", GPU, "siblings", "", SINCE)
+    second = fault("gpu_lost", sibling, "critical", causes=(cause,))
+    work = Cause("gpu_lost", sibling, "consumes", "", SINCE)
+    ended = fault("process_crashed", PROCESS, "critical", causes=(work, cause))
+    alone = replace(CONCLUSIONS, faults=(first,))
+    both = replace(CONCLUSIONS, faults=(first, second, ended))
+    assert rules_of_silenced(alone, component="GPU-a") == ["gpu_lost"]
+    assert rules_of_silenced(both, component="GPU-a") == []
+    assert rules_of_silenced(both, component="GPU-b") == ["gpu_lost", "process_crashed"]
+    assert len(rules_of_silenced(both, rule="gpu_lost")) == 3
+    parent = Cause("gpu_lost", NODE, "siblings", "", SINCE)
+    below = replace(both, faults=(fault("gpu_lost", GPU, "critical", causes=(parent,)),))
+    assert rules_of_silenced(below, component="n1") == ["gpu_lost"]
 
 
 def test_a_silenced_critical_fault_leaves_the_node_healthy() -> None:
