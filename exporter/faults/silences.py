@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -23,6 +23,7 @@ VERSION = 1
 EVERY_BOOT = "every boot"
 """The boot id of the state file: silences also count after a reboot."""
 
+RETRY_SECS = 60.0
 MAX_SILENCES = 100
 MAX_SECS = 90 * 86_400.0
 MAX_TEXT_CHARS = {"rule": 80, "component": 128, "hw_type": 40, "by": 64, "reason": 200}
@@ -129,11 +130,16 @@ class Silences:
         return self._file.save(dump(content, EVERY_BOOT, VERSION))
 
     def reread(self, now: float) -> None:
-        """Read the files of silences again if one has changed; log each mistake once."""
+        """Read the files of silences again if one has changed; log each mistake once.
+
+        With a mistake they are read each minute too: it may be the clock that is wrong.
+        """
         if not self._places:
             return
         files = [path for place in self._places for path in toml_files(place)]
         marks = {str(path): _mark(path) for path in files}
+        if self.mistakes:
+            marks[""] = now // RETRY_SECS
         if marks == self._seen:
             return
         self._seen = marks
@@ -143,10 +149,12 @@ class Silences:
             found += self._read(path, now, mistakes)
         if len(found) > MAX_SILENCES:
             mistakes.append(f"{files[-1]}: silences after the first {MAX_SILENCES} are left out")
-        self._of_files = tuple(found[:MAX_SILENCES])
-        self.mistakes = tuple(mistakes)
+        known = {replace(silence, since=0.0): silence for silence in self._of_files}
+        self._of_files = tuple(known.get(replace(it, since=0.0), it) for it in found[:MAX_SILENCES])
+        told, self.mistakes = self.mistakes, tuple(mistakes)
         for mistake in mistakes:
-            log.warning("silences: %s", mistake)
+            if mistake not in told:
+                log.warning("silences: %s", mistake)
 
     def _read(self, path: Path, now: float, mistakes: list[str]) -> Iterator[Silence]:
         """Yield the silences of one file; a silence with a mistake is skipped."""
@@ -269,7 +277,7 @@ def _mark(path: Path) -> object:
         status = path.stat()
     except OSError as error:
         return error.errno
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _decode(document: Mapping[str, Any]) -> tuple[Silence, ...]:

@@ -1,6 +1,7 @@
 """Silences: which faults are set aside, what a bad one costs, and what a restart keeps."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -238,6 +239,41 @@ def test_files_hold_silences_too(tmp_path: Path) -> None:
     file.unlink()
     known.reread(NOW)
     assert [*known.mistakes] == []
+
+
+def test_a_file_counts_once_what_was_wrong_is_right(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A clock that is set after the boot, and a file that may be read; a mistake is told once."""
+    known, file = silences(None, tmp_path), tmp_path / "site.toml"
+    file.write_text('[[silence]]\nuntil = 2023-11-20T00:00:00Z\nreason = "rollout"\n')
+    for now in (1000.0, 1015.0, 1090.0):
+        known.reread(now)
+        assert known.active(now) == ()
+    assert [each.getMessage() for each in caplog.records] == [
+        f"silences: {file}: silence 1: a silence may last 90 days at most"
+    ]
+    known.reread(NOW)
+    (made,) = known.active(NOW)
+    assert made.since == NOW
+    if os.geteuid() != 0:
+        file.chmod(0)
+        known.reread(NOW + 15)
+        assert known.active(NOW + 15) == ()
+    file.chmod(0o600)
+    known.reread(NOW + 16)
+    assert [each.until for each in known.active(NOW + 16)] == [made.until]
+
+
+def test_a_file_that_is_read_again_keeps_its_silences(tmp_path: Path) -> None:
+    """Another silence in it changes nothing of the first."""
+    known, file = silences(None, tmp_path), tmp_path / "site.toml"
+    text = '[[silence]]\nuntil = 2023-11-20T00:00:00Z\nreason = "rollout"\n'
+    file.write_text(text)
+    known.reread(NOW)
+    file.write_text(f"{text}{text}")
+    known.reread(NOW + 15)
+    assert [each.since for each in known.active(NOW + 15)] == [NOW, NOW + 15]
 
 
 def test_the_broken_disk_is_still_what_is_broken() -> None:
