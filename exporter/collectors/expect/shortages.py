@@ -1,7 +1,7 @@
 """Compares the present hardware with the expected hardware."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from exporter.collectors.expect.hardware import HardwareNow, PartsOfKind
 from exporter.collectors.expect.values import WORDS, Part, Shortage
@@ -28,9 +28,13 @@ def shortages(
 
 
 def _missing(
-    wanted: Iterable[Part], found: PartsOfKind, hardware: HardwareNow
+    wanted: Collection[Part], found: PartsOfKind, hardware: HardwareNow
 ) -> Iterator[Shortage]:
-    """Yield the named parts that are not there, and those in whose place another is."""
+    """Yield the named parts that are not there, and those in whose place another is.
+
+    A part that is expected too, under another name, is not in its place: names moved at a boot.
+    """
+    expected = {part.identity for part in wanted if part.identity}
     slots = {part.slot: part for part in found.parts}
     identities = {part.identity for part in found.parts if part.identity}
     gpus = hardware.found.get("gpu")
@@ -43,6 +47,8 @@ def _missing(
         there = slots.get(part.slot)
         if there is None:
             yield Shortage(part.kind, part.slot, f"{part.title} is missing")
+        elif part.identity and there.identity in expected:
+            yield Shortage(part.kind, part.slot, f"{part.title} {part.identity} is missing")
         elif _differs(part, there):
             text = f"{there.title} is not the expected {part.detail} {part.identity}".rstrip()
             yield Shortage(part.kind, part.slot, text, missing=False)

@@ -13,6 +13,7 @@ from exporter.collectors.expect.wanted import NAME, with_labels
 from exporter.config.expect import Expect
 from exporter.config.file import ConfigError, Layer, load
 from exporter.model.snapshot import Snapshot
+from tests.fakes import host_devices
 from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -162,6 +163,34 @@ def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, folder: Path) 
         assert faults(await looks(stage)) == {"expected_port_missing": True}
         (folder / "state" / NAME).unlink()
         assert faults(await looks(stage)) == {}
+
+    played(stage, scene(learn=True), play)
+
+
+def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
+    """After a boot the second disk has the name of the first: nothing else is there instead."""
+    serial, stats = "/sys/block/nvme0n1/device/serial", "/proc/diskstats"
+    before = stage.tree.at(stats).read_text()
+    second = host_devices.nvme_disk("nvme1", bus=0x07)
+    stage.tree.write(second.files)
+    stage.tree.link(second.links)
+    stage.tree.write({"/sys/block/nvme1n1/device/serial": "S64HNE0R000002\n"})
+    stage.tree.at(stats).write_text(f"{before} 259       2 nvme1n1 1 0 8 1 1 0 8 1 0 1 1\n")
+
+    async def play() -> None:
+        assert faults(await looks(stage, 3)) == {}
+        await stage.stop()
+        gone = dict.fromkeys(f"/sys/{kind}1" for kind in ("block/nvme1n", "class/nvme/nvme"))
+        await stage.change(Change(files={serial: "S64HNE0R000002\n", stats: before, **gone}))
+        await stage.start(scene(learn=True))
+        snapshot = await looks(stage)
+        assert faults(snapshot) == {"expected_disk_missing": True}
+        assert snapshot.conclusions is not None
+        (fault,) = snapshot.conclusions.active
+        assert (fault.severity, fault.summary.endswith(" S64HNE0R000001 is missing")) == (
+            "critical",
+            True,
+        )
 
     played(stage, scene(learn=True), play)
 
