@@ -51,6 +51,7 @@ class RuleEngine:
         self._boot_id = boot_id
         self._of_events = book.of_events
         self._with_history = kinds_reading(FIELDS, book.rules, subjects)
+        self._for_secs = {rule.id: rule.for_secs for rule in book.rules}
         self.history = history or FaultHistory()
         self._last_mark: tuple[int, float, frozenset[AlertKey], int] = (0, 0.0, frozenset(), 0)
         self._clears = 0
@@ -78,6 +79,7 @@ class RuleEngine:
         """Replace the rules and subjects; used from the next snapshot on."""
         self._subjects, self._kept = subjects, Kept()
         self._with_history = kinds_reading(FIELDS, book.rules, subjects)
+        self._for_secs = {rule.id: rule.for_secs for rule in book.rules}
         self._evaluator.take(book, subjects)
         if book.of_events != self._of_events:
             self._of_events = book.of_events
@@ -107,7 +109,7 @@ class RuleEngine:
         scene = self._subjects.scene_of(snapshot, events, working, self._kept)
         known = self.history.extended(scene.entities, self._with_history)
         conclusions = self._evaluator.evaluate(replace(scene, entities=known))
-        return self.history.take(conclusions, scene.wall, scene.now)
+        return self.history.take(conclusions, scene.wall, scene.now, self._for_secs)
 
     def _new_events(self, snapshot: Snapshot) -> Iterator[Event]:
         """Yield the events that no earlier snapshot had, with the facts that collectors add."""

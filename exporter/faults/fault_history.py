@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
 from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
@@ -23,8 +24,12 @@ MAX_BYTES = 2 * 1024 * 1024
 """A row has about 300 bytes in the file; if names make rows longer, the newest rows are kept."""
 
 RETURN_SECS = 300.0
-"""The time in which a fault of the last process must return after a restart, else it has ended."""
+"""The time in which a fault of the last process must return after a restart, else it has ended.
 
+Its rule may have to hold for some time first, which is added.
+"""
+
+NO_WAITS: Mapping[str, float] = MappingProxyType({})
 NO_COUNTS: tuple[int, str] = (0, "")
 FIELDS: Names = {
     "repeated_faults": FieldType(Type.NUMBER),
@@ -76,18 +81,26 @@ class FaultHistory:
         self._extended: dict[Key, _Extended] = {}
         self._count()
 
-    def take(self, conclusions: Conclusions, wall: float, now: float) -> Conclusions:
+    def take(
+        self,
+        conclusions: Conclusions,
+        wall: float,
+        now: float,
+        for_secs: Mapping[str, float] = NO_WAITS,
+    ) -> Conclusions:
         """Add the transitions; return the conclusions with the history, and `times` of each fault.
 
-        `wall` is in seconds since the epoch, `now` since boot.
+        `wall` is in seconds since the epoch, `now` since boot; `for_secs` is by rule how long it
+        must hold before its fault begins.
         """
         if self._began_at is None:
             self._began_at = now
         active = {(it.rule, *it.subject.key): it for it in conclusions.active}
         new = [row for place, it in active.items() if (row := self._news(place, it, wall))]
-        is_settled = now - self._began_at >= RETURN_SECS
+        up_secs = now - self._began_at
         for place in [place for place in self._open if place not in active]:
-            if is_settled or place not in self._doubted:
+            return_secs = RETURN_SECS + for_secs.get(place[0], 0.0)
+            if up_secs >= return_secs or place not in self._doubted:
                 before = self._open.pop(place)
                 new.append(before._replace(at=wall, change=ENDED))
         self._doubted -= active.keys()

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,27 @@ def test_a_restart_goes_on_with_the_same_fault(tmp_path: Path) -> None:
         (0, "began", "node_full", "warning"),
         (400, "ended", "node_full", "warning"),
     ]
+
+
+def test_a_fault_that_must_hold_for_long_does_not_begin_again_at_a_restart(tmp_path: Path) -> None:
+    """A filesystem that is full for ten minutes before it is told was full all the time."""
+    nearly_full = {"free_bytes": 10**9, "available_bytes": 10**9}
+    steps = [
+        {"base": "h100_8"},
+        {"set": {"Filesystems.filesystems./data": nearly_full}, "wait": 1000, "every": 15},
+    ]
+    collectors, history = chosen(Config()), FaultHistory()
+    book = collectors.rule_book_for(Config())
+    snapshots = [*SnapshotReader(collectors.recordings).snapshots(map(json.dumps, steps))]
+    for start in (0.0, 1000.0):
+        history = saved(history, tmp_path) if start else history
+        engine = RuleEngine(book, collectors.subjects, time.perf_counter, "boot", history=history)
+        for seen in snapshots:
+            at, since_boot = seen.taken_at + start, seen.taken_boottime + start
+            found = engine.conclude(replace(seen, taken_at=at, taken_boottime=since_boot))
+        assert [(it.rule, it.times) for it in found.active] == [("filesystem_full", 1)]
+    said(history, 10**6)
+    assert [row.change for row in history.rows] == ["began", "ended"]
 
 
 def test_it_is_bounded_in_rows_bytes_and_time(tmp_path: Path) -> None:
