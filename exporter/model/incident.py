@@ -181,7 +181,7 @@ def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total:
     texts = Counter(_without_name(subject, summary) for subject, summary in alike)
     text = texts.most_common(1)[0][0]
     if len(texts) > 1:
-        heads = dict.fromkeys(each.partition(":")[0] for each in texts)
+        heads = dict.fromkeys(each.partition(": ")[0] for each in texts)
         text = " or ".join(list(heads)[:FEW])
     if not naming.is_numbered and len(alike) <= FEW:
         return f"{', '.join(sorted(subject.hw_name for subject, _ in alike))}: {text}"

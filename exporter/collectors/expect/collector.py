@@ -10,6 +10,7 @@ from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.subject import CollectorSubject
 from exporter.faults.values import Entity
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Naming
 
 _GETTERS = getters_of(Shortage)
 
@@ -26,7 +27,15 @@ def _shortages(snapshot: Snapshot) -> Iterable[Entity]:
         yield Entity(key, name, FieldsOf(each, _GETTERS), (key,))
 
 
-EXPECTED = Kind("expected", "expected", names_of(Shortage), _shortages, Expected, ends=True)
+EXPECTED = Kind(
+    "expected",
+    "expected",
+    names_of(Shortage),
+    _shortages,
+    Expected,
+    ends=True,
+    naming=Naming("unmet expectations"),
+)
 
 COLLECTOR = Collector(
     "expect",

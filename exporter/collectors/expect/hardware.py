@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.collectors.expect.values import Part
-from exporter.collectors.gpu.values import Gpus
+from exporter.collectors.gpu.values import Gpus, GpuState
+from exporter.collectors.gpu.words import UNKNOWN
 from exporter.collectors.memory.values import Memory, MemoryErrors
 from exporter.collectors.network.values import Infiniband
 from exporter.collectors.pcie.address import pci_address
@@ -28,9 +29,13 @@ class PartsOfKind:
 
 @dataclass(frozen=True, slots=True)
 class HardwareNow:
-    """What is there: parts by kind, rates of active ports in Gbit/s, memory in GiB."""
+    """What is there: parts by kind, rates of active ports in Gbit/s, memory in GiB.
+
+    `linked` are the GPUs whose NVLinks can be told now.
+    """
 
     found: Mapping[str, PartsOfKind]
+    linked: frozenset[str]
     rates: Mapping[str, float]
     memory_gib: float | None
 
@@ -45,7 +50,10 @@ def hardware_of(snapshot: Snapshot) -> HardwareNow:
         if port.rate_bytes_per_second is not None and port.up
     }
     found = {kind: parts for kind, parts in _found(snapshot) if parts is not None}
-    return HardwareNow(found, rates, memory.total_bytes / GIB if memory else None)
+    gpus = snapshot.reading(Gpus)
+    states = filter(_tells_links, gpus.states if gpus else ())
+    linked = frozenset(_address(state.gpu.pci_bus_id) for state in states)
+    return HardwareNow(found, linked, rates, memory.total_bytes / GIB if memory else None)
 
 
 def _found(snapshot: Snapshot) -> Iterator[tuple[str, PartsOfKind | None]]:
@@ -69,10 +77,19 @@ def _gpus(snapshot: Snapshot) -> PartsOfKind | None:
         on_the_bus = tuple(Part("gpu", device.device) for device in bus)
         return PartsOfKind(on_the_bus, is_whole=False) if is_known and pcie else None
     here = [state.gpu for state in states if state.reason not in LOST]
-    listed = [Part("gpu", _address(gpu.pci_bus_id), gpu.name) for gpu in here]
+    names = ["" if gpu.name == UNKNOWN else gpu.name for gpu in here]
+    addresses = [_address(gpu.pci_bus_id) for gpu in here]
+    listed = [Part("gpu", *row) for row in zip(addresses, names, strict=True)]
     given_away = [Part("gpu", device.device) for device in bus if device.is_passed_through]
     is_whole = all(state.up and state.is_fresh for state in states)
     return PartsOfKind((*listed, *given_away), is_whole and not given_away)
+
+
+def _tells_links(state: GpuState) -> bool:
+    """Tell whether the GPU has told its NVLinks, or is read and has none."""
+    is_asked = "nvlink_up" not in (state.gpu.unprinted or ())
+    is_read = state.up and state.is_fresh and not state.suspended and is_asked
+    return state.reason not in LOST and (is_read or state.gpu.nvlink_up is not None)
 
 
 def _nvlinks(snapshot: Snapshot) -> PartsOfKind | None:

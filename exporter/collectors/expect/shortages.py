@@ -37,13 +37,11 @@ def _missing(
     expected = {part.identity for part in wanted if part.identity}
     slots = {part.slot: part for part in found.parts}
     identities = {part.identity for part in found.parts if part.identity}
-    gpus = hardware.found.get("gpu")
-    here = {part.slot for part in gpus.parts} if gpus else set()
     for part in wanted:
         if part.identity in identities:
             continue
-        if part.kind == "nvlink" and part.slot.rpartition("/")[0] not in here:
-            continue  # the GPU is missing, with all links
+        if part.kind == "nvlink" and part.slot.rpartition("/")[0] not in hardware.linked:
+            continue  # the GPU is missing, with all links, or cannot be read
         there = slots.get(part.slot)
         if there is None:
             yield Shortage(part.kind, part.slot, f"{part.title} is missing")
@@ -81,7 +79,7 @@ def _too_few_links(wanted: int, hardware: HardwareNow, named: Iterable[Part]) ->
     up = Counter(part.slot.rpartition("/")[0] for part in links.parts)
     here = {part.slot for part in links.parts}
     lost = Counter(part.slot.rpartition("/")[0] for part in named if part.slot not in here)
-    for gpu in gpus.parts:
+    for gpu in (part for part in gpus.parts if part.slot in hardware.linked):
         missing = wanted - up[gpu.slot]
         if missing > lost[gpu.slot]:
             has = {part.slot.rpartition("/")[2] for part in links.parts if _is_of(part, gpu)}

@@ -195,6 +195,39 @@ def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
     played(stage, scene(learn=True), play)
 
 
+@pytest.mark.parametrize(
+    ("line", "roots"),
+    [
+        ("device.3.nvlink.state = error 999", {"gpu_unreadable": "GPU 3 cannot be read"}),
+        (
+            "device.3.nvlink_links = 0",
+            {
+                "expected_nvlink_missing": "18 of 18 unmet expectations: NVLink 0 of GPU "
+                "0000:5d:00.0 is missing or NVLink 1 of GPU 0000:5d:00.0 is missing or "
+            },
+        ),
+    ],
+)
+def test_links_of_a_gpu_that_cannot_be_read_are_not_missing(
+    stage: Stage, line: str, roots: dict[str, str]
+) -> None:
+    """Nor is it another GPU whose name nobody can tell; a GPU that has no link lacks all."""
+    learning = scene(has_gpus=True, learn=True)
+
+    async def play() -> None:
+        assert faults(await looks(stage, 3)) == {}
+        await stage.stop()
+        await stage.change(Change(nvml=(line,)))
+        await stage.start(learning)
+        snapshot = await looks(stage)
+        assert snapshot.conclusions is not None
+        found = {it.rule: it.summary for it in snapshot.conclusions.active if it.is_root}
+        assert found.keys() == roots.keys()
+        assert all(found[rule].startswith(text) for rule, text in roots.items()), found
+
+    played(stage, learning, play)
+
+
 def test_a_damaged_file_is_learned_anew(stage: Stage, folder: Path) -> None:
     """It is set aside, and nothing pages."""
     (folder / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
