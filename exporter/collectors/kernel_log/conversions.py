@@ -144,8 +144,9 @@ CONVERSIONS: Mapping[str, Callable[[dict[str, str]], dict[str, str]]] = MappingP
 def xid_subject(fields: Fields) -> Subject:
     """Return the link for a link error that names one, else the GPU."""
     pci = fields.get("pci")
-    if pci and fields.get("code") in LINK_CODES and "link" in fields:
-        return ("nvlink", f"{pci}/{int(fields['link'])}")
+    link = fields.get("link", "")
+    if pci and fields.get("code") in LINK_CODES and link.isdecimal():
+        return ("nvlink", f"{pci}/{int(link)}")
     return ("gpu", pci) if pci else NODE
 
 

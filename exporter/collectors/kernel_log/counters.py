@@ -76,15 +76,17 @@ class Counters:
     def keep(self, event: Event) -> None:
         """Keep the event, and the name of the GPU where it says one; count nothing."""
         self.ring.add(event)
-        if event.kind == "gpu_uuid" and len(self.gpu_uuids) < MAX_GPUS:
-            self.gpu_uuids[event.entity_id] = event.fields["uuid"]
+        uuid = event.fields.get("uuid")
+        if event.kind == "gpu_uuid" and uuid and len(self.gpu_uuids) < MAX_GPUS:
+            self.gpu_uuids[event.entity_id] = uuid
 
     def count(self, event: Event) -> None:
-        """Count the event."""
+        """Count the event; an Xid also for its GPU, where the line says both."""
         self.kinds[event.kind] += 1
         self.types[event.type.value] += 1
-        if event.kind in XID_KINDS:
-            self._count_xid(event.fields["pci"], int(event.fields["code"]), event.at)
+        gpu, code = event.fields.get("pci"), event.fields.get("code", "")
+        if event.kind in XID_KINDS and gpu and code.isdecimal():
+            self._count_xid(gpu, int(code), event.at)
 
     def as_value(self, source: str, reason: str) -> KernelLog:
         """Freeze all of it for the page."""

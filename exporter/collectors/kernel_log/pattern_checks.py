@@ -219,8 +219,20 @@ def _mistakes(
         return
     if slow := slow_input(pattern):
         yield "pattern", f"takes too long for a line in which {slow[1][:20]!r} is repeated"
+    yield from _unread(line, row)
     about = row.get("about", [])
     for pair in [about] if isinstance(about, str) else about:
         name = pair.split(" ")[-1]
         if " " in pair and name not in line.field_names:
             yield "about", f"there is no field {name!r}; fields are {', '.join(line.field_names)}"
+
+
+def _unread(line: LinePattern, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield a field that the conversion of a line reads and its pattern never has."""
+    names = (name.removesuffix("_2") for name in line.pattern.groupindex)
+    try:
+        line.convert(dict.fromkeys((*names, *line.constants), "0:0"))
+    except KeyError as error:
+        yield "convert", f"there is no field {error}, which {row['convert']!r} reads"
+    except ValueError:
+        return  # it has the field, and reads another text than this

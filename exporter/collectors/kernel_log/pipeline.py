@@ -210,7 +210,11 @@ class Pipeline:
 
     def _look_at(self, record: Record, *, is_fragment: bool) -> None:
         text, is_one_print = record.text(), record.sequence is not None
-        matches = tuple(self.table.matches(text, is_one_print=is_one_print))
+        try:
+            matches = tuple(self.table.matches(text, is_one_print=is_one_print))
+        except (KeyError, ValueError):  # a line of the operator lacks what its `convert` reads
+            self._reject_new(MALFORMED)
+            return
         if matches and is_fragment:
             self._reject_new(FRAGMENT)
         elif matches:
@@ -237,7 +241,8 @@ class Pipeline:
         is_new = self._history_until is None
         for message in messages:
             if message.row.role is Role.DROPPED:
-                self.counters.suppressed += int(message.fields.get("count", "1")) * is_new
+                count = message.fields.get("count", "")
+                self.counters.suppressed += (int(count) if count.isdecimal() else 1) * is_new
                 continue
             if self._repeats.is_repeat(message):
                 continue
@@ -266,7 +271,7 @@ class Pipeline:
             entity_id=entity_id,
             source="kernel_log",
             fields=MappingProxyType(fields),
-            pid=int(pid) if pid.isdigit() else None,
+            pid=int(pid) if pid.isdecimal() else None,
             raw=_raw(message.lines),
         )
 

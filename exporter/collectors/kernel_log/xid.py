@@ -78,7 +78,7 @@ def convert_xid(fields: dict[str, str]) -> dict[str, str]:
         fields["text"] = text
     if "pid" not in fields:
         fields["anonymous"] = "yes"
-    if "link" in fields and int(fields["link"]) < 0:
+    if fields.get("link", "").startswith("-"):
         del fields["link"]
     return fields
 

@@ -77,6 +77,7 @@ WRONG = {
     GOOD + "role = 'first'": "role: must be one of continuation, dropped, ended",
     GOOD + "convert = 'eval'": "convert: must be one of aer_bit",
     GOOD + "convert = ['eval']": "convert: must be one of aer_bit",
+    GOOD + "convert = 'mce_status'": "convert: there is no field 'status', which 'mce_status'",
     GOOD + "set = {a = 1}": "set: must be a table of texts",
     GOOD + "user_words = ['me']": "user_words: must be a list of cgroup, comm",
     GOOD + "further_lines = 'yes'": "further_lines: must be true or false",
@@ -95,6 +96,45 @@ def test_what_is_wrong_is_refused_with_one_sentence(text: str, tmp_path: Path) -
     assert str(mistake).startswith(f"{file}:")
     assert WRONG[text] in str(mistake)
     assert len(lines.rows) == len(shipped_lines().rows) + 500 * (len(text) > 9_000)
+
+
+VAGUE = """
+[[line]]
+kind = "xid"
+contains = "acme"
+pattern = "acme (?P<code>.*)"
+[[line]]
+kind = "gpu_uuid"
+contains = "name"
+pattern = "name (?P<pid>.*)"
+[[line]]
+contains = "left out"
+pattern = "left out (?P<count>.*)"
+role = "dropped"
+kind = "xid"
+[[line]]
+kind = "edac"
+contains = "dimm"
+pattern = "dimm(?: (?P<error_type>CE|UE) (?P<dimm>.*))?"
+convert = "edac_class"
+"""
+
+
+def test_a_line_that_says_less_than_its_kind_does_not_end_the_reading(tmp_path: Path) -> None:
+    """What an event lacks is not counted, what cannot be converted is counted as malformed."""
+    file = tmp_path / "a.toml"
+    file.write_text(VAGUE)
+    lines, mistakes = lines_with((str(file),))
+    assert mistakes == ()
+    taker = Pipeline(
+        PrintClock(lambda: 1e9, lambda: 9.0), accept_user_records=False, table=Table(lines)
+    )
+    for text in ("acme dead", "name \u00b2", "left out many", "dimm", "dimm CE A1"):
+        taker.take(record(text))
+    counters = taker.counters
+    assert dict(counters.kinds) == {"xid": 1, "gpu_uuid": 1, "edac": 1}
+    assert (counters.xids, counters.gpu_uuids, counters.suppressed) == ({}, {}, 1)
+    assert dict(counters.rejected) == {"malformed": 1}
 
 
 def test_a_file_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:

@@ -61,9 +61,9 @@ def described(event: Event, catalogue: Catalogue) -> Event:
     """Return the event with what this catalogue says of its code."""
     code = event.fields.get("code", "")
     added: dict[str, str] = {}
-    if event.kind == "xid" and code.isdigit():
+    if event.kind == "xid" and code.isdecimal():
         added = dict(_xid(event, int(code), catalogue))
-    elif event.kind == "sxid" and code.isdigit():
+    elif event.kind == "sxid" and code.isdecimal():
         added = dict(_sxid(event, int(code), catalogue))
     elif event.kind == "gpu_recovery_action" and event.fields.get("action") == "none":
         added = {ENDED: "yes"}
