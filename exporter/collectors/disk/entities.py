@@ -19,7 +19,7 @@ from exporter.collectors.disk.values import (
 from exporter.collectors.sensors.values import Sensors
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.events.changes import turned_good
+from exporter.faults.events.changes import remember, turned_good
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.subject import KnownEntities, Repair
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
@@ -250,6 +250,10 @@ def links(known: KnownEntities) -> Iterator[Edge]:
             yield Edge("part_of", ("disk", lost), array.key)
 
 
+CLEAN, WARNED, ERRORS = "clean", "warned", "errors"
+"""What the kernel said last: mounted, mounting with errors, mounted with errors."""
+
+
 class DiskNames:
     """Names the disk in events about its partition, and the mounted server in those of NFS."""
 
@@ -275,14 +279,39 @@ class DiskNames:
 
 @dataclass(slots=True)
 class MountRepairs:
-    """Remembers which filesystems were writable."""
+    """Remembers which filesystems were writable, and what the kernel said of their last mount."""
 
     _writable: dict[str, bool] = field(default_factory=dict)
+    _said: dict[str, str] = field(default_factory=dict)
 
-    def between(self, snapshot: Snapshot, _: Iterable[Event]) -> Iterable[Repair]:
-        """Yield the mount points that are writable again."""
+    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
+        """Yield devices that were mounted, and mount points that are writable again.
+
+        A filesystem that the kernel mounted with errors is not repaired.
+        """
+        for device in self._mounted(events):
+            yield "mounted", "logical_disk", device
         for place in self._mounts(snapshot):
             yield "mounted", "logical_disk", place
+
+    def _mounted(self, events: Iterable[Event]) -> Iterable[str]:
+        """Return the devices that were mounted without errors and have none since then.
+
+        Between two readings a filesystem may be unmounted, repaired and mounted.
+        """
+        clean: dict[str, None] = {}
+        for event in events:
+            device = event.entity_id
+            if event.kind == "fs_mounted":
+                said = ERRORS if self._said.get(device) == WARNED else CLEAN
+                remember(self._said, device, said)
+                if said == CLEAN:
+                    clean[device] = None
+            elif event.entity_type == "logical_disk":
+                clean.pop(device, None)
+                if event.fields.get("state") == "mounted":
+                    remember(self._said, device, WARNED)
+        return clean
 
     def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield filesystems that were missing or read-only and are writable now."""
@@ -290,7 +319,9 @@ class MountRepairs:
         if reading is None:
             return
         mounts = {each.mountpoint: _is_writable(each) for each in reading.filesystems}
-        yield from turned_good(self._writable, mounts)
+        if turned := turned_good(self._writable, mounts):
+            names = {entity.name: entity.addresses[1][1] for entity in _filesystems(snapshot)}
+            yield from (it for it in turned if self._said.get(names[it], CLEAN) == CLEAN)
 
 
 def _is_writable(filesystem: Filesystem) -> bool:

@@ -18,7 +18,6 @@ device {if} entered promiscuous mode
 nvme nvme{n}: {n}/0/0 default/read/poll queues
 nvme nvme{n}: pci function {pci}
 nvme{n}n1: p1 p2 p3
-EXT4-fs ({disk}): mounted filesystem {hex}-{n} r/w with ordered data mode. Quota mode: none.
 EXT4-fs ({disk}): unmounting filesystem {hex}.
 XFS ({disk}): Mounting V5 Filesystem {hex}
 BTRFS info (device {disk}): first mount of filesystem {hex}

@@ -11,6 +11,7 @@ from exporter.collectors.network.values import Infiniband, InfinibandPort, Inter
 from exporter.faults.events.store import ENDED
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
+from tests.collectors.kernel_log.feeding import events_of
 from tests.faults.events.feeding import Repairs
 
 NVML = GpuBackend("nvml", "ok")
@@ -195,3 +196,43 @@ def test_a_filesystem_that_is_mounted_to_be_written(gone: bool) -> None:  # noqa
     bad = Filesystems(() if gone else (replace(good.filesystems[0], readonly=True),))
     assert told(good, bad, good) == [("mounted", "/data")]
     assert told(good, good) == []
+
+
+EXT4 = "EXT4-fs (sda1): "
+MOUNTED = EXT4 + "mounted filesystem 6f0a r/w with ordered data mode. Quota mode: none."
+WITH_ERRORS = EXT4 + "warning: mounting fs with errors, running e2fsck is recommended"
+BAD = EXT4.replace("(", "error (device ").replace("): ", "): ext4_find_entry:1663: inode #2: bad")
+XFS_RECOVERY = "XFS (sda1): Ending recovery (logdev: internal)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_repaired"),
+    [
+        ((MOUNTED,), True),
+        ((BAD, MOUNTED), True),
+        ((XFS_RECOVERY,), True),
+        ((WITH_ERRORS, MOUNTED), False),
+        ((MOUNTED, BAD), False),
+        ((WITH_ERRORS, MOUNTED, MOUNTED), True),
+    ],
+)
+def test_a_mount_that_no_look_saw_is_told_by_the_kernel(
+    lines: tuple[str, ...],
+    is_repaired: bool,  # noqa: FBT001 - the expectation of a case
+) -> None:
+    """One that mounted with errors, or has one since, is not repaired."""
+    mounted = Filesystems((Filesystem("/dev/sda1", "/data", "ext4", readonly=False),))
+    repairs = Repairs()
+    repairs.between(snapshot_of(mounted, 0))
+    found = repairs.between(snapshot_of(mounted, 1), events_of(*lines))
+    told_of = [(event.kind, event.entity_id) for event in found]
+    assert told_of == [("mounted", "sda1")] * is_repaired
+
+
+def test_a_filesystem_that_is_back_with_errors_is_not_repaired() -> None:
+    """A mount without a check in between is seen too, after the kernel's words."""
+    mounted = Filesystems((Filesystem("/dev/sda1", "/data", "ext4", readonly=False),))
+    repairs = Repairs()
+    looks = [(mounted, ()), (Filesystems(()), ()), (Filesystems(()), (WITH_ERRORS, MOUNTED))]
+    for number, (reading, lines) in enumerate([*looks, (mounted, ())]):
+        assert repairs.between(snapshot_of(reading, number), events_of(*lines)) == []

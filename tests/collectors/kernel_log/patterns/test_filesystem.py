@@ -57,10 +57,28 @@ CASES: tuple[Case, ...] = (
         "XFS (nvme2n1): log I/O error -5",
     ),
     (
-        "fs_shutdown",
+        "fs_mounted",
         ("logical_disk", "nvme2n1"),
         {"ended": "yes"},
         "XFS (nvme2n1): Ending clean mount",
+    ),
+    (
+        "fs_mounted",
+        ("logical_disk", "nvme2n1"),
+        {"ended": "yes"},
+        "XFS (nvme2n1): Ending recovery (logdev: internal)",
+    ),
+    (
+        "fs_mounted",
+        ("logical_disk", "nvme0n1p1"),
+        {"ended": "yes"},
+        "EXT4-fs (nvme0n1p1): mounted filesystem with ordered data mode. Quota mode: none.",
+    ),
+    (
+        "fs_error",
+        ("logical_disk", "nvme2n1"),
+        {"text": "Corruption detected. Unmount and run xfs_repair"},
+        "XFS (nvme2n1): Corruption detected. Unmount and run xfs_repair",
     ),
     (
         "fs_shutdown",
@@ -131,7 +149,6 @@ def test_an_error_of_a_filesystem_is_one_event(case: Case) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "EXT4-fs (nvme0n1p1): mounted filesystem with ordered data mode. Quota mode: none.",
         "EXT4-fs (sda1): re-mounted 6f0a ro. Quota mode: none.",
         "EXT4-fs warning (device sda1): ext4_dirblock_csum_verify:405: No space for checksum",
         "XFS (nvme2n1): Mounting V5 Filesystem",
@@ -140,7 +157,7 @@ def test_an_error_of_a_filesystem_is_one_event(case: Case) -> None:
     ],
 )
 def test_other_words_of_filesystems_are_no_event(line: str) -> None:
-    """Mounting and unmounting say nothing."""
+    """Remounting and unmounting say nothing."""
     assert events_of(line) == ()
 
 
