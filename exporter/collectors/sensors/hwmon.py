@@ -36,7 +36,8 @@ QUANTITIES = {
     "in": Quantity("voltage", 1000, -1000, 1000),
     "power": Quantity("power", 1_000_000, 0, 100_000),
 }
-ALARMS = ("alarm", "crit_alarm", "fault")
+FAULT = "fault"
+ALARMS = ("alarm", "crit_alarm", FAULT)
 SAME_CHIP = {"x86_pkg_temp": "coretemp", "acpitz": "acpitz"}
 """Thermal zones that show again what the chip of this name shows."""
 TRIP_POINTS = {"critical": "high.critical", "hot": "high.degraded"}
@@ -108,14 +109,23 @@ class Chip:
             )
             for limit_type, ending in quantity.limits
         )
+        flags = {
+            ending: fields.count(f"{name} {ending}", folder / f"{name}_{ending}")
+            for ending in ALARMS
+        }
+        # An open or shorted diode: what the chip then measures says nothing.
+        is_broken = prefix == "temp" and flags[FAULT]
+        if is_broken:
+            fields.skip(known_as, "the chip reports a fault of this sensor")
+        known = [flag for flag in flags.values() if flag is not None]
         return Sensor(
             kind=quantity.kind,
             hw_id=self.hw_id,
             hw_name=self.hw_name,
             sensor=fields.label(f"{known_as} label", folder / f"{name}_label") or name,
-            value=_value(known_as, file, quantity, fields),
+            value=None if is_broken else _value(known_as, file, quantity, fields),
             limits=tuple((limit_type, limit) for limit_type, limit in limits if limit),
-            alarm=_alarm(folder, name, fields),
+            alarm=any(known) if known else None,
         )
 
 
@@ -128,13 +138,6 @@ def _value(known_as: str, file: Path, quantity: Quantity, fields: FieldReader) -
         return value
     fields.skip(known_as, f"{raw} cannot be true")
     return None
-
-
-def _alarm(folder: Path, name: str, fields: FieldReader) -> bool | None:
-    """Tell whether the chip raises any alarm for this sensor; None where it knows of none."""
-    flags = [fields.count(f"{name} {ending}", folder / f"{name}_{ending}") for ending in ALARMS]
-    known = [flag for flag in flags if flag is not None]
-    return any(known) if known else None
 
 
 def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:

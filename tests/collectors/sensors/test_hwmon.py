@@ -58,6 +58,18 @@ def test_a_temperature_that_cannot_be_is_absent_with_a_reason(node: SmallNode, r
     assert [missing.field for missing in reading.missing] == ["hwmon0 temp1"]
 
 
+def test_the_temperature_of_a_broken_sensor_is_absent_with_a_reason(node: SmallNode) -> None:
+    """An open diode reads as far too hot, and only its flag says so; a fan keeps its speed."""
+    files = {"temp2_input": 127000, "temp2_crit": 100000, "fan1_input": 900, "fan1_fault": 1}
+    chip(node, 0, "nct7802", **files, temp2_fault=1)
+    reading = HwmonReader(node.sys).read()
+    assert [(it.sensor, it.value, it.alarm) for it in reading.value.sensors] == [
+        ("fan1", 900.0, True),
+        ("temp2", None, True),
+    ]
+    assert [missing.field for missing in reading.missing] == ["hwmon0 temp2"]
+
+
 def test_a_temperature_below_zero_is_one(node: SmallNode) -> None:
     """It may be cold."""
     chip(node, 0, "cold", temp1_input=-5000)
