@@ -48,6 +48,7 @@ def parse_meminfo(text: str) -> Memory:
         **{name: _bytes(fields, source) for name, source in read_from(Memory).items()},
         swap_total_bytes=_bytes(fields, "SwapTotal"),
         swap_free_bytes=_bytes(fields, "SwapFree"),
+        hugetlb_bytes=_bytes(fields, "Hugetlb"),
     )
 
 

@@ -30,11 +30,13 @@ class Memory:
     )
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None
+    hugetlb_bytes: int | None = None  # huge pages of all sizes; since Linux 4.16
 
     @property
     def ordinary_bytes(self) -> int:
         """Bytes that are not set aside as huge pages."""
-        return max(1, self.total_bytes - (self.hugepages_total_bytes or 0))
+        set_aside = max(self.hugetlb_bytes or 0, self.hugepages_total_bytes or 0)
+        return max(1, self.total_bytes - set_aside)
 
     @property
     def swap_used_bytes(self) -> int | None:

@@ -70,6 +70,17 @@ def test_every_further_field_is_in_bytes() -> None:
     assert memory.slab_unreclaimable_bytes == 7 * 1024
 
 
+def test_huge_pages_of_every_size_are_set_aside() -> None:
+    """Those of 1 GiB are none of the default size of 2 MiB: only their sum is said."""
+    gib = 1024 * 1024
+    memory = parse_meminfo(
+        f"MemTotal: {512 * gib} kB\nMemAvailable: {20 * gib} kB\n"
+        f"HugePages_Total: 0\nHugepagesize: 2048 kB\nHugetlb: {480 * gib} kB\n"
+    )
+    assert memory.hugepages_total_bytes == 0
+    assert memory.ordinary_bytes == 32 * 1024 * gib
+
+
 def test_a_field_that_is_not_there_is_not_said() -> None:
     """Without swap lines there is no swap of zero bytes."""
     memory = parse_meminfo("MemTotal: 10 kB\nMemAvailable: 5 kB\nHugePages_Total: 3\n")
