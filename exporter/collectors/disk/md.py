@@ -13,6 +13,8 @@ from exporter.reading.source import SourceAbsent
 # drivers/md/md.c, md_seq_show: (F) faulty, (S) spare, (R) replacement,
 # (W) write-mostly, (J) journal; a member may have several.
 MEMBER = re.compile(r"(\S+)\[(\d{1,6})\]((?:\([A-Z]\))*)")
+CONTAINER = re.compile(r"super external:\w")
+"""Firmware RAID (imsm, ddf): such a set of disks is never active; its arrays name it, `/md127/0`."""
 WANTED_AND_ACTIVE = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
 PROGRESS = re.compile(r"(?:resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")
 
@@ -32,7 +34,7 @@ class MdReader:
 
 
 def parse_mdstat(text: str) -> tuple[MdArray, ...]:
-    """Parse the arrays, ordered by name; unknown lines are ignored."""
+    """Parse the arrays, ordered by name; containers and unknown lines are ignored."""
     result: dict[str, MdArray] = {}
     current = None
     for line in text.split("\n"):
@@ -41,6 +43,9 @@ def parse_mdstat(text: str) -> tuple[MdArray, ...]:
             current = clean_text(name)
             result[current] = _heading(current, rest.split())
         elif not line.startswith(" "):
+            current = None
+        elif current is not None and CONTAINER.search(line):
+            del result[current]
             current = None
         elif current is not None:
             result[current] = _with_details(result[current], line)

@@ -36,6 +36,20 @@ def test_every_shape_of_array_is_understood() -> None:
     )
 
 
+def test_a_container_of_firmware_raid_is_no_inactive_array() -> None:
+    """The kernel says inactive of every container, and spare of all its disks."""
+    (array,) = parse_mdstat("""Personalities : [raid1]
+md126 : active raid1 nvme1n1[1] nvme0n1[0]
+      1000202240 blocks super external:/md127/0 [2/2] [UU]
+
+md127 : inactive nvme1n1[1](S) nvme0n1[0](S)
+      2210 blocks super external:imsm
+
+unused devices: <none>
+""")
+    assert array == MdArray("md126", "active", "raid1", 2, 0, 0, 0)
+
+
 @pytest.mark.parametrize("length", range(0, len(MDSTAT), 11))
 def test_a_cut_file_never_raises(length: int) -> None:
     """What is there so far is an array, or nothing."""
