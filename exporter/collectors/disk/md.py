@@ -14,7 +14,7 @@ from exporter.reading.source import SourceAbsent
 # (W) write-mostly, (J) journal; a member may have several.
 MEMBER = re.compile(r"(\S+)\[(\d{1,6})\]((?:\([A-Z]\))*)")
 CONTAINER = re.compile(r"super external:\w")
-"""Firmware RAID (imsm, ddf): such a set of disks is never active; its arrays name it, `/md127/0`."""
+"""Firmware RAID (imsm, ddf): a set of disks, never active; its arrays name it, `/md127/0`."""
 WANTED_AND_ACTIVE = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
 PROGRESS = re.compile(r"(?:resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")
 
