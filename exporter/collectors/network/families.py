@@ -159,7 +159,9 @@ INFINIBAND_FAMILIES = (
         PORTS,
         Row("up", "Whether the InfiniBand or RoCE port is active."),
         Row("state", "State of the InfiniBand or RoCE port; always 1.", labels=("state",)),
-        Row("rate_bytes_per_second", "Data rate of the port in one direction."),
+        Row(
+            "rate_bytes_per_second", "Data rate of the port in one direction; absent if it is down."
+        ),
         Row("receive_bytes_total", "Bytes received by the InfiniBand port."),
         Row("transmit_bytes_total", "Bytes transmitted by the InfiniBand port."),
         Row(

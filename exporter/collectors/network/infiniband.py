@@ -28,6 +28,7 @@ from exporter.reading.sysfs import (
 )
 
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
+DOWN = "down"
 BYTES_PER_GIGABIT = 125_000_000
 # PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters).
 BYTES_PER_WORD = 4
@@ -118,13 +119,16 @@ class InfinibandReader:
         key = f"{device}/{port}"
         counters = self._counters(folder / "counters", key, fields)
         events = self._counters(folder / "hw_counters", key, fields)
+        state = parse_state(fields.label(f"{key} state", folder / "state"))
+        # Without a link drivers fill in a rate: mlx5 says 40 Gb/sec of any Ethernet port.
+        rate = None if state == DOWN else fields.label(f"{key} rate", folder / "rate")
         port_seen = InfinibandPort(
             device=device,
             port=port,
-            state=parse_state(fields.label(f"{key} state", folder / "state")),
+            state=state,
             phys_state=parse_state(fields.label(f"{key} phys_state", folder / "phys_state")),
             link_layer=fields.label(f"{key} link_layer", folder / "link_layer"),
-            rate_bytes_per_second=parse_rate(fields.label(f"{key} rate", folder / "rate")),
+            rate_bytes_per_second=parse_rate(rate),
             receive_bytes=_bytes(counters.get("port_rcv_data")),
             transmit_bytes=_bytes(counters.get("port_xmit_data")),
             wait=counters.get("port_xmit_wait"),

@@ -180,7 +180,7 @@ class InfinibandPort:
     state: str | None = None  # active, init, down, …
     phys_state: str | None = None  # linkup, polling, disabled, …
     link_layer: str | None = None  # InfiniBand, Ethernet
-    rate_bytes_per_second: float | None = None
+    rate_bytes_per_second: float | None = None  # absent while there is no link
     receive_bytes: int | None = None
     transmit_bytes: int | None = None
     wait: int | None = None  # ticks in which data waited for credits of the peer

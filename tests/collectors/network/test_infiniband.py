@@ -46,6 +46,14 @@ def test_a_port_says_its_state_speed_and_traffic(node: SmallNode) -> None:
     assert (found.receive_bytes, found.transmit_bytes, found.wait) == (400, 28, 3)
 
 
+def test_the_rate_of_a_port_without_a_link_is_not_said(node: SmallNode) -> None:
+    """A card of 25 Gbit/s says 40 while its cable is out, and is no slower with its link."""
+    folder = port(node, rate="40 Gb/sec (4X QDR)", state="1: DOWN", link_layer="Ethernet")
+    assert only(node).rate_bytes_per_second is None
+    node.write_all(folder, {"rate": "25 Gb/sec (1X EDR)", "state": "4: ACTIVE"})
+    assert only(node).rate_bytes_per_second == 3.125e9
+
+
 def test_errors_and_events_keep_the_kernels_names(node: SmallNode) -> None:
     """What is not a sign of trouble is left out."""
     port(
