@@ -9,6 +9,7 @@ own pod, and only an interface with hardware shows that the pod uses the node's 
 https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -40,6 +41,8 @@ COUNTERS = tuple(
 )
 BYTES_PER_MEGABIT = 125_000
 IFF_UP = 1
+REPRESENTOR = re.compile(r"(?:c\d{1,3})?pf\d")
+"""Names of ports of functions: pf0vf3, c1pf0sf7; p0 is a port with a cable (net/devlink/port.c)."""
 OTHER_NAMESPACE = "sysfs shows another network namespace"
 HOST = "host"
 POD = "pod"
@@ -121,7 +124,7 @@ class NetworkReader:
             carrier_up_count=fields.count(f"{name} carrier_up_count", folder / "carrier_up_count"),
             link_was_up=self._known_good.update(f"interface {name}", is_good=is_up),
             driver=link_name(folder / "device/driver"),
-            pci_bus_id=pci_address_of(folder / "device"),
+            pci_bus_id=None if _is_representor(folder) else pci_address_of(folder / "device"),
             numa_node=None if numa_node is None or numa_node < 0 else numa_node,
             mtu=fields.count(f"{name} mtu", folder / "mtu"),
             operstate=operstate,
@@ -141,6 +144,15 @@ class NetworkReader:
         # SPEED_UNKNOWN is -1 (include/uapi/linux/ethtool.h); EINVAL while the interface is off.
         megabits = FieldReader().number("speed", folder / "speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
+
+
+def _is_representor(folder: Path) -> bool:
+    """Tell whether an interface stands for a function in the adapter's switch: it has no cable.
+
+    Its `device` is the adapter; its link is down while no machine or pod uses the function.
+    """
+    name = FieldReader().text("phys_port_name", folder / "phys_port_name")
+    return name is not None and REPRESENTOR.match(name) is not None
 
 
 def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:

@@ -233,6 +233,19 @@ def test_a_link_that_was_up_is_told_from_an_empty_cage(node: SmallNode) -> None:
     assert interfaces()["eth1"].carrier_up_count == 0
 
 
+@pytest.mark.parametrize(
+    ("port", "has_cable"),
+    [("p0", True), ("1", True), ("pf0vf3", False), ("c1pf0sf7", False), ("pf1hpf", False)],
+)
+def test_what_stands_for_a_function_has_no_cable(
+    node: SmallNode, port: str, *, has_cable: bool
+) -> None:
+    """A representor's link is down while nobody uses its function: that is no lost link."""
+    node.interface("eth0", pci="0000:04:00.0")
+    node.write("sys/class/net/eth0/phys_port_name", f"{port}\n")
+    assert only(node).pci_bus_id == ("0000:04:00.0" if has_cable else None)
+
+
 def test_peers_are_the_others_of_the_same_driver_that_are_up(node: SmallNode) -> None:
     """The port that is down of a card with two has a peer; one without driver has none."""
     node.interface("eth0", pci="0000:04:00.0")
