@@ -114,6 +114,11 @@ class NetworkReader:
         folder = self._sys / "class/net" / name
         operstate = fields.label(f"{name} operstate", folder / "operstate")
         is_up = self._is_up(folder, operstate)
+        address = None if _is_representor(folder) else pci_address_of(folder / "device")
+        # Only those with hardware: the names of pods' interfaces would fill what is remembered.
+        was_up = None
+        if address is not None:
+            was_up = self._known_good.update(f"interface {name}", is_good=is_up)
         numa_node = fields.number(f"{name} numa_node", folder / "device/numa_node")
         return replace(
             counted,
@@ -122,9 +127,9 @@ class NetworkReader:
             speed_bytes_per_second=self._speed(folder) if is_up else None,
             carrier_changes=fields.count(f"{name} carrier_changes", folder / "carrier_changes"),
             carrier_up_count=fields.count(f"{name} carrier_up_count", folder / "carrier_up_count"),
-            link_was_up=self._known_good.update(f"interface {name}", is_good=is_up),
+            link_was_up=was_up,
             driver=link_name(folder / "device/driver"),
-            pci_bus_id=None if _is_representor(folder) else pci_address_of(folder / "device"),
+            pci_bus_id=address,
             numa_node=None if numa_node is None or numa_node < 0 else numa_node,
             mtu=fields.count(f"{name} mtu", folder / "mtu"),
             operstate=operstate,

@@ -218,8 +218,8 @@ def test_an_interface_that_comes_between_two_reads_hides_nothing(node: SmallNode
 
 def test_a_link_that_was_up_is_told_from_an_empty_cage(node: SmallNode) -> None:
     """An interface that lost its link had one; a cage that was always empty never did."""
-    node.interface("eth0", carrier_up_count=1)
-    node.interface("eth1", operstate="down", carrier_up_count=0)
+    node.interface("eth0", pci="0000:04:00.0", carrier_up_count=1)
+    node.interface("eth1", pci="0000:04:00.1", operstate="down", carrier_up_count=0)
     known_good = KnownGood()
 
     def interfaces() -> dict[str, Interface]:
@@ -231,6 +231,15 @@ def test_a_link_that_was_up_is_told_from_an_empty_cage(node: SmallNode) -> None:
     lost = interfaces()["eth0"]
     assert (lost.up, lost.link_was_up, lost.carrier_up_count) == (False, True, 1)
     assert interfaces()["eth1"].carrier_up_count == 0
+
+
+def test_interfaces_of_pods_are_not_remembered(node: SmallNode) -> None:
+    """Each pod brings a new name: they would leave no room for what has a cable."""
+    node.interface("eni0a1b2c3d4e5")
+    node.interface("eth0", pci="0000:04:00.0")
+    known_good = KnownGood(max_keys=1)
+    found = named(NetworkReader(node.proc, node.sys, Devices(), known_good=known_good).read())
+    assert [found[name].link_was_up for name in ("eni0a1b2c3d4e5", "eth0")] == [None, True]
 
 
 @pytest.mark.parametrize(
