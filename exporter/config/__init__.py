@@ -170,7 +170,8 @@ class Devices:
     )
     max_per_kind: int = setting(
         16,
-        "Maximum of interfaces, disks, filesystems, InfiniBand ports each; the first by name.",
+        "Maximum of interfaces, disks, filesystems, InfiniBand ports each; hardware first, then by"
+        " name.",
         at_least=1,
         at_most=1000,
     )

@@ -13,7 +13,7 @@ from exporter.collectors.disk.values import Disk, Disks
 from exporter.config import Devices
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
-from exporter.reading.device_filter import shown
+from exporter.reading.device_filter import at_most, shown
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, names_or_none, parse_counter
@@ -50,11 +50,12 @@ class DiskReader:
         whole_disks = set(names_or_none(self._block))
         if not whole_disks:
             raise SourceAbsent(f"{self._block} says of no disk that it is one")
-        names = [name for name in sorted(rows.keys() & whole_disks) if self._is_real(name)]
+        names = [name for name in rows.keys() & whole_disks if self._is_real(name)]
         truncated = fields.truncated(self._limit, len(names), "disks")
         if not names:
             raise SourceAbsent(f"{self._stats} lists no disk that is shown")
-        disks = (self._disk(name, rows[name], fields) for name in names[: self._limit])
+        chosen = at_most(self._limit, names, lambda name: (self._block / name / "device").exists())
+        disks = (self._disk(name, rows[name], fields) for name in chosen)
         return Reading(Disks(tuple(disks), truncated), fields.missing)
 
     def _is_real(self, name: str) -> bool:

@@ -20,7 +20,7 @@ from exporter.collectors.pcie.address import pci_address_of
 from exporter.config import Devices
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
-from exporter.reading.device_filter import shown
+from exporter.reading.device_filter import at_most, shown
 from exporter.reading.files import read_text
 from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import is_initial
@@ -93,9 +93,9 @@ class NetworkReader:
         )
         if not has_attributes:
             fields.skip("attributes", OTHER_NAMESPACE)
-        chosen = sorted(filter(self._is_shown, counted))
+        chosen = [*filter(self._is_shown, counted)]
         truncated = fields.truncated(self._limit, len(chosen), "interfaces")
-        interfaces = [counted[name] for name in chosen[: self._limit]]
+        interfaces = [counted[it] for it in at_most(self._limit, chosen, self._is_hardware)]
         for interface in interfaces:
             for field in COUNTERS:
                 if getattr(interface, field) is None:
@@ -108,6 +108,12 @@ class NetworkReader:
         listed = set(names_or_none(self._sys / "class/net"))
         # A file among the links, made by drivers/net/bonding/bond_sysfs.c.
         return {name for name in listed if name != "bonding_masters"} == set(names)
+
+    def _is_hardware(self, name: str) -> bool:
+        """Tell whether an interface is a card, not a function or what is made of others."""
+        folder = self._sys / "class/net" / name
+        is_card = (folder / "device").exists() and not (folder / "device/physfn").exists()
+        return is_card and not _is_representor(folder)
 
     def _described(self, counted: Interface, fields: FieldReader) -> Interface:
         name = counted.device

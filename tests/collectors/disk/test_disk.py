@@ -111,6 +111,14 @@ def test_more_disks_than_the_limit_are_counted(node: SmallNode) -> None:
     assert reading.missing[0].reason.startswith("1 more")
 
 
+def test_logical_volumes_leave_no_disk_out(node: SmallNode) -> None:
+    """They come first by name, and by the dozen."""
+    for name in ("dm-0", "dm-1", "sda"):
+        node.disk(name, **{"dm/name": f"ceph-{name}"} if name.startswith("dm-") else {})
+    node.link("sys/block/sda/device", "sys/devices/pci0000:00/0000:00:17.0/host0")
+    assert [disk.device for disk in look(node, limit=2).value.disks] == ["dm-0", "sda"]
+
+
 @pytest.mark.parametrize(
     ("name", "path", "transport"),
     [

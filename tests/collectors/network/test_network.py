@@ -121,6 +121,15 @@ def test_more_interfaces_than_the_limit_are_counted(node: SmallNode) -> None:
     assert reading.missing[0].reason.startswith("4 more")
 
 
+def test_interfaces_of_pods_and_functions_leave_no_card_out(node: SmallNode) -> None:
+    """They may come first by name, and by the dozen."""
+    node.interface("eni0a1b2c3d4e5")
+    node.interface("ens1f0v0", pci="0000:04:00.2")
+    node.link("sys/class/net/ens1f0v0/device/physfn", "sys/devices/pci0000:00/0000:04:00.0")
+    node.interface("ens1f1", pci="0000:04:00.1")
+    assert [*named(look(node, limit=1))] == ["ens1f1"]
+
+
 def test_sysfs_of_another_namespace_is_not_believed(node: SmallNode) -> None:
     """The counters of the node's eth0 are not given the driver and speed of a pod's eth0."""
     node.interface("eth0")
