@@ -38,6 +38,23 @@ QUANTITIES = {
 }
 FAULT = "fault"
 ALARMS = ("alarm", "crit_alarm", FAULT)
+SUPER_IO = (
+    "dme",
+    "f718",
+    "f80",
+    "f81",
+    "it8",
+    "nct6",
+    "pc87",
+    "sch3",
+    "sch50",
+    "smsc47",
+    "vt1",
+    "w83",
+)
+"""Names of chips of main boards. The least speeds of fans are there what the BIOS left: sound fans
+raise their alarms on many boards (`1180 RPM (min = 0 RPM) ALARM`); only a fault counts.
+"""
 SAME_CHIP = {"x86_pkg_temp": "coretemp", "acpitz": "acpitz"}
 """Thermal zones that show again what the chip of this name shows."""
 TRIP_POINTS = {"critical": "high.critical", "hot": "high.degraded"}
@@ -117,6 +134,8 @@ class Chip:
         is_broken = prefix == "temp" and flags[FAULT]
         if is_broken:
             fields.skip(known_as, "the chip reports a fault of this sensor")
+        if prefix == "fan" and self.hw_name.startswith(SUPER_IO):
+            flags = {FAULT: flags[FAULT]}
         known = [flag for flag in flags.values() if flag is not None]
         return Sensor(
             kind=quantity.kind,

@@ -70,6 +70,22 @@ def test_the_temperature_of_a_broken_sensor_is_absent_with_a_reason(node: SmallN
     assert [missing.field for missing in reading.missing] == ["hwmon0 temp2"]
 
 
+@pytest.mark.parametrize(
+    ("name", "alarms"),
+    [("nct6779", [None, True]), ("w83627dhg", [None, True]), ("max31785", [True, True])],
+)
+def test_the_alarm_of_a_fan_counts_where_somebody_set_its_limit(
+    node: SmallNode, name: str, alarms: list[bool | None]
+) -> None:
+    """On main boards the limits are what the BIOS left there; a fault is one everywhere."""
+    chip(
+        node, 0, name,
+        fan1_input=1180, fan1_min=0, fan1_alarm=1,
+        fan2_input=1230, fan2_alarm=1, fan2_fault=1,
+    )  # fmt: skip
+    assert [sensor.alarm for sensor in look(node)] == alarms
+
+
 def test_a_temperature_below_zero_is_one(node: SmallNode) -> None:
     """It may be cold."""
     chip(node, 0, "cold", temp1_input=-5000)
