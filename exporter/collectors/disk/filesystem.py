@@ -36,6 +36,7 @@ ROOT_DEVICE = "/dev/root"
 
 OCTAL = re.compile(r"\\([0-7]{3})")
 FEWEST_WORDS = 6
+ALL_ONES = 2**64 - 1
 
 Statvfs = Callable[[str], os.statvfs_result]
 
@@ -217,7 +218,8 @@ def with_room(known: Filesystem, answer: os.statvfs_result) -> Filesystem | None
     unit = answer.f_frsize
     if answer.f_blocks <= 0 or unit <= 0:
         return None
-    has_fixed_number = answer.f_files > 0
+    # CephFS says how many files there are, and all ones for those that are free.
+    has_fixed_number = answer.f_files > 0 and answer.f_ffree <= answer.f_files < ALL_ONES
     return replace(
         known,
         size_bytes=answer.f_blocks * unit,

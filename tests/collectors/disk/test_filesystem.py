@@ -116,6 +116,15 @@ def test_a_filesystem_without_fixed_files_says_no_number(node: SmallNode) -> Non
     assert (fs.files, fs.files_free) == (None, None)
 
 
+@pytest.mark.parametrize("files", [50, 2**64 - 1])
+def test_more_free_files_than_files_are_no_numbers(files: int) -> None:
+    """CephFS counts its files, others do not, and all ones are free."""
+    answer = os.statvfs_result((4096, 4096, 1000, 600, 500, files, 2**64 - 1, 2**64 - 1, 0, 255))
+    fs = with_room(Filesystem("x", "/x", "ceph", readonly=False), answer)
+    assert fs is not None
+    assert (fs.size_bytes, fs.files, fs.files_free) == (4096000, None, None)
+
+
 def test_a_filesystem_without_size_is_not_shown() -> None:
     """Pseudo filesystems that the patterns do not know answer zero blocks."""
     assert with_room(Filesystem("x", "/x", "x", readonly=False), said(blocks=0)) is None
