@@ -1,6 +1,10 @@
-"""Main memory, from /proc/meminfo (https://docs.kernel.org/filesystems/proc.html#meminfo)."""
+"""Main memory, from /proc/meminfo (https://docs.kernel.org/filesystems/proc.html#meminfo).
+
+The cache of ZFS (ARC) is no cache of Linux: man 4 zfs, zfs_arc_max.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.memory.values import Memory
@@ -8,7 +12,9 @@ from exporter.exposition.rows import read_from
 from exporter.model.reading import Missing, Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceFailed
-from exporter.reading.sysfs import parse_counter
+from exporter.reading.sysfs import FieldReader, parse_counter
+
+MAX_ARC_BYTES = 64 * 1024
 
 
 class MemoryReader:
@@ -16,6 +22,7 @@ class MemoryReader:
 
     def __init__(self, proc_root: Path) -> None:
         self._path = proc_root / "meminfo"
+        self._arc = proc_root / "spl/kstat/zfs/arcstats"
 
     def read(self) -> Reading[Memory]:
         """Read memory now; raise SourceAbsent or SourceFailed."""
@@ -23,7 +30,9 @@ class MemoryReader:
         is_estimated = "MemAvailable:" not in text
         reason = "not said by meminfo: estimated from MemFree and the caches"
         missing = (Missing("available_bytes", reason),) if is_estimated else ()
-        return Reading(parse_meminfo(text), missing)
+        fields = FieldReader()
+        arc = parse_arc(fields.text("arc_bytes", self._arc, MAX_ARC_BYTES) or "")
+        return Reading(replace(parse_meminfo(text), arc_bytes=arc), (*missing, *fields.missing))
 
 
 def parse_meminfo(text: str) -> Memory:
@@ -50,6 +59,12 @@ def parse_meminfo(text: str) -> Memory:
         swap_free_bytes=_bytes(fields, "SwapFree"),
         hugetlb_bytes=_bytes(fields, "Hugetlb"),
     )
+
+
+def parse_arc(text: str) -> int | None:
+    """Parse the size of the cache of ZFS in its rows `name type data`; None without it."""
+    rows = (line.split() for line in text.split("\n"))
+    return next((parse_counter(row[-1]) for row in rows if row[:1] == ["size"]), None)
 
 
 def _estimated_available(fields: Mapping[str, int]) -> int:

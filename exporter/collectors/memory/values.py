@@ -31,12 +31,16 @@ class Memory:
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None
     hugetlb_bytes: int | None = None  # huge pages of all sizes; since Linux 4.16
+    arc_bytes: int | None = None  # the cache of ZFS
 
     @property
     def ordinary_bytes(self) -> int:
-        """Bytes that are not set aside as huge pages."""
+        """Bytes that are not set aside as huge pages, nor in the cache of ZFS.
+
+        ZFS gives its cache back as memory is needed, but Linux does not count it as available.
+        """
         set_aside = max(self.hugetlb_bytes or 0, self.hugepages_total_bytes or 0)
-        return max(1, self.total_bytes - set_aside)
+        return max(1, self.total_bytes - set_aside - (self.arc_bytes or 0))
 
     @property
     def swap_used_bytes(self) -> int | None:

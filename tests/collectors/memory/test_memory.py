@@ -81,6 +81,27 @@ def test_huge_pages_of_every_size_are_set_aside() -> None:
     assert memory.ordinary_bytes == 32 * 1024 * gib
 
 
+def test_the_cache_of_zfs_is_set_aside(tmp_path: Path) -> None:
+    """It may take nearly all memory, which Linux then does not call available."""
+    gib = 1024**3
+    (tmp_path / "meminfo").write_text(
+        f"MemTotal: {512 * gib // 1024} kB\nMemAvailable: {20 * gib // 1024} kB\n"
+    )
+    assert MemoryReader(tmp_path).read().value.ordinary_bytes == 512 * gib
+    (tmp_path / "spl/kstat/zfs").mkdir(parents=True)
+    (tmp_path / "spl/kstat/zfs/arcstats").write_text(
+        "9 1 0x01 147 39984 4893218846 1702943718123\n"
+        "name                            type data\n"
+        "hits                            4    12917314\n"
+        f"c_min                           4    {16 * gib}\n"
+        f"size                            4    {460 * gib}\n"
+        "compressed_size                 4    4096\n"
+    )
+    memory = MemoryReader(tmp_path).read().value
+    assert (memory.arc_bytes, memory.ordinary_bytes) == (460 * gib, 52 * gib)
+    assert memory.available_bytes == 20 * gib
+
+
 def test_a_field_that_is_not_there_is_not_said() -> None:
     """Without swap lines there is no swap of zero bytes."""
     memory = parse_meminfo("MemTotal: 10 kB\nMemAvailable: 5 kB\nHugePages_Total: 3\n")
