@@ -4,6 +4,15 @@ import os
 import signal
 import sys
 
+ENDING = frozenset(
+    {
+        *("status", "ps", "top", "doctor", "why", "faults", "bundle", "silence", "clear"),
+        *("metrics", "rules", "config", "expect", "assets", "completion", "selfcheck"),
+        "--check-config",
+    }
+)
+"""Commands that end by themselves, with an exit code that says what they found."""
+
 
 def main() -> None:
     """Run the command line; signals are handled from the very beginning."""
@@ -21,9 +30,9 @@ def main() -> None:
     run()
 
 
-def _leave(*_: object) -> None:
-    """End at once on SIGTERM or SIGINT during the start, also as PID 1."""
-    os._exit(0)
+def _leave(number: int, _: object) -> None:
+    """End at once on SIGTERM or SIGINT, also as PID 1: a server well, a command without result."""
+    os._exit(0 if ENDING.isdisjoint(sys.argv[1:]) else 128 + number)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The command line: arguments and environment in, exit code out."""
 
+import errno
 import importlib
 import io
 import os
@@ -11,9 +12,10 @@ from exporter.blocking import NO_THREAD, is_thread_limit
 from exporter.commands.arguments import build_parser
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.config.file import ConfigError
-from exporter.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_OK
+from exporter.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
 
 EXIT_PIPE = 128 + signal.SIGPIPE
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,6 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has gone: `… rules list | head`
         code = EXIT_PIPE
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename is not None:
+            raise
+        print(f"hw-exporter: the output cannot be written: {error.strerror}", file=sys.stderr)
+        code = EXIT_UNKNOWN
     # Not sys.exit: threads that hang in a dead filesystem must not keep the process.
     os._exit(code)
 
@@ -41,11 +48,14 @@ def _open_standard_streams() -> None:
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the command and return its exit code: 0 well, 1 failed, 2 wrong use or configuration."""
+    """Run the command and return its exit code: 0 well, 1 failed, 2 wrong use or configuration.
+
+    The exit codes of `faults` are a verdict.
+    """
     try:
         options = build_parser().parse_args(arguments)
     except SystemExit as ended:
-        return int(ended.code or EXIT_OK)
+        return _of_mistake(arguments) if ended.code else EXIT_OK
     module, _, function = options.handler.partition(":")
     handler = getattr(importlib.import_module(f"exporter.commands.{module}"), function)
     try:
@@ -53,7 +63,7 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
     except ConfigError as error:
         for sentence in error.sentences:
             print(f"hw-exporter: {sentence}", file=sys.stderr)
-        return EXIT_CONFIG
+        return _of_mistake(arguments)
     except CommandError as error:
         print(f"hw-exporter: {error}", file=sys.stderr)
         return error.code
@@ -62,3 +72,9 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
             raise
         print(f"hw-exporter: {NO_THREAD}", file=sys.stderr)
         return EXIT_FAILED
+
+
+def _of_mistake(arguments: Sequence[str]) -> int:
+    """Return the exit code of a wrong use or configuration; 2 of `faults` is a critical fault."""
+    is_verdict = "faults" in arguments and "--npd" not in arguments
+    return EXIT_UNKNOWN if is_verdict else EXIT_CONFIG

@@ -327,7 +327,13 @@ def test_fish_offers_what_may_follow() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("status", "--jsn"), ("faults", "x"), ("completion", "tcsh"), ("config",), ("why", "a", "b")],
+    [
+        ("status", "--jsn"),
+        ("faults", "--npd", "x"),
+        ("completion", "tcsh"),
+        ("config",),
+        ("why", "a", "b"),
+    ],
 )
 def test_wrong_use_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     """One sentence says what is wrong, and where to read on."""

@@ -1,13 +1,16 @@
 """`hw-exporter faults` and `metrics`: with a running exporter, without one, and with others."""
 
 import json
+import signal
 import ssl
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands.running import answering, run
+from exporter.__main__ import ENDING
+from exporter.commands.arguments import build_parser
+from tests.commands.running import answering, run, run_program
 from tests.fakes.certificates import Authority
 from tests.program import Program
 
@@ -182,9 +185,42 @@ def test_faults_that_nobody_judges_are_unknown(tmp_path: Path) -> None:
 
 
 def test_a_wrong_configuration_is_a_sentence(tmp_path: Path) -> None:
-    """--config counts for every command, before and after its name."""
+    """--config counts for every command, before and after its name; it is no critical fault."""
     (tmp_path / "bad.toml").write_text("[server]\nprot = 1\n")
-    for arguments in (("faults", "--config", "bad.toml"), ("--config", "bad.toml", "metrics")):
-        ended = run(*arguments, cwd=tmp_path)
-        assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
+    for code, *arguments in (
+        (3, "faults", "--config", "bad.toml"),
+        (2, "faults", "--npd", "--config", "bad.toml"),
+        (2, "--config", "bad.toml", "metrics"),
+    ):
+        ended = run(*map(str, arguments), cwd=tmp_path)
+        assert (ended.returncode, len(ended.stderr.splitlines())) == (code, 1)
         assert "bad.toml" in ended.stderr
+
+
+def test_a_verdict_that_cannot_be_written_is_unknown(tmp_path: Path) -> None:
+    """On a full disk a critical fault is no warning, and there is no traceback."""
+    with answering(_document(PORT, healthy=False)) as url:
+        shell = ("sh", "-c", 'exec "$0" "$@" > /dev/full')
+        ended = run_program("faults", "--url", url, cwd=tmp_path, under=shell)
+    assert ended.returncode == 3
+    assert ended.stderr.endswith("the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", ["faults", "doctor", "selfcheck", "--check-config"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_stopped_has_found_nothing(
+    tmp_path: Path, command: str, number: signal.Signals
+) -> None:
+    """Stopped at any moment, it does not end as one that found the node healthy."""
+    ready = 'until grep -q "^SigCgt:.*[4-7c-f]...$" /proc/$p/status; do sleep 0.01; done'
+    script = f'setsid "$0" "$@" & p=$!; {ready}; sleep 0.05; kill -{number} $p; wait $p'
+    ended = run_program(command, cwd=tmp_path, under=("sh", "-c", script))
+    assert ended.returncode == 128 + number
+
+
+def test_only_what_serves_ends_well_when_it_is_stopped() -> None:
+    """Every other command is listed as one that ends by itself."""
+    commands = next(
+        action.choices for action in build_parser()._actions if isinstance(action.choices, dict)
+    )
+    assert {*commands} - {"run", "demo"} == ENDING - {"--check-config"}
