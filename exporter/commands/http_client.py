@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from exporter.record import dataclass
+from exporter.regular_file import FileUnusable, read_regular
 from exporter.reports.units import one_line
 
 TIMEOUT_SECS = 5.0
@@ -23,6 +24,8 @@ MAX_BYTES = 32 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 GZIP_WINDOW = 31
 REDIRECTS = (301, 302, 303, 307, 308)
+MAX_PEM_BYTES = 1024 * 1024
+CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 
@@ -63,12 +66,12 @@ class Response:
 class Address:
     """The address of an exporter: URL without a path, and headers for each request.
 
-    `ca_file` names the only accepted certificate, for any host name.
+    `cert_file` begins with the only accepted certificate: of any issuer, host name and time.
     """
 
     url: str
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    ca_file: str = ""
+    cert_file: str = ""
 
 
 def parse_address(text: str) -> Address:
@@ -120,6 +123,7 @@ def get(
             with closing(_connection(address, timeout_secs)) as connection:
                 connection.connect()
                 sockets.append(connection.sock)
+                _check_certificate(address, connection.sock)
                 sent = {**address.headers, **(headers or {}), "Connection": "close"}
                 place = urllib.parse.urlsplit(address.url).path + path
                 connection.request(method, place, data, sent)
@@ -158,10 +162,27 @@ def _connection(address: Address, timeout_secs: float) -> http.client.HTTPConnec
     host = parts.hostname or ""
     if parts.scheme != "https":
         return http.client.HTTPConnection(host, parts.port, timeout=timeout_secs)
-    # Loading all certificates takes 40 ms.
-    context = ssl.create_default_context(cafile=address.ca_file or None)
-    context.check_hostname = not address.ca_file
+    if address.cert_file:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE  # its certificate is compared with the file
+    else:
+        context = ssl.create_default_context()  # loading all certificates takes 40 ms
     return http.client.HTTPSConnection(host, parts.port, timeout=timeout_secs, context=context)
+
+
+def _check_certificate(address: Address, sock: socket.socket) -> None:
+    """Raise Unreachable unless the certificate is the first of `cert_file`, if that is given."""
+    if not address.cert_file or not isinstance(sock, ssl.SSLSocket):
+        return
+    try:
+        text = read_regular(address.cert_file, MAX_PEM_BYTES).decode("ascii", "replace")
+    except FileUnusable as error:
+        raise Unreachable(f"cannot be asked: {address.cert_file}: {error}") from error
+    found = CERTIFICATE.search(text)
+    wanted = ssl.PEM_cert_to_DER_cert(found[0]) if found else b""
+    if sock.getpeercert(binary_form=True) != wanted:
+        raise Unreachable(f"does not have the certificate in {address.cert_file}")
 
 
 def _response(answer: http.client.HTTPResponse) -> Response:

@@ -141,22 +141,35 @@ def test_a_running_exporter_is_asked(tmp_path: Path) -> None:
         assert page.startswith("# HELP hw_node_info")
 
 
-def test_an_exporter_with_tls_is_asked(tmp_path: Path) -> None:
-    """The one of this machine is known by its certificate; any other needs one that is trusted."""
+@pytest.mark.parametrize(
+    ("days", "with_authority", "answers"),
+    [(1, True, "server"), (1, False, "server"), (-1, False, "server"), (1, True, "other")],
+)
+def test_an_exporter_with_tls_is_asked(
+    tmp_path: Path, *, days: int, with_authority: bool, answers: str
+) -> None:
+    """The one of this machine is known by its certificate; any other needs one that is trusted.
+
+    Its file seldom has the root of the chain, and on a node with a wrong clock it has expired.
+    """
     authority = Authority(tmp_path)
-    pair = authority.sign("server")
+    pairs = {name: authority.sign(name, days=days) for name in ("server", "other")}
     chain = tmp_path / "chain.pem"
-    chain.write_bytes(pair.cert.read_bytes() + authority.file.read_bytes())
+    chain.write_bytes(
+        pairs["server"].cert.read_bytes() + authority.file.read_bytes() * with_authority
+    )
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(chain, pair.key)
+    context.load_cert_chain(pairs[answers].cert, pairs[answers].key)
     with answering(json.dumps({**HEALTH, **FAULTS}).encode(), context=context) as url:
         local = {
             "APP__SERVER__PORT": url.rpartition(":")[2],
             "APP__SERVER__TLS__CERT_FILE": str(chain),
-            "APP__SERVER__TLS__KEY_FILE": str(pair.key),
+            "APP__SERVER__TLS__KEY_FILE": str(pairs["server"].key),
         }
         ended = run("faults", cwd=tmp_path, environment=local)
-        assert (ended.returncode, f"from https://{url}" in ended.stdout) == (0, True), ended
+        is_asked = f"from https://{url}" in ended.stdout
+        assert is_asked == (answers == "server"), ended
+        assert not is_asked or ended.returncode == 0
         assert run("faults", "--url", f"https://{url}").returncode == 3
 
 
