@@ -71,7 +71,7 @@ class RunningExporter:
             response = get(self._address, path + question, headers)
         except Unreachable as unreachable:
             raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
-        if response.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        if response.status == HTTPStatus.UNAUTHORIZED:
             sentence = f"{self.origin} requires a login: use --url http://USER:PASSWORD@HOST"
             raise CommandError(sentence, EXIT_UNKNOWN)
         return response

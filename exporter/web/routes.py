@@ -37,6 +37,9 @@ LARGE_PATHS = frozenset({RECORDING, "/node", "/processes", "/faults", "/why", "/
 PARTS_OF_A_PAGE = frozenset({"collect[]", "exclude[]", "name[]"})
 """Parameters by which other exporters select some of their metrics."""
 
+SIGNALS = {"/-/quiesce": "SIGUSR1", "/-/resume": "SIGUSR2", "/-/reload": "SIGHUP"}
+"""Signals that do the same as actions."""
+
 ALLOWED_METHODS = "GET, HEAD"
 CHANGES = frozenset({("POST", "/silences"), ("DELETE", "/silences"), ("POST", "/clear")})
 ALLOWED_OF_SILENCES = "GET, HEAD, POST, DELETE"
@@ -163,7 +166,9 @@ class Routes:
         """Run the action of this path; only for programs on this machine."""
         refusal = refusal_of_request(request)
         if refusal is not None:
-            return error_answer(403, refusal)
+            signal = SIGNALS.get(request.path)
+            hint = f"; or send {signal} to the exporter" if signal else ""
+            return error_answer(403, f"{refusal}{hint}")
         if request.method != "POST":
             return error_answer(405, "this needs POST", {"Allow": "POST"})
         try:

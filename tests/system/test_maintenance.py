@@ -226,6 +226,21 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, kernel_log: KernelL
         healthy(program, 0)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+def test_another_user_is_told_why(tmp_path: Path) -> None:
+    """No signal is advised where it does something else: SIGUSR1 releases the GPUs."""
+    with Program(tmp_path) as program:
+        program.first_page()
+        os.seteuid(65534)
+        try:
+            silenced = post(program, "/silences", ORDER)
+            reloaded = ask(program, "POST", "/-/reload")
+        finally:
+            os.seteuid(0)
+    assert silenced.endswith('{"error": "only programs of root can request this"}')
+    assert "root can request this; or send SIGHUP to the exporter" in reloaded
+
+
 def test_nobody_else_silences(tmp_path: Path, kernel_log: KernelLog) -> None:
     """No page in a browser, no proxy, no bad body; every reader may list."""
     body = json.dumps(ORDER).encode()

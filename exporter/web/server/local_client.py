@@ -52,7 +52,7 @@ def refusal_of_user(uid: int | None) -> str | None:
     """
     if uid in (ROOT, os.geteuid()):
         return None
-    return "only programs of root can request this; or send SIGUSR1 to the exporter"
+    return "only programs of root can request this"
 
 
 def user_of(
