@@ -43,7 +43,7 @@ class Node:
 
 def incidents(document: Document) -> list[Node]:
     """Return the tree of each incident of a document; of equal roots only the first."""
-    roots = {_place(root.fault): root for root in _trees(document["faults"])}
+    roots = {place_of(root.fault): root for root in _trees(document["faults"])}
     drawn = []
     for incident in document["incidents"]:
         root = next((roots[key] for row in incident["roots"] if (key := _key(row)) in roots), None)
@@ -56,7 +56,7 @@ def incidents(document: Document) -> list[Node]:
 def _trees(faults: Iterable[Document]) -> list[Node]:
     """Return the active faults as trees under their roots."""
     active = [fault for fault in faults if fault["state"] == "active"]
-    nodes = {_place(fault): Node(fault) for fault in active}
+    nodes = {place_of(fault): Node(fault) for fault in active}
     roots: dict[Place, Node] = {}
     for place, node in nodes.items():
         parent = _parent(node.fault, nodes, place)
@@ -64,7 +64,7 @@ def _trees(faults: Iterable[Document]) -> list[Node]:
             parent.follows.append(node)
         elif node.fault["causes"]:
             root = _ended_root(node.fault)
-            roots.setdefault(_place(root), Node(root)).follows.append(node)
+            roots.setdefault(place_of(root), Node(root)).follows.append(node)
         else:
             roots[place] = node
     return list(roots.values())
@@ -82,15 +82,16 @@ def _key(row: Document) -> Place:
     return row["rule"], row["hw_type"], row["hw_id"]
 
 
-def _place(row: Document) -> Place:
+def place_of(row: Document) -> Place:
+    """Return rule and component of a fault or of a cause."""
     return row["rule"], row["entity"]["hw_type"], row["entity"]["hw_id"]
 
 
 def _parent(fault: Document, nodes: dict[Place, Node], place: Place) -> Node | None:
     """Return the nearest cause that is active; causes never form a cycle."""
     for cause in fault["causes"]:
-        parent = nodes.get(_place(cause))
-        if parent is not None and _place(cause) != place:
+        parent = nodes.get(place_of(cause))
+        if parent is not None and place_of(cause) != place:
             return parent
     return None
 
@@ -121,8 +122,9 @@ class Verdict:
 
 
 def verdict_of(document: Document) -> Verdict:
-    """Return the verdict on the document of /faults."""
-    return verdict(incidents(document), document["healthy"], document.get("stale_gpus", ""))
+    """Return the verdict on the document of /faults, which may list only some of the faults."""
+    roots = [Node({}, incident=row) for row in document["incidents"]]
+    return verdict(roots, document["healthy"], document.get("stale_gpus", ""))
 
 
 def verdict(

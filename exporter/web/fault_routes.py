@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.explain import NoSuchSubject, Wanted
@@ -12,6 +13,7 @@ from exporter.faults.values import did_you_mean
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reports.faults import faults_document, history_document
+from exporter.reports.incidents import place_of
 from exporter.reports.text.faults import faults_text
 from exporter.reports.text.why import why_text
 from exporter.reports.why import why_document
@@ -43,13 +45,7 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
             -math.inf if since is None else since,
             math.inf if until is None else until,
         )
-        document["faults"] = [
-            row
-            for row in document["faults"]
-            if max(row["since"], row["ended"] or 0) >= earliest
-            and row["since"] <= latest
-            and rule in ("", row["rule"])
-        ]
+        document["faults"] = _selected(document["faults"], earliest, latest, rule)
         history = snapshot.conclusions.history if snapshot.conclusions else ()
         document["history"] = history_document(
             row for row in history if earliest <= row.at <= latest and rule in ("", row.rule)
@@ -61,6 +57,23 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
 
         return faults_page(document, snapshot.taken_at)
     return text_answer(faults_text(document))
+
+
+def _selected(
+    rows: Sequence[dict[str, Any]], earliest: float, latest: float, rule: str
+) -> list[dict[str, Any]]:
+    """Return the faults of this time and rule, and the active ones that cause them."""
+
+    def is_asked(row: dict[str, Any]) -> bool:
+        last = max(row["since"], row["ended"] or 0)
+        return last >= earliest and row["since"] <= latest and rule in ("", row["rule"])
+
+    causes = {place_of(cause) for row in rows if is_asked(row) for cause in row["causes"]}
+    return [
+        row
+        for row in rows
+        if is_asked(row) or (row["state"] == "active" and place_of(row) in causes)
+    ]
 
 
 def _check_rule(name: str, conclusions: Conclusions | None) -> None:

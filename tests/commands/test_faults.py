@@ -57,6 +57,11 @@ def _document(*faults: dict[str, Any], healthy: object = True, summary: str = ""
     return json.dumps(document).encode()
 
 
+def _without_rows(document: bytes) -> bytes:
+    """Return what is answered to --since, --until or --rule that select no fault."""
+    return json.dumps({**json.loads(document), "faults": []}).encode()
+
+
 def _told(root: dict[str, Any], summary: str) -> dict[str, Any]:
     """The incident of one root."""
     ids = {"rule": root["rule"], **{key: root["entity"][key] for key in ("hw_type", "hw_id")}}
@@ -76,6 +81,7 @@ def _told(root: dict[str, Any], summary: str) -> dict[str, Any]:
             1,
             "1 critical: GPU 5 is lost, because slot 6 is down",
         ),
+        (_without_rows(_document(PORT, healthy=False)), 2, 1, "1 critical: The link of PCIe"),
         (_document({**PORT, "state": "cleared", "ended": 1.8e9}), 0, 0, "Healthy"),
         (_document(healthy=None), 3, 2, "Unknown"),
     ],

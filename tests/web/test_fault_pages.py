@@ -66,6 +66,16 @@ async def test_faults_are_said_with_everything_known() -> None:
     assert document["unjudged"][0]["rules"] == ["gpu_lost"]
 
 
+async def test_a_part_of_the_faults_says_nothing_of_the_others() -> None:
+    """The verdict stays that of the node, and the cause of a chosen fault is there with it."""
+    whole = (await asked("/faults?format=text"))[1].splitlines()[0]
+    for query in ("since=1ms", "until=2000-01-01T00:00:00Z", "rule=process_waits"):
+        assert (await asked(f"/faults?format=text&{query}"))[1].splitlines()[0] == whole, query
+        assert whole.partition(": ")[2] in (await asked(f"/faults?format=html&{query}"))[1]
+    rows = (await asked("/faults?rule=process_waits"))[1]["faults"]
+    assert [row["rule"] for row in rows] == ["disk_io_errors", "process_waits"]
+
+
 async def test_where_nobody_judges_health_is_unknown() -> None:
     """No conclusions: no faults, and `healthy` is null."""
     async with serving(snapshot("n1")) as server:
