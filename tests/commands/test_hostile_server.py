@@ -145,7 +145,7 @@ def test_no_secret_leaves_tls(tmp_path: Path) -> None:
     with hostile(says(answer(b"{}"))) as (other, stolen):
         line = f"Location: http://{other}/\r\n".encode()
         with hostile(says(answer(b"", b"302", line)), context) as (url, asked):
-            address = Address(f"https://{url}", {"Authorization": SECRET}, str(authority.file))
+            address = Address(f"https://{url}", {"Authorization": SECRET}, str(pair.cert))
             with pytest.raises(Unreachable, match="answers 302, a redirect"):
                 get(address, "/status")
     assert [f"Authorization: {SECRET}" in head for head in asked] == [True]
