@@ -16,10 +16,13 @@ ENDING = frozenset(
 
 def main() -> None:
     """Run the command line; signals are handled from the very beginning."""
+    early = [signal.SIGUSR1, signal.SIGUSR2]  # meant for GPUs, which are not read yet
+    if ENDING.isdisjoint(sys.argv[1:]) and not os.isatty(2):
+        early.append(signal.SIGHUP)  # meant for the configuration, which is not read yet
+    for number in early:
+        signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
-    for number in (signal.SIGUSR1, signal.SIGUSR2):  # meant for GPUs, which are not read yet
-        signal.signal(number, signal.SIG_IGN)
     # Imports take a while: signals come first.
     from exporter.openssl import MODULES, left_out  # noqa: PLC0415
 

@@ -262,6 +262,15 @@ def _free_port() -> int:
         return int(sock.getsockname()[1])
 
 
+def test_a_hangup_during_the_start_ends_nothing(tmp_path: Path) -> None:
+    """A reload right after a restart finds a program that has not read its configuration yet."""
+    with Program(tmp_path, FAST) as program:
+        wait_for(lambda: program.obeys(signal.SIGTERM) or None, "the program to obey")
+        program.process.send_signal(signal.SIGHUP)
+        program.first_page()
+        assert program.stop()[0] == 0
+
+
 def test_a_hangup_reads_tokens_again_and_ends_nothing(tmp_path: Path) -> None:
     """SIGHUP means what it means to other servers, as far as it can; a sentence says how far."""
     token = tmp_path / "token"
