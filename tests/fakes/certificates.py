@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 DAY = timedelta(days=1)
@@ -48,9 +48,16 @@ class Authority:
         self.file = folder / f"{name}.pem"
         self.file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
-    def sign(self, name: str, *, days: int = 1, password: bytes | None = None) -> KeyPair:
+    def sign(
+        self,
+        name: str,
+        *,
+        days: int = 1,
+        password: bytes | None = None,
+        key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | None = None,
+    ) -> KeyPair:
         """A certificate for this name and for 127.0.0.1; expired where `days` is negative."""
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = key or ec.generate_private_key(ec.SECP256R1())
         unsigned = _unsigned(_name(name), self._name, key.public_key(), days)
         address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
         signer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(self._key_id())
@@ -76,7 +83,10 @@ def _name(text: str) -> x509.Name:
 
 
 def _unsigned(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey,
+    days: int,
 ) -> x509.CertificateBuilder:
     now = datetime.now(timezone.utc)
     return (

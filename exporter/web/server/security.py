@@ -46,9 +46,9 @@ class Security:
         users = usable_users(server.auth.basic_users)
         self._passwords = PasswordVerifier(users, call) if users else None
         self._error = ""
-        contents = self._read()
+        contents = _read(self._names)
         self._digest = _digest(contents)
-        self._context, self._tokens = self._load(contents)
+        self._context, self._tokens = _load(server, self._names, contents)
 
     def context(self) -> "ssl.SSLContext | None":
         """Return the TLS context of new connections; None for plain HTTP."""
@@ -83,41 +83,56 @@ class Security:
 
     async def refresh(self) -> None:
         """Read the files and apply changes; a mistake is logged once."""
+        server, names, known, changed = self._server, self._names, self._digest, None
         try:
-            contents = await self._call(self._read)
+            contents = await self._call(lambda: _read(names))
             digest = _digest(contents)
-            if digest != self._digest:
-                self._context, self._tokens = await self._call(lambda: self._load(contents))
+            if digest != known:
+                changed = await self._call(lambda: _load(server, names, contents))
         except SecurityError as error:
-            if str(error) != self._error:
-                log.error("%s; the previous ones stay in use", error)  # noqa: TRY400 - one sentence says it
-            self._error = str(error)
+            if self._names is names:
+                self._complain(str(error))
             return
-        if digest != self._digest or self._error:
+        if self._names is not names:
+            return  # `take` was faster: these are files of the settings before
+        if changed is not None:
+            self._context, self._tokens = changed
+        if changed is not None or self._error:
             log.info("certificates and tokens were reloaded")
         self._digest, self._error = digest, ""
 
-    def _read(self) -> dict[str, bytes]:
-        """Return the contents of the files, by key; raise SecurityError."""
-        contents = {}
-        for key, name in self._names.items():
-            section = "auth" if key == TOKENS_KEY else "tls"
-            try:
-                contents[key] = read_regular(name, MAX_BYTES.get(key, MAX_PEM_BYTES))
-            except FileUnusable as error:
-                raise SecurityError(f"server.{section}.{key}: {name}: {error}") from error
-        return contents
+    def _complain(self, sentence: str) -> None:
+        """Log a new mistake, and keep it."""
+        if sentence != self._error:
+            log.error("%s; the previous ones stay in use", sentence)
+        self._error = sentence
 
-    def _load(self, contents: Mapping[str, bytes]) -> "tuple[ssl.SSLContext | None, Tokens]":
-        tokens = Tokens()
-        if TOKENS_KEY in contents:
-            where = f"server.auth.{TOKENS_KEY}: {self._names[TOKENS_KEY]}"
-            tokens = parse_tokens(contents[TOKENS_KEY], where)
-        if not self._server.tls.cert_file:
-            return None, tokens
-        from exporter.web.server.tls import load_context  # noqa: PLC0415 - with OpenSSL, 4 MiB
 
-        return load_context(self._server.tls, contents), tokens
+def _read(names: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the contents of the files, by key; raise SecurityError."""
+    contents = {}
+    for key, name in names.items():
+        section = "auth" if key == TOKENS_KEY else "tls"
+        try:
+            contents[key] = read_regular(name, MAX_BYTES.get(key, MAX_PEM_BYTES))
+        except FileUnusable as error:
+            raise SecurityError(f"server.{section}.{key}: {name}: {error}") from error
+    return contents
+
+
+def _load(
+    server: ServerConfig, names: Mapping[str, str], contents: Mapping[str, bytes]
+) -> "tuple[ssl.SSLContext | None, Tokens]":
+    tokens = Tokens()
+    if TOKENS_KEY in contents:
+        tokens = parse_tokens(
+            contents[TOKENS_KEY], f"server.auth.{TOKENS_KEY}: {names[TOKENS_KEY]}"
+        )
+    if not server.tls.cert_file:
+        return None, tokens
+    from exporter.web.server.tls import load_context  # noqa: PLC0415 - with OpenSSL, 4 MiB
+
+    return load_context(server.tls, contents), tokens
 
 
 def _require_certificate(tls: TlsConfig) -> None:

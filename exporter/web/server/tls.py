@@ -16,6 +16,9 @@ from exporter.web.server.credentials import SecurityError
 bring_back()
 
 SHUTDOWN_SECS = 1.0
+REFUSED = ("_TOO_SMALL", "_TOO_WEAK")
+"""Ends of OpenSSL's reasons for a certificate that is one, below the security level."""
+
 HIGH_WATER, LOW_WATER = 64 * 1024, 16 * 1024
 """Sending stops above the first number of unread encrypted bytes, and resumes at the second."""
 
@@ -52,6 +55,9 @@ def _load_own_certificate(
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             sentence = f"server.tls.key_file: {key_name}: is not the key of {tls.cert_file}"
+        elif error.reason and error.reason.endswith(REFUSED):
+            why = error.reason.lower().replace("_", " ")
+            sentence = f"server.tls.cert_file: {tls.cert_file}: OpenSSL refuses it: {why}"
         else:
             named = " and ".join(dict.fromkeys((tls.cert_file, key_name)))
             sentence = f"server.tls.cert_file: {named}: not a PEM certificate with its key"

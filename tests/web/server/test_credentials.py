@@ -2,10 +2,13 @@
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from exporter.blocking import DaemonThreads
 from exporter.config.server import AuthConfig, ServerConfig, TlsConfig
@@ -167,3 +170,40 @@ async def test_a_renewed_certificate_is_taken(tmp_path: Path) -> None:
     os.replace(renewed.key, pair.key)  # noqa: PTH105 - same
     await security.refresh()
     assert security.context() is not first
+
+
+@pytest.mark.parametrize("with_certificate", [False, True])
+async def test_files_of_replaced_settings_are_not_taken(
+    tmp_path: Path,
+    *,
+    with_certificate: bool,
+) -> None:
+    """A reload of the configuration while files are read: the tokens of the new file stay."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text(TOKEN)
+    new.write_text(f"{TOKEN}-2")
+    pair = Authority(tmp_path).sign("server")
+    tls = TlsConfig(cert_file=str(pair.cert), key_file=str(pair.key))
+    other = _security(tls if with_certificate else None, AuthConfig(bearer_token_file=str(new)))
+
+    async def read_slowly(function: Callable[[], Any]) -> Any:
+        result = function()
+        security.take(other)
+        return result
+
+    auth = AuthConfig(bearer_token_file=str(old))
+    security = Security(ServerConfig(auth=auth), read_slowly)
+    old.write_text(f"{TOKEN}-3")
+    await security.refresh()
+    await security.refresh()
+    assert security.tokens().accept(f"{TOKEN}-2")
+    assert not security.tokens().accept(f"{TOKEN}-3")
+    assert (security.context() is not None) == with_certificate
+
+
+def test_a_key_that_is_too_short_is_named_as_such(tmp_path: Path) -> None:
+    """It is a certificate with its key; OpenSSL says why it takes it no more."""
+    key = rsa.generate_private_key(65537, 1024)  # noqa: S505 - the mistake
+    pair = Authority(tmp_path).sign("server", key=key)
+    said = _refusal(TlsConfig(cert_file=str(pair.cert), key_file=str(pair.key)))
+    assert said.endswith(f"{pair.cert}: OpenSSL refuses it: ee key too small")
