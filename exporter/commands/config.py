@@ -1,6 +1,7 @@
 """`hw-exporter config show|check`: the effective configuration."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 from exporter.commands.invocation import Invocation
 from exporter.config.setting import SECRET, SECRET_KEYS, masked
 from exporter.exit_codes import EXIT_OK
+
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def check(invocation: Invocation) -> int:
@@ -55,7 +58,7 @@ def to_toml(table: dict[str, Any]) -> str:
 def _toml(table: dict[str, Any], prefix: str = "") -> list[str]:
     """Format tables as TOML, plain keys before subtables."""
     plain = {key: value for key, value in table.items() if not _is_table(value)}
-    lines = [f"{key} = {_value(value)}" for key, value in plain.items()]
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
     if prefix and lines:
         lines = ["", f"[{prefix}]", *lines]
     for key, value in table.items():
@@ -66,6 +69,11 @@ def _toml(table: dict[str, Any], prefix: str = "") -> list[str]:
             for row in value:
                 lines += ["", f"[[{name}]]", *(f"{k} = {_value(v)}" for k, v in row.items())]
     return lines
+
+
+def _key(name: str) -> str:
+    """Format a key; the name of a user may have any characters but a colon."""
+    return name if BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 def _is_table(value: object) -> bool:

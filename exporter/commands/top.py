@@ -115,7 +115,7 @@ def draw(
     status: dict[str, Any] | None, problem: str, view: TopView, screen: Screen, rows: int
 ) -> list[str]:
     """Return one screen: the status or the error, and the keys."""
-    foot = screen.paint(HELP, "muted")
+    foot = screen.paint(screen.cut(HELP, screen.columns), "muted")
     room = max(1, rows - 1)
     if status is None:
         lines = [screen.paint(line, "critical") for line in wrap(problem, screen.columns)]

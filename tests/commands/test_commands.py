@@ -18,6 +18,7 @@ from exporter.commands.arguments import build_parser
 from exporter.commands.ask import build_prompt
 from exporter.commands.top import KEY, TopView, draw
 from exporter.reports.text.status import Screen, wrap
+from exporter.toml import tomllib
 from tests.commands.running import NO_EXPORTER, QUIET, ROOT, answering, on_terminal, run
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -239,6 +240,7 @@ def test_the_configuration_is_shown_without_secrets(tmp_path: Path) -> None:
     pytest.importorskip("bcrypt")
     password = "$2b$04$" + "a" * 53
     text = f'[server]\nport = 1234\n[server.auth.basic_users]\nada = "{password}"\n'
+    text += f'"ada.b" = "{password}"\n"é c" = "{password}"\n'
     (tmp_path / "my.toml").write_text(text)
     shown = run(
         "config",
@@ -249,7 +251,8 @@ def test_the_configuration_is_shown_without_secrets(tmp_path: Path) -> None:
         environment={"APP__SERVER__PORT": "77"},
     )
     assert "port = 77" in shown.stdout
-    assert 'ada = "' in shown.stdout
+    users = tomllib.loads(shown.stdout)["server"]["auth"]["basic_users"]
+    assert users == dict.fromkeys(("ada", "ada.b", "é c"), "…")
     assert "$2b$" not in shown.stdout
     as_json = run("config", "show", "--json", "--config", "my.toml", cwd=tmp_path)
     assert json.loads(as_json.stdout)["metrics"]["collect_interval_secs"] == 15
@@ -400,6 +403,7 @@ def test_top_fits_its_terminal(demo: Program, size: tuple[int, int]) -> None:
     for view in (TopView(), TopView(offset=1000), TopView(fault=1), TopView(fault=9)):
         lines = draw(status, "", view, Screen(columns, unicode=False), rows)
         assert len(lines) == max(2, rows)
+        assert len(lines[-1]) <= columns
         assert columns < 80 or max(len(line) for line in lines) <= columns
 
 
