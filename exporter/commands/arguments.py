@@ -255,7 +255,7 @@ _COMMANDS = (
         (
             _argument(
                 "address",
-                "the exporter, as HOST:PORT or http://… (default http://127.0.0.1:8080)",
+                "the exporter, as HOST:PORT or http://… (default: the one on this machine)",
                 nargs="?",
                 metavar="URL",
             ),

@@ -6,13 +6,13 @@ from http import HTTPStatus
 
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
 from exporter.commands.invocation import Invocation
+from exporter.commands.readings import local_address
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.reports.units import one_line
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NO_SUCH_PAGE = "/no-such-page"
-DEFAULT = "127.0.0.1:8080"
 DEADLINE_SECS = 30.0
 """The time after which no further check begins."""
 
@@ -36,7 +36,8 @@ def selfcheck(invocation: Invocation) -> int:
     """Print one line for each check; return the exit code."""
     options = invocation.options
     try:
-        base = parse_address(options.address or options.url or DEFAULT)
+        named = options.address or options.url
+        base = parse_address(named) if named else local_address(invocation.settings().config)
         get(base, "/health")
     except Unreachable as unreachable:  # every check would say the same
         print(f"FAIL {unreachable}")

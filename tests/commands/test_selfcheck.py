@@ -179,3 +179,11 @@ def test_an_address_needs_no_scheme(program: Program, capsys: pytest.CaptureFixt
     """`localhost:8080` is as good as a URL."""
     assert run_command(["selfcheck", f"localhost:{program.port}"], {}) == 0
     assert "FAIL" not in capsys.readouterr().out
+
+
+def test_without_an_address_the_configured_one_is_checked(
+    program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of every command: another port, TLS and the token come from the configuration."""
+    assert run_command(["selfcheck"], {"APP__SERVER__PORT": str(program.port)}) == 0
+    assert "FAIL" not in capsys.readouterr().out

@@ -195,7 +195,6 @@ async def test_files_of_replaced_settings_are_not_taken(
     security = Security(ServerConfig(auth=auth), read_slowly)
     old.write_text(f"{TOKEN}-3")
     await security.refresh()
-    await security.refresh()
     assert security.tokens().accept(f"{TOKEN}-2")
     assert not security.tokens().accept(f"{TOKEN}-3")
     assert (security.context() is not None) == with_certificate
