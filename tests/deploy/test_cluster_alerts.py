@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.alert_cases import BEFORE, DURING, Series, began, rollout
+from tests.deploy.alert_cases import BEFORE, DURING, SHORT, Series, began, fault, gauge, rollout
 from tests.fakes.manifests import ROOT
 from tests.fakes.promtool import needs_promtool, run, written
 
@@ -63,3 +63,59 @@ def test_a_cause_across_nodes_mutes_what_it_is_made_of(name: str) -> None:
     (rule,) = (it for it in inhibited if it["source_matchers"] == source)
     assert rule["target_matchers"] == [f'fault =~ "{"|".join(faults)}"']
     assert rule["equal"] == ["cluster", "rack"]
+
+
+@needs_promtool
+def test_nodes_of_two_clusters_may_have_the_same_name(tmp_path: Path) -> None:
+    """A silence or a target that is down in one cluster changes nothing for its namesake."""
+    rule, broken = "disk_io_errors", SHORT[0] + 2
+    labels = f'node="n1",fault="{rule}",hw_type="gpu",hw_id="GPU-1"'
+    silenced = f'hw_fault_silenced{{cluster="b",{labels}}}'
+    series = [
+        *(_in(cluster, it) for cluster in "ab" for it in fault(rule, "critical")),
+        gauge(silenced, None, 1, None, SHORT),
+        *(_down_since(cluster, at) for cluster, at in (("a", 5), ("b", 10))),
+    ]
+    text = f'ALERTS{{alertname="HwDiskIoErrors",alertstate="firing",cluster="a",{_OF_ALERT}}}'
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": it.series, "values": it.values} for it in series],
+        "promql_expr_test": [
+            {
+                "expr": 'ALERTS{alertname="HwDiskIoErrors",alertstate="firing"}',
+                "eval_time": f"{broken}m",
+                "exp_samples": [{"labels": text, "value": 1}],
+            },
+            {
+                "expr": "sum by (cluster) (instance:hw_exporter_down:timestamp) / 60",
+                "eval_time": "15m",
+                "exp_samples": [
+                    {"labels": '{cluster="a"}', "value": 5},
+                    {"labels": '{cluster="b"}', "value": 10},
+                ],
+            },
+        ],
+    }
+    run(written(tmp_path / "t.yml", [RULES / "alerts.yml", RULES / "recording.yml"], [test]))
+
+
+_OF_ALERT = (
+    'fault="disk_io_errors",hw_id="GPU-1",hw_name="GPU 0",hw_type="gpu",node="n1",'
+    'severity="critical"'
+)
+
+
+def _in(cluster: str, item: Series) -> Series:
+    return Series(item.series.replace("{", f'{{cluster="{cluster}",', 1), item.values)
+
+
+def _down_since(cluster: str, minute: int) -> Series:
+    up = f'up{{cluster="{cluster}",job="hw-exporter",instance="n1"}}'
+    return gauge(up, 1, 0, 0, (minute, 20, 1))
+
+
+def test_a_node_that_is_down_mutes_no_namesake() -> None:
+    """Alertmanager groups and inhibits the alerts of a node by its cluster too."""
+    config = yaml.safe_load((RULES / "alertmanager.yml").read_text())
+    assert config["route"]["group_by"][:2] == ["cluster", "node"]
+    assert all("cluster" in rule["equal"] for rule in config["inhibit_rules"])

@@ -19,7 +19,10 @@ SETTLING_SECS, MOST_SECS = 15, 30
 """How long an alert waits for the cause of a fault: with more it would come after 90 seconds."""
 
 NODE = "{{ $labels.node }}: "
-NOT_SILENCED = "unless on (node, fault, hw_type, hw_id) hw_fault_silenced"
+ON_FAULT = "on (cluster, node, fault, hw_type, hw_id)"
+"""Nodes of different clusters may have the same name."""
+
+NOT_SILENCED = f"unless {ON_FAULT} hw_fault_silenced"
 KEPT = "5m"
 """How long an alert stays active without its series: a missed scrape is no recovery."""
 
@@ -58,7 +61,7 @@ def fault_alerts(place: Place = HOSTS) -> Iterator[Alert]:
             name=alert_name(rule.id),
             expr=(
                 f'hw_fault_active{{fault="{rule.id}"}} == 1\n'
-                f'and on (node, fault, hw_type, hw_id) hw_incident_info{{fault="{rule.id}"}}\n'
+                f'and {ON_FAULT} hw_incident_info{{fault="{rule.id}"}}\n'
                 f"{NOT_SILENCED}"
             ),
             wait=f"{secs:.0f}s" if (secs := wait_secs(rule, rules)) else "",
@@ -107,8 +110,8 @@ def _incident_text(label: str, otherwise: str) -> str:
     `otherwise` stands there when the series has gone, while the alert is still kept.
     """
     asked = (
-        "printf `hw_incident_info{node=%q,fault=%q,hw_type=%q,hw_id=%q}` $labels.node"
-        " $labels.fault $labels.hw_type $labels.hw_id | query"
+        "printf `hw_incident_info{cluster=%q,node=%q,fault=%q,hw_type=%q,hw_id=%q}`"
+        " $labels.cluster $labels.node $labels.fault $labels.hw_type $labels.hw_id | query"
     )
     text = f"{{{{ with {asked} }}}}{{{{ . | first | label `{label}` }}}}"
     return f"{text}{{{{ else }}}}{otherwise}{{{{ end }}}}"
@@ -125,7 +128,7 @@ def _other_rules(place: Place) -> Alert:
         name="HwCustomFault",
         expr=(
             f'hw_fault_active{{fault!~"{shipped}"}} == 1\n'
-            "and on (node, fault, hw_type, hw_id) hw_incident_info\n"
+            f"and {ON_FAULT} hw_incident_info\n"
             f"{NOT_SILENCED}"
         ),
         wait=f"{SETTLING_SECS}s",
