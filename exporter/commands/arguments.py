@@ -160,7 +160,7 @@ _COMMANDS = (
             ),
             _argument(
                 "--since",
-                "list faults that began or ended in this time (90s, 15m, 7d), and their history",
+                "list faults that were active in this time (90s, 15m, 7d), and their history",
                 metavar="DURATION",
             ),
             _argument("--until", "up to this time, or so long ago", metavar="TIME"),

@@ -65,7 +65,8 @@ def _selected(
     """Return the faults of this time and rule, and the active ones that cause them."""
 
     def is_asked(row: dict[str, Any]) -> bool:
-        last = max(row["since"], row["ended"] or 0)
+        is_active = row["state"] == "active"
+        last = math.inf if is_active else max(row["since"], row["ended"] or 0)
         return last >= earliest and row["since"] <= latest and rule in ("", row["rule"])
 
     causes = {place_of(cause) for row in rows if is_asked(row) for cause in row["causes"]}
