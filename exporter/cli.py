@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from exporter.blocking import NO_THREAD, is_thread_limit
 from exporter.commands.arguments import build_parser
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.config.file import ConfigError
+from exporter.config.file import INSTALLED_FILE, ConfigError
 from exporter.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
 
 EXIT_PIPE = 128 + signal.SIGPIPE
@@ -47,7 +48,9 @@ def _open_standard_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+def run_command(
+    arguments: Sequence[str], environment: Mapping[str, str], installed: Path = INSTALLED_FILE
+) -> int:
     """Run the command and return its exit code: 0 well, 1 failed, 2 wrong use or configuration.
 
     The exit codes of `faults` are a verdict.
@@ -59,7 +62,7 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> int
     module, _, function = options.handler.partition(":")
     handler = getattr(importlib.import_module(f"exporter.commands.{module}"), function)
     try:
-        return int(handler(Invocation(options, environment)))
+        return int(handler(Invocation(options, environment, installed)))
     except ConfigError as error:
         for sentence in error.sentences:
             print(f"hw-exporter: {sentence}", file=sys.stderr)

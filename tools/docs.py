@@ -161,7 +161,8 @@ def config_page() -> str:
             " code 2);"
         ),
         "`hw-exporter --check-config` validates the configuration and exits.",
-        "A change needs a restart; only certificates and tokens are reloaded automatically.",
+        "A change needs a restart. Certificates and tokens are reloaded automatically;",
+        "`POST /-/reload` or SIGHUP reloads rules, severities and kernel log patterns too.",
         "",
         (
             "Two more environment variables: `NODE_NAME` sets the label `node` (default: the host"

@@ -45,7 +45,7 @@ _RUN = (
 _URL = _argument(
     "--url",
     "the exporter to query, as HOST:PORT or http://…; default: the one on this"
-    " machine; if none is running, the command collects itself",
+    " machine; if none is running, commands that only show something collect themselves",
 )
 _EVERYWHERE = (*_RUN, _URL)
 """Arguments that may stand before the command and after it."""
@@ -60,7 +60,12 @@ _COMPONENT = "a component by its id or name (gpu3, eth0)"
 
 _RULES = (
     _Command("check", "rules:check", "validate rule files", (_PATHS, _JSON)),
-    _Command("list", "rules:list_rules", "list the rules in use", (_PATHS, _JSON)),
+    _Command(
+        "list",
+        "rules:list_rules",
+        "list the built-in rules and those in the named files",
+        (_PATHS, _JSON),
+    ),
     _Command(
         "replay",
         "rules:replay",

@@ -13,20 +13,29 @@ from exporter.config.expect import Expect
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 
 RULES = "expected_"
+SOURCE = "expect"
+ONLY_LEARNED = "configured: expect.learn = True"
+NONE_LEARNED = "nothing is missing, but no learned hardware can be read in state.dir"
 NOTHING_EXPECTED = "no hardware is expected: set expect.learn, or numbers in [expect]"
 
 
 def show(invocation: Invocation) -> int:
     """Print the expected and the missing hardware, or accept the present hardware."""
     config = invocation.settings().config
+    is_here = invocation.options.url is None
     if invocation.options.part == "accept":
+        if not is_here:
+            raise CommandError("expect accept works only on the machine itself, without --url")
         return _accept(config)
     with connected(invocation) as readings:
         document = document_in(readings, "/faults", readings.get("/faults"))
         missing = [_line(fault) for fault in document["faults"] if _is_ours(fault)]
-        if not config.expect.is_on and not missing:
+        sources = document_in(readings, "/node", readings.get("/node"))["sources"]
+        if SOURCE not in sources:
             raise CommandError(NOTHING_EXPECTED)
-        lines = [*_expected(config), "", *(missing or ["everything expected is there"])]
+        expected = _expected(config) if is_here else []
+        well = NONE_LEARNED if expected == [ONLY_LEARNED] else "everything expected is there"
+        lines = [*expected, "", *(missing or [well])]
         print("\n".join(screen_of(invocation).fit("\n".join(lines)).splitlines()))
     return EXIT_FAILED if missing else EXIT_OK
 
@@ -59,7 +68,10 @@ def _accept(config: Config) -> int:
     if not config.expect.learn:
         raise CommandError("hardware is configured, not learned: change the numbers in [expect]")
     if not config.state.dir:
-        raise CommandError("without state.dir a restart of the exporter learns the hardware anew")
+        raise CommandError(
+            "state.dir is not set here: set it as for the exporter (APP__STATE__DIR); an exporter"
+            " without it learns the hardware anew at a restart"
+        )
     try:
         Path(config.state.dir, NAME).unlink(missing_ok=True)
     except OSError as error:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from exporter.blocking import DaemonThreads
@@ -12,7 +13,15 @@ from exporter.clock import wall_now
 from exporter.collectors import chosen
 from exporter.collectors import every as all_collectors
 from exporter.config import Config
-from exporter.config.file import ConfigError, Layer, environment_layer, every, file_layers, load
+from exporter.config.file import (
+    INSTALLED_FILE,
+    ConfigError,
+    Layer,
+    environment_layer,
+    every,
+    file_layers,
+    load,
+)
 from exporter.exit_codes import EXIT_FAILED
 from exporter.family_choice import unmatched
 from exporter.identity import Identity, identify
@@ -21,6 +30,9 @@ from exporter.reports.units import one_line
 from exporter.state_folder import look_at
 from exporter.web.server.credentials import SecurityError
 from exporter.web.server.security import Security
+
+RUN = "run:"
+"""The module of the commands that start an exporter (`handler`)."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 RUST_LEVELS = {
@@ -56,11 +68,12 @@ class Invocation:
 
     options: argparse.Namespace
     environment: Mapping[str, str]
+    installed: Path = INSTALLED_FILE
 
     def settings(self, demo: Mapping[str, Any] | None = None) -> Settings:
         """Return valid settings; raise ConfigError. The environment overrides `demo` tables."""
         layers = [
-            *file_layers(self.options.config),
+            *file_layers(self.options.config, self._installed()),
             Layer("demo", demo or {}),
             environment_layer(self.environment),
             Layer("command line", self._flags()),
@@ -90,6 +103,11 @@ class Invocation:
             print(f"hw-exporter: {sentence}", file=sys.stderr)
         if wrong:
             raise ConfigError(*wrong)
+
+    def _installed(self) -> Path | None:
+        """Return the file of the exporter on this machine; None for one that is started here."""
+        starts = vars(self.options).get("handler", RUN).startswith(RUN)
+        return None if starts else self.installed
 
     def _log_level(self) -> str:
         given = self.options.log_level or self.environment.get("LOG_LEVEL")

@@ -35,8 +35,8 @@ def expect(is_so: bool, found: str) -> None:  # noqa: FBT001 - reads as an asser
 def selfcheck(invocation: Invocation) -> int:
     """Print one line for each check; return the exit code."""
     options = invocation.options
+    named = options.address or options.url
     try:
-        named = options.address or options.url
         base = parse_address(named) if named else local_address(invocation.settings().config)
         get(base, "/health")
     except Unreachable as unreachable:  # every check would say the same

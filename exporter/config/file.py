@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import re
 import types
 import typing
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 ENV_PREFIX = "APP__"
 DEFAULT_FILES = ("config/default.toml", "config/local.toml")
+INSTALLED_FILE = Path("/etc/hw-exporter/config.toml")
+"""The file that the systemd unit, the Debian package and the DaemonSet give to the exporter."""
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_NAMES = 32
@@ -104,15 +107,17 @@ def _check_probes(config: Config) -> None:
         raise ConfigError(*wrong)
 
 
-def file_layers(named: str | None) -> list[Layer]:
+def file_layers(named: str | None, installed: Path | None = None) -> list[Layer]:
     """Return the layer of the named file, or of the default files that exist.
 
-    Raises ConfigError.
+    Without any of them it is the `installed` file, if it is readable. Raises ConfigError.
     """
     if named is not None:
         return [read_file(Path(named))]
-    there = (Path(name) for name in DEFAULT_FILES)
-    return every(partial(read_file, path) for path in there if path.is_file())
+    there = [path for path in map(Path, DEFAULT_FILES) if path.is_file()]
+    if not there and installed is not None and os.access(installed, os.R_OK):
+        there = [installed]
+    return every(partial(read_file, path) for path in there)
 
 
 def read_file(path: Path) -> Layer:

@@ -23,6 +23,7 @@ PATIENCE_SECS = 60.0
 NO_EXPORTER = {"APP__SERVER__PORT": "9"}
 """The port that a command looks for the exporter of this machine at: nobody listens there."""
 
+NOT_INSTALLED = Path("/nowhere/config.toml")
 QUIET = {
     "APP__KERNEL_LOG__ENABLED": "false",
     "APP__GPU__DRIVER_MARKERS": "/nowhere/driver",
@@ -34,11 +35,20 @@ Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 """How a command ended: its exit code, and what it printed."""
 
 
-def run(*arguments: str, cwd: Path = ROOT, environment: Mapping[str, str] | None = None) -> Ended:
-    """Run a command in this process, as `python -m exporter` does, with pipes for its output."""
+def run(
+    *arguments: str,
+    cwd: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    installed: Path = NOT_INSTALLED,
+) -> Ended:
+    """Run a command in this process, as `python -m exporter` does, with pipes for its output.
+
+    `installed` is the configuration of the exporter that is installed on this machine.
+    """
     out, err = io.StringIO(), io.StringIO()
     with _working_in(cwd), redirect_stdout(out), redirect_stderr(err):
-        code = run_command(arguments, {**os.environ, **NO_EXPORTER, **QUIET, **(environment or {})})
+        values = {**os.environ, **NO_EXPORTER, **QUIET, **(environment or {})}
+        code = run_command(arguments, values, installed)
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 

@@ -9,6 +9,7 @@ import pytest
 from exporter.cli import run_command
 from exporter.commands.page_checks import PAGE_CHECKS
 from exporter.commands.selfcheck import HTTP_CHECKS
+from tests.commands.running import run
 from tests.program import Answer, Program
 from tests.serving import serving
 
@@ -57,6 +58,12 @@ def test_the_running_program_keeps_all_its_promises(
     assert [line for line in lines if not line.startswith("PASS ")] == []
     assert len(lines) == len(HTTP_CHECKS) + len(PAGE_CHECKS)
     assert code == 0
+
+
+def test_the_exporter_of_this_machine_is_checked(program: Program) -> None:
+    """Without an address it is the configured one, as for every other command."""
+    ended = run("selfcheck", environment={"APP__SERVER__PORT": str(program.port)})
+    assert (ended.returncode, "FAIL" in ended.stdout) == (0, False)
 
 
 def test_something_else_fails_every_check(liar: str, capsys: pytest.CaptureFixture[str]) -> None:

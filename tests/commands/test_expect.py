@@ -1,0 +1,48 @@
+"""`hw-exporter expect`, and where a command finds the configuration of the exporter."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands.running import run
+from tests.program import Program
+
+pytestmark = pytest.mark.system
+
+
+def test_the_configuration_of_the_installed_exporter_is_found(tmp_path: Path) -> None:
+    """Without --config, as in a pod or beside the service: it is expected what the file says."""
+    installed = tmp_path / "installed.toml"
+    installed.write_text(f"[state]\ndir = '{tmp_path}'\n[expect]\nlearn = true\ndisks = 1\n")
+    accepted = run("expect", "accept", cwd=tmp_path, installed=installed)
+    assert (accepted.returncode, accepted.stderr) == (0, "")
+    assert "no hardware is expected" in run("expect", "accept", cwd=tmp_path).stderr
+    other = tmp_path / "other.toml"
+    other.write_text("")
+    named = run("expect", "accept", "--config", str(other), cwd=tmp_path, installed=installed)
+    assert "no hardware is expected" in named.stderr
+
+
+def test_another_machine_is_shown_and_not_accepted(tmp_path: Path) -> None:
+    """What is expected there is not known from the configuration here, nor learned anew here."""
+    here = {"APP__EXPECT__LEARN": "true", "APP__STATE__DIR": str(tmp_path)}
+    with Program(tmp_path / "off") as program:
+        program.first_page()
+        url = f"127.0.0.1:{program.port}"
+        shown = run("expect", "--url", url, environment=here)
+        assert "no hardware is expected" in shown.stderr
+    with Program(tmp_path / "on", {"expect": {"gpus": 64}}) as program:
+        program.first_page()
+        url = f"127.0.0.1:{program.port}"
+        shown = run("expect", "--url", url, environment=here)
+        assert (shown.stderr, "configured:" in shown.stdout) == ("", False)
+        refused = run("expect", "accept", "--url", url, environment=here)
+        assert (refused.returncode, "without --url" in refused.stderr) == (1, True)
+
+
+def test_nothing_learned_is_not_everything_there(tmp_path: Path) -> None:
+    """Where nothing could be learned yet, the command does not say that all is there."""
+    here = {"APP__EXPECT__LEARN": "true", "APP__STATE__DIR": str(tmp_path / "missing")}
+    shown = run("expect", environment=here)
+    assert "everything expected is there" not in shown.stdout
+    assert "no learned hardware" in shown.stdout
