@@ -97,7 +97,7 @@ def test_the_library_is_not_there(tmp_path: Path, driver: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     "error",
     [
-        (18, "version_mismatch", "rmmod nvidia_uvm nvidia, modprobe nvidia"),
+        (18, "version_mismatch", "rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia"),
         (4, "no_permission", _fix_here("chmod 0666 /dev/nvidiactl", "NVIDIA runtime")),
         (9, "driver_not_loaded", "modprobe nvidia"),
     ],

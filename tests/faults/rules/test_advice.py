@@ -52,6 +52,19 @@ def test_no_remedy_has_a_placeholder() -> None:
     assert [it for it in found if capitals.search(f"{it.host} {it.container}")] == []
 
 
+def test_only_who_means_all_gpus_resets_all() -> None:
+    """Without `-i` nvidia-smi resets every GPU of the node, also those of other jobs."""
+    texts = [text.fill(lambda _: "x1") for rule in rule_book().rules for text in rule.texts]
+    tables = [value for value in vars(remedies).values() if isinstance(value, dict)]
+    for table in tables:
+        texts += [f"{it.host} {it.container}" for it in table.values() if isinstance(it, Remedy)]
+    resets = [text for text in texts if "nvidia-smi --gpu-reset" in text]
+    assert resets
+    wide = [text for text in resets if "nvidia-smi --gpu-reset -i" not in text]
+    several = re.compile(r"\ball\b|\btogether\b|\bits GPUs\b")
+    assert [text for text in wide if not several.search(text)] == []
+
+
 @pytest.mark.parametrize("vendor", ["nvidia", "amd", "intel", "ascend"])
 def test_a_gpu_is_reset_by_the_tool_of_its_vendor(vendor: str) -> None:
     """Its number is in the command, and no other vendor's tool."""
