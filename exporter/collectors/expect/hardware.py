@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.collectors.expect.values import Part
 from exporter.collectors.gpu.values import Gpus, GpuState
-from exporter.collectors.gpu.words import UNKNOWN
 from exporter.collectors.memory.values import Memory, MemoryErrors
 from exporter.collectors.network.values import Infiniband
 from exporter.collectors.pcie.address import pci_address
@@ -14,6 +13,9 @@ from exporter.model.snapshot import Outcome, Snapshot
 from exporter.record import dataclass
 
 LOST = ("gpu_lost", "not_listed", "no_devices")
+NO_NAME = "unknown"
+"""The name of a GPU that has not told its name."""
+
 BUILT_IN = ("nvme", "sata", "sas")
 BYTES_OF_A_GBIT = 1e9 / 8
 GIB = 1024**3
@@ -77,7 +79,7 @@ def _gpus(snapshot: Snapshot) -> PartsOfKind | None:
         on_the_bus = tuple(Part("gpu", device.device) for device in bus)
         return PartsOfKind(on_the_bus, is_whole=False) if is_known and pcie else None
     here = [state.gpu for state in states if state.reason not in LOST]
-    names = ["" if gpu.name == UNKNOWN else gpu.name for gpu in here]
+    names = ["" if gpu.name == NO_NAME else gpu.name for gpu in here]
     addresses = [_address(gpu.pci_bus_id) for gpu in here]
     listed = [Part("gpu", *row) for row in zip(addresses, names, strict=True)]
     given_away = [Part("gpu", device.device) for device in bus if device.is_passed_through]
