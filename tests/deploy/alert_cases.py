@@ -102,7 +102,8 @@ def _exporter() -> Iterator[Case]:
     flapping = " ".join(["0x59", *["0 1 0 0"] * 45, "0x239"])
     labels = 'node="n1",fault="gpu_lost",hw_type="gpu",hw_id="GPU-1"'
     active = f'hw_fault_active{{{labels},severity="warning",hw_name="GPU 0"}}'
-    yield Case("HwFaultFlapping", (Series(active, flapping),))
+    told = always(f'hw_incident_info{{{labels},summary="",details=""}}', 1)
+    yield Case("HwFaultFlapping", (Series(active, flapping), told))
     unjudged = 'hw_fault_transitions_total{node="n1",fault="gpu_lost",state="unjudged"}'
     yield _rises("HwFaultUnknown", unjudged, 1)
     yield _on("HwExporterSnapshotOld", 'hw_exporter_snapshot_age_seconds{node="n1"}', 10, 300)

@@ -1,10 +1,10 @@
-"""An alert ends with its trouble: not after hours, and not with a restart of Prometheus."""
+"""Alerts that last for hours, over a restart of Prometheus, and that do not settle."""
 
 from pathlib import Path
 
 import yaml
 
-from tests.deploy.alert_cases import always, gauge
+from tests.deploy.alert_cases import Series, always, gauge
 from tests.fakes.manifests import ROOT
 from tests.fakes.promtool import needs_promtool, run, written
 from tools.alerting.rules import alerts_by_hand
@@ -37,15 +37,49 @@ def test_a_node_that_is_down_for_hours_stays_the_same_alert(tmp_path: Path) -> N
             for minute in (59, 66, 6 * 60, 8 * 60, HOURS * 60)
         ],
     }
-    groups = yaml.safe_load((RULES / "alerts.yml").read_text())["groups"]
-    rules = tmp_path / "rules.yml"
-    rules.write_text(
-        yaml.safe_dump({"groups": [it for it in groups if it["name"] == "hw-by-hand"]})
-    )
-    run(written(tmp_path / "tests.yml", [rules], [test]))
+    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [test]))
 
 
 def test_a_restart_of_prometheus_ends_no_alert() -> None:
     """Each waits briefly, so that it fires again in time, or so long that Prometheus keeps it."""
     waits = {alert.name: alert.wait for alert in alerts_by_hand()}
     assert {name for name, wait in waits.items() if wait not in {"", "2m", "10m"}} == set()
+
+
+@needs_promtool
+def test_only_a_root_that_notifies_flaps(tmp_path: Path) -> None:
+    """What is info, silenced or follows from another fault sends nothing when it flaps either."""
+    series: list[Series] = []
+    for name, severity, families in (
+        ("root", "warning", ("hw_incident_info",)),
+        ("info", "info", ("hw_incident_info",)),
+        ("silenced", "warning", ("hw_incident_info", "hw_fault_silenced")),
+        ("symptom", "warning", ()),
+    ):
+        labels = f'node="n1",fault="npu_{name}",hw_type="npu",hw_id="1"'
+        active = f'hw_fault_active{{{labels},severity="{severity}",hw_name="NPU"}}'
+        series.append(Series(active, " ".join(["1 0"] * 60)))
+        series += (Series(f"{it}{{{labels}}}", " ".join(["1 _"] * 60)) for it in families)
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": it.series, "values": it.values} for it in series],
+        "promql_expr_test": [
+            {
+                "expr": 'count by (fault) (ALERTS{alertname="HwFaultFlapping"})',
+                "eval_time": f"{minute}m",
+                "exp_samples": [{"labels": '{fault="npu_root"}', "value": 1}],
+            }
+            for minute in (90, 91)
+        ],
+    }
+    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [test]))
+
+
+def _by_hand(folder: Path) -> Path:
+    """A rule file with the alerts of single nodes that are written by hand."""
+    groups = yaml.safe_load((RULES / "alerts.yml").read_text())["groups"]
+    rules = folder / "rules.yml"
+    rules.write_text(
+        yaml.safe_dump({"groups": [it for it in groups if it["name"] == "hw-by-hand"]})
+    )
+    return rules
