@@ -40,6 +40,9 @@ KINDS = {
 CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x15ad", "0x1af4", "0x1013"}
 """Makers of the screens of management controllers and virtual machines: no GPU is theirs."""
 
+VIRTUAL_MACHINES = {"0x1b36", "0x15ad"}
+"""Vendors of the ports of QEMU and VMware: no end of the link of a card that is passed through."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -120,7 +123,7 @@ class PcieReader:
             path=path,
             slot=slots.get(address.rpartition(".")[0]),
             numa_node=None if numa is None or numa < 0 else numa,  # NUMA_NO_NODE is -1
-            vendor=self._vendor(address, fields) if kind == "gpu" else None,
+            vendor=self._vendor(address, fields) if kind in ("gpu", "port") else None,
         )
 
     def _vendor(self, name: str, fields: FieldReader) -> str | None:
@@ -227,7 +230,7 @@ def parse_speed(text: str) -> float | None:
 def with_reach(device: PcieDevice, devices: Mapping[str, PcieDevice]) -> PcieDevice:
     """Add the best that the link can do: what both of its ends can."""
     above = devices.get(device.parent or "")
-    if above is None:
+    if above is None or above.vendor in VIRTUAL_MACHINES:
         return device
     return replace(
         device,

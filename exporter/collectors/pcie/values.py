@@ -32,7 +32,7 @@ class PcieDevice:
     slot: str | None = None  # the name of the slot it sits in
     driver: str | None = None  # the kernel driver bound to it
     numa_node: int | None = None
-    vendor: str | None = None  # of a GPU: 0x10de is NVIDIA
+    vendor: str | None = None  # of a GPU, or of a port above: 0x10de is NVIDIA
     suspended: bool = False  # asleep to save power: not asked for its link
     speed_bytes_per_second: float | None = None
     speed_max_bytes_per_second: float | None = None

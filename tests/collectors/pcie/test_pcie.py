@@ -113,6 +113,8 @@ def test_speeds_are_bytes_of_one_lane(text: str, speed: float | None) -> None:
         ({}, {}, False),
         ({"current_link_width": 8}, {}, True),
         ({"current_link_width": 8}, {"max_link_width": 8}, False),
+        ({"current_link_width": 8}, {"vendor": "0x1b36", "max_link_width": 32}, None),
+        ({"current_link_width": 8}, {"vendor": "0x15ad", "max_link_width": 32}, None),
         ({"current_link_speed": "2.5 GT/s PCIe"}, {}, False),
         ({"current_link_width": 0}, {}, None),
         ({"current_link_width": 255}, {}, None),
@@ -131,7 +133,10 @@ def test_a_link_is_reduced_when_both_ends_can_do_better(
     *,
     is_reduced: bool | None,
 ) -> None:
-    """A slot that can do no more is no fault; an idle GPU slows down by itself."""
+    """A slot that can do no more is no fault; an idle GPU slows down by itself.
+
+    Of a card that is passed through, the port that the virtual machine shows is no end.
+    """
     port(node, **above)
     card(node, **own)
     assert look(node)[GPU].is_reduced is is_reduced
