@@ -51,6 +51,7 @@ class Mount:
     fstype: str
     device: str
     readonly: bool
+    is_view: bool = False  # mounted read-only here: the filesystem may be writable elsewhere
 
 
 class FilesystemSource:
@@ -243,14 +244,16 @@ def _mount(line: str) -> Mount | None:
     left, right = before.split(" "), after.split(" ")
     if not separator or len(left) < FEWEST_WORDS or len(right) < 2:  # noqa: PLR2004 - type, device
         return None
-    options = {*left[5].split(","), *(right[2].split(",") if len(right) > 2 else ())}  # noqa: PLR2004
+    is_mounted_ro = "ro" in left[5].split(",")
+    is_filesystem_ro = len(right) > 2 and "ro" in right[2].split(",")  # noqa: PLR2004 - its options
     return Mount(
         number=left[2],
         root=_unescaped(left[3]),
         mountpoint=_unescaped(left[4]),
         fstype=right[0],
         device=_unescaped(right[1]),
-        readonly="ro" in options,
+        readonly=is_mounted_ro or is_filesystem_ro,
+        is_view=is_mounted_ro,
     )
 
 
@@ -264,8 +267,9 @@ def _unescaped(word: str) -> str:
 def uppermost(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     """Return one mount for each filesystem, ordered by mount point.
 
-    Of several mounts over each other the last one counts; of several mounts of one filesystem, the
-    one of its root, then the shortest.
+    Of several mounts over each other the last one counts; of several mounts of one filesystem, one
+    that can be written (ostree shows its root read-only at /sysroot), that of its root, then the
+    shortest.
     """
     visible = {mount.mountpoint: mount for mount in mounts}
     chosen: dict[tuple[str, str], Mount] = {}
@@ -274,5 +278,5 @@ def uppermost(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     return tuple(sorted(chosen.values(), key=lambda mount: mount.mountpoint))
 
 
-def _rank(mount: Mount) -> tuple[bool, int, str]:
-    return mount.root != "/", len(mount.mountpoint), mount.mountpoint
+def _rank(mount: Mount) -> tuple[bool, bool, int, str]:
+    return mount.is_view, mount.root != "/", len(mount.mountpoint), mount.mountpoint

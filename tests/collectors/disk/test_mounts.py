@@ -36,6 +36,18 @@ def test_one_filesystem_is_shown_once() -> None:
     assert found == [("/b", "/dev/sdc1"), ("/mnt/long", "/dev/sda1")]
 
 
+@pytest.mark.parametrize("options", ["rw", "ro"])
+def test_a_read_only_view_does_not_stand_for_a_writable_filesystem(options: str) -> None:
+    """As ostree mounts the root of OpenShift's nodes; after an error its name is the same."""
+    table = f"""60 24 8:4 / /sysroot ro,relatime shared:2 - xfs /dev/sda4 {options},prjquota
+61 60 8:4 /ostree/deploy/rhcos/deploy/0a.0 / rw,relatime shared:1 - xfs /dev/sda4 {options}
+62 61 8:4 /ostree/deploy/rhcos/deploy/0a.0/usr /usr ro,relatime - xfs /dev/sda4 {options}
+64 61 8:4 /ostree/deploy/rhcos/var /var rw,relatime shared:5 - xfs /dev/sda4 {options}
+"""
+    (mount,) = uppermost(parse_mountinfo(table))
+    assert (mount.mountpoint, mount.readonly) == ("/", options == "ro")
+
+
 @pytest.mark.parametrize("text", ["", "garbage", "1 2 3 4 5 6 - ext4", "- - -", "\x00\n\xff"])
 def test_what_is_no_table_is_a_failure(text: str) -> None:
     """A file without any mount is not a node without filesystems."""
