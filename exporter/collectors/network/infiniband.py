@@ -4,6 +4,7 @@ https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband
 
 The firmware refuses counters to restricted functions, and the driver logs each refusal in the
 kernel log: counters of a port that were refused once are not read again.
+A port that does not even say its state refuses nothing: its card has failed or is being reset.
 """
 
 import os
@@ -117,9 +118,11 @@ class InfinibandReader:
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port
         key = f"{device}/{port}"
-        counters = self._counters(folder / "counters", key, fields)
-        events = self._counters(folder / "hw_counters", key, fields)
         state = parse_state(fields.label(f"{key} state", folder / "state"))
+        # A card whose firmware failed answers nothing, not its state either: that is no refusal.
+        refuses = state is not None
+        counters = self._counters(folder / "counters", key, fields, refuses=refuses)
+        events = self._counters(folder / "hw_counters", key, fields, refuses=refuses)
         # Without a link drivers fill in a rate: mlx5 says 40 Gb/sec of any Ethernet port.
         rate = None if state == DOWN else fields.label(f"{key} rate", folder / "rate")
         port_seen = InfinibandPort(
@@ -141,8 +144,13 @@ class InfinibandReader:
         was_up = self._known_good.update(f"port {key}", is_good=port_seen.up)
         return replace(port_seen, link_was_up=was_up)
 
-    def _counters(self, folder: Path, key: str, fields: FieldReader) -> dict[str, int]:
-        """Read the counters in a folder; empty for a port whose counters were refused."""
+    def _counters(
+        self, folder: Path, key: str, fields: FieldReader, *, refuses: bool
+    ) -> dict[str, int]:
+        """Read the counters in a folder; empty for a port whose counters were refused.
+
+        A failure is remembered where it is a refusal.
+        """
         result: dict[str, int] = {}
         if folder in self._refused:
             fields.skip(f"{key} {folder.name}", "refused once, not asked again")
@@ -153,7 +161,8 @@ class InfinibandReader:
             except SourceAbsent:
                 continue  # the counter has just gone
             except SourceFailed as failed:
-                self._refused.add(folder)
+                if refuses:
+                    self._refused.add(folder)
                 fields.skip(f"{key} {folder.name}", str(failed))
                 return {}
             if number is None:

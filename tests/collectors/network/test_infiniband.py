@@ -122,6 +122,23 @@ def test_a_port_that_refuses_its_counters_is_not_asked_again(
     assert "not asked again" in second.missing[0].reason
 
 
+@pytest.mark.system
+def test_a_card_that_failed_is_asked_again(node: SmallNode, stuck_files: StuckFiles) -> None:
+    """Its state cannot be read either: after the reset its counters are back."""
+    folder = node.root / port(node)
+    files = [folder / "state", folder / "counters/port_rcv_data"]
+    for number, file in enumerate(files):
+        file.unlink()
+        os.symlink(stuck_files.fail(f"failed{number}", 5), file)  # noqa: PTH211 - another filesystem
+    reader = InfinibandReader(node.sys, 16)
+    assert reader.read().value.ports[0].receive_bytes is None
+    for file, text in zip(files, ("4: ACTIVE\n", "100\n"), strict=True):
+        file.unlink()
+        file.write_text(text)
+    found = reader.read().value.ports[0]
+    assert (found.up, found.receive_bytes) == (True, 400)
+
+
 def test_virtual_functions_are_left_out(node: SmallNode) -> None:
     """A card has a hundred of them, and they belong to machines and pods."""
     port(node, "mlx5_0")
