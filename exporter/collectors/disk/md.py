@@ -16,7 +16,8 @@ MEMBER = re.compile(r"(\S+)\[(\d{1,6})\]((?:\([A-Z]\))*)")
 CONTAINER = re.compile(r"super external:\w")
 """Firmware RAID (imsm, ddf): a set of disks, never active; its arrays name it, `/md127/0`."""
 WANTED_AND_ACTIVE = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
-PROGRESS = re.compile(r"(?:resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")
+PROGRESS = re.compile(r"(resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")
+REBUILD = "recovery"
 
 
 class MdReader:
@@ -74,5 +75,6 @@ def _with_details(array: MdArray, line: str) -> MdArray:
         expected, active = int(counts[1]), int(counts[2])
         array = replace(array, active_disks=active, missing_disks=max(0, expected - active))
     if progress := PROGRESS.search(line):
-        array = replace(array, resync_ratio=min(1.0, float(progress[1]) / 100))
+        ratio = min(1.0, float(progress[2]) / 100)
+        array = replace(array, resync_ratio=ratio, is_rebuilt=progress[1] == REBUILD)
     return array

@@ -135,6 +135,7 @@ class MdArray:
     spare_disks: int = 0
     missing_disks: int | None = None  # absent for levels without redundancy
     resync_ratio: float | None = None  # progress of a rebuild, 0 to 1
+    is_rebuilt: bool = False  # the progress is that of a member that comes back or is new
 
 
 @dataclass(frozen=True, slots=True)

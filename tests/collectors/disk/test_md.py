@@ -30,7 +30,7 @@ def test_every_shape_of_array_is_understood() -> None:
     """Degraded, rebuilding, without redundancy, inactive."""
     assert parse_mdstat(MDSTAT) == (
         MdArray("md1", "active", "raid1", 1, 1, 0, 1),
-        MdArray("md127", "active", "raid5", 3, 0, 1, 1, 0.126),
+        MdArray("md127", "active", "raid5", 3, 0, 1, 1, 0.126, is_rebuilt=True),
         MdArray("md2", "active", "raid0", 2, 0, 0, None),
         MdArray("md3", "inactive", None, 0, 0, 1, None),
     )
