@@ -16,7 +16,7 @@ def shown(exclude: Iterable[str], include: Iterable[str]) -> Callable[[str], boo
 def at_most(limit: int, names: Iterable[str], is_hardware: Callable[[str], bool]) -> list[str]:
     """Return at most so many of the names, sorted: hardware first, then the first by name.
 
-    What pods and volumes make by the dozen leaves no disk or network card out.
+    What is made by the dozen leaves no real device out.
     """
     found = sorted(names)
     if len(found) > limit:
