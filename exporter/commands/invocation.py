@@ -79,7 +79,8 @@ class Invocation:
             Layer("command line", self._flags()),
         ]
         config = load(layers)
-        checks = (_check_rules, _check_sources, _check_security)
+        # Who only asks an exporter need not be able to read its private key.
+        checks = (_check_rules, _check_sources, *([_check_security] if self._starts() else ()))
         every(partial(check, config) for check in checks)
         return Settings(config, self._log_level(), identify(self.environment))
 
@@ -93,6 +94,7 @@ class Invocation:
     def check(self, demo: Mapping[str, Any] | None = None) -> None:
         """Also check what a running exporter tolerates as a partial failure; raise ConfigError."""
         config = self.settings(demo).config
+        _check_security(config)
         wrong = [*_rule_mistakes(config), *_silence_mistakes(config), *_missing_programs(config)]
         if config.state.dir:
             problem, risk = look_at(config.state.dir)
@@ -104,10 +106,13 @@ class Invocation:
         if wrong:
             raise ConfigError(*wrong)
 
+    def _starts(self) -> bool:
+        """Whether the command starts an exporter here, and does not ask one."""
+        return str(vars(self.options).get("handler", RUN)).startswith(RUN)
+
     def _installed(self) -> Path | None:
         """Return the file of the exporter on this machine; None for one that is started here."""
-        starts = vars(self.options).get("handler", RUN).startswith(RUN)
-        return None if starts else self.installed
+        return None if self._starts() else self.installed
 
     def _log_level(self) -> str:
         given = self.options.log_level or self.environment.get("LOG_LEVEL")

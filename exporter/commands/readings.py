@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
 from exporter.commands.invocation import CommandError, Invocation, Settings
 from exporter.config import Config, State
+from exporter.config.server import ServerConfig
 from exporter.exit_codes import EXIT_UNKNOWN
 from exporter.reports.units import printable
 
@@ -146,8 +147,8 @@ class OwnReading:
 
 
 def _for_one_reading(config: Config) -> Config:
-    """Remove what only a running exporter may do: save state, start external probes."""
-    return replace(config, state=State(dir=""), probes=())
+    """Remove what only a running exporter may do: save state, start probes, read its key."""
+    return replace(config, state=State(dir=""), probes=(), server=ServerConfig())
 
 
 @contextmanager

@@ -23,6 +23,18 @@ def test_the_configuration_of_the_installed_exporter_is_found(tmp_path: Path) ->
     assert "no hardware is expected" in named.stderr
 
 
+def test_who_asks_needs_no_private_key(tmp_path: Path) -> None:
+    """A user who cannot read the key of the installed exporter still gets an answer about faults.
+
+    The exit code of a wrong configuration would be that of a critical fault.
+    """
+    installed = tmp_path / "installed.toml"
+    files = "".join(f"{key}_file = '{tmp_path}/{key}.pem'\n" for key in ("cert", "key"))
+    installed.write_text(f"[server.tls]\n{files}")
+    assert run("faults", cwd=tmp_path, installed=installed).stderr == ""
+    assert run("config", "check", cwd=tmp_path, installed=installed).returncode == 2
+
+
 def test_another_machine_is_shown_and_not_accepted(tmp_path: Path) -> None:
     """What is expected there is not known from the configuration here, nor learned anew here."""
     here = {"APP__EXPECT__LEARN": "true", "APP__STATE__DIR": str(tmp_path)}
