@@ -15,6 +15,7 @@ import yaml
 from examples.collector import COLLECTOR, Entropy
 from exporter.collectors.everything import EVERYTHING, NAMES
 from exporter.collectors.external_probes.lines import LineReader
+from exporter.commands.faults import NPD_EXIT_CODES
 from exporter.commands.rules import replayed
 from exporter.config import Config
 from exporter.kubernetes.conditions import GPU_HEALTHY, OURS, NodeCondition
@@ -112,9 +113,13 @@ def test_the_deployment_of_draino_fits_its_schema() -> None:
 
 
 def test_node_problem_detector_runs_a_command_that_exists() -> None:
-    """Its arguments are those of the command line, and its output fits."""
+    """Its arguments are those of the command line, its output fits, and a warning is a problem."""
     plugin = json.loads((EXAMPLES / "consumers/node_problem_detector.json").read_text())
     (rule,) = plugin["rules"]
     assert f"`{' '.join(rule['args'])}`" in (ROOT / "docs/cli.md").read_text()
     assert plugin["pluginConfig"]["max_output_length"] == 80
-    assert {it["type"] for it in plugin["conditions"]} == {rule["condition"]}
+    (condition,) = plugin["conditions"]
+    assert condition["type"] == rule["condition"]
+    assert NPD_EXIT_CODES["warning"] == NPD_EXIT_CODES["critical"]
+    assert "warning" in condition["message"]
+    assert "Critical" not in rule["reason"]

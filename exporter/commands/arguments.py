@@ -161,7 +161,8 @@ _COMMANDS = (
             _RESPONSE,
             _flag(
                 "--npd",
-                "print one line for node-problem-detector; exit code 0 ok, 1 problem, 2 unknown",
+                "print one line for node-problem-detector; exit code 0 ok, 1 critical fault or"
+                " warning, 2 unknown",
             ),
             _argument(
                 "--since",
