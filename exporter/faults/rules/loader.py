@@ -9,10 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from exporter.faults.expr.syntax import ExpressionError
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
+from exporter.faults.rules.templates import MAX_TEXT, check_braces
 from exporter.faults.values import Vocabulary
-from exporter.model.incident import MAX_ACTION_CHARS
 from exporter.record import dataclass
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.toml import PACKAGE, parsed, tomllib
@@ -114,12 +115,18 @@ def _read_actions(found: object, file: _File) -> None:
     """Read the sentences of actions; a wrong row is skipped."""
     rows = found if isinstance(found, Mapping) else {"": found}
     for slug, sentence in rows.items():
-        if slug and isinstance(sentence, str) and len(sentence) <= MAX_ACTION_CHARS:
-            file.actions[slug] = sentence
-        else:
-            wrong = f"must be a table of texts of at most {MAX_ACTION_CHARS} characters"
-            file.mistakes.append(Mistake(file.name, wrong, key=f"actions.{slug[:40]}".rstrip(".")))
-            file.skipped["invalid"] += 1
+        position, wrong = 0, f"must be a table of texts of at most {MAX_TEXT} characters"
+        if slug and isinstance(sentence, str) and len(sentence) <= MAX_TEXT:
+            try:
+                check_braces(sentence)
+            except ExpressionError as error:
+                position, wrong = error.position, error.sentence
+            else:
+                file.actions[slug] = sentence
+                continue
+        key = f"actions.{slug[:40]}".rstrip(".")
+        file.mistakes.append(Mistake(file.name, wrong, key=key, position=position))
+        file.skipped["invalid"] += 1
 
 
 def _rules_of(file: _File) -> Iterator[Mapping[str, Any]]:

@@ -43,7 +43,7 @@ MAX_WORD = 80
 
 T = TypeVar("T")
 
-_FIELD = re.compile(r"( -i)? ?\{(?!name\})\w+\}")
+_FIELD = re.compile(r"( -i)? ?\{(?!name\})[^{}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +136,15 @@ class RuleReader:
     def _usual_advice(self) -> Template:
         """Return the sentence of the rule's action; the slug as words where there is none."""
         action = str(self._table.get("action", ""))
-        sentence = (
-            self._vocabulary.actions.get(action) or f"{action.replace('_', ' ').capitalize()}."
-        )
-        try:
-            return self._template(sentence)
-        except ExpressionError:  # the component has no such field: the sentence without it
-            for name, text in self._vocabulary.usual_texts.items():
-                sentence = sentence.replace(f"{{{name}}}", text)
-            return self._template(_FIELD.sub("", sentence))
+        sentence = usual = self._vocabulary.actions.get(action, "")
+        for name, text in self._vocabulary.usual_texts.items():
+            usual = usual.replace(f"{{{name}}}", text)
+        for text in filter(None, (sentence, _FIELD.sub("", usual))):
+            try:
+                return self._template(text)
+            except ExpressionError:  # the component has no such field: the sentence without it
+                continue
+        return Template((f"{action.replace('_', ' ').capitalize()}.",))
 
     def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
         """Return the value of the key, decoded by `read`; the default if it is absent or wrong."""

@@ -88,25 +88,34 @@ def parse_template(source: str, kind: str, vocabulary: Vocabulary) -> Template:
     `{name}` is the entity's display name, `{event.x}` the field x of the last event that the rule
     counted, `{a|b}` the field b where a is not reported.
     """
-    if len(source) > MAX_TEXT:
-        raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
+    check_braces(source)
     parts: list[str | _Placeholder] = []
     done = 0
     for match in _PLACE.finditer(source):
-        parts.append(_plain(source[done : match.start()], done))
+        parts.append(source[done : match.start()])
         parts.append(_place(match, kind, vocabulary))
         done = match.end()
-    parts.append(_plain(source[done:], done))
+    parts.append(source[done:])
     return Template(tuple(part for part in parts if part != ""))
 
 
-def _plain(text: str, offset: int) -> str:
+def check_braces(source: str) -> None:
+    """Raise ExpressionError for a sentence that is too long, or whose braces hold no field."""
+    if len(source) > MAX_TEXT:
+        raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
+    done = 0
+    for match in _PLACE.finditer(source):
+        _plain(source[done : match.start()], done)
+        done = match.end()
+    _plain(source[done:], done)
+
+
+def _plain(text: str, offset: int) -> None:
     for position, char in enumerate(text):
         if char in "{}":
             raise ExpressionError(
                 offset + position + 1, "braces hold the name of a field, such as {power:.0f}"
             )
-    return text
 
 
 def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Placeholder:

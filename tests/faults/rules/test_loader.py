@@ -50,8 +50,22 @@ def test_a_file_gives_its_actions_a_sentence(tmp_path: Path) -> None:
     loaded = load_rules([tmp_path], VOCABULARY)
     assert [each.advice.fill(lambda _: None) for each in loaded.rules] == ["Look again."]
     assert [(each.key, each.sentence) for each in loaded.mistakes] == [
-        ("actions.empty", "must be a table of texts of at most 600 characters")
+        ("actions.empty", "must be a table of texts of at most 500 characters")
     ]
+    braces = "{}x{heat:.0f}x{a: 1}"
+    (tmp_path / "b.toml").write_text(f'[actions]\ncheck = "Look {braces}."\n')
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert [(each.key, each.position, each.sentence) for each in loaded.mistakes] == [
+        ("actions.check", 6, "braces hold the name of a field, such as {power:.0f}")
+    ]
+    assert loaded.actions["check"] == "Look at {name}."
+    of_disk = rule("slow", "disk", "delay > 5", action="check")
+    (tmp_path / "b.toml").write_text(
+        f'[actions]\ncheck = "Look, it is {{heat:.0f}} here."\n{of_disk}'
+    )
+    loaded = load_rules([tmp_path], VOCABULARY)
+    assert loaded.mistakes == ()
+    assert loaded.rules[-1].advice.fill(lambda _: None) == "Look, it is here."
     (tmp_path / "b.toml").write_text("actions = 3\n")
     loaded = load_rules([tmp_path], VOCABULARY)
     assert [each.key for each in loaded.mistakes] == ["actions"]
