@@ -1,5 +1,6 @@
 """The command line as its user meets it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,28 @@ def test_the_local_files_are_checked_too(tmp_path: Path, text: str) -> None:
     assert ended.returncode == 2
     assert ended.stderr.startswith("hw-exporter: config/local.toml: ")
     assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a file to another user")
+@pytest.mark.parametrize(
+    ("environment", "arguments", "code"),
+    [
+        ({}, (), 2),
+        ({"SUDO_UID": "4712"}, (), 2),
+        ({"SUDO_UID": "4711"}, (), 0),
+        ({}, ("--config", "config/local.toml"), 0),
+    ],
+)
+def test_a_local_file_of_somebody_else_is_not_obeyed(
+    tmp_path: Path, environment: dict[str, str], arguments: tuple[str, ...], code: int
+) -> None:
+    """A command of root in a user's folder sends no secret where that user's file says."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/local.toml").write_text("[server]\nport = 9\n")
+    os.chown(tmp_path / "config/local.toml", 4711, 4711)
+    ended = _run("config", "show", *arguments, cwd=tmp_path, **environment)
+    assert ended.returncode == code
+    assert ("belongs to user 4711, not to root or you" in ended.stderr) == (code != 0)
 
 
 def test_a_port_in_use_is_one_sentence_and_exit_code_1(tmp_path: Path) -> None:

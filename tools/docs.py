@@ -152,6 +152,10 @@ def config_page() -> str:
         "Later settings override earlier ones: built-in defaults, `--config FILE` (or",
         "`config/default.toml` and `config/local.toml`, if present), environment, flags.",
         (
+            "A command that asks an exporter takes these two only if they belong to root, to its"
+            " own user, or to the one who ran sudo; otherwise name them with `--config`."
+        ),
+        (
             "In the environment a key is `APP__SECTION__KEY`; a list is a TOML array or separated"
             " by commas:"
         ),

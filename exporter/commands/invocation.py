@@ -73,7 +73,7 @@ class Invocation:
     def settings(self, demo: Mapping[str, Any] | None = None) -> Settings:
         """Return valid settings; raise ConfigError. The environment overrides `demo` tables."""
         layers = [
-            *file_layers(self.options.config, self._installed()),
+            *self._files(),
             Layer("demo", demo or {}),
             environment_layer(self.environment),
             Layer("command line", self._flags()),
@@ -110,9 +110,16 @@ class Invocation:
         """Whether the command starts an exporter here, and does not ask one."""
         return str(vars(self.options).get("handler", RUN)).startswith(RUN)
 
-    def _installed(self) -> Path | None:
-        """Return the file of the exporter on this machine; None for one that is started here."""
-        return None if self._starts() else self.installed
+    def _files(self) -> list[Layer]:
+        """Return the layers of files; a command obeys no file of another user without being told.
+
+        An exporter that is started here takes no file but those named or in its folder.
+        """
+        named = self.options.config
+        if self._starts():
+            return file_layers(named)
+        owners = {"0", str(os.geteuid()), self.environment.get("SUDO_UID", "")}
+        return file_layers(named, self.installed, owners)
 
     def _log_level(self) -> str:
         given = self.options.log_level or self.environment.get("LOG_LEVEL")

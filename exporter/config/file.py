@@ -4,9 +4,10 @@ import dataclasses
 import json
 import os
 import re
+import stat
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,17 +108,38 @@ def _check_probes(config: Config) -> None:
         raise ConfigError(*wrong)
 
 
-def file_layers(named: str | None, installed: Path | None = None) -> list[Layer]:
+def file_layers(
+    named: str | None, installed: Path | None = None, owners: Collection[str] = ()
+) -> list[Layer]:
     """Return the layer of the named file, or of the default files that exist.
 
-    Without any of them it is the `installed` file, if it is readable. Raises ConfigError.
+    The default files are in the working directory, which may be anybody's: if there are `owners`,
+    they must belong to one of these user ids. Without any of them it is the `installed` file, if
+    that is readable. Raises ConfigError.
     """
     if named is not None:
         return [read_file(Path(named))]
-    there = [path for path in map(Path, DEFAULT_FILES) if path.is_file()]
-    if not there and installed is not None and os.access(installed, os.R_OK):
-        there = [installed]
-    return every(partial(read_file, path) for path in there)
+    there = every(partial(_default_file, Path(name), owners) for name in DEFAULT_FILES)
+    found = [path for path in there if path is not None]
+    if not found and installed is not None and os.access(installed, os.R_OK):
+        found = [installed]
+    return every(partial(read_file, path) for path in found)
+
+
+def _default_file(path: Path, owners: Collection[str]) -> Path | None:
+    """Return the path of a default file, None where there is none; raise ConfigError."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    if owners and str(found.st_uid) not in owners:
+        whose = f"belongs to user {found.st_uid}, not to root or you"
+        raise ConfigError(f"{path}: {whose}; use --config {path} if you trust it")
+    return path
 
 
 def read_file(path: Path) -> Layer:
