@@ -29,6 +29,9 @@ MAX_SECS = 90 * 86_400.0
 MAX_TEXT_CHARS = {"rule": 80, "component": 128, "hw_type": 40, "by": 64, "reason": 200}
 MAX_STATE_CHARS = 256
 KEYS = ("rule", "component", "for", "until", "reason", "by")
+NARROWING = ("rule", "component")
+"""Keys without which a silence is for more; an empty one is a variable that was not set."""
+
 KEYS_OF_FILES = ("rule", "component", "until", "reason", "by")
 UNKNOWN = "unknown"
 
@@ -241,6 +244,8 @@ def _text(wanted: Mapping[str, Any], key: str, *, is_needed: bool = False) -> st
         raise BadSilence(f"{key} must be a text of at most {most} printable characters")
     if is_needed and not value.strip():
         raise BadSilence(f"{key} is missing")
+    if key in NARROWING and key in wanted and not value.strip():
+        raise BadSilence(f"{key} is empty; without {key} the silence is for every {key}")
     return value.strip()
 
 

@@ -105,6 +105,8 @@ class Maintenance:
             raise BadChange("give rule, and perhaps component, as texts")
         if not isinstance(component, str):
             raise BadChange("component must be a text")
+        if "component" in wanted and not component.strip():
+            raise BadChange("component is empty; without it the faults of all are cleared")
         keys = self.upkeep.find_clearable(self._conclusions(), rule, component)
         clearing = asyncio.ensure_future(self.upkeep.clear(rule, keys, self.program.boottime()))
         await asyncio.sleep(0)  # so that the evaluation that is woken finds it

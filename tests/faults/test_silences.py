@@ -166,6 +166,8 @@ def test_a_silence_ends_by_itself() -> None:
         ({**REASON, "rule": "gpu_hto"}, "there is no rule 'gpu_hto'; did you mean gpu_hot"),
         ({**REASON, "rule": "rank_late"}, "there is no rule 'rank_late'"),
         ({**REASON, "component": "nvme0n2"}, "no component 'nvme0n2'; did you mean nvme0n1"),
+        ({**REASON, "component": ""}, "component is empty; without component the silence is for"),
+        ({**REASON, "rule": " "}, "rule is empty; without rule the silence is for every rule"),
         ({**REASON, "reason": "a\nb"}, "reason must be a text of at most 200 printable"),
         ({**REASON, "reason": "x" * 201}, "reason must be a text of at most 200"),
         ({**REASON, "by": ["me"]}, "by must be a text of at most 64"),
