@@ -36,6 +36,10 @@ class Unreachable(Exception):
         super().__init__(one_line(sentence))
 
 
+class Silent(Unreachable):
+    """Something is at the address and does not answer in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """One response: status, headers and the decompressed body."""
@@ -116,7 +120,7 @@ def get(
     """
     results: list[Response | Unreachable] = []
     sockets: list[socket.socket] = []
-    silence = Unreachable(f"{address.url} does not answer within {timeout_secs:g} s")
+    silence = Silent(f"{address.url} does not answer within {timeout_secs:g} s")
 
     def ask() -> None:
         try:

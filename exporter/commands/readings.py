@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode
 
-from exporter.commands.http_client import Address, Response, Unreachable, get, parse_address
+from exporter.commands.http_client import Address, Response, Silent, Unreachable, get, parse_address
 from exporter.commands.invocation import CommandError, Invocation, Settings
 from exporter.config import Config, State
 from exporter.config.server import ServerConfig
@@ -213,9 +213,15 @@ def _token(path: str) -> str:
 
 
 def _is_exporter(address: Address) -> bool:
-    """Whether an hw-exporter answers at the address, not another program."""
+    """Whether an hw-exporter answers at the address, not another program.
+
+    Raises CommandError if what listens there does not answer: an exporter that hangs may know of
+    faults that one reading cannot show.
+    """
     try:
         document = get(address, "/health", timeout_secs=LOCAL_TIMEOUT_SECS).document()
+    except Silent as silent:
+        raise CommandError(str(silent), EXIT_UNKNOWN) from silent
     except Unreachable:
         return False
     return document.get("status") in ("healthy", "unhealthy") and "version" in document

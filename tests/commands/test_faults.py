@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,15 @@ def test_without_an_exporter_one_reading_is_taken(tmp_path: Path) -> None:
     assert "one reading of this machine" in ended.stdout
     assert ended.returncode in (0, 1, 2)
     assert ended.stderr == ""
+
+
+def test_an_exporter_that_hangs_is_not_replaced_by_a_reading(tmp_path: Path) -> None:
+    """It may know of a fault that lasts; a second collector would not."""
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        port = str(hanging.getsockname()[1])
+        ended = run("faults", cwd=tmp_path, environment={"APP__SERVER__PORT": port})
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.endswith(f"http://127.0.0.1:{port} does not answer within 2 s\n")
 
 
 def test_without_an_exporter_a_simulated_node_is_read_too(tmp_path: Path) -> None:
