@@ -126,8 +126,7 @@ def get(
         try:
             with closing(_connection(address, timeout_secs)) as connection:
                 connection.connect()
-                sockets.append(connection.sock)
-                _check_certificate(address, connection.sock)
+                sockets.append(_checked(connection.sock, address))
                 sent = {**address.headers, **(headers or {}), "Connection": "close"}
                 place = urllib.parse.urlsplit(address.url).path + path
                 connection.request(method, place, data, sent)
@@ -175,10 +174,10 @@ def _connection(address: Address, timeout_secs: float) -> http.client.HTTPConnec
     return http.client.HTTPSConnection(host, parts.port, timeout=timeout_secs, context=context)
 
 
-def _check_certificate(address: Address, sock: socket.socket) -> None:
-    """Raise Unreachable unless the certificate is the first of `cert_file`, if that is given."""
+def _checked(sock: socket.socket, address: Address) -> socket.socket:
+    """Return the socket; raise Unreachable if its certificate is not that of `cert_file`."""
     if not address.cert_file or not isinstance(sock, ssl.SSLSocket):
-        return
+        return sock
     try:
         text = read_regular(address.cert_file, MAX_PEM_BYTES).decode("ascii", "replace")
     except FileUnusable as error:
@@ -187,6 +186,7 @@ def _check_certificate(address: Address, sock: socket.socket) -> None:
     wanted = ssl.PEM_cert_to_DER_cert(found[0]) if found else b""
     if sock.getpeercert(binary_form=True) != wanted:
         raise Unreachable(f"does not have the certificate in {address.cert_file}")
+    return sock
 
 
 def _response(answer: http.client.HTTPResponse) -> Response:
