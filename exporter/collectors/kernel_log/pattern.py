@@ -57,7 +57,8 @@ class TenantWord(Enum):
         (
             "at most 15 bytes without blanks and colons; the driver logs such messages only about "
             "real adapters, with their PCI address; a tenant can name its own virtual function "
-            "like another interface, and so cause a warning about that name"
+            "like another interface, and so cause a warning about that name; what is said of a "
+            "bond is a fault only while the node's own bond of that name has no link"
         ),
     )
 

@@ -55,7 +55,7 @@ TRUE_XID = "NVRM: Xid (PCI:0000:7a:00): 48, DBE (double bit error) ECC Error"
 
 
 NAMED_BY_USERS = {
-    *("nfs_not_responding", "nic_tx_timeout", "netdev_unregister_wait"),
+    *("nfs_not_responding", "nic_tx_timeout", "netdev_unregister_wait", "bond_link_down"),
     "oom_kill",
 }
 """Kinds about what a user's word names; a decision that was interrupted ends in such a word."""

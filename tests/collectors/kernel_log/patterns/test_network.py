@@ -233,6 +233,24 @@ CASES: tuple[Case, ...] = (
         {},
         "igb 0000:5c:00.0 eno1: The network adapter was stopped because it overheated",
     ),
+    (
+        "bond_link_down",
+        ("network", "bond1"),
+        {"text": "link status definitely down"},
+        "bonding: bond1: link status definitely down for interface eth0, disabling it",
+    ),
+    (
+        "bond_link_down",
+        ("network", "bond1"),
+        {"text": "now running without any active interface"},
+        "bond1: now running without any active interface!",
+    ),
+    (
+        "bond_link_down",
+        ("network", "bond0"),
+        {"ended": "yes"},
+        "bond0: (slave ens1f0): link status definitely up, 25000 Mbps full duplex",
+    ),
 )
 
 
