@@ -70,7 +70,8 @@ The first line that matches wins; the order is that of the files by name.
 - `role`: `whole` (default), `start`, `join` or `continuation` for messages of several lines;
   `ended` for the end of a problem; `dropped` for lines that the kernel suppressed.
 - `same`, `once`, `needs`: a line joins an open event only if the field `same` is equal and the
-  field `once` is not there yet; without the field `needs` there is no event.
+  field `once` is not there yet; without the field `needs` there is no event. A line with the role
+  `ended` ends only events in which the field `same` is equal or missing.
 - `set`: fields with fixed values.
 - `convert`, `fields`: a function of `conversions.py` that makes other fields, and their names.
 - `user_words`: text in it that a tenant controls: `comm`, `file`, `cgroup`, `server`,

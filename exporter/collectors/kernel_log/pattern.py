@@ -95,7 +95,8 @@ class LinePattern:
     `source` is the regular expression, in which `@NAME@` stands for a part; it is compiled when a
     line holds the text `contains`, without which it cannot match. `about` returns the component
     and `convert` the fields of the event. A line joins an open event only when the field `same` is
-    equal in both (or said by one only) and the event does not have the field `once` yet. An event
+    equal in both (or said by one only) and the event does not have the field `once` yet; a line
+    that ends events ends those of the same `same`. An event
     without the field `needs` is not one. A line that `opens` another kind begins an event that the
     further lines of that other kind belong to.
     """
@@ -135,7 +136,7 @@ class LinePattern:
     def field_names(self) -> tuple[str, ...]:
         """The fields that an event of this line may have."""
         groups = (name.removesuffix("_2") for name in self.pattern.groupindex)
-        ended = ("ended",) if self.role is Role.ENDED else ()
+        ended = ("ended", *(["ends"] if self.same else [])) if self.role is Role.ENDED else ()
         return (*(self.fields or (*groups, *self.constants)), *ended)
 
 

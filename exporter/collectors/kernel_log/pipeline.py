@@ -19,6 +19,7 @@ from exporter.collectors.kernel_log.pattern import Role
 from exporter.collectors.kernel_log.record import Record
 from exporter.collectors.kernel_log.table import MAX_LINES, Table
 from exporter.collectors.kernel_log.user_words import possible_kinds
+from exporter.faults.events.store import ENDED, ENDS
 from exporter.model.event import Event
 from exporter.model.label import clean_text
 
@@ -259,7 +260,8 @@ class Pipeline:
         at, boottime = self._clock.moment(message.stamp)
         fields = message.fields
         if message.row.role is Role.ENDED:
-            fields = {**fields, "ended": "yes"}
+            part = {ENDS: message.row.same} if message.row.same else {}
+            fields = {**fields, ENDED: "yes", **part}
         entity_type, entity_id = message.row.about(fields)
         pid = fields.get("pid", "")
         return Event(

@@ -17,6 +17,9 @@ MAX_CODES = 5_000
 ENDED = "ended"
 """The field of an event that ends the condition of the event's kind."""
 
+ENDS = "ends"
+"""The field of such an event that names a field: events that differ in that one go on."""
+
 NOT_ENDED = ("no",)
 """`ended=no` in a rule: conditions that have not ended."""
 
@@ -185,11 +188,17 @@ def _groups(events: Iterable[Event], names: Iterable[str]) -> dict[tuple[str, ..
 
 
 def _open(events: list[Event], wanted: Events) -> list[Event]:
-    """Return the events of one address; with `ended=no` only those after the last end event."""
+    """Return the events of one address; with `ended=no` only those without an end event after."""
     if dict(wanted.filters).get(ENDED) != NOT_ENDED:
         return events
-    over = max((event.boottime for event in events if ENDED in event.fields), default=None)
-    return events if over is None else [event for event in events if event.boottime > over]
+    ends = [event for event in events if ENDED in event.fields]
+    return [event for event in events if not any(_ends(end, event) for end in ends)]
+
+
+def _ends(end: Event, event: Event) -> bool:
+    """Whether an end event came later, and is about the same part of the component."""
+    parts = {each.fields.get(end.fields.get(ENDS, "")) for each in (end, event)}
+    return len(parts - {None}) < 2 and event.boottime <= end.boottime  # noqa: PLR2004 - one part
 
 
 def _passes(event: Event, filters: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
