@@ -282,7 +282,7 @@ class MountRepairs:
     """Remembers which filesystems were writable, and what the kernel said of their last mount."""
 
     _writable: dict[str, bool] = field(default_factory=dict)
-    _said: dict[str, str] = field(default_factory=dict)
+    _last_mount: dict[str, str] = field(default_factory=dict)
 
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
         """Yield devices that were mounted, and mount points that are writable again.
@@ -303,14 +303,14 @@ class MountRepairs:
         for event in events:
             device = event.entity_id
             if event.kind == "fs_mounted":
-                said = ERRORS if self._said.get(device) == WARNED else CLEAN
-                remember(self._said, device, said)
-                if said == CLEAN:
+                outcome = ERRORS if self._last_mount.get(device) == WARNED else CLEAN
+                remember(self._last_mount, device, outcome)
+                if outcome == CLEAN:
                     clean[device] = None
             elif event.entity_type == "logical_disk":
                 clean.pop(device, None)
                 if event.fields.get("state") == "mounted":
-                    remember(self._said, device, WARNED)
+                    remember(self._last_mount, device, WARNED)
         return clean
 
     def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
@@ -321,7 +321,7 @@ class MountRepairs:
         mounts = {each.mountpoint: _is_writable(each) for each in reading.filesystems}
         if turned := turned_good(self._writable, mounts):
             names = {entity.name: entity.addresses[1][1] for entity in _filesystems(snapshot)}
-            yield from (it for it in turned if self._said.get(names[it], CLEAN) == CLEAN)
+            yield from (it for it in turned if self._last_mount.get(names[it], CLEAN) == CLEAN)
 
 
 def _is_writable(filesystem: Filesystem) -> bool:
