@@ -41,6 +41,9 @@ NO_PROCESSES: Mapping[int, ProcessFacts] = MappingProxyType({})
 MAX_PROCESSES = 2000
 """Processes looked at in one collection; those that hold least memory are left out."""
 
+KEPT_SECS = 300.0
+"""A kubelet that does not answer gives no devices out: its last answer holds for so long."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Look:
@@ -71,13 +74,15 @@ class NodeFiles:
         given: KubeletDevices | None = None,
         others: Mapping[int, ProcessFacts] = NO_PROCESSES,
         *,
+        last: KubeletDevices | None = None,
         needs_names: bool = False,
         needs_uids: bool = False,
     ) -> _Look:
         """Read everything about these processes; those that have ended are left out.
 
-        `given` are the kubelet's devices where they are known from elsewhere; `others` are in the
-        table as they are; names of pods are read where something names one. With `needs_uids` the
+        `given` are the kubelet's devices where they are known from elsewhere, `last` those that
+        were given before, for a checkpoint that cannot be read; `others` are in the table as they
+        are; names of pods are read where something names one. With `needs_uids` the
         UIDs of pods that hold devices are read too.
         """
         scope = pid_scope(self._proc)
@@ -88,6 +93,7 @@ class NodeFiles:
         found = {pid: facts for pid, facts in result.items() if facts is not None}
         processes = {**others, **found}
         devices, missing = self._devices() if given is None else (given, ())
+        devices = last if missing and last is not None else devices
         named = devices
         if needs_uids and given is not None and given.allocations:
             named, unread = self._devices()
@@ -198,6 +204,7 @@ class WorkloadSource:
         self.root = root
         self.build_sharing = build_sharing
         self._sharing: Sharing | None = None
+        self._answer, self._answered_at = KubeletDevices(), -KEPT_SECS
         self._jobs = jobs
         self._files = files
         self._accounts = accounts
@@ -211,10 +218,15 @@ class WorkloadSource:
         if gpus is None or not gpus.states:
             raise SourceAbsent("no GPU is known")
         missing: tuple[Missing, ...] = ()
+        last = None
         try:
             given = await self._resources.read()
         except SourceFailed as failed:
             given, missing = None, (Missing("pod_resources", str(failed)),)
+        if given is not None:
+            self._answer, self._answered_at = given, self._boottime()
+        elif self._boottime() - self._answered_at < KEPT_SECS:
+            last = self._answer  # also while a kubelet that starts makes its socket anew
         sharing = None
         if self.build_sharing is not None:
             self._sharing = self._sharing or self.build_sharing()
@@ -223,7 +235,9 @@ class WorkloadSource:
         pids = pids_on(gpus.states)
         needs_uids = self._accounts.with_pod_uids
         look = await self._call(
-            lambda: self._files.read(pids, given, needs_names=needs_names, needs_uids=needs_uids)
+            lambda: self._files.read(
+                pids, given, last=last, needs_names=needs_names, needs_uids=needs_uids
+            )
         )
         if self._jobs is not None:
             jobs, unread = await self._jobs.read(look.table.processes.values())

@@ -13,7 +13,7 @@ from exporter.collectors.workloads.aggregate import MAX_ROWS, WorkloadAggregator
 from exporter.collectors.workloads.kubelet import SOCKET, PodResources
 from exporter.collectors.workloads.processes import ProcessReader
 from exporter.collectors.workloads.redaction import Redaction
-from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
+from exporter.collectors.workloads.source import KEPT_SECS, NodeFiles, WorkloadSource
 from exporter.collectors.workloads.values import PodUid, Workload, Workloads, WorkloadUse
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
@@ -346,6 +346,25 @@ async def test_the_kubelets_socket_is_asked_first(short_path: Path) -> None:
         reading = await Node(tree).reading(_gpu())
     assert [use.workload for use in reading.value.uses] == [TRAINER]
     assert [missing.field for missing in reading.missing] == ["pod_resources"]
+
+
+async def test_a_kubelet_that_is_silent_has_taken_no_gpu_away(short_path: Path) -> None:
+    """A holder keeps its GPU and its idle time while the kubelet is restarted or overloaded."""
+    tree = NodeTree(short_path)
+    (tree.root / SOCKET).parent.mkdir(parents=True)
+    node, holder = Node(tree), Workload("ns2", "infer-9", "server")
+    answer = list_response(("ns2", "infer-9", "server", "nvidia.com/gpu", ("GPU-0",)))
+    async with Kubelet(tree.root / SOCKET, speak(answer)):
+        await node.read(_gpu())
+    async with Kubelet(tree.root / SOCKET, say_nothing):
+        node.now += KEPT_SECS - 1
+        reading = await node.reading(_gpu())
+        assert _use(reading.value, holder).idle_allocated_secs == KEPT_SECS - 1
+        assert [it.field for it in reading.missing] == ["pod_resources", "allocations"]
+    assert _use(await node.read(_gpu()), holder).is_allocated  # the socket is gone
+    async with Kubelet(tree.root / SOCKET, say_nothing):
+        node.now += 1
+        assert (await node.read(_gpu())).uses == ()
 
 
 async def test_a_device_file_is_not_the_place_among_the_gpus(short_path: Path) -> None:
