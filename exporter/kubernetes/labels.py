@@ -5,6 +5,7 @@ https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customizat
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
@@ -75,7 +76,7 @@ class LabelsLoop(Writer):
             it.kind: {} for it in (*(self._written or ()), *self._found.values())
         }
         whole = (*reported, *no_longer_reported(reported, before))
-        kept = (self._found.get(it.kind, it) for it in whole)
+        kept = (replace(self._found.get(it.kind, it), message="") for it in whole)  # not written
         wanted = tuple(sorted(kept, key=lambda it: it.kind))
         is_new = wanted != self._written
         is_known = has_settled or any(it.status == "False" for it in wanted)

@@ -22,6 +22,8 @@ from exporter.kubernetes.writer import Writer, log
 from exporter.model.snapshot import Snapshot
 from exporter.outgoing import RequestFailed
 
+MESSAGE_SECS = 60.0
+
 
 async def keep(
     settings: NodeConditions,
@@ -85,7 +87,10 @@ class ConditionsLoop(Writer):
         self._found: Mapping[str, NodeCondition] | None = None  # the False conditions at our start
 
     async def step(self) -> None:
-        """Write the conditions if they have changed or the heartbeat is due."""
+        """Write the conditions if they have changed or the heartbeat is due.
+
+        A change of the message alone waits for a minute: it may hold a measured value.
+        """
         if self._settings.dry_run:
             self._rehearse(conditions_of(self._latest()))
             return
@@ -96,9 +101,9 @@ class ConditionsLoop(Writer):
             self.complain(str(error))
 
     def _rehearse(self, wanted: tuple[NodeCondition, ...]) -> None:
-        if wanted != self._reported:
+        if self._is_news(wanted):
             self._record(wanted, "dry run")
-        self._remember(wanted)
+            self._remember(wanted)
 
     async def _update(self) -> None:
         current = await self._known()
@@ -107,7 +112,7 @@ class ConditionsLoop(Writer):
             (*reported, *no_longer_reported(reported, current)), key=lambda item: item.kind
         )
         wanted = self._settled(tuple(whole))
-        is_news = wanted != self._reported
+        is_news = self._is_news(wanted)
         is_due = self._elapsed() - self._reported_at >= self._settings.heartbeat_secs
         if not is_news and not is_due:
             return
@@ -116,6 +121,12 @@ class ConditionsLoop(Writer):
             self._record(wanted, "written")
         self.is_well()
         self._remember(wanted)
+
+    def _is_news(self, wanted: tuple[NodeCondition, ...]) -> bool:
+        if self._reported is None or [*map(_state, wanted)] != [*map(_state, self._reported)]:
+            return True
+        waited = self._elapsed() - self._reported_at
+        return wanted != self._reported and waited >= MESSAGE_SECS
 
     async def _known(self) -> Mapping[str, Mapping[str, Any]]:
         if self._current is None:  # an empty patch returns the present node
@@ -143,3 +154,7 @@ class ConditionsLoop(Writer):
                 *(self._node, condition.kind, condition.status),
                 *(condition.reason, condition.message, result),
             )
+
+
+def _state(condition: NodeCondition) -> tuple[str, str, str]:
+    return condition.kind, condition.status, condition.reason

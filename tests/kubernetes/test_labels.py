@@ -1,6 +1,8 @@
 """The file with labels: what is in it, when it is replaced, and when it is left alone."""
 
+import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,17 @@ async def test_labels_follow_the_conditions_and_expire(tmp_path: Path) -> None:
     assert set((await world.step(None))[1:]) == unknown
     assert os.listdir(tmp_path) == ["hw-exporter"]  # noqa: PTH208 - a folder of the test
     assert (tmp_path / "hw-exporter").stat().st_mode & 0o777 == 0o644
+
+
+async def test_a_measured_value_in_a_message_is_no_news(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is not in the file changes nothing in it, and is not logged."""
+    caplog.set_level(logging.INFO)
+    world = _World(tmp_path)
+    for celsius in range(3):
+        await world.step(snapshot(replace(fault(), summary=f"{celsius} °C")))
+    assert len(caplog.records) == 1
 
 
 async def test_a_restart_does_not_make_a_node_healthy(tmp_path: Path) -> None:

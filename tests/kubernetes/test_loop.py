@@ -2,6 +2,7 @@
 
 import copy
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,3 +196,19 @@ async def test_a_fault_seen_again_ends_when_it_ends() -> None:
     for seen in (HEALTHY, BROKEN, HEALTHY):
         await again.step(seen)
     assert world.node.status("GPUHealthy") == "True"
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_measured_value_in_a_message_is_no_news(
+    dry_run: bool,  # noqa: FBT001 - a parameter of the test
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A fault that names a temperature is written once a minute, another fault at once."""
+    caplog.set_level(logging.INFO)
+    world = _World(dry_run=dry_run)
+    for celsius in range(12):
+        await world.step(snapshot(replace(fault("board_too_hot"), summary=f"{celsius} °C")))
+    assert len(caplog.records) == 2 * 2
+    await world.step(BROKEN)
+    assert len(caplog.records) == 2 * 3
+    assert len(world.node.patches) == (0 if dry_run else 3)
