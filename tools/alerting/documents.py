@@ -71,6 +71,8 @@ def alerts_page() -> str:
         *(_row(alert) for alert in fault_alerts()),
         "",
         "The severity is that of the fault: it rises with the faults that follow from it.",
+        "A severity that rises is told with the next notification of its group: within",
+        "`group_interval`, five minutes in the example.",
         "The column `waits` is the time that the alert waits for another fault that explains it.",
         "",
         "## Alerts for what rules cannot detect",
