@@ -10,6 +10,7 @@ from typing import TypeAlias
 from exporter.faults.entities.changes import FieldChanges, replaced
 from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
 from exporter.faults.entities.sampling import Sampler
+from exporter.faults.events.changes import remember
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventStore
 from exporter.faults.expr.syntax import Name
@@ -134,6 +135,7 @@ class Observer:
     """Edges, the keys that were read, and the edges to or from other keys."""
     _gone: dict[Edge, float] = field(default_factory=dict)
     _whole: dict[str, set[Key]] = field(default_factory=dict)
+    _identities: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.events = EventStore(self.subjects.names_processes)
@@ -167,6 +169,7 @@ class Observer:
             before = [] if self.aliases.is_full else self._by_kind.get(kind, [])
             if found is not before:
                 self.aliases.add_all(map(found.__getitem__, replaced(before, found)))
+        self._forget_replaced(read)
         is_later = self._take_events(scene)
         more = [*self._known_by_events(entities)]
         entities |= {entity.key: entity for entity in more}
@@ -198,6 +201,18 @@ class Observer:
             self._cache,
             self.subjects.event_sources,
         )
+
+    def _forget_replaced(self, read: ByKind) -> None:
+        """Forget the past of a component in whose place another is now."""
+        for kind, name in self.subjects.traits.identities.items():
+            for entity in read.get(kind, ()):
+                if not (identity := entity.fields.get(name)):
+                    continue
+                if self._identities.get(entity.key[1], identity) != identity:
+                    self.events.forget(entity.addresses)
+                    self.history.forget(entity.key)
+                    self._cache.clear()
+                remember(self._identities, entity.key[1], identity)
 
     def _take_events(self, scene: Scene) -> bool:
         """Take in the time and the events of a scene; tell whether it is later than the last."""

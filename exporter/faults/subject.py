@@ -221,6 +221,7 @@ class Subjects:
             graph_words={kind.name: kind.graph_word for kind in self.kinds if kind.graph_word},
             namings={kind.hw_type: kind.naming for kind in self.kinds if kind.naming != Naming()},
             with_siblings=frozenset(k.name for k in self.kinds[1:] if not k.naming.is_alone),
+            identities={kind.name: kind.identity for kind in self.kinds if kind.identity},
             uncounted=frozenset(k.name for k in self.kinds if k.build is known_by_events),
         )
 

@@ -67,6 +67,11 @@ class Series:
         if len(cells) > CELLS * (BUCKETS + 2):
             del cells[:CELLS]
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._cells = array("d")
+        self._risen, self._changes, self._last = 0.0, 0, None
+
     def is_of(self, now: float) -> bool:
         """Whether the last sample was taken now: an older sample is not fresh."""
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
@@ -144,6 +149,12 @@ class History:
         if keys != self._present:
             self._series = {k: v for k, v in self._series.items() if k[0] in keys}
             self._present = set(keys)
+
+    def forget(self, key: Key) -> None:
+        """Begin the series of an entity anew."""
+        for place, series in self._series.items():
+            if place[0] == key:
+                series.forget()
 
     def series(self, key: Key, name: str, window_secs: float) -> Series | None:
         """Return the series of one field over this window; None without samples."""

@@ -131,7 +131,8 @@ class KindTraits:
     `ending` are kinds whose faults end with their entities. `on_a_bus`, `depended_on` and
     `with_status` are the kinds with the flags of `Kind`; `graph_words` are by kind, `namings` by
     type in labels. Equal faults of kinds `with_siblings` may have one cause; the components of
-    `uncounted` kinds are known from events only.
+    `uncounted` kinds are known from events only. `identities` are the fields by kind that are
+    another one once a component was replaced.
     """
 
     hw_types: Mapping[str, str]
@@ -144,3 +145,4 @@ class KindTraits:
     namings: Mapping[str, Naming] = field(default_factory=lambda: MappingProxyType({}))
     with_siblings: frozenset[str] = frozenset()
     uncounted: frozenset[str] = frozenset()
+    identities: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

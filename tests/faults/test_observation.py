@@ -1,13 +1,17 @@
 """What is remembered of scenes: events told twice, names of what is gone, who used what."""
 
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
+from exporter.collectors.everything import rule_book
+from exporter.commands.rules import replayed
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import Events
 from exporter.faults.observation import Observer, View
+from exporter.faults.timeseries import History
 from exporter.faults.values import Entity
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
@@ -33,6 +37,43 @@ def seen(*events: Event, now: float = 1000.0, log: bool = True) -> View:
 def count(view: View) -> int:
     """How many Xids of the GPU there are."""
     return len(view.matching_events(view.entities[GPU], XIDS, -1.0) or ())
+
+
+SPARE = {"device": "nvme1n1", "transport": "nvme", "size_bytes": 3_840_755_982_336}
+BAD_SECTOR = "blk_update_request: critical medium error, dev nvme1n1, sector 1234"
+
+
+@pytest.mark.parametrize(("serial", "has_fault"), [("OLD", True), ("NEW", False)])
+def test_a_new_disk_has_no_errors_of_the_one_before(
+    serial: str,
+    has_fault: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """What the kernel said of nvme1n1 was said of the disk that is out; the same one has it."""
+    steps: list[dict[str, object]] = [
+        {"base": "h100_8", "set": {"Disks.disks.nvme1n1": {"serial": "OLD"}}, "wait": 60},
+        {"log": [BAD_SECTOR] * 5, "wait": 60},
+        {"set": {"Disks.disks.nvme1n1": None}, "wait": 60},
+        {"set": {"Disks.disks.nvme1n1": {**SPARE, "serial": serial}}, "wait": 60},
+    ]
+    rules = [
+        {fault.rule for fault in conclusions.active}
+        for _, conclusions in replayed(map(json.dumps, steps), rule_book())
+    ]
+    assert any("disk_io_errors" in each for each in rules)
+    assert ("disk_io_errors" in rules[-1]) is has_fault
+
+
+def test_a_counter_of_a_new_component_has_not_risen() -> None:
+    """The series of the one before it ends: the first sample of the new one is a beginning."""
+    series = History().take(GPU, "errors", 600.0, 0.0, 3.0)
+    assert series is not None
+    series.take(15.0, 4.0)
+    assert series.over("increase", 600.0, 15.0) == 1.0
+    series.forget()
+    series.take(30.0, 900.0)
+    assert series.over("increase", 600.0, 30.0) is None
+    series.take(45.0, 902.0)
+    assert series.over("increase", 600.0, 45.0) == 2.0
 
 
 @pytest.mark.parametrize(("apart", "number"), [(0.0, 1), (5.0, 1), (5.1, 2)])

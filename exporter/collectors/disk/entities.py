@@ -156,6 +156,7 @@ DISK = Kind(
     Disks,
     related={"node": "node", "pcie": "pcie"},
     relate=_sits_in,
+    identity="serial",
     naming=Naming("disks"),
 )
 

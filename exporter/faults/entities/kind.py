@@ -38,7 +38,8 @@ class Kind:
     with their driver: while there is none, the history of their fields is kept. Edges `below` lead
     from a component that `is_on_a_bus` to the port above; drivers, links and collectors depend on a
     kind that `is_depended_on`; a component of a kind with `has_status` has a status also without a
-    fault, as long as its field `up` is true. `graph_word` is the kind's name in the graph, if
+    fault, as long as its field `up` is true. A component whose field `identity` is another one now
+    was replaced. `graph_word` is the kind's name in the graph, if
     another; `naming` is for incidents.
     """
 
@@ -54,6 +55,7 @@ class Kind:
     is_on_a_bus: bool = False
     is_depended_on: bool = False
     has_status: bool = False
+    identity: str = ""
     graph_word: str = ""
     naming: Naming = PLAIN_NAMING
 

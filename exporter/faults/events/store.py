@@ -76,6 +76,11 @@ class EventStore:
         for slot in [s for s, kept in self._slots.items() if kept[-1].boottime < old]:
             self._drop(slot)
 
+    def forget(self, addresses: Collection[Address]) -> None:
+        """Delete all events of these addresses."""
+        for slot in [slot for slot in self._slots if slot[0] in addresses]:
+            self._drop(slot)
+
     def clear(self) -> list[Event]:
         """Delete all events; return them, the oldest first."""
         events = sorted(self.all(), key=lambda event: (event.boottime, event.number))
