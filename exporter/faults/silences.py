@@ -154,9 +154,9 @@ class Silences:
             mistakes.append(f"{files[-1]}: silences after the first {MAX_SILENCES} are left out")
         known = {replace(silence, since=0.0): silence for silence in self._of_files}
         self._of_files = tuple(known.get(replace(it, since=0.0), it) for it in found[:MAX_SILENCES])
-        told, self.mistakes = self.mistakes, tuple(mistakes)
+        before, self.mistakes = self.mistakes, tuple(mistakes)
         for mistake in mistakes:
-            if mistake not in told:
+            if mistake not in before:
                 log.warning("silences: %s", mistake)
 
     def _read(self, path: Path, now: float, mistakes: list[str]) -> Iterator[Silence]:
