@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -263,16 +263,18 @@ class NvmlProbes:
             return RequestProbe("demo", command, self.children, on_event)
         if self.config.backend not in ("auto", "nvml"):
             return None
-        return RequestProbe("nvml", self._command(), self.children, on_event, _breadcrumb())
+        command = self._command(("events", *_readings(self.config)))
+        return RequestProbe("nvml", command, self.children, on_event, _breadcrumb())
 
     def lone_probe(self) -> RequestProbe:
         """Build the probe that is asked for one GPU at a time.
 
-        It makes every call that the other makes: what one hangs in must not pass for well here.
+        It reads all that the other reads: what one hangs in must not pass for well here.
         """
-        return RequestProbe("nvml", self._command(), self.children, lambda _: None, _breadcrumb())
+        command = self._command(_readings(self.config))
+        return RequestProbe("nvml", command, self.children, lambda _: None, _breadcrumb())
 
-    def _command(self) -> Command:
+    def _command(self, switches: Sequence[str]) -> Command:
         argv = [
             sys.executable,
             "-S",  # needs no installed package; finding those takes time and memory
@@ -280,7 +282,7 @@ class NvmlProbes:
             "exporter.collectors.gpu.nvml_probe",
             f"--sys-root={self.sys_root}",
         ]
-        argv.append(f"--with={','.join(_switches(self.config))}")
+        argv.append(f"--with={','.join(switches)}")
         return Command(tuple(argv), self.environment, with_input=True)
 
 
@@ -308,10 +310,10 @@ def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
     return Command(tuple(argv), environment, with_input=True)
 
 
-def _switches(config: GpuConfig) -> tuple[str, ...]:
+def _readings(config: GpuConfig) -> tuple[str, ...]:
     """List what the probe reads beside what it always reads."""
     named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
-    return ("processes", "events", *(name for name in named if getattr(config, name)))
+    return ("processes", *(name for name in named if getattr(config, name)))
 
 
 def _breadcrumb() -> Breadcrumb | None:

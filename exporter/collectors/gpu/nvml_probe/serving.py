@@ -55,11 +55,10 @@ class Server:
             except BadLine:
                 continue  # not from our supervisor; there is no id to answer to
             self._library.switched_off = frozenset(request.get("switched_off", ()))
-            answer = {"id": request.get("id"), **self._read(request)}
+            self._answers.write({"id": request.get("id"), **self._read(request)})
             if "events" in self._switches and WAITING_CALL not in self._library.switched_off:
                 self._watch.follow(self._gpus.known)
             self._library.leave_crumb(WAITING_CALL if self._watch.is_waiting else "")
-            self._answers.write(answer)  # last: who has it knows that no call hangs
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         until = time.monotonic() + float(request.get("enough_secs", math.inf))
