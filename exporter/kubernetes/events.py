@@ -27,7 +27,7 @@ Place: TypeAlias = tuple[str, Key]
 """A rule and its component."""
 
 
-class Told(NamedTuple):
+class WrittenFault(NamedTuple):
     """A fault whose beginning was written, as it was last seen.
 
     `began` is in seconds since boot: by the clock, a beginning moves when the clock is set.
@@ -73,7 +73,7 @@ class EventsLoop(Writer):
         self._latest = latest
         self._now = now
         self._elapsed = elapsed
-        self._written: dict[Place, Told] = {}
+        self._written: dict[Place, WrittenFault] = {}
         self._allowed, self._counted_at = float(BURST), elapsed()
 
     async def step(self) -> None:
@@ -97,19 +97,19 @@ class EventsLoop(Writer):
             if change.has_ended:
                 del self._written[_place(change.fault)]
             else:
-                told = Told(change.fault, change.fault.since - booted)
-                self._written[_place(change.fault)] = told
+                known = WrittenFault(change.fault, change.fault.since - booted)
+                self._written[_place(change.fault)] = known
         self.is_well()
 
     def _see(self, conclusions: Conclusions) -> None:
         """Keep how each fault is now; forget those that are gone and could not be judged."""
         present = {_place(it): it for it in conclusions.faults}
-        for place, told in tuple(self._written.items()):
-            fault = present.get(place, told.fault)
+        for place, known in tuple(self._written.items()):
+            fault = present.get(place, known.fault)
             if place not in present and fault.state is FaultState.UNJUDGED:
                 del self._written[place]
             else:
-                self._written[place] = told._replace(fault=fault)
+                self._written[place] = known._replace(fault=fault)
 
     async def _write(self, body: dict[str, Any]) -> None:
         if not self._settings.dry_run:
@@ -125,7 +125,7 @@ class EventsLoop(Writer):
 
 
 def changes(
-    written: Mapping[Place, Told], conclusions: Conclusions, booted: float
+    written: Mapping[Place, WrittenFault], conclusions: Conclusions, booted: float
 ) -> Iterator[FaultChange]:
     """Yield what began, the worst first, then what ended; silenced faults do not begin.
 
@@ -146,9 +146,9 @@ def changes(
     yield from sorted(
         begun, key=lambda it: (severity_rank(it.fault.severity), not it.fault.is_root)
     )
-    for place, told in tuple(written.items()):
+    for place, known in tuple(written.items()):
         if place not in lasting:
-            yield FaultChange(told.fault, has_ended=True)
+            yield FaultChange(known.fault, has_ended=True)
 
 
 def _place(fault: Fault) -> Place:

@@ -114,11 +114,11 @@ def _unhealthy(folder: Path) -> dict[str, NodeCondition]:
         text = read_text(folder / FILE, MAX_FILE_BYTES)
     except FileUnusable:
         return {}  # a first start; a folder that cannot be read is said when it is written
-    said = {line[1]: line[2] for line in LINE.finditer(text)}
+    labelled = {line[1]: line[2] for line in LINE.finditer(text)}
     return {
-        kind: NodeCondition(kind, "False", said.get(f"{name}-fault", ""), "")
+        kind: NodeCondition(kind, "False", labelled.get(f"{name}-fault", ""), "")
         for kind, name in NAMES.items()
-        if said.get(f"{name}-healthy") == "false"
+        if labelled.get(f"{name}-healthy") == "false"
     }
 
 
