@@ -12,8 +12,8 @@ from exporter.collector import Collectors
 from exporter.config import Config
 from exporter.faults import fault_history, persistence, silences
 from exporter.faults.engine import RuleEngine
+from exporter.faults.entities.silenced import names_of
 from exporter.faults.rules.loader import RuleBook
-from exporter.faults.silenced import names_of
 from exporter.faults.silences import BadSilence, Silences
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence

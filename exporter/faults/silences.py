@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
+from exporter.faults.entities.silenced import covered, names_of, silenced
 from exporter.faults.rules.loader import MAX_FILE_BYTES, toml_files
-from exporter.faults.silenced import covered, names_of, silenced
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence, plain
 from exporter.model.verdict import Conclusions, Key, Subject

@@ -33,9 +33,9 @@ from exporter.collectors.exporter.fault_families import FAMILIES
 from exporter.commands.rules import replayed
 from exporter.config import Metrics
 from exporter.exposition.render import Format, render
+from exporter.faults.entities.silenced import silenced
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
-from exporter.faults.silenced import silenced
 from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions

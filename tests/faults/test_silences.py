@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exporter.faults.silenced import silenced
+from exporter.faults.entities.silenced import silenced
 from exporter.faults.silences import (
     MAX_SILENCES,
     BadSilence,

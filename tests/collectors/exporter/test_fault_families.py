@@ -5,7 +5,7 @@ from dataclasses import replace
 from exporter.collectors.exporter.fault_families import FAMILIES, MAX_SHOWN
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.exposition.render import Format, render
-from exporter.faults.silenced import silenced
+from exporter.faults.entities.silenced import silenced
 from exporter.model.event import EventType
 from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
