@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from exporter.faults.alert_state import Alert
+from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.root_cause import Place, place_of
 from exporter.faults.rules.rule import Rule
-from exporter.faults.siblings import SIBLINGS
 from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY
 from exporter.record import dataclass
 

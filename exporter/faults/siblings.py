@@ -3,14 +3,11 @@
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from exporter.faults.alert_state import Alert, AlertState
-from exporter.faults.entities.graph import NODE_KIND, Graph
+from exporter.faults.entities.graph import NODE_KIND, SIBLINGS, Graph
 from exporter.faults.root_cause import Place
 from exporter.faults.values import Entity, KindTraits
 from exporter.model.verdict import Key
 from exporter.record import dataclass
-
-SIBLINGS = "siblings"
-"""The relation of a fault to the fault of its parent that it was joined to."""
 
 TOGETHER_SECS = 60.0
 """Equal faults that begin within this time have one cause."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from exporter.collectors.everything import FAMILIES
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.network.values import Network
-from exporter.faults.siblings import SIBLINGS
+from exporter.faults.entities.graph import SIBLINGS
 from exporter.model.incident import incidents_of
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot

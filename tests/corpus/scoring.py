@@ -9,9 +9,9 @@ from functools import cache
 
 from exporter.collectors.everything import rule_book
 from exporter.commands.rules import changes_as_json, concluded
+from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
-from exporter.faults.siblings import SIBLINGS
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
 from tests.corpus.cases import Case, Tree
 from tests.corpus.invariants import Watch

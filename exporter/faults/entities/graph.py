@@ -7,6 +7,9 @@ from exporter.faults.values import Address, Entity, KindTraits
 from exporter.model.verdict import Edge, Key
 
 SAME = "same"
+SIBLINGS = "siblings"
+"""The relation of a fault to the fault of its parent that it was joined to."""
+
 NODE_WIDE = ("node", "hosts")
 LIVING = ("consumes", "waits_on", "runs_in")
 """Relations of processes; those of hardware are part_of, below and peer."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from exporter.faults.siblings import SIBLINGS
+from exporter.faults.entities.graph import SIBLINGS
 from exporter.model.silence import Silence
 from exporter.model.verdict import Conclusions, Fault, Key, Subject
 

@@ -18,7 +18,7 @@ from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.config import GpuConfig
 from exporter.faults.engine import RuleEngine
-from exporter.faults.siblings import SIBLINGS
+from exporter.faults.entities.graph import SIBLINGS
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from tests.collecting import Run
