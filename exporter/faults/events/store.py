@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, KeysView
+from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping
 
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.values import Address
@@ -196,14 +196,21 @@ def _open(events: list[Event], wanted: Events) -> list[Event]:
     """Return the events of one address; with `ended=no` only those without an end event after."""
     if dict(wanted.filters).get(ENDED) != NOT_ENDED:
         return events
-    ends = [event for event in events if ENDED in event.fields]
-    return [event for event in events if not any(_ends(end, event) for end in ends)]
+    over: dict[tuple[str, str | None], float] = {}  # by the field and value of a part; None: all
+    for end in events:
+        if ENDED in end.fields:
+            name = end.fields.get(ENDS, "")
+            part = name, end.fields.get(name)
+            over[part] = max(end.boottime, over.get(part, end.boottime))
+    return [event for event in events if not _is_over(event, over)]
 
 
-def _ends(end: Event, event: Event) -> bool:
+def _is_over(event: Event, over: Mapping[tuple[str, str | None], float]) -> bool:
     """Whether an end event came later, and is about the same part of the component."""
-    parts = {each.fields.get(end.fields.get(ENDS, "")) for each in (end, event)}
-    return len(parts - {None}) < 2 and event.boottime <= end.boottime  # noqa: PLR2004 - one part
+    return any(
+        event.boottime <= at and (value is None or event.fields.get(name) in (None, value))
+        for (name, value), at in over.items()
+    )
 
 
 def _passes(event: Event, filters: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
