@@ -91,14 +91,15 @@ async def _keep_heap_small() -> None:
 def _finish(loop: asyncio.AbstractEventLoop) -> None:
     """End the remaining tasks, with a shorter wait than `asyncio.run`.
 
-    To close a loop gives its signals back to Python: one that comes then would end the program with
-    a traceback.
+    To close a loop gives its signals back to Python, after the socket that they are written to: one
+    that comes then would end the program with a traceback, or be followed by one.
     """
     tasks = asyncio.all_tasks(loop)
     for task in tasks:
         task.cancel()
     if tasks:
         loop.run_until_complete(asyncio.wait(tasks, timeout=LAST_TASKS_SECS))
+    signal.set_wakeup_fd(-1)
     with suppress(KeyboardInterrupt):
         loop.close()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,6 +1,6 @@
 """The parts that a snapshot shows, by kind; a kind that cannot be told is left out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.collectors.expect.values import Part
@@ -13,6 +13,7 @@ from exporter.model.snapshot import Outcome, Snapshot
 from exporter.record import dataclass
 
 LOST = ("gpu_lost", "not_listed", "no_devices")
+NOT_SUPPORTED = "not_supported"
 NO_NAME = "unknown"
 """The name of a GPU that has not told its name."""
 
@@ -53,8 +54,13 @@ def hardware_of(snapshot: Snapshot) -> HardwareNow:
     }
     found = {kind: parts for kind, parts in _found(snapshot) if parts is not None}
     gpus = snapshot.reading(Gpus)
-    states = filter(_tells_links, gpus.states if gpus else ())
-    linked = frozenset(_address(state.gpu.pci_bus_id) for state in states)
+    missing = (each for report in snapshot.reports for each in report.missing)
+    unread = {each.field for each in missing if each.reason != NOT_SUPPORTED}
+    linked = frozenset(
+        _address(state.gpu.pci_bus_id)
+        for state in (gpus.states if gpus else ())
+        if _tells_links(state, unread)
+    )
     return HardwareNow(found, linked, rates, memory.total_bytes / GIB if memory else None)
 
 
@@ -87,9 +93,13 @@ def _gpus(snapshot: Snapshot) -> PartsOfKind | None:
     return PartsOfKind((*listed, *given_away), is_whole and not given_away)
 
 
-def _tells_links(state: GpuState) -> bool:
-    """Tell whether the GPU has told its NVLinks, or is read and has none."""
+def _tells_links(state: GpuState, unread: Collection[str]) -> bool:
+    """Tell whether the GPU has told its NVLinks, or is read and has none.
+
+    `unread` are the fields of all components that could not be read.
+    """
     is_asked = "nvlink_up" not in (state.gpu.unprinted or ())
+    is_asked = is_asked and f"gpu{state.gpu.index}.nvlink_up" not in unread
     is_read = state.up and state.is_fresh and not state.suspended and is_asked
     return state.reason not in LOST and (is_read or state.gpu.nvlink_up is not None)
 

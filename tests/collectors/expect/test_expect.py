@@ -195,10 +195,12 @@ def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
     played(stage, scene(learn=True), play)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("line", "roots"),
     [
-        ("device.3.nvlink.state = error 999", {"gpu_unreadable": "GPU 3 cannot be read"}),
+        ("device.3.temperature = error 999", {"gpu_unreadable": "GPU 3 cannot be read"}),
+        ("device.3.nvlink.state = error 999", {}),
         (
             "device.3.nvlink_links = 0",
             {
