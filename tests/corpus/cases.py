@@ -119,6 +119,7 @@ NOT_MENDED = frozenset(
         "2026-11-26-b",
         "2026-11-27-a",
         "2026-11-28-a",
+        "2026-11-28-b",
     }
 )
 """Batches of which not all misses are mended."""
