@@ -245,6 +245,12 @@ CASES: tuple[Case, ...] = (
     ("nic_reset", ETH1, {"text": "Trigger reset"}, ENA + "Trigger reset is on"),
     (
         "nic_reset",
+        ETH1,
+        {"text": "Fatal firmware reset event"},
+        "bnxt_en 0000:5c:00.0 eth1: Fatal firmware reset event, data1: 0x1, data2: 0x20009021",
+    ),
+    (
+        "nic_reset",
         NIC,
         {"text": "tx_timeout"},
         "i40e 0000:5c:00.0: eth9: tx_timeout recovery level 1",
