@@ -13,7 +13,7 @@ UNKNOWN_ENDS_SECS = 300.0
 BRIDGED_SECS = 60.0
 """A pause without a result between two evaluations that held counts as held up to this time.
 
-Between two at which the end was in sight it counts towards the end.
+A pause between two evaluations that saw the end counts towards `clear_for`.
 
 A driver that hangs is tried again every half minute: until then nothing is known.
 """

@@ -30,7 +30,7 @@ MAX_TEXT_CHARS = {"rule": 80, "component": 128, "hw_type": 40, "by": 64, "reason
 MAX_STATE_CHARS = 256
 KEYS = ("rule", "component", "for", "until", "reason", "by")
 NARROWING = ("rule", "component")
-"""Keys without which a silence is for more; an empty one is a variable that was not set."""
+"""Keys that narrow a silence; an empty text is a variable of the shell that was not set."""
 
 KEYS_OF_FILES = ("rule", "component", "until", "reason", "by")
 UNKNOWN = "unknown"
@@ -133,9 +133,9 @@ class Silences:
         return self._file.save(dump(content, EVERY_BOOT, VERSION))
 
     def reread(self, now: float) -> None:
-        """Read the files of silences again if one has changed; log each mistake once.
+        """Read the files of silences again if a file has changed; log each mistake once.
 
-        With a mistake they are read each minute too: it may be the clock that is wrong.
+        Files with a mistake are read each minute too: the clock may be wrong.
         """
         if not self._places:
             return

@@ -17,7 +17,7 @@ RECOVERY_ACTIONS: Mapping[int, str] = {
 UNKNOWN = "unknown"
 
 CORE_FIELDS = frozenset({"temperature_celsius", "memory_total_bytes", "utilization_percent"})
-"""What every GPU reports; one that answers «Unknown Error» to one of them does not work."""
+"""Fields that every GPU has; a GPU that answers «Unknown Error» to one of these does not work."""
 
 NVLINK5_CODES = frozenset(range(144, 151))
 """Xids of NVLink 5, whose message has unit, severity and link."""

@@ -110,7 +110,7 @@ class NetworkReader:
         return {name for name in listed if name != "bonding_masters"} == set(names)
 
     def _is_hardware(self, name: str) -> bool:
-        """Tell whether an interface is a card, not a function or what is made of others."""
+        """Tell whether an interface is a card, neither a function nor made of other interfaces."""
         folder = self._sys / "class/net" / name
         is_card = (folder / "device").exists() and not (folder / "device/physfn").exists()
         return is_card and not _is_representor(folder)

@@ -1,4 +1,4 @@
-"""Matches silences with faults: what a silence covers, and what it does not."""
+"""Matches silences with faults: which components and consequences a silence covers."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -60,7 +60,7 @@ def _followed(fault: Fault) -> Iterator[tuple[tuple[str, Subject], bool]]:
 
 
 def covered(silence: Silence, known: Collection[Key], conclusions: Conclusions) -> frozenset[Key]:
-    """Return the silenced component with its parts, and those that it had while it was there.
+    """Return the silenced component, its parts of now, and its parts before it was taken out.
 
     `known` is what was returned last; a part that is part of something else now does not count.
     """
