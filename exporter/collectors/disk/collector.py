@@ -11,13 +11,13 @@ from exporter.collectors.disk.entities import (
     MD_ARRAY,
     NFS_MOUNT,
     DiskNames,
-    MountRepairs,
     links,
 )
 from exporter.collectors.disk.families import FAMILIES
 from exporter.collectors.disk.filesystem import FilesystemSource
 from exporter.collectors.disk.md import MdReader
 from exporter.collectors.disk.nvme import NvmeHealthReader, NvmeReader
+from exporter.collectors.disk.repairs import StorageRepairs
 from exporter.collectors.disk.values import (
     Disks,
     Filesystems,
@@ -86,8 +86,8 @@ COLLECTOR = Collector(
         kinds=(DISK, FILESYSTEM, MD_ARRAY, NFS_MOUNT),
         node=FIELDS,
         interpreter=DiskNames,
-        repairs=MountRepairs,
-        repair_kinds=frozenset({"mounted"}),
+        repairs=StorageRepairs,
+        repair_kinds=frozenset({"disk_attached", "mounted"}),
         links=(links,),
     ),
     rules=Path(__file__).parent / "rules",

@@ -26,6 +26,9 @@ FEWEST_FIELDS = 14
 MOST_IN_FLIGHT = 2**31
 """Kernels have shown -1 as 2³² − 1 here: block/genhd.c adds counters of CPUs without a lock."""
 
+VPD_HEADER_BYTES = 4
+"""SPC-4, 7.8.18: type, page code and length precede the serial number."""
+
 _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 
 Numbers = tuple[int | None, ...]
@@ -81,7 +84,9 @@ class DiskReader:
             disk,
             size_bytes=None if sectors is None else sectors * SECTOR_BYTES,
             model=fields.label(f"{name} model", folder / "device/model") or self._mapped_name(name),
-            serial=fields.label(f"{name} serial", folder / "device/serial")
+            serial=_scsi_serial(name, folder, fields)
+            if scsi_address
+            else fields.label(f"{name} serial", folder / "device/serial")
             or fields.label(f"{name} serial", folder / "serial"),
             firmware=fields.label(f"{name} firmware", folder / "device/firmware_rev")
             or fields.label(f"{name} firmware", folder / "device/rev"),
@@ -149,6 +154,12 @@ def scsi_address_of(path: str) -> str | None:
     """Return the SCSI address at the end of the device's path in sysfs: 0:0:5:0."""
     address = Path(path).name
     return address if _SCSI_ADDRESS.fullmatch(address) else None
+
+
+def _scsi_serial(name: str, folder: Path, fields: FieldReader) -> str | None:
+    """Return the serial number of a SCSI or SATA disk, as the kernel read it when it was found."""
+    page = fields.text(f"{name} serial", folder / "device/vpd_pg80")
+    return None if page is None else clean_text(page[VPD_HEADER_BYTES:]) or None
 
 
 def _bytes(sectors: int | None) -> int | None:

@@ -1,8 +1,8 @@
-"""Disks, filesystems, RAID arrays and NFS servers as components of rules, and their repairs."""
+"""Disks, filesystems, RAID arrays and NFS servers as components of rules."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 
 from exporter.collectors.disk.values import (
     Disk,
@@ -19,14 +19,12 @@ from exporter.collectors.disk.values import (
 from exporter.collectors.sensors.values import Sensors
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.events.changes import remember, turned_good
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
-from exporter.faults.subject import KnownEntities, Repair
+from exporter.faults.subject import KnownEntities
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
-from exporter.record import dataclass
 
 COMPOSITE = ("Composite", "temp1")
 """The label of the temperature sensor that the limits apply to."""
@@ -103,7 +101,8 @@ def _disks(snapshot: Snapshot) -> Iterable[Entity]:
         yield Entity(("disk", disk.device), disk.device, fields, tuple(addresses))
 
 
-def _filesystems(snapshot: Snapshot) -> Iterable[Entity]:
+def filesystems(snapshot: Snapshot) -> Iterable[Entity]:
+    """Yield filesystems as components, by mount point and by the kernel's name of the device."""
     reading = snapshot.reading(Filesystems)
     kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():
@@ -164,7 +163,7 @@ FILESYSTEM = Kind(
     "filesystem",
     "logical_disk",
     names_of(Filesystem),
-    _filesystems,
+    filesystems,
     Filesystems,
     related={"node": "node", "disk": "disk"},
     relate=_lies_on,
@@ -251,10 +250,6 @@ def links(known: KnownEntities) -> Iterator[Edge]:
             yield Edge("part_of", ("disk", lost), array.key)
 
 
-CLEAN, WARNED, ERRORS = "clean", "warned", "errors"
-"""What the kernel said last: mounted, mounting with errors, mounted with errors."""
-
-
 class DiskNames:
     """Names the disk in events about its partition, and the mounted server in those of NFS."""
 
@@ -276,56 +271,3 @@ class DiskNames:
         if is_alias and len(self._servers) == 1:
             return replace(event, entity_id=next(iter(self._servers)))
         return event
-
-
-@dataclass(slots=True)
-class MountRepairs:
-    """Remembers which filesystems were writable, and what the kernel said of their last mount."""
-
-    _writable: dict[str, bool] = field(default_factory=dict)
-    _last_mount: dict[str, str] = field(default_factory=dict)
-
-    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
-        """Yield devices that were mounted, and mount points that are writable again.
-
-        A filesystem that the kernel mounted with errors is not repaired.
-        """
-        for device in self._mounted(events):
-            yield "mounted", "logical_disk", device
-        for place in self._mounts(snapshot):
-            yield "mounted", "logical_disk", place
-
-    def _mounted(self, events: Iterable[Event]) -> Iterable[str]:
-        """Return the devices that were mounted without errors and have none since then.
-
-        Between two readings a filesystem may be unmounted, repaired and mounted.
-        """
-        clean: dict[str, None] = {}
-        for event in events:
-            device = event.entity_id
-            if event.kind == "fs_mounted":
-                outcome = ERRORS if self._last_mount.get(device) == WARNED else CLEAN
-                remember(self._last_mount, device, outcome)
-                if outcome == CLEAN:
-                    clean[device] = None
-            elif event.entity_type == "logical_disk":
-                clean.pop(device, None)
-                if event.fields.get("state") == "mounted":
-                    remember(self._last_mount, device, WARNED)
-        return clean
-
-    def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
-        """Yield filesystems that were missing or read-only and are writable now."""
-        reading = snapshot.reading(Filesystems)
-        if reading is None:
-            return
-        mounts = {each.mountpoint: _is_writable(each) for each in reading.filesystems}
-        if turned := turned_good(self._writable, mounts):
-            names = {entity.name: entity.addresses[1][1] for entity in _filesystems(snapshot)}
-            yield from (it for it in turned if self._last_mount.get(names[it], CLEAN) == CLEAN)
-
-
-def _is_writable(filesystem: Filesystem) -> bool:
-    """Whether a filesystem is writable; a suspended ZFS pool stays mounted but does not answer."""
-    is_suspended = filesystem.fstype == "zfs" and filesystem.unreachable
-    return not filesystem.readonly and not is_suspended

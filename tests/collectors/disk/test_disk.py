@@ -69,8 +69,10 @@ def test_a_scsi_disk_has_an_address_and_a_state(node: SmallNode) -> None:
     device.rename(address)
     device.symlink_to(address)
     (address / "state").write_text("offline\n")
+    (address / "vpd_pg80").write_bytes(b"\x00\x80\x00\x14      S45NNC0M123456")
     disk = only(node)
     assert (disk.scsi_address, disk.scsi_state) == ("0:0:5:0", "offline")
+    assert disk.serial == "S45NNC0M123456"
 
 
 def test_partitions_and_virtual_disks_are_left_out(node: SmallNode) -> None:

@@ -1,0 +1,115 @@
+"""Finds what of disks and filesystems was repaired: mounted again, attached again."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+
+from exporter.collectors.disk.entities import filesystems
+from exporter.collectors.disk.values import Disks, Filesystem, Filesystems, NvmeControllers
+from exporter.faults.events.changes import remember, turned_good
+from exporter.faults.subject import Repair
+from exporter.model.event import Event
+from exporter.model.snapshot import Snapshot
+from exporter.record import dataclass
+
+CLEAN, WARNED, ERRORS = "clean", "warned", "errors"
+"""What the kernel said last: mounted, mounting with errors, mounted with errors."""
+
+
+@dataclass(slots=True)
+class DiskRepairs:
+    """Remembers which SCSI disk or NVMe controller was last at each address."""
+
+    _last: dict[str, str] = field(default_factory=dict)
+
+    def between(self, snapshot: Snapshot) -> Iterator[Repair]:
+        """Yield each disk that is gone and at whose address one of another name works now.
+
+        The disk was replaced, or is back: an array or a filesystem that holds the old one keeps
+        its name.
+        """
+        found = [*_disks(snapshot)]
+        present = {name for _, name, _ in found}
+        for address, name, works in found:
+            before = self._last.get(address, name)
+            if before not in present:
+                if not works:
+                    continue
+                yield "disk_attached", "physical_disk", before
+            remember(self._last, address, name)
+
+
+def _disks(snapshot: Snapshot) -> Iterator[tuple[str, str, bool]]:
+    """Yield address and name of each SCSI disk and NVMe controller, and whether it works."""
+    disks, controllers = snapshot.reading(Disks), snapshot.reading(NvmeControllers)
+    for disk in disks.disks if disks else ():
+        if disk.scsi_address:
+            yield disk.scsi_address, disk.device, disk.scsi_state in (None, "running")
+    for controller in controllers.controllers if controllers else ():
+        if controller.pci_bus_id:
+            yield controller.pci_bus_id, controller.device, controller.state == "live"
+
+
+@dataclass(slots=True)
+class MountRepairs:
+    """Remembers which filesystems were writable, and what the kernel said of their last mount."""
+
+    _writable: dict[str, bool] = field(default_factory=dict)
+    _last_mount: dict[str, str] = field(default_factory=dict)
+
+    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
+        """Yield devices that were mounted, and mount points that are writable again.
+
+        A filesystem that the kernel mounted with errors is not repaired.
+        """
+        for device in self._mounted(events):
+            yield "mounted", "logical_disk", device
+        for place in self._mounts(snapshot):
+            yield "mounted", "logical_disk", place
+
+    def _mounted(self, events: Iterable[Event]) -> Iterable[str]:
+        """Return the devices that were mounted without errors and have none since then.
+
+        Between two readings a filesystem may be unmounted, repaired and mounted.
+        """
+        clean: dict[str, None] = {}
+        for event in events:
+            device = event.entity_id
+            if event.kind == "fs_mounted":
+                outcome = ERRORS if self._last_mount.get(device) == WARNED else CLEAN
+                remember(self._last_mount, device, outcome)
+                if outcome == CLEAN:
+                    clean[device] = None
+            elif event.entity_type == "logical_disk":
+                clean.pop(device, None)
+                if event.fields.get("state") == "mounted":
+                    remember(self._last_mount, device, WARNED)
+        return clean
+
+    def _mounts(self, snapshot: Snapshot) -> Iterator[str]:
+        """Yield filesystems that were missing or read-only and are writable now."""
+        reading = snapshot.reading(Filesystems)
+        if reading is None:
+            return
+        mounts = {each.mountpoint: _is_writable(each) for each in reading.filesystems}
+        if turned := turned_good(self._writable, mounts):
+            names = {entity.name: entity.addresses[1][1] for entity in filesystems(snapshot)}
+            yield from (it for it in turned if self._last_mount.get(names[it], CLEAN) == CLEAN)
+
+
+def _is_writable(filesystem: Filesystem) -> bool:
+    """Whether a filesystem is writable; a suspended ZFS pool stays mounted but does not answer."""
+    is_suspended = filesystem.fstype == "zfs" and filesystem.unreachable
+    return not filesystem.readonly and not is_suspended
+
+
+@dataclass(slots=True)
+class StorageRepairs:
+    """Finds the repairs of disks and filesystems."""
+
+    _disks: DiskRepairs = field(default_factory=DiskRepairs)
+    _mounts: MountRepairs = field(default_factory=MountRepairs)
+
+    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
+        """Yield what was repaired since the last snapshot."""
+        yield from self._disks.between(snapshot)
+        yield from self._mounts.between(snapshot, events)
