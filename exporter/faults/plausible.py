@@ -45,7 +45,8 @@ class Plausible:
                 is_forecast = standing.rule.status == FORECAST  # nothing else has failed by it
                 for matter in () if is_forecast else _matters(standing.rule):
                     self._by_matter.setdefault(matter, []).append(index)
-                if standing.key[0] in WHOLE and not standing.rule.concerns:
+                is_of_all = standing.key[0] in WHOLE and not standing.rule.concerns
+                if is_of_all and not standing.rule.needs:  # what needs others is not below them
                     for layer in _matters(standing.rule):
                         self._of_all.setdefault(layer, []).append(index)
 
@@ -65,13 +66,14 @@ class Plausible:
     def _near(self, effect: Standing) -> Iterator[tuple[str, Iterable[int]]]:
         """Yield the relations by which the effect may have causes, each with these."""
         kind = effect.key[0]
-        matters = [*effect.rule.needs, *(_matters(effect.rule) if kind in WHOLE else ())]
+        needs = effect.rule.needs  # where a rule names them, nothing else of the node is meant
         if kind not in (*WHOLE, WORKLOAD):
             for via in WAITING if kind == PROCESS else PLACES:
                 keys = self._graph.related(effect.key, via)
                 yield via, (place for key in keys for place in self._by_key.get(key, ()))
-            if kind != PROCESS:
+            if kind != PROCESS and not needs:
                 yield NODE, self._of_all.get(effect.rule.layer, ())
+        matters = needs or (_matters(effect.rule) if kind in WHOLE else ())
         yield NODE, (place for it in matters for place in self._by_matter.get(it, ()))
 
 
