@@ -1,8 +1,10 @@
 """Clocks, clocks event (throttle) reasons, and for how long each applied."""
 
+import re
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe.card import (
+    FieldId,
     NvmlDevice,
     available_values,
     call_each,
@@ -20,6 +22,7 @@ from exporter.collectors.gpu.words import active_reasons
 
 MEGAHERTZ = 1_000_000
 NANO = 1_000_000_000
+VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\b")
 CLOCKS = {
     "graphics": NVML_CLOCK_GRAPHICS,
     "sm": NVML_CLOCK_SM,
@@ -33,11 +36,17 @@ REASON_CALLS = (
 THROTTLE_TIMES = {
     "sw_power_cap": NVML_FI_DEV_PERF_POLICY_POWER,
     "sync_boost": NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
+}
+"""Nanoseconds by reason."""
+
+NEWER_THROTTLE_TIMES = {
     "sw_thermal_slowdown": 269,
     "hw_thermal_slowdown": 270,
     "hw_power_brake_slowdown": 271,
 }
-"""Nanoseconds by reason; the last three came with driver 570."""
+NUMBERED_SINCE = (580, 82)
+"""The driver of which nvml.h gives them these numbers; those of 575 and 580.65 are settings of
+power smoothing."""
 
 
 def clocks(card: NvmlDevice) -> Any:
@@ -62,5 +71,11 @@ def throttle_reasons(card: NvmlDevice) -> tuple[tuple[str, int], ...]:
 
 def throttle_times(card: NvmlDevice) -> Any:
     """Read the seconds throttled by reason since the driver was loaded, where it counts them."""
-    found = card.field_values("throttle_times", THROTTLE_TIMES)
+    found = card.field_values("throttle_times", card.once("throttle_times", _throttle_fields))
     return available_values({word: converted(value, per=NANO) for word, value in found.items()})
+
+
+def _throttle_fields(card: NvmlDevice) -> dict[str, FieldId]:
+    version = VERSION.match(card.library.text("nvmlSystemGetDriverVersion") or "")
+    is_newer = version is not None and (int(version[1]), int(version[2])) >= NUMBERED_SINCE
+    return {**THROTTLE_TIMES, **(NEWER_THROTTLE_TIMES if is_newer else {})}
