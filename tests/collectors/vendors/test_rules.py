@@ -72,6 +72,14 @@ def test_a_card_of_amd_has_the_faults_of_any_gpu(tmp_path: Path, rule: str, file
     assert rule in faults(node.sys, lambda: node.card(CARD, files))
 
 
+def test_a_board_without_a_fan_has_no_stopped_one(tmp_path: Path) -> None:
+    """Passive Instinct boards show the files of a fan with 0 in them (MI25, MI50, MI100)."""
+    node = AmdNode(tmp_path / "sys")
+    node.card(CARD, {"gpu_metrics": metrics_v1_3(0), f"{HWMON}/pwm1": "0\n"})
+    hot = {f"{HWMON}/temp1_input": "80000\n", **BUSY}
+    assert faults(node.sys, lambda: node.card(CARD, hot)) == set()
+
+
 @pytest.mark.parametrize(
     ("rule", "files"),
     [

@@ -21,6 +21,7 @@ from exporter.collectors.vendors.amd.ras import read_ras
 from exporter.collectors.vendors.card_files import MICRO, MILLI, CardFiles, HwmonSensors, labeled
 from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
+from exporter.model.reading import Labeled
 
 AMDGPU = "amdgpu"
 UNIQUE_ID = re.compile(r"[0-9a-f]{1,16}")
@@ -41,12 +42,14 @@ class AmdgpuReader:
         self._sees_host_pids = sees_host_pids
         self._boards: dict[str, dict[str, Any]] = {}
         self._throttling: dict[str, Throttling] = {}
+        self._with_fan: set[str] = set()
 
     def forget_all_but(self, addresses: tuple[str, ...]) -> None:
         """Forget cards that are not bound any more."""
         for known in set(self._boards) - set(addresses):
             del self._boards[known]
             self._throttling.pop(known, None)
+            self._with_fan.discard(known)
 
     def read(self, files: CardFiles, index: int, address: str) -> Gpu:
         """Read everything that amdgpu shows of the card at this address."""
@@ -70,6 +73,7 @@ class AmdgpuReader:
             **heat,
             **_power(sensors, metrics),
             **_clocks(files, sensors),
+            fan_speed_percent=self._fan_speed(sensors, address),
             **files.link(),
             **read_ras(files, with_locations=self._ecc_locations),
             utilization_percent=files.number("gpu_busy_percent"),
@@ -78,6 +82,15 @@ class AmdgpuReader:
             throttle_active=throttling.active(metrics, heat["thermal_margin_celsius"]),
             processes=processes,
         )
+
+    def _fan_speed(self, sensors: HwmonSensors, address: str) -> Labeled | None:
+        """Read percent of full speed; None until it was not 0: boards without a fan show 0 too."""
+        speed = sensors.integer("pwm1")
+        if speed:
+            self._with_fan.add(address)
+        if speed is None or address not in self._with_fan:
+            return None
+        return (("0", round(100 * speed / FULL_PWM, 1)),)
 
 
 def _board(files: CardFiles, address: str) -> dict[str, Any]:
@@ -122,7 +135,6 @@ def _heat(sensors: HwmonSensors) -> dict[str, Any]:
         and (now := found[place].value("input", MILLI)) is not None
         and (limit := found[place].value("crit", MILLI))
     ]
-    speed = sensors.integer("pwm1")
     return {
         "temperature_celsius": chip.value("input", MILLI) if chip else None,
         "memory_temperature_celsius": memory.value("input", MILLI) if memory else None,
@@ -134,7 +146,6 @@ def _heat(sensors: HwmonSensors) -> dict[str, Any]:
                 ("memory_max", memory.value("crit", MILLI) if memory else None),
             )
         ),
-        "fan_speed_percent": None if speed is None else (("0", round(100 * speed / FULL_PWM, 1)),),
     }
 
 
