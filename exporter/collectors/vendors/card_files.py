@@ -85,6 +85,11 @@ class CardFiles:
         return f"{parent}/{names[0]}" if names else None
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether it is a virtual function: a share of a card, whose vendor reads as all ones."""
+        return os.path.lexists(f"{self.folder}/physfn")
+
+    @property
     def is_suspended(self) -> bool:
         """Whether the device sleeps: reading more of it would wake it."""
         return (self.text("power/runtime_status") or "").strip() == "suspended"

@@ -63,7 +63,7 @@ def _accelerators(folder: Path) -> list[str]:
 
 def _is_accelerator(files: CardFiles) -> bool:
     is_one = (files.text("class", 64) or "").startswith(ACCELERATOR_CLASSES)
-    return is_one and "physfn" not in files.names()
+    return is_one and not files.is_virtual
 
 
 class VendorBackend(Backend, Protocol):

@@ -68,8 +68,11 @@ class SysfsCards:
         return self._has_cards
 
     def _bound(self, names: list[str]) -> tuple[str, ...]:
-        found = (name for name in names if is_pci_address(name) and name not in self._left_out)
-        return tuple(found)[:MAX_CARDS]
+        cards = (name for name in names if is_pci_address(name) and name not in self._left_out)
+        return tuple(name for name in cards if not self._files(name).is_virtual)[:MAX_CARDS]
+
+    def _files(self, address: str, label: str = "bus") -> CardFiles:
+        return CardFiles(self._sys / "bus/pci/devices" / address, label)
 
     async def ask(self) -> GpuAnswer:
         """Read all cards once; raises BackendError where they cannot even be listed."""
@@ -103,7 +106,7 @@ class SysfsCards:
 
     def _read(self, address: str, index: int) -> Callable[[], CardReading]:
         def read() -> CardReading:
-            files = CardFiles(self._sys / "bus/pci/devices" / address, f"gpu{index}")
+            files = self._files(address, f"gpu{index}")
             if files.is_suspended:
                 return CardReading(None, SUSPENDED)
             if files.is_lost:

@@ -83,6 +83,16 @@ def test_graphics_of_a_processor_are_no_gpu(node: IntelNode) -> None:
     assert (gpus.states, gpus.others) == ((), ())
 
 
+def test_a_virtual_function_is_no_gpu(node: IntelNode) -> None:
+    """The driver may bind shares of a card on the host; their vendor reads as all ones there."""
+    node.card("xe", CARD, XE_CARD)
+    share = node.sys / "bus/pci/devices/0000:03:00.1"
+    node.card("xe", share.name, {"vendor": "0x8086\n", "class": "0x030000\n"})
+    (share / "config").write_bytes(b"\xff\xff\xff\xff\x06\x00\x10\x00")
+    (share / "physfn").symlink_to(f"../{CARD}")
+    assert only(look(node.sys)).gpu.pci_bus_id == CARD
+
+
 def test_a_card_whose_driver_is_unloaded_is_forgotten_and_one_that_is_gone_is_not(
     node: IntelNode,
 ) -> None:
