@@ -39,9 +39,9 @@ OF_LINKS = frozenset(name for name in DERIVED if name.startswith("links_"))
 """Names of the fields that follow from the state of the NVLinks."""
 
 RESET_COMMANDS = {
-    "nvidia": "nvidia-smi --gpu-reset -i {index}",
-    "amd": "amd-smi reset --gpureset --gpu {index}",
-    "ascend": "npu-smi set -t reset -i {index} -c 0",
+    "nvidia": "nvidia-smi --gpu-reset -i {gpu.index}",
+    "amd": "amd-smi reset --gpureset --gpu {pci}",
+    "ascend": "npu-smi set -t reset -i {gpu.npu_id} -c {gpu.chip_id}",
 }
 """By vendor; the kernel resets any other card by its file in sysfs."""
 
@@ -49,8 +49,8 @@ RESET_COMMANDS = {
 def reset_command(gpu: Gpu) -> str:
     """Return the command that resets this GPU, as its vendor's tool takes it."""
     pci = pci_address(gpu.pci_bus_id)
-    usual = f"echo 1 > /sys/bus/pci/devices/{pci}/reset" if pci else "reboot"
-    return RESET_COMMANDS.get(gpu.vendor or "", usual).format(index=gpu.index)
+    usual = "echo 1 > /sys/bus/pci/devices/{pci}/reset" if pci else "reboot"
+    return RESET_COMMANDS.get(gpu.vendor or "", usual).format(gpu=gpu, pci=pci)
 
 
 @dataclass(frozen=True, slots=True)

@@ -300,6 +300,8 @@ class Gpu:
     inforom_valid: bool | None = None
     fabric_clique: int | None = value(bounds=WORDS_OF_32_BITS)
     fabric_cluster: str | None = None
+    npu_id: int | None = value(bounds=COUNT, shown=ALWAYS)  # both as Ascend's npu-smi numbers
+    chip_id: int | None = value(bounds=COUNT, shown=ALWAYS)  # its cards, and the chips of one
     chassis_serial: str | None = value(shown=ALWAYS)
     chassis_slot: int | None = value(bounds=(0, 255), shown=ALWAYS)
     chassis_tray: int | None = value(bounds=(0, 255), shown=ALWAYS)
@@ -339,10 +341,8 @@ class Gpu:
 
     @property
     def _holds_memory(self) -> bool:
-        if self.memory_used_bytes is None or self.memory_total_bytes is None:
-            return False
-        own_bytes = DRIVERS_OWN_BYTES + DRIVERS_OWN_SHARE * self.memory_total_bytes
-        return self.memory_used_bytes > own_bytes
+        used, total = self.memory_used_bytes or 0, self.memory_total_bytes
+        return total is not None and used > DRIVERS_OWN_BYTES + DRIVERS_OWN_SHARE * total
 
 
 _SHOWN = declared(Gpu, "shown")

@@ -116,6 +116,8 @@ def _chip(table: _Table, first: list[str], second: list[str], place: int) -> Gpu
         name=_named(clean_text(name)),
         vendor="ascend",
         pci_bus_id=address,
+        npu_id=int(card),
+        chip_id=int(numbers[0]),
         health=HEALTH.get(first[1].lower()),
         memory_total_bytes=total,
         memory_used_bytes=used,

@@ -40,6 +40,7 @@ def test_cards_without_hbm_show_their_memory() -> None:
     """Both chips of a card have one address: the number of the chip tells them apart."""
     gpus = parse_info(tables(DUO)).gpus
     assert [gpu.index for gpu in gpus] == [0, 1, 2, 3]
+    assert [(gpu.npu_id, gpu.chip_id) for gpu in gpus] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert len({gpu.uuid for gpu in gpus}) == 4
     assert {gpu.name for gpu in gpus} == {"Ascend 310P3"}
     assert {gpu.memory_total_bytes for gpu in gpus} == {44278 * MIB}

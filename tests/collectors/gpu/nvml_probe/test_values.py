@@ -91,7 +91,7 @@ SAYS: list[tuple[str, str, Any]] = [
     ("mig_mode = 0", "mig_enabled", False),
 ]  # fmt: skip
 
-OF_OTHER_VENDORS = {"health", "vendor"}  # NVML says neither
+OF_OTHER_VENDORS = {"health", "vendor", "npu_id", "chip_id"}  # NVML says none of them
 
 
 def test_each_value(nvml: NvmlLibrary) -> None:
