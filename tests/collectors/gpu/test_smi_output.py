@@ -319,6 +319,29 @@ def test_two_gpus_of_the_same_uuid() -> None:
     assert answer.rejected == {"uuid": 1, "identity": 1}
 
 
+def test_the_uuid_of_an_integrated_gpu_has_no_prefix() -> None:
+    """Boards with Orin and Thor print theirs as it is; another text is no identity."""
+    uuid = "54d0709b-558d-5a59-9c65-0c5fc14a21a4"
+    answer = parsed(gpu_xml(0, uuid=uuid, product_name="NVIDIA Thor"), gpu_xml(1, uuid="54d0709b"))
+    assert [gpu.uuid for gpu in answer.gpus] == [uuid]
+    assert [(p.index, p.reason) for p in answer.problems] == [(1, "no_identity")]
+
+
+@pytest.mark.parametrize(
+    ("required", "recommended", "action"),
+    [("Yes", "N/A", "reset"), ("No", "Yes", "drain_and_reset"), ("No", "No", None)],
+)
+def test_older_drivers_tell_by_two_elements_that_a_reset_is_due(
+    required: str, recommended: str, action: str | None
+) -> None:
+    """Two times no excludes no reboot, which they cannot print."""
+    gpu = one(
+        gpu_reset_status__reset_required=required,
+        gpu_reset_status__drain_and_reset_recommended=recommended,
+    )
+    assert gpu.recovery_action == action
+
+
 def test_implausible_values_are_left_out_and_counted() -> None:
     """A terawatt is no power."""
     answer = parsed(gpu_xml(0, gpu_power_readings__power_draw="4294967.29 W"))

@@ -61,9 +61,14 @@ _MIG_LINE = re.compile(
     r"  MIG (?P<profile>\S{1,40}) +Device +(?P<index>\d{1,3}): \(UUID: (?P<uuid>MIG-[^)]{1,100})\)"
 )
 _GPU_LINE = re.compile(r"GPU \d{1,3}: .* \(UUID: (?P<uuid>GPU-[^)]{1,60})\)")
+_UUID = re.compile(r"(GPU|MIG)-.*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
+"""The second form is that of integrated GPUs (Orin, Thor)."""
 
 FATAL = ("gpu_lost", "reset_required")
 """Reasons after which nothing else of a GPU is taken, in whichever field they stand."""
+
+RESET_STATUS = {"reset_required": "reset", "drain_and_reset_recommended": "drain_and_reset"}
+"""Elements of `gpu_reset_status`, and the recovery action that `Yes` stands for."""
 
 KINDS = (("M", "mps"), ("C", "compute"), ("G", "graphics"))
 """Kind of a process by a letter of its type (`C`, `G`, `C+G`, `M+C`), the telling one first."""
@@ -157,7 +162,7 @@ def _add(builder: AnswerBuilder, element: GpuElement, index: int, names: MigName
     problem = GpuProblem(reason or "", uuid or None, index, address, name)
     if reason is not None:
         builder.problems.append(problem)
-    elif not uuid.startswith(("GPU-", "MIG-")):
+    elif _UUID.fullmatch(uuid) is None:
         builder.add_nameless(problem)
     else:
         builder.add(gpu, reasons)
@@ -191,6 +196,7 @@ def _gpu(
         else:
             values[cell.field] = value
     _add_ecc(element.cells, values, reasons)
+    _add_reset_status(element.cells, values)
     add_fabric(element.cells, values)
     values["unprinted"] = tuple(unprinted(element.cells, values))
     if values.get("mig_enabled"):  # the use of the whole is nobody's, whatever is printed
@@ -250,6 +256,13 @@ def _add_ecc(cells: Cells, values: dict[str, Any], reasons: dict[str, str]) -> N
         values["ecc_errors_total"] = tuple(rows)
     else:
         reasons["ecc_errors_total"] = _absence_at(ECC_SUMS[0][1][0][0], cells) or "not_said"
+
+
+def _add_reset_status(cells: Cells, values: dict[str, Any]) -> None:
+    """Add the action that drivers 530 to 560 request; their `No` excludes two actions only."""
+    for name, action in RESET_STATUS.items():
+        if cells.get(f"gpu_reset_status/{name}", "").lower() == "yes":
+            values.setdefault("recovery_action", action)
 
 
 def _mig_instances(element: GpuElement, uuid: str, names: MigNamesByPlace) -> Iterator[MigInstance]:
