@@ -52,6 +52,16 @@ def samples(name: str, seen: Snapshot) -> list[tuple[tuple[str, ...], object]]:
     return list(family.samples(seen))
 
 
+@pytest.mark.parametrize(("known", "shown"), [(None, "1"), (0, "0")])
+def test_the_numa_node_is_that_of_the_pci_device(known: int | None, shown: str) -> None:
+    """The kernel's, unless the driver of the card was read there itself."""
+    bus = Pcie((PcieDevice("0000:3b:00.0", "gpu", numa_node=1),))
+    ((labels, _),) = samples("hw_gpu_info", snapshot(of_gpu(numa_node=known), bus))
+    assert labels[-2] == shown
+    ((labels, _),) = samples("hw_gpu_info", snapshot(of_gpu()))
+    assert labels[-2] == ""
+
+
 @pytest.mark.parametrize(
     ("state", "reasons"),
     [

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_values, states
-from exporter.collectors.gpu.values import Gpus, MigInstance
+from exporter.collectors.gpu.values import Gpu, Gpus, MigInstance
+from exporter.collectors.pcie.values import Pcie
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families, info
 from exporter.model.snapshot import Snapshot
@@ -30,6 +32,18 @@ def _vendors(snapshot: Snapshot) -> Iterable[Sample]:
     for state in gpus.states:
         if state.gpu.vendor is not None:
             yield (*gpu_label_values(state.gpu), state.gpu.vendor), 1
+
+
+def _placed(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Gpu]]:
+    """Yield each GPU with the NUMA node that the kernel gives its PCI device.
+
+    NVML knows another one only, and only beside a Grace CPU: that of the GPU's own memory.
+    """
+    pcie = snapshot.reading(Pcie)
+    nodes = {each.device: each.numa_node for each in pcie.devices} if pcie else {}
+    for labels, gpu in EACH_GPU.read(snapshot):
+        node = nodes.get(gpu.pci_bus_id) if gpu.numa_node is None else gpu.numa_node
+        yield labels, replace(gpu, numa_node=node)
 
 
 def _instances(snapshot: Snapshot) -> Iterable[tuple[tuple[str, str, str], MigInstance]]:
@@ -76,7 +90,7 @@ FAMILIES = (
     info(
         "hw_gpu_info",
         "Product and board: PCI bus id, serial, architecture, compute capability, VBIOS; always 1.",
-        EACH_GPU,
+        Items(GPU_LABELS, Gpu, _placed),
         INFO_LABELS,
     ),
     family(

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.system
 MIB = 1024 * 1024
 ONLY_NVML = {
     "compute_capability",
-    "numa_node",
     "energy_joules_total",
     "inforom_valid",
     "nvlink_up",

@@ -80,14 +80,6 @@ def compute_capability(card: NvmlDevice) -> str:
     return f"{major}.{minor}"
 
 
-def numa_node(card: NvmlDevice) -> int:
-    """Read the NUMA node the GPU is near to; raises ValueError where it has none."""
-    node = int(card.ask("nvmlDeviceGetNumaNodeId"))
-    if node < 0:
-        raise ValueError("no NUMA node")
-    return node
-
-
 def cuda_version(number: int) -> str:
     """Write `12.4` for 12040."""
     return f"{number // 1000}.{number % 1000 // 10}"

@@ -180,7 +180,7 @@ _ONE_NUMBER = {
         nvmlDeviceGetPowerUsage nvmlDeviceGetRetiredPagesPendingStatus nvmlDeviceGetTemperature
         nvmlDeviceGetTemperatureThreshold
     """,
-    c_int: "nvmlDeviceGetNumaNodeId nvmlSystemGetCudaDriverVersion_v2",
+    c_int: "nvmlSystemGetCudaDriverVersion_v2",
     c_ulonglong: """
         nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetCurrentClocksThrottleReasons
         nvmlDeviceGetMemoryErrorCounter nvmlDeviceGetNvLinkErrorCounter

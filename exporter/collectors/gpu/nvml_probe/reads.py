@@ -52,7 +52,6 @@ FACTS = (
     Read(("serial", "vbios_version", "board_part_number"), identity.texts),
     Read(("architecture",), identity.architecture),
     Read(("compute_capability",), identity.compute_capability),
-    Read(("numa_node",), identity.numa_node),
     Read(("inforom_valid",), ecc.inforom_valid),
     Read(fabric.CHASSIS, fabric.chassis),
     _asked("minor_number", "nvmlDeviceGetMinorNumber"),
