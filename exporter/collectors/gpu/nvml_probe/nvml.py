@@ -137,10 +137,10 @@ def _field_values(device: object, wanted: Sequence[int | tuple[int, int]]) -> An
     return values
 
 
-def _processes(symbol: str) -> Function:
+def _processes(symbol: str, struct: type[structs.Struct]) -> Function:
     """Make a function that lists processes; `usedGpuMemory` is None where it is not known."""
 
-    def function(device: object) -> list[structs.c_nvmlProcessInfo_v2_t]:
+    def function(device: object) -> Any:
         count = c_uint(0)
         code = _ask(symbol, device, byref(count), None)
         if code == NVML_SUCCESS:
@@ -148,7 +148,7 @@ def _processes(symbol: str) -> Function:
         if code != NVML_ERROR_INSUFFICIENT_SIZE:
             raise NVMLError(code)
         count.value = count.value * 2 + 5  # some may start meanwhile
-        listed = (structs.c_nvmlProcessInfo_v2_t * count.value)()
+        listed = (struct * count.value)()
         _must(symbol, device, byref(count), listed)
         return listed[: count.value]
 
@@ -164,6 +164,9 @@ def _process_utilization(device: object, since: int) -> Any:
     _must(symbol, device, samples, byref(count), c_ulonglong(since))
     return samples[: count.value]
 
+
+PROCESS_VERSIONS = ("_v3", "_v2", "")
+"""The endings of the functions that list processes, newest first."""
 
 NUMBERS = (c_int, c_uint, c_ulonglong)
 _ONE_NUMBER = {
@@ -231,9 +234,10 @@ def _declared() -> Iterator[tuple[str, Function]]:
     yield from ((name, _does(name)) for name in _NOTHING_WRITTEN.split())
     yield from ((name, _writes(name, struct)) for name, struct in _STRUCTS.items())
     for kind in ("Compute", "Graphics", "MPSCompute"):
-        for version in ("_v2", "_v3"):
+        for version in PROCESS_VERSIONS:
+            struct = structs.c_nvmlProcessInfo_v2_t if version else structs.OldProcessInfo
             name = f"nvmlDeviceGet{kind}RunningProcesses{version}"
-            yield name, _processes(name)
+            yield name, _processes(name, struct)
 
 
 FUNCTIONS: dict[str, Function] = {

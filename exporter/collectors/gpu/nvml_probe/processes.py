@@ -7,7 +7,7 @@ from exporter.clock import wall_now
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND, NVML_SUCCESS
 from exporter.collectors.gpu.nvml_probe.library import reason_of
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import PROCESS_VERSIONS, NVMLError
 
 LISTS = (
     ("mps", "MPSCompute"),
@@ -74,7 +74,7 @@ class GpuProcessReader:
 
 def _listed(card: NvmlDevice, kind: str, function: str) -> Iterator[Process]:
     """Read one of the three lists; only the compute list must be there, without MPS."""
-    names = tuple(f"nvmlDeviceGet{function}RunningProcesses{version}" for version in ("_v3", "_v2"))
+    names = tuple(f"nvmlDeviceGet{function}RunningProcesses{v}" for v in PROCESS_VERSIONS)
     try:
         listed = card.ask_newest(names)
     except NVMLError as error:

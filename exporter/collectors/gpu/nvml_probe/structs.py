@@ -84,6 +84,13 @@ class c_nvmlMarginTemperature_v1_t(Struct):
     _fields_ = (("version", c_uint), ("marginTemperature", c_int))
 
 
+class OldProcessInfo(Struct):
+    """Of the first version, before driver 450, which nvidia-ml-py does not declare any more."""
+
+    _fields_ = (("pid", c_uint), ("usedGpuMemory", c_ulonglong))
+    gpuInstanceId = computeInstanceId = None  # noqa: N815 - as in the next one
+
+
 class c_nvmlProcessInfo_v2_t(Struct):
     _fields_ = (
         ("pid", c_uint),

@@ -9,6 +9,7 @@ from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.nvml_probe.processes import GpuProcessReader
 from tests.collectors.gpu.nvml_probe.probe_process import ProbeProcess, read_gpus
+from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 
 pytestmark = pytest.mark.system
@@ -53,6 +54,19 @@ def test_a_driver_without_the_graphics_and_mps_lists(nvml: NvmlLibrary) -> None:
     """Lists that are not supported cost nothing but themselves."""
     nvml.say(*CARD, "compute_processes = 100:4096")
     assert _listed(read_gpus(nvml)[0]) == [(100, "compute", 4096)]
+
+
+@pytest.mark.parametrize("versions", [("_v3",), ("_v3", "_v2")])
+def test_the_lists_of_older_drivers(nvml: NvmlLibrary, versions: tuple[str, ...]) -> None:
+    """Drivers before 510 lack the third version, those before 450 also the second."""
+    kinds = ("Compute", "Graphics", "MPSCompute")
+    nvml.library_dir = build_nvml(
+        missing=[f"nvmlDeviceGet{kind}RunningProcesses{v}" for kind in kinds for v in versions]
+    )
+    nvml.say(*CARD, "compute_processes = 100:4096 101:na", *NO_OTHERS)
+    (gpu,) = read_gpus(nvml)
+    assert _listed(gpu) == [(100, "compute", 4096), (101, "compute", None)]
+    assert {p["gpu_instance"] for p in gpu["processes"]} == {None}
 
 
 def test_mig_instances_keep_their_ids(nvml: NvmlLibrary) -> None:
