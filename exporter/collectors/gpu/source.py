@@ -44,9 +44,13 @@ def driver_of(config: GpuConfig) -> Driver:
 
 
 def bound_gpus(sys_root: Path) -> tuple[str, ...]:
-    """List the PCI addresses under `/sys/bus/pci/drivers/nvidia`, in the order of the driver."""
+    """List the PCI addresses under `/sys/bus/pci/drivers/nvidia`, in the order of the driver.
+
+    The driver of a vGPU host is bound to virtual functions too, which it does not count.
+    """
+    folder = sys_root / "bus/pci/drivers/nvidia"
     try:
-        names = [entry.name for entry in (sys_root / "bus/pci/drivers/nvidia").iterdir()]
+        names = [each.name for each in folder.iterdir() if not (each / "physfn").exists()]
     except OSError:
         return ()  # no such driver, or its list may not be read: nothing is known of the bus
     return tuple(sorted(address for name in names if (address := pci_address(name)) is not None))

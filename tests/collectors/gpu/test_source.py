@@ -9,7 +9,7 @@ import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.source import Driver, GpuSource
+from exporter.collectors.gpu.source import Driver, GpuSource, bound_gpus
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from tests.fakes.virtual_time import run_virtually
@@ -111,6 +111,18 @@ def marker(tmp_path: Path) -> Path:
     path = tmp_path / "version"
     path.touch()
     return path
+
+
+def test_virtual_functions_of_a_vgpu_host_are_no_gpus(tmp_path: Path) -> None:
+    """The driver is bound to them as well, and counts the whole GPUs only."""
+    driver, devices = tmp_path / "bus/pci/drivers/nvidia", tmp_path / "bus/pci/devices"
+    driver.mkdir(parents=True)
+    for address in ("0000:41:00.0", "0000:41:00.4", "0000:61:00.0"):
+        (devices / address).mkdir(parents=True)
+        (driver / address).symlink_to(devices / address)
+    (devices / "0000:41:00.4/physfn").symlink_to("../0000:41:00.0")
+    (driver / "bind").touch()
+    assert bound_gpus(tmp_path) == ("0000:41:00.0", "0000:61:00.0")
 
 
 def test_nvml_is_asked_first(marker: Path) -> None:

@@ -37,7 +37,9 @@ class PowerStates:
         }
 
     def _is_gpu(self, name: str) -> bool:
-        return self._word(name, "vendor") == NVIDIA and self._word(name, "class")[:6] in GPU_CLASSES
+        is_one = self._word(name, "vendor") == NVIDIA
+        is_whole = not os.path.lexists(f"{self._folder}/{name}/physfn")  # no virtual function
+        return is_one and is_whole and self._word(name, "class")[:6] in GPU_CLASSES
 
     def _word(self, name: str, file: str) -> str:
         try:

@@ -30,6 +30,11 @@ class Bus:
         """The kernel gives this device this power state."""
         (self._folder(address) / "power/runtime_status").write_text(f"{state}\n")
 
+    def has_share(self, address: str) -> None:
+        """The first GPU is that of a vGPU host, with a virtual function at this address."""
+        self._device(address, "0x10de", "0x030200")
+        (self._folder(address) / "physfn").symlink_to(f"../{ADDRESSES[0]}")
+
     def _device(self, address: str, vendor: str, code: str) -> None:
         folder = self._folder(address)
         (folder / "power").mkdir(parents=True)
@@ -92,8 +97,12 @@ def test_a_gpu_that_falls_asleep_is_not_woken(
 
 
 def test_where_some_are_hidden_nobody_is_taken_for_asleep(bus: Bus) -> None:
-    """The n-th of the library is the n-th of the kernel only where both count as many."""
+    """The n-th of the library is the n-th of the kernel only where both count as many.
+
+    Neither counts a virtual function.
+    """
     bus.says(ADDRESSES[0], "suspended")
+    bus.has_share("0000:18:00.4")
     power = PowerStates(bus.sys_root)
     power.look()
     assert power.asleep(2) == {0: ADDRESSES[0]}
