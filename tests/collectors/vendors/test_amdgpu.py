@@ -250,12 +250,19 @@ def test_processes_are_those_of_the_compute_driver(node: AmdNode) -> None:
     assert [state.gpu.processes for state in hidden.states] == [None, None]
 
 
-def test_bad_pages_and_deferred_errors_are_seen(node: AmdNode) -> None:
-    """A page that waits for a reset is pending; a deferred error is a kind of its own."""
+@pytest.mark.parametrize("names", ["ras/{}_err_count", "ras/aca_{}"])
+def test_bad_pages_and_deferred_errors_are_seen(node: AmdNode, names: str) -> None:
+    """A page that waits for a reset is pending; a deferred error is a kind of its own.
+
+    MI300 and newer name the files of the blocks otherwise.
+    """
+    older = {f"ras/{block}_err_count": None for block in ("umc", "gfx")}
     node.card(
         FIRST,
         {
-            "ras/umc_err_count": "ue: 1\nce: 7\nde: 2\n",
+            **older,
+            names.format("umc"): "ue: 1\nce: 7\nde: 2\n",
+            names.format("gfx"): "ue: 0\nce: 1\nde: 0\n",
             "ras/gpu_vram_bad_pages": "0x00000001 : 0x00001000 : R\n0x0000000f : 0x00001000 : P\n",
         },
     )

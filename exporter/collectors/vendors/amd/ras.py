@@ -9,7 +9,9 @@ from typing import Any
 from exporter.collectors.vendors.card_files import CardFiles
 
 COUNT = re.compile(r"^(ue|ce|de): ([0-9]{1,15})$", re.MULTILINE)
-FILE = re.compile(r"([a-z0-9_]{1,24})_err_count")
+FILE = re.compile(r"(?:aca_(?P<newer>[a-z0-9_]{1,24})|(?P<older>[a-z0-9_]{1,24})_err_count)")
+"""Chips with an Accelerator Check Architecture (MI300 and newer) have the first form only."""
+
 BAD_PAGE = re.compile(r"^0x[0-9a-f]{1,16} : 0x[0-9a-f]{1,16} : ([RPF])\s*$", re.MULTILINE)
 FEATURES = re.compile(r"feature mask: 0x([0-9a-fA-F]{1,16})")
 TYPES = {"ce": "corrected", "ue": "uncorrected", "de": "deferred"}
@@ -26,8 +28,8 @@ def read_ras(files: CardFiles, *, with_locations: bool) -> dict[str, Any]:
     """
     totals: dict[str, int] = {}
     rows: list[tuple[str, str, str, float]] = []
-    for block in _blocks(files):
-        text = files.text(f"ras/{block}_err_count", 256) or ""
+    for block, name in _blocks(files):
+        text = files.text(f"ras/{name}", 256) or ""
         for kind, digits in COUNT.findall(text):
             totals[TYPES[kind]] = totals.get(TYPES[kind], 0) + int(digits)
             rows.append((TYPES[kind], "volatile", block, int(digits)))
@@ -43,9 +45,10 @@ def read_ras(files: CardFiles, *, with_locations: bool) -> dict[str, Any]:
     }
 
 
-def _blocks(files: CardFiles) -> list[str]:
+def _blocks(files: CardFiles) -> list[tuple[str, str]]:
+    """List the blocks with the names of their files."""
     matches = (FILE.fullmatch(name) for name in files.names("ras"))
-    return [match[1] for match in matches if match][:MAX_BLOCKS]
+    return [(match["newer"] or match["older"], match[0]) for match in matches if match][:MAX_BLOCKS]
 
 
 def _pages(files: CardFiles) -> dict[str, Any]:
