@@ -122,6 +122,17 @@ def metrics_v1_8(energy: int, residencies: tuple[int, int, int, int, int, int]) 
     return struct.pack("<HBB", 4 + len(body), 1, 8) + body
 
 
+def metrics_v1_9(energy: int, residencies: tuple[int, int, int, int, int, int]) -> bytes:
+    """The same of newer drivers: each field with its number, type and count before it."""
+    body = struct.pack("<I", 9)
+    body += struct.pack("<QH", 0x02200001, 45)  # a temperature of 16 bits
+    body += struct.pack("<Q8H", 33 << 10 | 0x01200008, *range(8))  # eight clocks
+    body += struct.pack("<QQ", 7 << 10 | 0x00600001, energy)
+    for place, count in enumerate(residencies):
+        body += struct.pack("<QI", (9 + place) << 10 | 0x00400001, count)
+    return struct.pack("<HBB", 4 + len(body), 1, 9) + body
+
+
 def metrics_v1_3(status: int) -> bytes:
     """The table of an MI200 or a Radeon: the throttlers active now as bits."""
     body = bytes(108) + struct.pack("<Q", status)

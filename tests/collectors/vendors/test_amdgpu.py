@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from exporter.collectors.vendors.amd.metrics import Throttling, parse_metrics
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
 from tests.collectors.vendors.vendor_node import VendorNode, look, only, threads
-from tests.fakes.amd_cards import MI100, AmdNode, metrics_v1_3, metrics_v1_8
+from tests.fakes.amd_cards import MI100, AmdNode, metrics_v1_3, metrics_v1_8, metrics_v1_9
 
 FIRST, SECOND = "0000:83:00.0", "0000:a3:00.0"
 MI100_SAYS = {
@@ -276,10 +277,13 @@ def test_bad_pages_and_deferred_errors_are_seen(node: AmdNode, names: str) -> No
     assert (gpu.retired_pages_total, gpu.retired_pages_pending) == ((("uncorrected", 1),), True)
 
 
-def test_energy_and_throttling_come_from_the_metrics_table(node: AmdNode) -> None:
+@pytest.mark.parametrize("table", [metrics_v1_8, metrics_v1_9])
+def test_energy_and_throttling_come_from_the_metrics_table(
+    node: AmdNode, table: Callable[..., bytes]
+) -> None:
     """Energy counts in 2^-16 J; a throttler is active when it grew since the last look."""
-    before = metrics_v1_8(65536 * 1000, (1000, 5, 100, 0, 0, 0))
-    now = metrics_v1_8(65536 * 1001, (2000, 5, 900, 0, 0, 0))
+    before = table(65536 * 1000, (1000, 5, 100, 0, 0, 0))
+    now = table(65536 * 1001, (2000, 5, 900, 0, 0, 0))
     first = only(look(_with(node, before))).gpu
     assert (first.energy_joules_total, first.throttle_active) == (1000, None)
     gpu = only(look(node.sys, lambda: node.card(FIRST, {"gpu_metrics": now}))).gpu
@@ -312,9 +316,9 @@ def test_throttlers_have_nvml_names(status: int, margin: float | None, active: s
 
 def test_a_cut_or_unknown_table_says_nothing() -> None:
     """Whatever is cut off, and a version of the future, is no value and no error."""
-    table = metrics_v1_8(1, (1, 2, 3, 4, 5, 6))
-    for length in range(len(table)):
-        assert parse_metrics(table[:length]).energy_joules is None
+    for table in (metrics_v1_9(1, (1, 2, 3, 4, 5, 6)), metrics_v1_8(1, (1, 2, 3, 4, 5, 6))):
+        for length in range(len(table)):
+            assert parse_metrics(table[:length]).energy_joules is None
     future = table[:2] + b"\x09\x09" + table[4:]
     assert parse_metrics(future) == parse_metrics(b"")
 

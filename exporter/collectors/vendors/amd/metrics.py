@@ -1,7 +1,8 @@
 """The binary table `gpu_metrics` of amdgpu: energy, and what throttles the clocks.
 
 Its layouts are those of the kernel's kgd_pp_interface.h: a header of size, format and content
-revision, then fields whose places depend on both revisions.
+revision, then fields whose places depend on both revisions. Version 1.9 says itself which fields
+it has.
 """
 
 import struct
@@ -22,6 +23,13 @@ RESIDENCIES_AT = {(1, 7): 40, (1, 8): 40}
 
 STATUS_AT = {(1, 3): 112}
 """Where the throttlers active now stand as bits that are the same for all chips."""
+
+SELF_DESCRIBING = (1, 9)
+TYPES = "BbHhIiQq"
+"""The types of an attribute of version 1.9, as `struct` names them, by their number."""
+
+ENERGY, RESIDENCIES = 7, range(9, 15)
+"""The numbers of the attributes that are read, in the order of the older versions."""
 
 POWER_BITS = 0xFF | 0xFF << 16  # power and current limits
 HEAT_BITS = 0xFFF << 32  # temperatures of the chip, its memory, regulators and cooling liquid
@@ -51,6 +59,8 @@ def parse_metrics(table: bytes) -> GpuMetrics:
     if size > len(table):
         return GpuMetrics()
     version = (form, content)
+    if version == SELF_DESCRIBING:
+        return _from_attributes(_attributes(table))
     energy = _number(table, "<Q", ENERGY_AT.get(version))
     status = _number(table, "<Q", STATUS_AT.get(version))
     at = RESIDENCIES_AT.get(version)
@@ -60,6 +70,33 @@ def parse_metrics(table: bytes) -> GpuMetrics:
         status,
         struct.unpack_from("<6I", table, at) if at is not None and known else None,
     )
+
+
+def _from_attributes(found: dict[int, int]) -> GpuMetrics:
+    energy = found.get(ENERGY)
+    residencies = tuple(found[each] for each in RESIDENCIES if each in found)
+    return GpuMetrics(
+        None if energy is None else energy * ENERGY_UNIT_JOULES,
+        residencies=residencies if len(residencies) == len(RESIDENCIES) else None,
+    )
+
+
+def _attributes(table: bytes) -> dict[int, int]:
+    """Read the first value of each attribute by its number, those of all ones left out."""
+    found: dict[int, int] = {}
+    at = HEADER.size + 4  # the number of attributes
+    while at + 8 <= len(table):
+        (encoding,) = struct.unpack_from("<Q", table, at)
+        kind, attribute, count = encoding >> 20 & 0xF, encoding >> 10 & 0x3FF, encoding & 0x3FF
+        values = struct.Struct(f"<{count or 1}{TYPES[kind]}" if kind < len(TYPES) else "")
+        at += 8
+        if not values.size or at + values.size > len(table):
+            break
+        value: int = values.unpack_from(table, at)[0]
+        if value != (1 << 8 * values.size // (count or 1)) - 1:
+            found[attribute] = value
+        at += values.size
+    return found
 
 
 def _number(table: bytes, form: str, at: int | None) -> int | None:
