@@ -52,15 +52,18 @@ tracepoint:tcp:tcp_retransmit_synack {
   else { @retransmits1[$cgroup, (uint64)0] = sum(1); }
 }"""
 
+# Of the kind of a request only the first letter: behind its end lie bytes of earlier events, which
+# would make other keys of the same text.
 _LATENCY = """
 tracepoint:block:block_rq_issue { @issued[args->dev, args->sector] = nsecs; }
 tracepoint:block:block_rq_complete /@issued[args->dev, args->sector]/ {
   $took = nsecs - @issued[args->dev, args->sector];
   delete(@issued[args->dev, args->sector]);
+  $kind = *(uint8 *)args->rwbs;
   if (@set == 0) {
-    @time0[args->dev, args->rwbs] = hist($took); @sum0[args->dev, args->rwbs] = sum($took);
+    @time0[args->dev, $kind] = hist($took); @sum0[args->dev, $kind] = sum($took);
   } else {
-    @time1[args->dev, args->rwbs] = hist($took); @sum1[args->dev, args->rwbs] = sum($took);
+    @time1[args->dev, $kind] = hist($took); @sum1[args->dev, $kind] = sum($took);
   }
 }"""
 

@@ -15,7 +15,7 @@ MAX_USERS = 64
 MAX_WAITING = 4096
 MAX_DISKS = 256
 
-OPERATIONS = {"R": "read", "W": "write", "F": "flush", "D": "discard"}
+OPERATIONS = {ord("R"): "read", ord("W"): "write", ord("F"): "flush", ord("D"): "discard"}
 """By the first letter of the kind of a request (rwbs); others are not shown."""
 
 Opener = tuple[int, int]
@@ -43,11 +43,11 @@ class KernelTotals:
             if not isinstance(entries, dict):
                 continue  # a plain number, printed when bpftrace ends
             for key, value in entries.items():
-                first, second = key.split(",")
+                first, second = map(int, key.split(","))
                 if name.startswith("@retransmits"):
-                    self._add_segments((int(first), int(second)), int(value))
+                    self._add_segments((first, second), int(value))
                 elif name.startswith(("@time", "@sum")):
-                    self._add_latency(int(first), second, value)
+                    self._add_latency(first, second, value)
 
     @property
     def openers(self) -> frozenset[Opener]:
@@ -85,8 +85,8 @@ class KernelTotals:
         is_known = opener in self._waiting or len(self._waiting) < MAX_WAITING
         self._waiting[opener if is_known else (0, 0)] += segments
 
-    def _add_latency(self, number: int, kind: str, value: Any) -> None:
-        operation = OPERATIONS.get(kind[:1])
+    def _add_latency(self, number: int, kind: int, value: Any) -> None:
+        operation = OPERATIONS.get(kind)
         if operation is None:
             return
         key = (number, operation)
