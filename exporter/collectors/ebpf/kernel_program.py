@@ -31,7 +31,7 @@ tracepoint:sock:inet_sock_set_state /args->newstate == 2/ {
 }
 tracepoint:syscalls:sys_exit_accept4, tracepoint:syscalls:sys_exit_accept /args->ret >= 0/ {
   $files = ((struct task_struct *)curtask)->files->fdt->fd;
-  $file = *($files + args->ret);
+  $file = (struct file *)*($files + args->ret);
   $socket = ((struct socket *)$file->private_data)->sk;
   $family = $socket->__sk_common.skc_family;
   if ($family == 2 || $family == 10) { @opener[(uint64)$socket] = pid; }

@@ -21,6 +21,9 @@ START_SECS = 120.0
 DETACH_SECS = 20.0
 """The kernel waits for all processors at each function that is detached from."""
 
+MAX_KEYS_NAMES = ("BPFTRACE_MAP_KEYS_MAX", "BPFTRACE_MAX_MAP_KEYS")
+MAX_TEXT_NAMES = ("BPFTRACE_STRLEN", "BPFTRACE_MAX_STRLEN")
+
 PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/sbin")
 MAX_WORDS = 500
 TRIAL = "interval:ms:1 { exit(); }"
@@ -47,17 +50,21 @@ def find_program(name: str, places: tuple[str, ...] = PLACES) -> str | None:
 
 
 def command_of(script: Script) -> Command:
-    """Give the command; with setpriv bpftrace is killed when we are, however we end."""
+    """Give the command; with setpriv bpftrace is killed when we are, however we end.
+
+    Warnings are left out: from 0.23 on, each key that is deleted and not there is one. Since 0.19
+    its variables have other names.
+    """
     setpriv = find_program("setpriv")
     tied = () if setpriv is None else (setpriv, "--pdeathsig", "KILL", "--")
     bpftrace = find_program("bpftrace") or "bpftrace"
     return Command(
-        (*tied, bpftrace, "-f", "json", "-e", script.text),
+        (*tied, bpftrace, "--no-warnings", "-f", "json", "-e", script.text),
         {
             "PATH": ":".join(PLACES),
             "HOME": "/",
-            "BPFTRACE_MAP_KEYS_MAX": str(script.max_keys),
-            "BPFTRACE_STRLEN": "64",
+            **dict.fromkeys(MAX_KEYS_NAMES, str(script.max_keys)),
+            **dict.fromkeys(MAX_TEXT_NAMES, "64"),
         },
         descriptors=script.descriptors,
     )
