@@ -220,6 +220,17 @@ def test_ranks_whose_start_was_not_seen_tell_by_who_is_inside() -> None:
     assert found.waiting_secs == pytest.approx(24.0)
 
 
+def test_who_waits_in_one_of_several_communicators_is_not_missing() -> None:
+    """Where no start was seen ranks are processes, whichever of their communicators waits."""
+    job = Job(3, start_is_seen=False)
+    other = {f"{pid},{pid},{pid * 16 + 8},0": 20 for pid in job.pids}
+    job.seen.take(batch(met=other), job.now)
+    found = job.flush(every(job), inside=dict.fromkeys(range(3), job.now))
+    assert found is not None
+    assert (found.missing, found.waiting_ranks, found.ranks_here) == ("", 3, 3)
+    assert found.pids == (100, 101, 102)
+
+
 def test_a_process_that_was_never_looked_at_is_given_time() -> None:
     """A rank may start between two looks; one that is never found has ended."""
     job = Job(2)

@@ -94,8 +94,8 @@ class Communicators:
         self._ranks = {key: rank for key, rank in self._ranks.items() if id(rank) in kept}
         self._progress = {group: self._progress.get(group, _Progress()) for group in groups}
         return tuple(
-            self._judged(group, sorted(ranks, key=Rank.order), now_ns, processes)
-            for group, ranks in groups.items()
+            self._judged(group, _ranks_of(each), now_ns, processes)
+            for group, each in groups.items()
         )
 
     def _add(self, rank: Rank, comm: int) -> None:
@@ -144,6 +144,17 @@ class Communicators:
             late_secs=found.secs if found else 0.0,
             late_ratio=found.ratio if found else 0.0,
         )
+
+
+def _ranks_of(group: Iterable[Rank]) -> list[Rank]:
+    """Sort the ranks of a group.
+
+    Where no start was seen, a process may be in several communicators that cannot be told apart:
+    it is one rank, by the communicator whose call it was last seen in.
+    """
+    by_last = sorted(group, key=lambda rank: rank.seen_ns)
+    one_each = {rank.order(): rank for rank in by_last}
+    return sorted(one_each.values(), key=Rank.order)
 
 
 def _group(rank: Rank, processes: RankProcesses) -> Group:
