@@ -7,6 +7,7 @@ from functools import partial
 from exporter.collectors.ebpf.attachments import Attachments
 from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import LIBRARIES, numbers_of
+from exporter.collectors.ebpf.capped import NANOSECONDS
 from exporter.collectors.ebpf.collectives.communicators import Communicators
 from exporter.collectors.ebpf.libraries import (
     Identity,
@@ -109,7 +110,7 @@ class TracedCallsSource:
 
     def _take(self, batch: Batch) -> None:
         """Take what one bpftrace printed; a rank that is missing is not kept waiting."""
-        now_ns = time.monotonic_ns()
+        now_ns = int(self._ctx.boottime() * NANOSECONDS)  # what bpftrace calls nsecs
         self._totals.take(batch)
         self._communicators.take(batch, now_ns)
         before = {_noticed(one) for one in self._judged}
