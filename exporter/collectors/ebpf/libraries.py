@@ -1,14 +1,16 @@
 """Which processes use which libraries: from the memory maps of all processes.
 
 /proc/PID/maps names the file (https://man7.org/linux/man-pages/man5/proc_pid_maps.5.html);
-/proc/PID/root leads to it through the mounts of that process, so into its container. Paths belong
-to tenants: a file is opened once, and known by its descriptor and inode from then on.
+/proc/PID/root leads to it through the mounts of that process, so into its container, and
+/proc/PID/map_files to one that was replaced. Paths belong to tenants: a file is opened once, and
+known by its descriptor and inode from then on.
 """
 
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from re import Pattern
@@ -29,6 +31,8 @@ LONGEST_PAUSE_SECS = 60.0
 """A library may be loaded late: a process is looked at again, less and less often."""
 
 _OVERLAY = " - overlay "
+_DELETED = " (deleted)"
+"""Behind the path of a file that was replaced or removed: its processes still call it."""
 
 Identity = tuple[int, ...]
 """What is the same for the same file: inode, size, time of change, and the device."""
@@ -36,11 +40,15 @@ Identity = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A library in the maps of one process; `file` is (major, minor, inode) as the maps say."""
+    """A library in the maps of one process; `file` is (device, inode) as the maps say.
+
+    `addresses` name its place in memory as /proc/PID/map_files does.
+    """
 
     layer: str
     path: str
     file: tuple[str, str]
+    addresses: str = field(default="", compare=False)
 
 
 Mapped = tuple[str, tuple[str, str]]
@@ -149,9 +157,10 @@ class LibraryFinder:
             # address, permissions, offset, device, inode, path
             fields = line.split(maxsplit=5)
             if len(fields) == 6 and "x" in fields[1]:  # noqa: PLR2004
-                name = fields[5].rpartition("/")[2]
+                path = fields[5].removesuffix(_DELETED)
+                name = path.rpartition("/")[2]
                 for layer, pattern in self._names.items():
-                    one = Found(layer, fields[5], (fields[3], fields[4]))
+                    one = Found(layer, path, (fields[3], fields[4]), fields[0])
                     if pattern.fullmatch(name) and one not in found:
                         found.add(one)
                         yield one
@@ -184,25 +193,38 @@ class OpenLibrary:
 
 
 def open_library(proc_root: Path, pid: int, found: Found) -> OpenLibrary | None:
-    """Open a library of a process; None when the path now leads to something else.
+    """Open a library of a process: at its path, or where it is mapped; None where it is at neither.
 
     Raises PermissionError for one in a folder that is closed to us.
     """
     try:
-        descriptor = os.open(
-            f"{proc_root}/{pid}/root{found.path}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-        )
+        descriptor = _opened(f"{proc_root}/{pid}/root{found.path}", found)
     except PermissionError:
         raise
     except (OSError, ValueError):
-        return None
+        try:
+            descriptor = _opened(f"{proc_root}/{pid}/map_files/{_unpadded(found.addresses)}", found)
+        except (OSError, ValueError):
+            return None
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or str(status.st_ino) != found.file[1]:
-        os.close(descriptor)
-        return None
     device = () if _is_overlay(proc_root, pid, status.st_dev) else (status.st_dev,)
     identity = (status.st_ino, status.st_size, status.st_mtime_ns, *device)
     return OpenLibrary(found, descriptor, identity)
+
+
+def _opened(path: str, found: Found) -> int:
+    """Open the mapped file; raise ValueError where another one is at this path."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or str(status.st_ino) != found.file[1]:
+        os.close(descriptor)
+        raise ValueError("another file")
+    return descriptor
+
+
+def _unpadded(addresses: str) -> str:
+    """Write addresses without the zeros that only maps have in front of them."""
+    return "-".join(f"{int(address, 16):x}" for address in addresses.split("-"))
 
 
 def _is_overlay(proc_root: Path, pid: int, device: int) -> bool:

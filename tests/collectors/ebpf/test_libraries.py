@@ -1,5 +1,6 @@
 """Finding libraries in the memory maps of a tree of processes."""
 
+import mmap
 import os
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def test_libraries_are_found_by_the_name_of_their_file(tree: Tree) -> None:
-    """With and without a version; nothing that only sounds alike, and no data of a library."""
+    """With and without a version, and replaced; nothing that sounds alike, no data of one."""
     tree.add(1, "/usr/lib/libcudart.so.12", "/opt/my libs/libnccl.so.2.19.3", "/lib/libc.so.6")
     tree.add(2, "/usr/lib/libcuda.so.1", "/usr/lib/libcudart_static.so", "/libnccl.so.2 (deleted)")
     tree.add(3, "/usr/lib/libcudart.so.12", line=DATA)
@@ -58,7 +59,7 @@ def test_libraries_are_found_by_the_name_of_their_file(tree: Tree) -> None:
     names = {pid: [(one.layer, one.path) for one in user.libraries] for pid, user in found.items()}
     assert names == {
         1: [("cuda", "/usr/lib/libcudart.so.12"), ("nccl", "/opt/my libs/libnccl.so.2.19.3")],
-        2: [("cuda", "/usr/lib/libcuda.so.1")],
+        2: [("cuda", "/usr/lib/libcuda.so.1"), ("nccl", "/libnccl.so.2")],
     }
     assert found[1].libraries[0].file == ("fe:00", "7")
     assert found[1].parent == 50
@@ -170,6 +171,25 @@ def test_what_is_not_the_mapped_file_is_not_opened(tree: Tree, tmp_path: Path) -
     assert open_library(tree.root, 1, other) is None
     assert open_library(tree.root, 1, Found("cuda", "/nothing", ("fe:00", "1"))) is None
     assert open_library(tree.root, 1, Found("cuda", "/a\0b", ("fe:00", "1"))) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may open what others have mapped")
+def test_a_replaced_library_is_opened_where_it_is_mapped(tmp_path: Path) -> None:
+    """An upgrade leaves its processes the old file, which is no longer at the path."""
+    file = tmp_path / "libcudart.so.12"
+    file.write_bytes(b"x" * 100)
+    with file.open("rb") as opened:
+        mapping = mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+    old = file.stat()
+    (tmp_path / "new").write_bytes(b"y")
+    (tmp_path / "new").rename(file)
+    user = LibraryFinder(Path("/proc"), LIBRARIES).look(0.0)[os.getpid()]
+    (found,) = [one for one in user.libraries if one.path == str(file)]
+    library = open_library(Path("/proc"), os.getpid(), found)
+    mapping.close()
+    assert library is not None
+    assert library.identity[:3] == (old.st_ino, 100, old.st_mtime_ns)
+    library.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
