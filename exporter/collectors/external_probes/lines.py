@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -61,7 +61,7 @@ class LineReader:
         name, kind = message["metric"], message.get("type", "gauge")
         if not isinstance(name, str) or not _METRIC_NAME.fullmatch(name):
             raise BadLine("a metric needs a name like hw_npu_temperature_celsius")
-        if kind not in ("gauge", "counter", "histogram"):
+        if not isinstance(kind, str) or kind not in VALUES:
             raise BadLine(f"{name}: the type must be gauge, counter or histogram")
         if (kind == "counter") != name.endswith("_total"):
             raise BadLine(f"{name}: a counter, and nothing else, ends in _total")
@@ -76,11 +76,7 @@ class LineReader:
             kind=kind,
             help=clean_text(help_text) if isinstance(help_text, str) else "",
             labels=labels,
-            value=(
-                _histogram(name, message)
-                if kind == "histogram"
-                else _number(name, message.get("value"))
-            ),
+            value=VALUES[kind](name, message),
         )
 
     def _record(self, message: dict[str, Any]) -> ProbeValue | Event:
@@ -151,6 +147,23 @@ def _histogram(name: str, message: dict[str, Any]) -> Histogram:
     if total < 0 or (total and not counts[-1]):
         raise BadLine(f"{name}: sum must be that of the observations, none of them negative")
     return Histogram(buckets, total)
+
+
+def _gauge(name: str, message: dict[str, Any]) -> float:
+    return _number(name, message.get("value"))
+
+
+def _counter(name: str, message: dict[str, Any]) -> float:
+    number = _gauge(name, message)
+    if number < 0:
+        raise BadLine(f"{name}: a counter is not negative")
+    return number
+
+
+VALUES: Mapping[str, Callable[[str, dict[str, Any]], float | Histogram]] = MappingProxyType(
+    {"gauge": _gauge, "counter": _counter, "histogram": _histogram}
+)
+"""What reads the value of a metric, by its type."""
 
 
 def _bound(name: str, text: str) -> float:

@@ -196,6 +196,7 @@ def test_no_name_on_the_page_may_be_ours(kind: str) -> None:
         {"metric": "hw_node_info", "value": 1},
         {"metric": "hw_npu_total", "type": "gauge", "value": 1},
         {"metric": "hw_npu", "type": "counter", "value": 1},
+        {"metric": "hw_npu_total", "type": "counter", "value": -1},
         {"metric": "hw_npu", "type": "histogram", "value": 1},
         {"metric": "hw_npu", "type": [], "value": 1},
         _histogram(metric="hw_npu_calls"),
