@@ -233,6 +233,7 @@ class Tracing:
         self._tracer: Tracer | None = None
         self._task: asyncio.Task[str] | None = None
         self._backoff, self._not_before = Backoff(), 0.0
+        self._started = 0.0
         self.failure = ""
 
     @property
@@ -245,6 +246,8 @@ class Tracing:
         """Whether bpftrace runs; where it has ended by itself the reason is kept."""
         if self._task is not None and self._task.done():
             self.failure, self._task = self._task.result(), None
+            if self._clock() - self._started > LONGEST_BACKOFF_SECS:
+                self._backoff.reset()
             self._not_before = self._clock() + self._backoff.next_secs()
         return self._task is not None
 
@@ -256,6 +259,7 @@ class Tracing:
     def start(self, script: Script) -> None:
         """Run this script."""
         self._tracer = Tracer(script, self._children, self._command(script))
+        self._started = self._clock()
         self._tracer.start()
         self._task = asyncio.ensure_future(self._tracer.run())
 

@@ -94,6 +94,7 @@ class StreamProbe:
             if self._has_run_spoken:
                 self._shown = self._run
             if self._schedule.every_secs is not None and ended_well:
+                backoff.reset()
                 await asyncio.sleep(started + self._schedule.every_secs - loop.time())
                 continue
             self._restarts += 1

@@ -111,18 +111,21 @@ def test_it_is_tied_to_our_life() -> None:
 async def test_a_script_that_ended_is_started_again_after_a_pause() -> None:
     """Why it ended is told, and the next start waits for the end of the pause."""
     now, children = [100.0], Children()
-    texts = iter(["echo 'ERROR: no memory' >&2; exit 1", f"{ATTACHED}; sleep 60"])
+    fails = "echo 'ERROR: no memory' >&2; exit 1"
+    texts = iter([fails, fails, f"{ATTACHED}; sleep 60"])
 
     def command(_: Script) -> Command:
         return Command(("/bin/sh", "-c", next(texts)), {"PATH": "/usr/bin:/bin"})
 
     tracing = Tracing(children, command, lambda: now[0])
     script = Script("", lambda _: None)
-    tracing.start(script)
-    await _until(lambda: not tracing.is_running)
-    assert (tracing.failure, tracing.is_pausing) == ("ERROR: no memory", True)
-    now[0] += FIRST_BACKOFF_SECS
-    assert not tracing.is_pausing
+    for secs in (0.0, 3600.0):  # one that ran for an hour is back as soon as the first time
+        tracing.start(script)
+        now[0] += secs
+        await _until(lambda: not tracing.is_running)
+        assert (tracing.failure, tracing.is_pausing) == ("ERROR: no memory", True)
+        now[0] += FIRST_BACKOFF_SECS
+        assert not tracing.is_pausing
     tracing.start(script)
     await _until(lambda: tracing.is_attached)
     await tracing.end()

@@ -147,6 +147,20 @@ def test_a_run_that_failed_is_tried_again_before_its_interval_is_over() -> None:
     play(story, EVERY_20, ends_after(0, 1))
 
 
+def test_after_a_run_that_went_well_a_failure_is_the_first_again() -> None:
+    """A failure now and then does not make the pauses of later ones longer."""
+    codes = iter([1, 1, 0, 1, 0])
+
+    def prepare(child: ScriptedChild) -> None:
+        ends_after(0, next(codes))(child)
+
+    async def story(scene: Scene) -> None:
+        await asyncio.sleep(25)
+        assert scene.children.starts == [0, 1, 3, 23, 24]
+
+    play(story, EVERY_20, prepare)
+
+
 def test_an_interval_run_is_ended_at_its_deadline_and_a_stream_never() -> None:
     """Silence of a stream is told by its age; a run has to end."""
 
