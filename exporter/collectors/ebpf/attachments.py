@@ -39,6 +39,7 @@ class _Attached:
 
     tracing: Tracing
     used: dict[Identity, float]
+    has_counted: bool = False
 
 
 @dataclass(slots=True)
@@ -61,13 +62,17 @@ class _Read:
 
 
 class Attachments:
-    """Starts and ends bpftrace as libraries come and go."""
+    """Starts and ends bpftrace as libraries come and go.
+
+    `on_gap` is called when libraries in use are no longer counted, or only after a while again.
+    """
 
     def __init__(  # noqa: PLR0917 - what it works with, each of another type
         self,
         children: Children,
         numbers: Mapping[str, Mapping[str, int]],
         on_batch: Callable[[Batch], None],
+        on_gap: Callable[[], None],
         clock: Callable[[], float],
         files: TenantFiles,
         command: Callable[[Script], Command] = command_of,
@@ -75,6 +80,7 @@ class Attachments:
         self._children = children
         self._numbers = numbers
         self._on_batch = on_batch
+        self._on_gap = on_gap
         self._clock = clock
         self._files = files
         self._command = command
@@ -143,18 +149,24 @@ class Attachments:
         for one in tuple(self._attached):
             if not one.tracing.is_running:
                 self._attached.remove(one)
+                self._note_gap(one)
                 for identity in one.used:
                     self._fail(identity, one.tracing.failure)
             elif all(now - used > LINGER_SECS for used in one.used.values()):
                 self._end(one)
         if len(self._attached) > MAX_TRACERS:
             for one in tuple(self._attached):
+                self._note_gap(one)
                 self._end(one)
 
     def close(self) -> None:
         """Kill each bpftrace; the kernel detaches the probes of a killed bpftrace."""
         for one in self._attached:
             one.tracing.kill()
+
+    def _note_gap(self, one: _Attached) -> None:
+        if one.has_counted:
+            self._on_gap()
 
     def _end(self, one: _Attached) -> None:
         """End one, and do not wait for it."""
@@ -199,10 +211,16 @@ class Attachments:
     def _start(self, targets: Mapping[Identity, Target]) -> None:
         descriptors = tuple(target.descriptor for target in targets.values())
         program = count_calls(tuple(targets.values()))
-        script = Script(program, BatchReader(self._on_batch).take, descriptors, MAX_KEYS)
         tracing = Tracing(self._children, self._command)
-        tracing.start(script)  # one that has not started is found ended at the next look
-        self._attached.append(_Attached(tracing, dict.fromkeys(targets, self._clock())))
+        one = _Attached(tracing, dict.fromkeys(targets, self._clock()))
+
+        def take(batch: Batch) -> None:
+            one.has_counted = True
+            self._on_batch(batch)
+
+        # One that has not started is found ended at the next look.
+        tracing.start(Script(program, BatchReader(take).take, descriptors, MAX_KEYS))
+        self._attached.append(one)
 
     def _forget(self, now: float) -> None:
         """Forget files that are no longer in use, and failures of files that are attached now."""

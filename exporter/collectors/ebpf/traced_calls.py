@@ -57,6 +57,7 @@ class TracedCallsSource:
             ctx.children,
             {layer: numbers_of((layer,), settings.skipped_calls) for layer in layers},
             self._take,
+            self._miss,
             time.monotonic,
             self._files,
         )
@@ -117,6 +118,11 @@ class TracedCallsSource:
         self._judged = self._communicators.evaluate(now_ns, self._processes.known)
         if before != {_noticed(one) for one in self._judged}:
             self._ctx.wake(self.name)
+
+    def _miss(self) -> None:
+        """Note that calls were not counted: what was found of ranks is old."""
+        self._communicators.miss()
+        self._judged = ()
 
     def _new(self, mapped: Mapping[Mapped, Place]) -> list[Place]:
         """Choose what to open now among the libraries that are not known."""

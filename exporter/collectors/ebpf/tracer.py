@@ -26,6 +26,7 @@ MAX_TEXT_NAMES = ("BPFTRACE_STRLEN", "BPFTRACE_MAX_STRLEN")
 
 PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/sbin")
 MAX_WORDS = 500
+MAX_ERROR_BYTES = 4096
 TRIAL = "interval:ms:1 { exit(); }"
 TRIAL_BYTES = 64 * 1024
 
@@ -87,7 +88,7 @@ class Tracer:
         self._splitter = LineSplitter()
         self._child: Child | None = None
         self._spoke = asyncio.Event()
-        self._words = ""
+        self._errors = b""
         self.is_attached = False
         self.problem = ""
 
@@ -113,7 +114,9 @@ class Tracer:
         if not child.exited.done():
             self.problem = "bpftrace was killed but does not exit"
         if not self.problem:
-            self.problem = self._words or f"bpftrace ended with {child.exited.result()}"
+            self.problem = (
+                first_words(self._errors) or f"bpftrace ended with {child.exited.result()}"
+            )
         return self.problem
 
     async def end(self) -> None:
@@ -159,8 +162,8 @@ class Tracer:
             self._script.on_record({"text": data})
 
     def _on_errors(self, chunk: bytes) -> None:
-        """Keep the first words of an error: what follows them follows from them."""
-        self._words = self._words or first_words(chunk)
+        """Keep the first errors: what follows them follows from them."""
+        self._errors += chunk[: MAX_ERROR_BYTES - len(self._errors)]
 
 
 def first_words(errors: bytes) -> str:

@@ -14,6 +14,7 @@ from exporter.collectors.ebpf.attachments import (
     MAX_TRACERS,
     Attachments,
 )
+from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.calls import numbers_of
 from exporter.collectors.ebpf.libraries import Found, OpenLibrary
 from exporter.collectors.ebpf.tenant_files import TenantFiles
@@ -24,7 +25,8 @@ from tests.fakes.native import CUDART, build_cudart
 
 pytestmark = pytest.mark.system
 
-GOOD = """echo '{"type": "attached_probes", "data": {"probes": 3}}'; sleep 60"""
+GOOD = """echo '{"type": "attached_probes", "data": {"probes": 3}}'
+printf '%s\\n' '{"type": "printf", "data": "end\\n"}'; sleep 60"""
 BAD = "echo 'ERROR: no memory' >&2; exit 1"
 
 
@@ -35,11 +37,13 @@ class Stage:
         self.now = 100.0
         self.children = Children()
         self.scripts: list[Script] = []
+        self.batches = self.gaps = 0
         self.bad: Callable[[Script], bool] = lambda _: False
         self.attachments = Attachments(
             self.children,
             {"cuda": numbers_of(("cuda",))},
-            lambda _: None,
+            self._count_batch,
+            self._count_gap,
             lambda: self.now,
             TenantFiles(DaemonThreads()),
             self._command,
@@ -68,6 +72,12 @@ class Stage:
         await self.children.end_all()
         for library in self._opened:
             library.close()
+
+    def _count_batch(self, _: Batch) -> None:
+        self.batches += 1
+
+    def _count_gap(self) -> None:
+        self.gaps += 1
 
     def _command(self, script: Script) -> Command:
         self.scripts.append(script)
@@ -104,7 +114,7 @@ async def test_what_nobody_uses_any_more_is_detached_from(stage: Stage) -> None:
     assert stage.attachments.count == 1
     stage.now += 2
     await stage.until(lambda: not stage.children.pids)
-    assert stage.attachments.count == 0
+    assert stage.attachments.count == stage.gaps == 0
     assert stage.attachments.wants(one.identity)
 
 
@@ -143,9 +153,10 @@ async def test_a_bpftrace_that_dies_is_replaced(stage: Stage) -> None:
     """Its libraries are wanted again, after a pause, and the reason goes when it is attached."""
     one = stage.library(1)
     await stage.attachments.attach([one])
-    await stage.until(lambda: stage.attachments.count == 1)
+    await stage.until(lambda: stage.attachments.count == 1 and stage.batches == 1)
     stage.children.kill_all()
     await stage.until(lambda: bool(stage.attachments.failures))
+    assert stage.gaps == 1
     stage.now += 1.1
     assert stage.attachments.wants(one.identity)
     await stage.attachments.attach([one])
@@ -156,7 +167,9 @@ async def test_many_libraries_one_after_the_other_start_anew_as_one(stage: Stage
     """Each bpftrace costs memory: beyond a few all are ended, to be attached to together."""
     for number in range(MAX_TRACERS + 1):
         await stage.attachments.attach([stage.library(number)])
+        await stage.until(lambda: stage.batches > 0)
     await stage.until(lambda: not stage.children.pids)
+    assert stage.gaps > 0
     assert all(stage.attachments.wants((number, 1, 1)) for number in range(MAX_TRACERS + 1))
 
 

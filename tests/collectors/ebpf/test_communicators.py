@@ -12,11 +12,9 @@ from exporter.collectors.ebpf.collectives.communicators import (
     RankProcesses,
 )
 from exporter.collectors.ebpf.collectives.lateness import WINDOWS
-from exporter.collectors.ebpf.traced_calls import TracedCallsSource
 from exporter.collectors.ebpf.values import Communicator
 from exporter.collectors.workloads.values import Workload
 from tests.collectors.ebpf.batches import batch
-from tests.fakes.source_context import source_context
 
 SECOND = 1_000_000_000
 FLUSH = 2 * SECOND
@@ -320,14 +318,18 @@ def test_sums_that_wrap_are_compared_all_the_same() -> None:
     assert found.late_ratio == pytest.approx(0.4, rel=0.05)
 
 
-def test_waiting_is_timed_by_the_clock_that_goes_on_in_suspend() -> None:
-    """The kernel times calls since boot; a clock that stands still would be behind for ever."""
-    now = 9000.0
-    source = TracedCallsSource(source_context(boottime=lambda: now))
-    since = 8976 * SECOND
-    source._take(batch(**{"in": {f"100,100,{REDUCE}": [since, 1600]}}))
-    (found,) = source._judged
-    assert found.waiting_secs == pytest.approx(24.0)
+def test_calls_that_were_not_counted_make_no_rank_a_missing_one() -> None:
+    """Who is one behind since bpftrace was restarted may be none: who waits inside tells then."""
+    job = Job(3)
+    job.flush({0: 20, 1: 20, 2: 19})
+    job.seen.miss()
+    job.now += 30 * SECOND
+    found = job.flush(every(job))
+    assert found is not None
+    assert (found.missing, found.waiting_secs, found.ranks) == ("", 0.0, 3)
+    found = job.flush({}, inside={0: job.now, 1: job.now})
+    assert found is not None
+    assert found.missing == "rank 2 (pid 102)"
 
 
 def test_ranks_are_bounded() -> None:

@@ -57,7 +57,8 @@ async def test_records_are_given_on_and_its_end_is_told() -> None:
 async def test_the_first_error_is_the_reason() -> None:
     """What it says of its memory limit is harmless; the first line behind it is the reason."""
     stage = Stage(
-        "echo 'ERROR: couldn'\"'\"'t set RLIMIT_MEMLOCK' >&2;"
+        "printf 'ERROR' >&2; sleep 0.1;"  # as one that writes without a buffer
+        "echo ': couldn'\"'\"'t set RLIMIT_MEMLOCK' >&2;"
         "echo 'ERROR: failed to create map: Operation not permitted' >&2; exit 1"
     )
     assert await stage.reason() == "ERROR: failed to create map: Operation not permitted"

@@ -1,8 +1,8 @@
 """Communicators of NCCL: which ranks wait for which others, from the calls they have entered.
 
 Processes belong together when they were made ranks of one id. Where that was not seen, because
-the library was found too late, those of one workload with one parent do, and only what waits
-inside a call tells anything: counts from somewhere in between cannot be compared.
+the library was found too late, those of one workload with one parent do. Where not all calls were
+counted, only what waits inside a call tells anything: such counts cannot be compared.
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ class Communicators:
                 self._ranks.pop((key[0], key[1]), None)
                 del gone[key]
             id_text = f"{id_ & _UINT64:016x}"
-            self._add(Rank(key[0], id_text, rank, ranks, born_ns=made_ns), key[1])
+            self._add(Rank(key[0], id_text, rank, ranks, is_whole=True, born_ns=made_ns), key[1])
         for (pid, _, comm, what), value in batch.entries("@met"):
             self._rank(pid, comm, now_ns).count(what, value)
         for (pid, _, comm), entered_ns in batch.entries("@newest"):
@@ -75,6 +75,12 @@ class Communicators:
             self._rank(pid, comm, now_ns).enter(CALLS[number].name, since_ns, now_ns)
         for pid, comm in gone:
             self._ranks.pop((pid, comm), None)
+
+    def miss(self) -> None:
+        """Note that calls were not counted for a while, for each rank as many as may be."""
+        for rank in self._ranks.values():
+            rank.is_whole = False
+        self._progress.clear()
 
     @property
     def pids(self) -> frozenset[int]:
@@ -112,7 +118,7 @@ class Communicators:
         self, group: Group, ranks: list[Rank], now_ns: int, processes: RankProcesses
     ) -> Communicator:
         progress = self._progress[group]
-        is_whole = bool(ranks[0].id)  # its start was seen: counts can be compared
+        is_whole = all(rank.is_whole for rank in ranks)  # counts can be compared
         most = max(rank.entered for rank in ranks)
         behind = [rank for rank in ranks if rank.entered < most] if is_whole else []
         inside = [rank for rank in ranks if now_ns - rank.seen_ns <= FRESH_NS]

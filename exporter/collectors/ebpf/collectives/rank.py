@@ -16,6 +16,8 @@ USUAL_STATES = ("", "running", "sleeping")
 class Rank:
     """A rank; `id`, `rank` and `ranks` are known where its start was seen.
 
+    `is_whole` tells whether all that it entered since was counted.
+
     `moments` is the sum of the times at which it entered, in nanoseconds, `distances` that of the
     squared microseconds between two of them, `newest_ns` the last of the times.
     """
@@ -24,6 +26,7 @@ class Rank:
     id: str = ""
     rank: int | None = None
     ranks: int | None = None
+    is_whole: bool = False
     entered: int = 0
     moments: int = 0
     distances: int = 0
