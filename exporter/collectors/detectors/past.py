@@ -23,6 +23,9 @@ FLOOR = 1e-4
 
 WINDOW = 1536
 WARM_UP_SECS = 12 * 3600.0
+LEAST_LEARNED_SECS = 2 * 3600.0
+"""Of one GPU, and without a fault: half a day may go by with none."""
+
 REFIT_SECS = 12 * 3600.0
 LEARNED_SECS = 7 * 86_400.0
 QUANTILE = 0.01
@@ -65,6 +68,8 @@ class Learned:
 
     def is_due(self, now: float) -> bool:
         """Whether there is something new to fit to."""
+        if self.gpu_secs < LEAST_LEARNED_SECS:
+            return False
         since = self.began_at if self.fitted_at is None else self.fitted_at
         wait = WARM_UP_SECS if self.fitted_at is None else REFIT_SECS
         return since is not None and now - since >= wait

@@ -153,6 +153,19 @@ def test_readings_of_broken_gpus_are_not_learned() -> None:
     assert {point[2] for point in window} == {0.6}
 
 
+def test_nothing_is_fitted_to_a_few_readings() -> None:
+    """GPUs that were broken for half a day since the start are not known yet, nor then."""
+    gpus = node(2)
+    detector, new = AnomalyDetector(), NewReadings()
+    for minutes, broken in ((13 * HOUR, {uuid(0), uuid(1)}), (HOUR // 2, set())):
+        for _ in range(minutes):
+            assert not detector.see(new.of(gpus.snapshot(60.0)), broken)
+            assert not detector.fitting.is_under_way
+    for _ in range(HOUR):
+        detector.see(new.of(gpus.snapshot(60.0)), set())
+    assert detector.fitting.is_under_way
+
+
 def test_the_window_is_bounded_and_spans_what_was_seen() -> None:
     """Of a week of readings a bounded random sample is kept, old and new."""
     watch = Watch(node(1))
