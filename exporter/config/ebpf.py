@@ -31,5 +31,12 @@ class Ebpf:
         each_like=(r"[A-Za-z_][\w.]{0,60}", "at most 32 functions such as Trainer.step"),
     )
     skipped_calls: tuple[str, ...] = setting(
-        (), "Functions not to count, such as cudaLaunchKernel if it is called too often."
+        (),
+        "Functions not to count, such as cudaLaunchKernel if it is called too often.",
+        one_of=(
+            *("cudaLaunchKernel", "cudaMalloc", "cudaFree", "cudaMemcpy", "cudaMemcpyAsync"),
+            *("cuLaunchKernel", "cuMemAlloc_v2", "cuMemFree_v2"),
+            *("ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather"),
+            *("ncclReduceScatter", "ncclSend", "ncclRecv", "ncclGroupEnd"),
+        ),
     )

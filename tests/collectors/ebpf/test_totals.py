@@ -1,5 +1,7 @@
 """Summing up what bpftrace prints, by call and workload."""
 
+from dataclasses import fields
+
 import pytest
 
 from exporter.collectors.ebpf.batch import Batch
@@ -7,6 +9,7 @@ from exporter.collectors.ebpf.calls import CALLS, numbers_of
 from exporter.collectors.ebpf.capped import KEPT_SECS, OTHERS
 from exporter.collectors.ebpf.totals import MAX_COMBINATIONS, CallTotals
 from exporter.collectors.workloads.values import TracedCall, Workload
+from exporter.config.ebpf import Ebpf
 from tests.collectors.ebpf.batches import batch
 
 JOB = Workload("ml", "train-0", "main")
@@ -127,6 +130,12 @@ def test_a_strange_batch_is_refused(strange: Batch) -> None:
         totals.take(strange)
     totals.settle({}, 1.0)
     assert sum(call.durations.count for call in totals.calls()) == 0
+
+
+def test_each_call_can_be_skipped_and_nothing_else() -> None:
+    """A name that is no call would change nothing, and nobody would be told."""
+    (skipped,) = [each for each in fields(Ebpf) if each.name == "skipped_calls"]
+    assert skipped.metadata["one_of"] == tuple(call.name for call in CALLS)
 
 
 def test_numbers_are_places_in_the_list() -> None:
