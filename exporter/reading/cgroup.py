@@ -38,6 +38,7 @@ _COLONS = re.compile(r"([^:]*):(cri-containerd|crio|docker|libpod):([0-9a-f]{12,
 _USER_SLICE = re.compile(r"user-\d+\.slice")
 _SLURM = re.compile(r"(?:[\w-]+_)?slurmstepd\.scope|slurm(?:_[\w-]+)?")
 _SLURM_JOB = re.compile(r"job_\d+")
+_JOB_OF_SLURM = "slurm/"
 _LXC_FOLDER = "lxc"
 """The cgroup of containers of LXC before version 4, and of Proxmox."""
 _LXC = re.compile(r"(?:lxc\.payload[.-]|lxc/).+")
@@ -69,7 +70,8 @@ NOBODY = CgroupOwner()
 def parse_cgroup(text: str, nested_in: frozenset[str] = frozenset()) -> CgroupOwner:
     """Return the owner of the process with this `/proc/PID/cgroup`; NOBODY if there is none.
 
-    With several hierarchies (v1) the most specific owner wins: some have only part of the path.
+    With several hierarchies (v1) the most specific owner wins: some have only part of the path, or
+    the unit that started a batch job.
     `nested_in` are the parent cgroups of our kubelet's pods, if not the root.
     """
     owners = [parse_path(path, nested_in) for path in _paths(text)]
@@ -129,8 +131,10 @@ def _paths(text: str) -> Iterator[str]:
             yield path
 
 
-def _specificity(owner: CgroupOwner) -> tuple[bool, bool, bool]:
-    return owner.pod_uid is not None, owner.container_id is not None, owner.unit is not None
+def _specificity(owner: CgroupOwner) -> tuple[bool, bool, bool, bool]:
+    unit = owner.unit or ""
+    is_job = unit.startswith(_JOB_OF_SLURM)
+    return owner.pod_uid is not None, owner.container_id is not None, is_job, unit != ""
 
 
 def _segments(path: str) -> list[str]:
@@ -157,7 +161,7 @@ def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
         return CgroupOwner(unit=f"{segment}/{inner[:SHORT_ID_CHARS]}" if inner else segment)
     if _SLURM.fullmatch(segment):
         job = next((name for name in below[:2] if _SLURM_JOB.fullmatch(name)), None)
-        return CgroupOwner(unit=f"slurm/{job}" if job else segment)
+        return CgroupOwner(unit=f"{_JOB_OF_SLURM}{job}" if job else segment)
     if segment == _LXC_FOLDER and below:
         segment = f"{segment}/{below[0]}"
     if _LXC.fullmatch(segment) or _UNIT.fullmatch(segment):

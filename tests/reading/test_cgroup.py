@@ -292,6 +292,15 @@ def test_the_hierarchy_that_says_most_wins() -> None:
     assert parse_cgroup(text) == IN_POD
 
 
+@pytest.mark.parametrize("daemon", ["system.slice/slurmd.service", "user.slice/user-1000.slice"])
+@pytest.mark.parametrize("job_is_first", [True, False])
+def test_a_job_of_v1_wins_over_the_unit_that_started_it(daemon: str, *, job_is_first: bool) -> None:
+    """Slurm has jobs in some hierarchies; in the others they are in the unit of slurmd or sshd."""
+    lines = ["9:devices:/slurm/uid_1000/job_1009/step_0/task_0", f"8:pids:/{daemon}"]
+    text = "\n".join(lines if job_is_first else reversed(lines))
+    assert parse_cgroup(text) == CgroupOwner(unit="slurm/job_1009")
+
+
 def test_no_text_breaks_the_parser() -> None:
     """Ten thousand damaged lines give an owner or nobody, never an exception."""
     chance = random.Random(7)  # noqa: S311 - repeatable, not secret
