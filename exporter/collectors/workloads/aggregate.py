@@ -15,6 +15,7 @@ from exporter.collectors.workloads.usage import (
     EnergyShares,
     IdleTime,
     OrphanMemory,
+    percents_of,
 )
 from exporter.collectors.workloads.values import (
     Allocated,
@@ -110,7 +111,8 @@ class WorkloadAggregator:
         self._add_holders(rows, devices, table)
         rows = _bounded(rows)
         uses = self._uses(states, rows, boottime, sharing)
-        energies = {state.gpu.uuid: self._shares(state, uses) for state in states}
+        strangers = _uses_of_strangers(clients, table)
+        energies = {state.gpu.uuid: self._shares(state, uses, strangers) for state in states}
         return Workloads(
             reason=_reason(clients, table),
             attribution_ratio=_ratio(clients),
@@ -146,15 +148,15 @@ class WorkloadAggregator:
         self._energy.forget_all_but(gpu_uuids)
         self._orphans.forget_all_but(gpu_uuids)
 
-    def _shares(self, state: GpuState, uses: Iterable[WorkloadUse]) -> EnergyShares | None:
+    def _shares(
+        self, state: GpuState, uses: Iterable[WorkloadUse], strangers: Iterable[ProcessUse]
+    ) -> EnergyShares | None:
         """Share the energy of a GPU among workloads; a reading seen before changes nothing."""
-        if state.gpu.energy_joules_total is None:
+        gpu = state.gpu
+        if gpu.energy_joules_total is None:
             return None
-        here = [use for use in uses if use.gpu_uuid == state.gpu.uuid]
-        percents = {
-            use.workload: use.sm_utilization_percent if use.processes else 0.0 for use in here
-        }
-        return self._energy.update(state.gpu.uuid, state.gpu.energy_joules_total, percents)
+        percents = percents_of(gpu, uses, strangers)
+        return self._energy.update(gpu.uuid, gpu.energy_joules_total, percents)
 
     def _totals(
         self, state: GpuState, table: ProcessTable, energy: EnergyShares | None
@@ -204,6 +206,12 @@ class WorkloadAggregator:
             idle = self._idle.update(uuid, workload, is_active=is_active, boottime=boottime)
             result.append(replace(use, idle_allocated_secs=idle))
         return tuple(result)
+
+
+def _uses_of_strangers(clients: Iterable[GpuClient], table: ProcessTable) -> list[ProcessUse]:
+    """List what processes use whose workload is unknown; those not looked at are summed up."""
+    strangers = (it for it in clients if it.workload is None and it.pid not in table.unread)
+    return [use for client in strangers for use in client.uses]
 
 
 def _with_energy(use: WorkloadUse, energy: EnergyShares | None) -> WorkloadUse:

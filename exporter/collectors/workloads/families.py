@@ -162,7 +162,7 @@ FAMILIES = (
             "energy_joules_total",
             "Energy consumption of the workload, by its share of GPU time, since it was first"
             " seen. Together with the idle and ended families it adds up to the GPU's own"
-            " counter.",
+            " counter, less what processes of unknown share or workload use.",
             digits=3,
         ),
     ),

@@ -1,12 +1,18 @@
 """Usage of workloads over time: energy, idle allocation and orphan memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
-from exporter.collectors.gpu.values import GpuProcess, GpuState
+from exporter.collectors.gpu.values import Gpu, GpuProcess, GpuState
 from exporter.collectors.workloads.attribution import ProcessTable, is_of_gone_pod
 from exporter.collectors.workloads.clients import is_meant
-from exporter.collectors.workloads.values import Workload, sum_of_all
+from exporter.collectors.workloads.values import (
+    ProcessUse,
+    Workload,
+    WorkloadUse,
+    sum_of_all,
+    sum_of_known,
+)
 from exporter.record import dataclass
 
 WHOLE = 100.0
@@ -14,7 +20,7 @@ WHOLE = 100.0
 
 @dataclass(slots=True)
 class _Account:
-    """Joules of one GPU since its counter began; their sum is the counter."""
+    """Joules of one GPU since its counter began; their sum is at most the counter."""
 
     counter: float
     idle: float
@@ -31,20 +37,48 @@ class EnergyShares:
     ended: float
 
 
+def percents_of(
+    gpu: Gpu, uses: Iterable[WorkloadUse], strangers: Iterable[ProcessUse]
+) -> dict[Workload | None, float | None]:
+    """Return each workload's share of the GPU's time, 0 to 100; None where it is not known.
+
+    The key None is there for processes whose workload is unknown. What the driver does not say of a
+    process is 0 on a GPU that is idle.
+    """
+    unsaid = 0.0 if gpu.utilization_percent == 0 else None
+    percents: dict[Workload | None, float | None] = {
+        use.workload: 0.0 if not use.processes else _or(use.sm_utilization_percent, unsaid)
+        for use in uses
+        if use.gpu_uuid == gpu.uuid
+    }
+    unknown = [it.sm_utilization_percent for it in strangers if it.gpu_uuid == gpu.uuid]
+    if unknown:
+        percents[None] = _or(sum_of_known(unknown), unsaid)
+    return percents
+
+
+def _or(percent: float | None, unsaid: float | None) -> float | None:
+    return unsaid if percent is None else percent
+
+
 class EnergyAttribution:
     """Splits each increase of a GPU's energy counter by the utilization during it.
 
     A workload that ran kernels 30 % of the time gets 30 % of the energy, the rest is idle; where
-    the shares add up to more than 100 % they are scaled to it.
+    the shares add up to more than 100 % they are scaled to it. While the share of one is unknown,
+    what the others did not use is not shared: it may be idle or not.
     """
 
     def __init__(self) -> None:
         self._accounts: dict[str, _Account] = {}
 
     def update(
-        self, gpu_uuid: str, counter_joules: float, percents: Mapping[Workload, float | None]
+        self, gpu_uuid: str, counter_joules: float, percents: Mapping[Workload | None, float | None]
     ) -> EnergyShares:
-        """Share what the counter rose since the last reading by the workloads' utilization."""
+        """Share what the counter rose since the last reading by the workloads' utilization.
+
+        The key None stands for the processes whose workload is unknown.
+        """
         account = self._accounts.get(gpu_uuid)
         if account is None or counter_joules < account.counter:
             # A counter that begins anew takes the shares of the old one with it.
@@ -58,9 +92,10 @@ class EnergyAttribution:
         for workload, percent in percents.items():
             share = increase * (percent or 0.0) / whole
             given += share
-            if percent is not None or workload in account.workloads:
+            if workload is not None and (percent is not None or workload in account.workloads):
                 account.workloads[workload] = account.workloads.get(workload, 0.0) + share
-        account.idle += increase - given
+        if None not in percents.values():
+            account.idle += increase - given
         return EnergyShares(dict(account.workloads), account.idle, account.ended)
 
     def forget_all_but(self, gpu_uuids: frozenset[str]) -> None:

@@ -26,12 +26,21 @@ def test_more_than_all_is_scaled() -> None:
     assert meter.update("GPU-0", 100.0, {A: 100.0, B: 300.0}).workloads == {A: 25.0, B: 75.0}
 
 
-def test_an_unknown_share_makes_no_series() -> None:
-    """Without utilization a workload has no energy, and its part is nobody's."""
+def test_energy_of_an_unknown_share_is_not_idle() -> None:
+    """A workload without utilization has no energy; nobody says that the GPU was idle meanwhile."""
     meter = EnergyAttribution()
-    meter.update("GPU-0", 0.0, {A: None})
-    shares = meter.update("GPU-0", 100.0, {A: None})
-    assert (shares.workloads, shares.idle) == ({}, 100.0)
+    meter.update("GPU-0", 0.0, {A: None, B: 20.0})
+    shares = meter.update("GPU-0", 100.0, {A: None, B: 20.0})
+    assert (shares.workloads, shares.idle) == ({B: 20.0}, 0.0)
+    assert meter.update("GPU-0", 200.0, {B: 20.0}).idle == 80.0
+
+
+def test_energy_of_a_process_of_nobody_is_not_idle() -> None:
+    """Of a process whose pod is gone the share is known, but not whose it is."""
+    meter = EnergyAttribution()
+    meter.update("GPU-0", 0.0, {None: 70.0})
+    shares = meter.update("GPU-0", 100.0, {None: 70.0})
+    assert (shares.workloads, shares.idle) == ({}, 30.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -47,7 +56,9 @@ def test_nothing_is_lost_or_counted_twice(seed: int) -> None:
         increase = chance.choice((0.0, chance.uniform(0, 10_000)))
         counters[uuid] = 3.0 if has_reset else counters[uuid] + increase
         present = chance.sample((A, B, C), chance.randrange(4))
-        percents = {it: chance.choice((None, 0.0, chance.uniform(0, 100))) for it in present}
+        percents: dict[Workload | None, float | None] = {
+            it: chance.choice((0.0, chance.uniform(0, 100))) for it in present
+        }
         shares = meter.update(uuid, counters[uuid], percents)
         whole = sum(shares.workloads.values()) + shares.idle + shares.ended
         assert whole == pytest.approx(counters[uuid])

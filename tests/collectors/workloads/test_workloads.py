@@ -234,6 +234,25 @@ async def test_energy_is_shared_and_adds_up(tree: NodeTree) -> None:
     assert totals.ended_energy_joules == pytest.approx(2 * 300.0 + 500.0)
 
 
+@pytest.mark.parametrize(
+    ("pid", "sm", "whole", "idle"),
+    [(10, None, None, 0.0), (10, None, 50.0, 0.0), (10, None, 0.0, 100.0), (66, 30.0, 50.0, 70.0)],
+    ids=["MIG", "no process utilization", "an idle GPU", "a process of nobody"],
+)
+async def test_idle_energy_is_not_that_of_a_process(
+    tree: NodeTree, pid: int, sm: float | None, whole: float | None, idle: float
+) -> None:
+    """What a process uses is idle energy neither while its share is unknown nor its workload."""
+    tree.process(10, f"0::/kubepods/pod{UID}/{CID}")
+    node, found = Node(tree), []
+    for joules in (0.0, 100.0):
+        state = _gpu(_process(pid, GIB, sm))
+        gpu = replace(state.gpu, energy_joules_total=joules, utilization_percent=whole)
+        workloads = await node.read(replace(state, gpu=gpu))
+        found.append(workloads.totals[0].idle_energy_joules)
+    assert found == [0.0, idle]
+
+
 async def test_memory_that_is_not_said_makes_no_sum(tree: NodeTree) -> None:
     """A part of the memory is not shown as the whole."""
     tree.process(10, f"0::/kubepods/pod{UID}/{CID}")
