@@ -2,7 +2,7 @@
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,7 +17,7 @@ LET_IN = b"DATA\r\nOK 0123456789abcdef\r\n"
 
 
 class SystemBus:
-    """Answers at a socket; the folder has a file for each unit that is installed.
+    """Answers at a socket; the folder has a file for each installed unit, a link for an alias.
 
     A file holds active state, sub state, unit file state, result, restarts, condition: all but the
     first are optional. `instead` is sent in the place of every answer; `denied` is the name of an
@@ -81,10 +81,10 @@ class SystemBus:
             return "v", self._property(path.removeprefix(SYSTEMD), arguments[1])
         units = {file.name: file.read_text().split() for file in self._installed()}
         if member == "ListUnitsFiltered":
-            rows = {name: words for name, words in units.items() if words[0] == "failed"}
+            rows = [(name, words) for name, words in units.items() if words[0] == "failed"]
         else:
-            names = [name.removesuffix(".service") for name in arguments[0]]
-            rows = {name: units.get(name, []) for name in names}
+            asked = (self._units / name.removesuffix(".service") for name in arguments[0])
+            rows = [(file.resolve().name, units.get(file.name, [])) for file in asked]
         return "a(ssssssouso)", _unit_rows(rows)
 
     def _installed(self) -> list[Path]:
@@ -112,9 +112,9 @@ def _calls(stream: Any) -> Iterator[tuple[int, str, tuple[Any, ...], str]]:
         yield serial, fields[3], Values(stream.read(size), "<").all(fields[8]), fields[1]
 
 
-def _unit_rows(rows: dict[str, list[str]]) -> bytes:
+def _unit_rows(rows: Iterable[tuple[str, list[str]]]) -> bytes:
     array = b""
-    for name, words in rows.items():
+    for name, words in rows:
         load = "loaded" if words else "not-found"
         active, sub = (*words, "dead", "dead")[:2] if words else ("inactive", "dead")
         array = padded(array, 8)

@@ -43,7 +43,8 @@ def read_services(socket: Path, nvswitches: Path, names: Iterable[str]) -> Readi
         )
         hello, named, failed = bus.ask((HELLO, *calls))
         _rows(hello)
-        loaded = sorted(row for row in _rows(named) if row[2] == "loaded")
+        # A unit that is asked for by an alias too is told twice, with its own name.
+        loaded = sorted({row for row in _rows(named) if row[2] == "loaded"})
         answers = iter(bus.ask([_get(row[6], name) for row in loaded for name in _asked(row)]))
         services = tuple(_service(row, answers) for row in loaded)
     finally:

@@ -74,6 +74,13 @@ def test_services_that_are_installed(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("bus")
+def test_a_service_and_its_alias(root: Path) -> None:
+    """Of two names of one unit systemd tells the same: it is one service."""
+    (root / "units/docker").symlink_to("containerd")
+    assert [it.service for it in _services(root).services] == ["containerd", "nvidia-fabricmanager"]
+
+
+@pytest.mark.usefixtures("bus")
 def test_names_of_many_failed_units(root: Path) -> None:
     """Of a hundred failed units the first five are named."""
     for number in range(100):
