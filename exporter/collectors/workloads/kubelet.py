@@ -7,6 +7,7 @@ checkpoint the kubelet wrote device ids as one list until 1.19 and by NUMA node 
 
 import json
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -188,7 +189,7 @@ class PodResources:
 
         What plugins registered is asked for only where a container holds a replica.
         """
-        if not await self._call_blocking(self._socket.is_socket):
+        if not await self._call_blocking(self._is_there):
             return None
         message = await self._call(LIST)
         allocations = await self._call_blocking(lambda: parse_list(message))
@@ -200,6 +201,15 @@ class PodResources:
         except SourceFailed:
             registered = ()  # kubelets before 1.23: how many there are in all is not known
         return KubeletDevices(allocations, registered)
+
+    def _is_there(self) -> bool:
+        """Tell whether there is a socket; raise SourceFailed where only root may look for it."""
+        try:
+            return stat.S_ISSOCK(self._socket.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise SourceFailed(f"{self._socket} cannot be reached: {error.strerror}") from error
 
     async def _call(self, method: str) -> bytes:
         try:

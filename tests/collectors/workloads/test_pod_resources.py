@@ -83,6 +83,12 @@ async def test_without_a_socket_nothing_is_asked(root: Path) -> None:
     assert await _resources(root).read() is None
 
 
+async def test_a_socket_that_may_not_be_looked_for_is_a_failure(root: Path) -> None:
+    """As for a user who may not enter the kubelet's folder: any user gets this error."""
+    with pytest.raises(SourceFailed, match="cannot be reached"):
+        await _resources(root / ("x" * 300)).read()
+
+
 @pytest.mark.parametrize(
     "behave",
     [
