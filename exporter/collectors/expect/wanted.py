@@ -8,6 +8,7 @@ from typing import Any
 
 from exporter.collectors.expect.hardware import HardwareNow
 from exporter.collectors.expect.values import WORDS, Part
+from exporter.collectors.pcie.address import pci_address
 from exporter.config.expect import Expect
 from exporter.model.reading import Missing
 from exporter.reading.files import read_text
@@ -67,7 +68,15 @@ def _value(text: str, usual: Any, bounds: Mapping[str, Any]) -> Any:
 
 def configured_parts(config: Expect) -> dict[str, tuple[Part, ...]]:
     """Return the parts that the configuration names, by kind."""
-    return _by_kind(Part(*text.split(" ", 1)) for text in config.slots)
+    return _by_kind(_configured(*text.split(" ", 1)) for text in config.slots)
+
+
+def _configured(kind: str, slot: str) -> Part:
+    """Return a part by a name as tools print it: 00000000:3B:00.0, /dev/nvme0n1."""
+    if kind in ("gpu", "nvlink"):
+        gpu, slash, link = slot.partition("/")
+        slot = f"{pci_address(gpu) or gpu}{slash}{link}"
+    return Part(kind, slot.removeprefix("/dev/"))
 
 
 class LearnedHardware:

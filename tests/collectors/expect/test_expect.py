@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.expect.wanted import NAME, with_labels
+from exporter.collectors.expect.wanted import NAME, configured_parts, with_labels
 from exporter.config.expect import Expect
 from exporter.config.file import ConfigError, Layer, load
 from exporter.model.snapshot import Snapshot
@@ -150,6 +150,22 @@ def test_a_wrong_expectation_is_one_sentence(table: dict[str, Any]) -> None:
         load([Layer("file", {"expect": table})])
     assert str(caught.value).count("\n") == 0
     assert f"expect.{next(iter(table))}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "slot"),
+    [
+        ("gpu 00000000:DB:00.0", "0000:db:00.0"),
+        ("gpu db:00.0", "0000:db:00.0"),
+        ("nvlink 00000000:DB:00.0/3", "0000:db:00.0/3"),
+        ("disk /dev/nvme0n1", "nvme0n1"),
+        ("dimm mc0/CPU_SrcID#0_MC#0_Chan#0_DIMM#0", "mc0/CPU_SrcID#0_MC#0_Chan#0_DIMM#0"),
+    ],
+)
+def test_a_part_is_named_as_tools_print_it(written: str, slot: str) -> None:
+    """nvidia-smi prints addresses longer and in capitals, and disks have paths."""
+    ((part,),) = configured_parts(Expect(slots=(written,))).values()
+    assert part.slot == slot
 
 
 def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, folder: Path) -> None:
