@@ -154,7 +154,8 @@ MEANT: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("hw_processes_limit", "hw_file_descriptors_max", "hw_conntrack_limit"),
+            *("hw_processes_limit", "hw_threads_limit", "hw_file_descriptors_max"),
+            "hw_conntrack_limit",
             *("hw_pcie_link_width_max", "hw_gpu_pcie_link_generation_max", "hw_gpu_mig_enabled"),
             *("hw_gpu_pcie_link_width_max", "hw_gpu_ecc_enabled", "hw_gpu_persistence_mode"),
             *("hw_gpu_compute_mode", "hw_gpu_gsp_enabled", "hw_gpu_suspended"),

@@ -25,6 +25,7 @@ class ProcessCounts:
 
     processes_limit: int | None = None
     threads: int | None = None
+    threads_limit: int | None = None
     file_descriptors_open: int | None = None
     file_descriptors_max: int | None = None
 
@@ -50,7 +51,7 @@ STATES = {
 
 
 class ProcessCountsReader:
-    """Reads three files under a proc root, however many processes there are."""
+    """Reads four files under a proc root, however many processes there are."""
 
     def __init__(self, proc_root: Path) -> None:
         self._proc = proc_root
@@ -62,12 +63,13 @@ class ProcessCountsReader:
         counts = ProcessCounts(
             processes_limit=fields.count("processes_limit", self._proc / "sys/kernel/pid_max"),
             threads=parse_threads(fields.text("threads", self._proc / "loadavg") or ""),
+            threads_limit=fields.count("threads_limit", self._proc / "sys/kernel/threads-max"),
             file_descriptors_open=files[0],
             file_descriptors_max=files[1],
         )
         if counts == ProcessCounts():
             raise SourceAbsent(
-                "neither sys/kernel/pid_max, loadavg nor sys/fs/file-nr say anything"
+                "neither sys/kernel/pid_max, threads-max, loadavg nor sys/fs/file-nr say anything"
             )
         return Reading(counts, fields.missing)
 
@@ -144,6 +146,7 @@ FAMILIES = (
         reading(ProcessCounts),
         Row("processes_limit", "Maximum number of process and thread ids (pid_max)."),
         Row("threads", "Threads of all processes and of the kernel."),
+        Row("threads_limit", "Maximum number of threads of the node (threads-max)."),
         Row("file_descriptors_open", "Open file descriptors of all processes (file-nr)."),
         Row("file_descriptors_max", "Maximum number of open file descriptors (file-max)."),
     ),
@@ -161,8 +164,8 @@ COLLECTOR = Collector(
             "processes",
             lambda ctx: ProcessCountsReader(ctx.proc),
             about=About(
-                "`pid_max`, `loadavg`, `file-nr`",
-                "`hw_processes_limit`, `hw_threads`, `hw_file_descriptors_*`",
+                "`pid_max`, `threads-max`, `loadavg`, `file-nr`",
+                "`hw_processes_limit`, `hw_threads*`, `hw_file_descriptors_*`",
             ),
         ),
         files(

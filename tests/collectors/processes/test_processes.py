@@ -24,6 +24,7 @@ def test_the_kernels_own_numbers_are_read(tmp_path: Path) -> None:
     assert ProcessCountsReader(cpu_node(tmp_path).proc).read().value == ProcessCounts(
         processes_limit=4194304,
         threads=812,
+        threads_limit=127012,
         file_descriptors_open=3104,
         file_descriptors_max=9223372036854775807,
     )
