@@ -11,7 +11,7 @@ from exporter.collectors.services.wire import Values, padded, text_bytes
 
 SYSTEMD = "/org/freedesktop/systemd1/unit/"
 RETURN, ERROR, SIGNAL = 2, 3, 4
-WORDS = ("active", "sub", "file", "result", "restarts", "condition")
+WORDS = ("active", "sub", "file", "result", "restarts", "condition", "type")
 BEGIN = b"BEGIN\r\n"
 LET_IN = b"DATA\r\nOK 0123456789abcdef\r\n"
 
@@ -19,9 +19,9 @@ LET_IN = b"DATA\r\nOK 0123456789abcdef\r\n"
 class SystemBus:
     """Answers at a socket; the folder has a file for each installed unit, a link for an alias.
 
-    A file holds active state, sub state, unit file state, result, restarts, condition: all but the
-    first are optional. `instead` is sent in the place of every answer; `denied` is the name of an
-    error that every method ends with; an old systemd `knows_no_properties`.
+    A file holds active state, sub state, unit file state, result, restarts, condition and type: all
+    but the first are optional. `instead` is sent in the place of every answer; `denied` is the name
+    of an error that every method ends with; an old systemd `knows_no_properties`.
     """
 
     def __init__(self, path: Path, units: Path) -> None:
@@ -99,7 +99,7 @@ class SystemBus:
             return b"\1u\0\0" + struct.pack("<I", int(given.get("restarts", 0)))
         if name == "ConditionResult":
             return b"\1b\0\0" + struct.pack("<I", given.get("condition") != "no")
-        word = {"UnitFileState": "file", "Result": "result"}[name]
+        word = {"UnitFileState": "file", "Result": "result", "Type": "type"}[name]
         return b"\1s\0\0" + text_bytes(given.get(word, ""))
 
 

@@ -22,6 +22,7 @@ PROPERTIES = {
     "ConditionResult": (f"{SYSTEMD}.Unit", int),
     "StateChangeTimestamp": (f"{SYSTEMD}.Unit", int),
     "Result": (f"{SYSTEMD}.Service", str),
+    "Type": (f"{SYSTEMD}.Service", str),
     "NRestarts": (f"{SYSTEMD}.Service", int),
 }
 """The properties that are asked for: their interface and type. NRestarts is there since 235."""
@@ -98,4 +99,5 @@ def _service(row: tuple[Any, ...], answers: Iterator[Answer]) -> Service:
         None if condition is None else bool(condition),
         changed / MICROSECONDS if changed else None,
         found.get("NRestarts"),
+        found.get("Type"),
     )

@@ -10,7 +10,8 @@ class Service:
 
     `active_state`, `sub_state`, `unit_file_state` and `result` are the words of systemd;
     `condition_met` is False where a condition of the unit keeps it from starting on this node.
-    `result` and `condition_met` are None in the state active: systemd is not asked for them.
+    `result`, `condition_met` and `type` (of systemd, such as oneshot) are None in the state active:
+    systemd is not asked for them.
     """
 
     service: str  # without .service
@@ -25,6 +26,7 @@ class Service:
     restarts_total: int | None = metric(
         "Restarts by systemd since the service was last started manually or at boot."
     )
+    type: str | None = None
 
     @property
     def active(self) -> bool:
@@ -35,6 +37,11 @@ class Service:
     def starting(self) -> bool:
         """Whether systemd starts the service now, for the first time after it did not run."""
         return self.active_state == "activating" and not self.sub_state.startswith("auto-restart")
+
+    @property
+    def done(self) -> bool:
+        """Whether the service does its work once, and does not fail: oneshot."""
+        return self.type == "oneshot" and self.active_state == "inactive"
 
     @property
     def enabled(self) -> bool | None:
