@@ -6,7 +6,7 @@ https://docs.kernel.org/filesystems/proc.html (interrupts; the row MCE counts th
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exporter.collectors.cpu.values import CpuHealth
@@ -27,6 +27,9 @@ class CpuHealthReader:
     def __init__(self, proc_root: Path, sys_root: Path) -> None:
         self._interrupts = proc_root / "interrupts"
         self._folder = sys_root / "devices/system/cpu"
+        self._core_throttles: dict[Hashable, int] = {}
+        self._package_throttles: dict[Hashable, int] = {}
+        self._checks: dict[Hashable, int] = {}
         self._fastest: Seldom[int] = Seldom()
         self._ids: Seldom[str] = Seldom()
 
@@ -60,8 +63,8 @@ class CpuHealthReader:
 
     def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
         """Sum over cores and over packages: every thread of one shows the count of all."""
-        cores: dict[tuple[str | None, str | None], int] = {}
-        packages: dict[str | None, int] = {}
+        cores: dict[Hashable, int] = {}
+        packages: dict[Hashable, int] = {}
         for folder in folders:
             throttle, topology = f"{folder}/thermal_throttle", f"{folder}/topology"
             of_core = fields.count("core_throttle_count", f"{throttle}/core_throttle_count")
@@ -73,12 +76,24 @@ class CpuHealthReader:
             count = fields.count("package_throttle_count", f"{throttle}/package_throttle_count")
             if count is not None:
                 packages[package] = max(count, packages.get(package, 0))
-        counted = (("core", cores.values()), ("package", packages.values()))
-        return tuple((scope, float(sum(counts))) for scope, counts in counted if counts)
+        counted = (
+            ("core", with_offline(self._core_throttles, cores)),
+            ("package", with_offline(self._package_throttles, packages)),
+        )
+        return tuple((scope, float(count)) for scope, count in counted if count is not None)
 
     def _machine_checks(self, fields: FieldReader) -> int | None:
         text = fields.text("machine_checks", self._interrupts, MAX_INTERRUPTS_BYTES)
-        return None if text is None else parse_interrupts(text, "MCE")
+        return with_offline(self._checks, parse_interrupts(text or "", "MCE"))
+
+
+def with_offline(kept: dict[Hashable, int], found: Mapping[Hashable, int]) -> int | None:
+    """Sum counters with those of processors that are offline now; None where none is found.
+
+    The kernel goes on to count where it left off when a processor is online again.
+    """
+    kept.update(found)
+    return sum(kept.values()) if found else None
 
 
 def spread(kilohertz: Sequence[int]) -> Labeled:
@@ -93,16 +108,17 @@ def spread(kilohertz: Sequence[int]) -> Labeled:
     )
 
 
-def parse_interrupts(text: str, name: str) -> int | None:
-    """Sum one row of `interrupts` over all processors; None where there is no such row."""
+def parse_interrupts(text: str, name: str) -> dict[Hashable, int]:
+    """Parse one row of `interrupts` by online processor; empty where there is no such row."""
+    counts: dict[Hashable, int] = {}
     start = text.find(f"{name}:")
     if start < 0:
-        return None
-    line = text[start:].partition("\n")[0]
-    counts = []
-    for word in line.split()[1:]:
+        return counts
+    processors = text.partition("\n")[0].split()
+    words = text[start:].partition("\n")[0].split()[1:]
+    for processor, word in zip(processors, words, strict=False):
         count = parse_counter(word)
         if count is None:
             break  # the words behind the numbers say what the row is
-        counts.append(count)
-    return sum(counts) if counts else None
+        counts[processor] = count
+    return counts

@@ -1,5 +1,7 @@
 """Frequencies, heat and machine checks of processors."""
 
+import shutil
+
 import pytest
 
 from exporter.collectors.cpu.health import CpuHealthReader, parse_interrupts, spread
@@ -45,9 +47,27 @@ def test_throttling_is_counted_once_for_a_core_and_once_for_a_package(node: Smal
     assert dict(health.thermal_throttles) == {"core": 8, "package": 15}
 
 
-def test_machine_checks_are_summed_over_processors() -> None:
+def test_machine_checks_are_by_processor() -> None:
     """Polls are another row, and words behind the numbers are no numbers."""
-    assert parse_interrupts(INTERRUPTS, "MCE") == 5
+    assert parse_interrupts(INTERRUPTS, "MCE") == {"CPU0": 2, "CPU1": 3}
+
+
+def test_processors_that_go_and_come_back_count_nothing_anew(node: SmallNode) -> None:
+    """The kernel shows counts of online processors only, and keeps those of the others."""
+    reader, seen = CpuHealthReader(node.proc, node.sys), []
+    for online in ((0, 1, 2, 3), (0, 2), (0, 1, 2, 3)):
+        shutil.rmtree(node.sys, ignore_errors=True)
+        for number in online:
+            thread(
+                node, number, number, number // 2,
+                thermal_throttle__core_throttle_count=5,
+                thermal_throttle__package_throttle_count=7,
+            )  # fmt: skip
+        names, counts = (" ".join(f"{word}{it}" for it in online) for word in ("CPU", "1"))
+        node.write("proc/interrupts", f" {names}\n MCE: {counts} Machine check exceptions\n")
+        health = reader.read().value
+        seen.append((dict(health.thermal_throttles), health.machine_checks))
+    assert seen == [({"core": 20, "package": 14}, 46)] * 3
 
 
 @pytest.mark.parametrize(
@@ -55,7 +75,7 @@ def test_machine_checks_are_summed_over_processors() -> None:
 )
 def test_garbage_has_no_machine_checks(text: str) -> None:
     """No row is no count, never zero."""
-    assert parse_interrupts(text, "MCE") is None
+    assert parse_interrupts(text, "MCE") == {}
 
 
 def test_no_processor_has_no_spread() -> None:
