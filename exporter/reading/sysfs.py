@@ -100,24 +100,6 @@ def parse_decimal(word: str) -> float | None:
     return None if units is None or fraction is None else float(f"{before}.{after or 0}")
 
 
-class MonotonicCounters:
-    """Keeps counters monotonic whose files sometimes decrease slightly.
-
-    A decrease of at most `tolerance` keeps the last value; a larger one is a reset of the counter.
-    """
-
-    def __init__(self, tolerance: float) -> None:
-        self._tolerance = tolerance
-        self._highest: dict[str, float] = {}
-
-    def update(self, name: str, value: float) -> float:
-        """Return the value to export for the value of the file."""
-        before = self._highest.get(name, value)
-        shown = before if value < before <= value + self._tolerance else value
-        self._highest[name] = shown
-        return shown
-
-
 class WrappingCounters:
     """Sums counters that wrap at a known highest value."""
 

@@ -3,7 +3,6 @@
 import pytest
 
 from exporter.reading.sysfs import (
-    MonotonicCounters,
     WrappingCounters,
     parse_counter,
     parse_decimal,
@@ -36,14 +35,6 @@ def test_a_decimal_is_finite_and_not_negative(word: str) -> None:
     """Neither nan nor infinity gets through."""
     assert parse_decimal(word) is None
     assert parse_decimal("12.50\n") == 12.5
-
-
-def test_a_counter_that_steps_back_a_little_is_held() -> None:
-    """A rate over it is never higher than the truth; a long step back is a new beginning."""
-    rising = MonotonicCounters(3.0)
-    assert [rising.update("idle", value) for value in (10, 12, 11, 12.5, 2)] == [
-        10, 12, 12, 12.5, 2,
-    ]  # fmt: skip
 
 
 def test_a_counter_that_wraps_is_added_up() -> None:

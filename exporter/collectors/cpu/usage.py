@@ -13,13 +13,16 @@ from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.reading.sysfs import FieldReader, MonotonicCounters, parse_counter, parse_decimal
+from exporter.reading.sysfs import FieldReader, parse_counter, parse_decimal
 from exporter.record import dataclass
 
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 MOST_BACKWARD_SECS = 3.0
-"""Idle and iowait are known to step back a little; further back means that they began anew."""
+"""Idle and iowait are known to step back a little; further back means that a processor began anew.
+
+As kernels before 6.8 let it, when it comes online.
+"""
 IDLE_FIELDS = (3, 4)  # idle and iowait: a processor that waits for a disk could do other work
 COUNTED_FIELDS = 8  # guest time, behind these, is in user time already
 
@@ -35,6 +38,21 @@ class CpuTimes:
     single: dict[str, int] = field(default_factory=dict)  # ctxt, btime, procs_running, …
 
 
+@dataclass(slots=True)
+class _Seconds:
+    """Seconds of one mode, which only rise; `offset` is what processors that went had counted."""
+
+    shown: float
+    offset: float = 0.0
+
+    def update(self, secs: float, *, is_same_set: bool) -> float:
+        """Return the seconds to export, unchanged where the set of processors is another one."""
+        if not is_same_set or secs + self.offset < self.shown - MOST_BACKWARD_SECS:
+            self.offset = self.shown - secs
+        self.shown = max(self.shown, secs + self.offset)
+        return self.shown
+
+
 class CpuReader:
     """Reads `stat` and the topology; keeps the sample before for the use in between."""
 
@@ -43,13 +61,14 @@ class CpuReader:
         self._loadavg = proc_root / "loadavg"
         self._topology = sys_root / "devices/system/cpu"
         self._before: CpuTimes | None = None
-        self._rising = MonotonicCounters(MOST_BACKWARD_SECS)
+        self._seconds: dict[str, _Seconds] = {}
         self._cores: Seldom[int] = Seldom()
 
     def read(self) -> Reading[Cpu]:
         """Read processors, and their use since the last reading; raise SourceFailed."""
         now = parse_stat(read_text(self._stat))
         usage = usage_percent(self._before, now)
+        is_same_set = self._before is None or self._before.threads == now.threads
         self._before = now
         fields = FieldReader()
         cores = self._cores.get(now.threads, lambda: count_cores(self._topology))
@@ -64,7 +83,7 @@ class CpuReader:
             usage_percent=usage,
             used_cores=None if usage is None else usage / 100 * now.threads,
             seconds=tuple(
-                (mode, self._rising.update(mode, ticks / TICKS_PER_SECOND))
+                (mode, self._risen(mode, ticks / TICKS_PER_SECOND, is_same_set=is_same_set))
                 for mode, ticks in zip(MODES, now.by_mode, strict=False)
             ),
             load1=load[0],
@@ -76,6 +95,10 @@ class CpuReader:
             processes_blocked=now.single.get("procs_blocked"),
         )
         return Reading(cpu, fields.missing)
+
+    def _risen(self, mode: str, secs: float, *, is_same_set: bool) -> float:
+        known = self._seconds.setdefault(mode, _Seconds(secs))
+        return known.update(secs, is_same_set=is_same_set)
 
 
 def parse_stat(text: str) -> CpuTimes:
