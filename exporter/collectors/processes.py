@@ -1,6 +1,7 @@
 """Processes of the node: how many, and in which state."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +15,7 @@ from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Labeled, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.files import read_text
+from exporter.reading.pid_namespace import is_initial
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
 from exporter.record import dataclass
@@ -38,6 +40,10 @@ class ProcessStates:
 
 
 MAX_STAT_BYTES = 512
+OWN_PID_MAX = (6, 14)
+"""The first kernel with a `pid_max` in each PID namespace (kernel/pid.c)."""
+
+_RELEASE = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
 STATES = {
     "R": "runnable",
@@ -61,7 +67,7 @@ class ProcessCountsReader:
         fields = FieldReader()
         files = parse_file_nr(fields.text("file_descriptors", self._proc / "sys/fs/file-nr") or "")
         counts = ProcessCounts(
-            processes_limit=fields.count("processes_limit", self._proc / "sys/kernel/pid_max"),
+            processes_limit=self._processes_limit(fields),
             threads=parse_threads(fields.text("threads", self._proc / "loadavg") or ""),
             threads_limit=fields.count("threads_limit", self._proc / "sys/kernel/threads-max"),
             file_descriptors_open=files[0],
@@ -72,6 +78,15 @@ class ProcessCountsReader:
                 "neither sys/kernel/pid_max, threads-max, loadavg nor sys/fs/file-nr say anything"
             )
         return Reading(counts, fields.missing)
+
+    def _processes_limit(self, fields: FieldReader) -> int | None:
+        """Read `pid_max`; None where it is that of our own PID namespace, as since Linux 6.14."""
+        release = _RELEASE.match(fields.text("kernel", self._proc / "sys/kernel/osrelease") or "")
+        version = (int(release[1]), int(release[2])) if release else (0, 0)
+        if version >= OWN_PID_MAX and is_initial(self._proc) is False:
+            fields.skip("processes_limit", "the PID namespace of the exporter has its own pid_max")
+            return None
+        return fields.count("processes_limit", self._proc / "sys/kernel/pid_max")
 
 
 class ProcessStatesReader:

@@ -30,6 +30,26 @@ def test_the_kernels_own_numbers_are_read(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("release", "namespace", "limit"),
+    [
+        ("6.18.44-x\n", "pid:[4026532000]", None),
+        ("6.18.44-x\n", "pid:[4026531836]", 4194304),
+        ("6.8.0-45-generic\n", "pid:[4026532000]", 4194304),
+    ],
+)
+def test_the_limit_of_a_container_is_not_the_nodes(
+    tmp_path: Path, release: str, namespace: str, limit: int | None
+) -> None:
+    """Newer kernels have one limit for each PID namespace, and show that of the reader."""
+    tree = cpu_node(tmp_path)
+    tree.write({"/proc/sys/kernel/osrelease": release, "/proc/self/ns/uts": ""})
+    (tree.proc / "self/ns/pid").symlink_to(namespace)
+    reading = ProcessCountsReader(tree.proc).read()
+    assert reading.value.processes_limit == limit
+    assert [it.field for it in reading.missing] == ([] if limit else ["processes_limit"])
+
+
 def test_ten_thousand_processes_cost_what_a_hundred_cost(tmp_path: Path) -> None:
     """By default no source opens a file of a process other than the first: the cost is the same."""
     tree = cpu_node(tmp_path)
