@@ -107,7 +107,7 @@ class RuleEngine:
             events += [repaired(repair, snapshot) for repair in repairs.between(snapshot, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
         scene = self._subjects.scene_of(snapshot, events, working, self._kept)
-        known = self.history.extended(scene.entities, self._with_history)
+        known = self.history.extended(scene.entities, self._with_history, scene.wall)
         conclusions = self._evaluator.evaluate(replace(scene, entities=known))
         return self.history.take(conclusions, scene.wall, scene.now, self._for_secs)
 

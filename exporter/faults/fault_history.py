@@ -63,12 +63,15 @@ _Extended = tuple[Entity, tuple[int, str], Entity]
 
 
 class FaultHistory:
-    """The transitions of faults; `rows` are the stored ones, the oldest first."""
+    """The transitions of faults; `rows` are those at most 14 days from now, the oldest first.
+
+    More are stored: only their number makes room, never a clock that is wrong for a moment.
+    """
 
     def __init__(self, rows: Iterable[Transition] = ()) -> None:
-        self.rows: tuple[Transition, ...] = tuple(rows)[-MAX_ROWS:]
+        self.rows = self._stored = tuple(rows)[-MAX_ROWS:]
         self._open: dict[tuple[str, str, str], Transition] = {}
-        for row in self.rows:
+        for row in self._stored:
             if row.change == ENDED:
                 self._open.pop(row.place, None)
             else:
@@ -104,9 +107,9 @@ class FaultHistory:
                 before = self._open.pop(place)
                 new.append(before._replace(at=wall, change=ENDED))
         self._doubted -= active.keys()
-        oldest = wall - KEPT_SECS
-        if new or (self.rows and self.rows[0].at < oldest):
-            self._keep([*self.rows, *new], oldest)
+        if new:
+            self._keep([*self._stored, *new])
+        self._choose(wall)
         faults = tuple(self._with_times(it) if it.is_active else it for it in conclusions.faults)
         return replace(conclusions, faults=faults, history=self.rows)
 
@@ -123,17 +126,22 @@ class FaultHistory:
         self._open[place] = made
         return made
 
-    def _keep(self, rows: list[Transition], oldest: float) -> None:
+    def _keep(self, rows: list[Transition]) -> None:
         """Limit the rows: the newest of each fault, then the newest of all."""
         left: Counter[tuple[str, str, str]] = Counter()
         kept = []
         for row in reversed(rows):
             left[row.place] += 1
-            if row.at >= oldest and left[row.place] <= MAX_OF_ONE_FAULT:
+            if left[row.place] <= MAX_OF_ONE_FAULT:
                 kept.append(row)
-        self.rows = tuple(reversed(kept[:MAX_ROWS]))
+        self._stored = tuple(reversed(kept[:MAX_ROWS]))
         self._is_dirty = True
-        self._count()
+
+    def _choose(self, wall: float) -> None:
+        rows = tuple([row for row in self._stored if abs(wall - row.at) <= KEPT_SECS])
+        if rows != self.rows:
+            self.rows = rows
+            self._count()
 
     def _count(self) -> None:
         began = [row for row in self.rows if row.change == BEGAN]
@@ -149,8 +157,14 @@ class FaultHistory:
         times = self._counts[fault.rule, kind, hw_id]
         return replace(fault, times=times) if times > 1 else fault
 
-    def extended(self, entities: Iterable[Entity], kinds: frozenset[str]) -> tuple[Entity, ...]:
-        """Return the entities, those of these kinds with the fields of their history."""
+    def extended(
+        self, entities: Iterable[Entity], kinds: frozenset[str], wall: float
+    ) -> tuple[Entity, ...]:
+        """Return the entities, those of these kinds with the fields of their history.
+
+        `wall` is in seconds since the epoch.
+        """
+        self._choose(wall)
         known, self._extended = self._extended, {}
         return tuple([self._with_history(e, known) if e.key[0] in kinds else e for e in entities])
 
@@ -174,7 +188,7 @@ class FaultHistory:
         self._is_dirty = False
         lines: list[str] = []
         left = MAX_BYTES
-        for row in reversed(self.rows):
+        for row in reversed(self._stored):
             line = f"{json.dumps(row, separators=(',', ':'))}\n"
             left -= len(line)
             if left < 0:
@@ -198,7 +212,7 @@ def load(file: StateFile) -> FaultHistory:
             bad += 1
     if bad:
         log.warning("%s: %d lines cannot be parsed and are left out", NAME, bad)
-    return FaultHistory(sorted(rows))
+    return FaultHistory(rows)
 
 
 def _row(fields: object) -> Transition:
@@ -206,14 +220,12 @@ def _row(fields: object) -> Transition:
     if not isinstance(fields, list) or len(fields) != len(Transition._fields):
         raise ValueError("it is no row")
     row = Transition(*fields)
-    texts: Mapping[str, object] = row._asdict()
-    for name, value in texts.items():
-        if name == "at" and type(value) in (int, float) and 0 <= row.at < 1e11:  # noqa: PLR2004 - year 5138
-            continue
-        if name == "is_root" and isinstance(value, bool):
-            continue
-        if not isinstance(value, str) or len(value) > MAX_SUMMARY_CHARS:
-            raise ValueError(f"{name} is not what it must be")
+    at, is_root = row.at, row.is_root
+    if type(at) not in (int, float) or not 0 <= at < 1e11 or not isinstance(is_root, bool):  # noqa: PLR2004 - year 5138
+        raise ValueError("its time or its root is not what it must be")
+    for text in (*row[1:8], row.summary):
+        if not isinstance(text, str) or len(text) > MAX_SUMMARY_CHARS:
+            raise ValueError("a text is not what it must be")
     if row.change not in (BEGAN, ENDED, SEVERITY) or row.severity not in SEVERITIES:
         raise ValueError("it is no change of a fault")
     return row

@@ -134,6 +134,21 @@ def test_it_is_bounded_in_rows_bytes_and_time(tmp_path: Path) -> None:
     assert {row.change for row in history.rows} == {"ended"}
 
 
+def test_a_clock_that_is_wrong_for_a_moment_costs_nothing(tmp_path: Path) -> None:
+    """Years ahead or behind, also over a restart: only transitions near the time are shown."""
+    history = FaultHistory()
+    for at in (0, 100, 200):
+        said(history, at, HOT)
+        said(history, at + 50)
+    for years in (70, -50):
+        wrong = years * 365 * 86_400
+        assert said(history, wrong, HOT).faults[0].times == 1
+        said(history, wrong + 50)
+    for seen in (history, saved(history, tmp_path)):
+        assert said(seen, 300, HOT).faults[0].times == 4
+        assert [at for at, *_ in changes(seen)] == [0, 50, 100, 150, 200, 250, 300]
+
+
 ROW = [*Transition(WALL, "began", "gpu_hot", "info", "gpu", "gpu", "a", "a", True, "hot")]  # noqa: FBT003 - as it is in the file
 
 
@@ -143,6 +158,8 @@ ROW = [*Transition(WALL, "began", "gpu_hot", "info", "gpu", "gpu", "a", "a", Tru
         *("", "{", "null", "[]", "[1]", "\x00\x00", "[" * 10_000, json.dumps(ROW)[:40]),
         json.dumps([float("nan"), *ROW[1:]]),
         json.dumps([True, *ROW[1:]]),
+        json.dumps(["soon", *ROW[1:]]),
+        json.dumps([*ROW[:8], "yes", *ROW[9:]]),
         json.dumps([1e300, *ROW[1:]]),
         json.dumps([*ROW[:1], "exploded", *ROW[2:]]),
         json.dumps([*ROW[:3], "loud", *ROW[4:]]),
