@@ -26,6 +26,9 @@ EVERY_BOOT = "every boot"
 RETRY_SECS = 60.0
 MAX_SILENCES = 100
 MAX_SECS = 90 * 86_400.0
+CLOCK_SECS = 86_400.0
+"""A silence that begins later than so long from now was made while the clock was ahead."""
+
 MAX_TEXT_CHARS = {"rule": 80, "component": 128, "hw_type": 40, "by": 64, "reason": 200}
 MAX_STATE_CHARS = 256
 KEYS = ("rule", "component", "for", "until", "reason", "by")
@@ -85,10 +88,14 @@ class Silences:
         return made
 
     def active(self, now: float) -> tuple[Silence, ...]:
-        """Return the silences that last beyond `now` (since the epoch), the next to end first."""
+        """Return the silences that last beyond `now` (since the epoch), the next to end first.
+
+        A silence that was made while the clock was ahead does not last until that time.
+        """
+        asked = (it for it in self._asked if it.since <= now + CLOCK_SECS)
         return tuple(
             sorted(
-                (it for it in (*self._asked, *self._of_files) if it.until > now),
+                (it for it in (*asked, *self._of_files) if it.until > now),
                 key=lambda it: it.until,
             )
         )
@@ -296,4 +303,7 @@ def _silence(row: Mapping[str, Any]) -> Silence:
     for name, text in texts.items():
         if not isinstance(text, str) or len(text) > MAX_TEXT_CHARS.get(name, MAX_STATE_CHARS):
             raise ValueError(f"{name} of a silence is no text, or too long")
-    return Silence(since=float(row["since"]), until=float(row["until"]), **texts)
+    since, until = float(row["since"]), float(row["until"])
+    if not 0 <= until - since <= MAX_SECS + 1:
+        raise ValueError("a silence is longer than it may be")
+    return Silence(since=since, until=until, **texts)

@@ -1,9 +1,10 @@
 """Silences: which faults are set aside, what a bad one costs, and what a restart keeps."""
 
 import json
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,14 @@ def test_a_silence_ends_by_itself() -> None:
     assert known.applied(CONCLUSIONS, made.until) is CONCLUSIONS
 
 
+def test_a_silence_made_while_the_clock_was_ahead_does_not_last_for_years() -> None:
+    """Once the clock is right it covers nothing; a step by hours costs no silence."""
+    known = silences()
+    known.add(REASON, CONCLUSIONS, NOW + 1000 * 86_400)
+    made = known.add(REASON, CONCLUSIONS, NOW + 5 * 3600)
+    assert known.active(NOW) == (made,)
+
+
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
@@ -203,7 +212,17 @@ def test_a_restart_and_a_reboot_keep_silences(tmp_path: Path) -> None:
     assert silences(tmp_path).active(NOW) == (kept,)
 
 
-@pytest.mark.parametrize("row", [{}, 5, {"until": "x"}, {"id": 3}])
+MADE = asdict(Silence("1", NOW + 60, "me", "test", since=NOW))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *({}, 5, {"until": "x"}, {"id": 3}),
+        *(MADE | {"until": until} for until in (1e300, math.inf, math.nan, "nan", NOW - 60)),
+        *(MADE | {"since": since} for since in (0, math.nan)),
+    ],
+)
 def test_a_damaged_file_costs_itself(tmp_path: Path, row: object) -> None:
     """It is set aside, and there are no silences."""
     document = {"version": 1, "boot_id": "every boot", "silences": [row]}
