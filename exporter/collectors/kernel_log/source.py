@@ -82,6 +82,7 @@ class KernelLogSource:
         self._woke_at: int  # the number of the latest event that was published
         self._saving: asyncio.TimerHandle | None = None
         self._postponed = 0
+        self._one_save = asyncio.Lock()
 
     async def read(self) -> Reading[object]:
         """Return the counters and latest events.
@@ -165,10 +166,16 @@ class KernelLogSource:
             self._saving = asyncio.get_running_loop().call_later(secs, self._save_now)
 
     def _save_now(self) -> None:
-        """Save, but not between the lines of one message: it would be lost in a crash."""
+        """Save, but not between the lines of one message: it would be lost in a crash.
+
+        A save that has not ended, as on a disk that hangs, is waited for.
+        """
         self._saving = None
         pipeline = self._pipeline
         if pipeline is None:
+            return
+        if self._one_save.locked():
+            self._save_later(SAVE_SECS)
             return
         if pipeline.is_holding and self._postponed < self._max_postponed:
             self._postponed += 1
@@ -178,12 +185,12 @@ class KernelLogSource:
         self._task = asyncio.ensure_future(self._save())
 
     async def _save(self) -> None:
-        pipeline, file = self._pipeline, self._file
-        if pipeline is None or file is None or pipeline.position is None:
-            return
-        await self._callbacks.call(
-            partial(file.save, dump_state(self._boot_id, pipeline.position, pipeline.counters))
-        )
+        async with self._one_save:
+            pipeline, file = self._pipeline, self._file
+            if pipeline is None or file is None or pipeline.position is None:
+                return
+            text = dump_state(self._boot_id, pipeline.position, pipeline.counters)
+            await self._callbacks.call(partial(file.save, text))
 
 
 def build_kernel_log(lines: Lines, ctx: SourceContext) -> KernelLogSource:

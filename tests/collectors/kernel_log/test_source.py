@@ -43,6 +43,7 @@ class Node:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.wakes = 0
+        self.call = call
         self.path = folder / "kmsg"
         os.mkfifo(self.path)
         self.reading = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
@@ -64,7 +65,7 @@ class Node:
             state_dir=state_dir,
             accept_user_records=False,
         )
-        callbacks = Callbacks(call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
+        callbacks = Callbacks(self._call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
         return KernelLogSource(settings, callbacks, max_postponed)
 
     def print(self, text: str, sequence: int) -> None:
@@ -75,6 +76,9 @@ class Node:
         """Both ends of the pipe."""
         os.close(self.reading)
         os.close(self.device)
+
+    def _call(self, function: Callable[[], T]) -> Awaitable[T]:
+        return self.call(function)
 
     def _wake(self) -> None:
         self.wakes += 1
@@ -326,6 +330,33 @@ def test_a_log_that_never_rests_is_saved_all_the_same(tmp_path: Path) -> None:
             node.print(DECISION.replace("pid=7", f"pid={sequence}"), sequence)
             await asyncio.sleep(0.1)  # sooner than a message is taken for finished
         assert (tmp_path / "kernel_log.json").exists()
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_one_save_at_a_time_waits_for_a_disk_that_hangs(tmp_path: Path) -> None:
+    """Each would keep a thread; what came meanwhile is saved when the disk answers."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(state_dir=tmp_path)
+        await source.read()
+        disk, waiting = asyncio.Event(), 0
+
+        async def hang(function: Callable[[], T]) -> T:
+            nonlocal waiting
+            waiting += 1
+            await disk.wait()
+            return function()
+
+        node.call = hang
+        for sequence in range(1, 10):
+            node.print(XID, sequence)
+            await asyncio.sleep(2)
+        assert waiting == 1
+        disk.set()
+        await asyncio.sleep(2)
+        assert json.loads((tmp_path / "kernel_log.json").read_text())["records"] == 9
         await source.close()
 
     on_node(tmp_path, scenario)
