@@ -53,7 +53,8 @@ class StateFile:
     """One file, replaced whole at each save; `version` is that of its format.
 
     Every method blocks. A problem that persists is logged once. `unsaved` is the last text if it
-    could not be saved.
+    could not be saved. A file that `outlasts_boots` is on the disk before it replaces the one
+    before it; another one may be empty after a power loss, and is not valid then.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class StateFile:
         version: int,
         *,
         max_bytes: int = MAX_BYTES,
+        outlasts_boots: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
         self._boot_id = boot_id
         self._version = version
         self._max_bytes = max_bytes
+        self._outlasts_boots = outlasts_boots
         self.unsaved: str | None = None
         self._clock = clock
         self._tried_at = 0.0
@@ -110,6 +113,9 @@ class StateFile:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with open(os.open(scratch, flags, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
                 file.write(text)
+                if self._outlasts_boots:
+                    file.flush()
+                    os.fsync(file.fileno())
             scratch.replace(self._path)
         except OSError as error:
             if self.unsaved is None:
@@ -132,11 +138,16 @@ class StateFile:
         return self._read_bytes().decode("utf-8")
 
     def _read_bytes(self) -> bytes:
-        """Return the bytes of a regular file, at most `max_bytes`; raise OSError or ValueError."""
+        """Return the bytes of a regular file, at most `max_bytes`; raise OSError or ValueError.
+
+        An empty file, which a power loss leaves, counts as none.
+        """
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123 - a descriptor
             _require_own(os.fstat(file.fileno()))
             content = file.read(self._max_bytes + 1)
+        if not content:
+            raise FileNotFoundError(errno.ENOENT, "it is empty")
         if len(content) > self._max_bytes:
             raise ValueError(f"it is larger than {self._max_bytes} bytes")
         return content

@@ -33,7 +33,6 @@ def test_what_was_saved_is_loaded_within_the_same_boot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"{",
         b"[]",
         b"7",
@@ -84,6 +83,28 @@ def test_a_failed_save_leaves_the_file_before_it(
     file.save(dump({"numbers": [3]}, "boot", 1))
     assert file.load(numbers) == [1]
     assert sum("cannot be saved" in record.message for record in caplog.records) == 1
+
+
+def test_a_power_loss_costs_no_file_that_outlasts_boots(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text is on the disk before it is in its place; an empty file is no file."""
+    synced: list[tuple[int, bool]] = []
+    path = tmp_path / "a.json"
+
+    def fsync(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_size, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    text = dump({"numbers": [1]}, "boot", 1)
+    StateFile(path, "boot", 1, outlasts_boots=True).save(text)
+    StateFile(path, "boot", 1).save(text)
+    assert synced == [(len(text), False)]
+    path.write_bytes(b"")
+    assert StateFile(path, "boot", 1).load(numbers) is None
+    assert StateFile(path, "boot", 1).lines() == []
+    assert [found.name for found in tmp_path.iterdir()] == ["a.json"]
+    assert caplog.records == []
 
 
 def test_what_a_full_disk_refused_is_saved_later(tmp_path: Path) -> None:

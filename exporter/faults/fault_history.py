@@ -199,7 +199,7 @@ class FaultHistory:
 
 def state_file(folder: Path) -> StateFile:
     """Return the file of the history in the state directory."""
-    return StateFile(folder / NAME, "", 1, max_bytes=MAX_BYTES)
+    return StateFile(folder / NAME, "", 1, max_bytes=MAX_BYTES, outlasts_boots=True)
 
 
 def load(file: StateFile) -> FaultHistory:

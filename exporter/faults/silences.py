@@ -47,7 +47,7 @@ class BadSilence(Exception):
 
 def state_file(folder: Path) -> StateFile:
     """Return the file of silences in the state directory."""
-    return StateFile(folder / NAME, EVERY_BOOT, VERSION)
+    return StateFile(folder / NAME, EVERY_BOOT, VERSION, outlasts_boots=True)
 
 
 class Silences:

@@ -23,7 +23,9 @@ class KnownGood:
     """
 
     def __init__(self, folder: Path | None = None, max_keys: int = MAX_KEYS) -> None:
-        self._file = None if folder is None else StateFile(folder / NAME, ANY_BOOT, VERSION)
+        self._file = (
+            StateFile(folder / NAME, ANY_BOOT, VERSION, outlasts_boots=True) if folder else None
+        )
         self._max_keys = max_keys
         self._lock = threading.Lock()
         self._keys: set[str] | None = None

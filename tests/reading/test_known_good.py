@@ -55,7 +55,7 @@ def test_a_full_disk_costs_no_memory(tmp_path: Path) -> None:
     assert [KnownGood(tmp_path).update(key, is_good=False) for key in "ab"] == [True, True]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\x00", b'{"boot_id":"any","version":1'])
+@pytest.mark.parametrize("content", [b"{", b"\xff\x00", b'{"boot_id":"any","version":1'])
 def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
     """What a crash left of it is kept for whoever looks, and the next save is whole."""
     (tmp_path / "known_good.json").write_bytes(content)

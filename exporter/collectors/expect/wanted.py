@@ -26,7 +26,8 @@ _LABEL = re.compile(rf'{re.escape(PREFIX)}([\w-]+)="?([^"\n]*?)"?')
 
 def file_in(folder: str) -> StateFile | None:
     """Return the file with what was learned, None without a state directory."""
-    return StateFile(Path(folder) / NAME, ANY_BOOT, VERSION) if folder else None
+    path = Path(folder) / NAME
+    return StateFile(path, ANY_BOOT, VERSION, outlasts_boots=True) if folder else None
 
 
 def with_labels(config: Expect) -> tuple[Expect, list[Missing]]:
