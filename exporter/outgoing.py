@@ -68,8 +68,8 @@ class Reply:
 
     @property
     def is_ok(self) -> bool:
-        """Whether the status is 200."""
-        return self.status == HTTPStatus.OK
+        """Whether the status is 200, or another that says yes, as 202 and 204."""
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 async def send(request: Request, who: str, secs: float) -> Reply:

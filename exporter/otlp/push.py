@@ -129,8 +129,10 @@ def _refused(reply: Reply) -> str:
         reason = f": {reason[:MAX_REASON_CHARS]}" if isinstance(reason, str) else ""
         raise RequestFailed(f"the receiver answered {reply.status} {reply.reason}{reason}")
     partial = document.get("partialSuccess")
-    if not isinstance(partial, dict) or not partial.get("rejectedDataPoints"):
+    if not isinstance(partial, dict):
+        return ""
+    count = str(partial.get("rejectedDataPoints", 0))[:20]
+    if count == "0":
         return ""
     reason = str(partial.get("errorMessage", ""))[:MAX_REASON_CHARS]
-    count = str(partial["rejectedDataPoints"])[:20]
     return f"the receiver rejected {count} data points: {reason}"

@@ -184,6 +184,26 @@ async def test_what_is_rejected_in_part_is_said(caplog: pytest.LogCaptureFixture
     assert dict(pusher.pushes) == {"accepted": 2}
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        *((202, b""), (204, b"")),
+        (200, b'{"partialSuccess": {"rejectedDataPoints": "0", "errorMessage": ""}}'),
+        (200, b'{"partialSuccess": {"rejectedDataPoints": 0}}'),
+    ],
+)
+async def test_each_way_to_say_yes_is_an_accepted_push(
+    status: int, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Any status from 200 to 299, and numbers of 64 bits as texts, as protobuf's JSON has them."""
+    with receiving() as receiver:
+        receiver.status, receiver.body = status, body
+        pusher = _pusher(receiver)
+        await pusher.step()
+    assert dict(pusher.pushes) == {"accepted": 1}
+    assert caplog.messages == []
+
+
 async def test_a_receiver_that_hangs_or_is_gone_costs_one_request(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
