@@ -17,6 +17,8 @@ VERSION = 1
 MAX_EVENTS = 1000
 MAX_FAULTS = 500
 MAX_RAW_CHARS = 200
+MAX_SECS = 1e11
+"""A time further from the epoch or the boot is none: it has no date on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def _moment_rows(moments: Mapping[AlertKey, float]) -> list[list[Any]]:
 
 
 def _moments(rows: Iterable[Any]) -> dict[AlertKey, float]:
-    return {AlertKey(str(rule), _key(key)): float(at) for rule, key, at in rows}
+    return {AlertKey(str(rule), _key(key)): _seconds(at) for rule, key, at in rows}
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:
@@ -97,20 +99,28 @@ def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
 
 def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
     alert = Alert(
-        active_since=float(row["onset"]),
-        seen=float(row["seen"]),
+        active_since=_seconds(row["onset"]),
+        seen=_seconds(row["seen"]),
         state=AlertState.ACTIVE,
-        entered=float(row["seen"]),
+        entered=_seconds(row["seen"]),
         is_escalated=bool(row["escalated"]),
         severity=_severity(row.get("severity", "")),
         confidence=float(row["confidence"]),
         summary=str(row["summary"]),
         advice=str(row.get("advice", "")),
-        last_evidence=float(row["last_evidence"]),
+        last_evidence=_seconds(row["last_evidence"]),
         evidence=tuple(map(_evidence, row["evidence"])),
         causes=tuple(map(_cause, row.get("causes", ()))),
     )
     return AlertKey(str(row["rule"]), _key(row["key"])), alert
+
+
+def _seconds(value: Any) -> float:
+    """Return a time in seconds; raise ValueError for one that cannot be."""
+    secs = float(value)
+    if not abs(secs) < MAX_SECS:
+        raise ValueError(f"{secs} is no time")
+    return secs
 
 
 def _severity(text: object) -> str:
@@ -124,7 +134,7 @@ def _cause(row: Iterable[Any]) -> Cause:
     rule, (kind, hw_type, hw_id, hw_name), via, summary, since = row
     subject = Subject(str(kind), str(hw_type), str(hw_id), str(hw_name))
     return Cause(
-        str(rule), subject, str(via), str(summary), None if since is None else float(since)
+        str(rule), subject, str(via), str(summary), None if since is None else _seconds(since)
     )
 
 
@@ -132,7 +142,7 @@ def _evidence(row: Iterable[Any]) -> Evidence:
     name, value, threshold, at, raw = row
     if not isinstance(value, (float, int, bool, str, type(None))):
         raise TypeError("a value of evidence is no number and no text")
-    return Evidence(str(name), value, str(threshold), float(at), str(raw))
+    return Evidence(str(name), value, str(threshold), _seconds(at), str(raw))
 
 
 def _event_row(event: Event) -> list[Any]:
@@ -144,8 +154,8 @@ def _event_row(event: Event) -> list[Any]:
 def _event(row: Iterable[Any]) -> Event:
     at, boottime, event_type, kind, entity_type, entity_id, source, pid, fields, raw = row
     return Event(
-        at=float(at),
-        boottime=float(boottime),
+        at=_seconds(at),
+        boottime=_seconds(boottime),
         type=EventType(event_type),
         kind=str(kind),
         entity_type=str(entity_type),

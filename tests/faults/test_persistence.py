@@ -1,6 +1,7 @@
 """Faults over a restart: kept within one boot, forgotten over two, and hostile files refused."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,9 @@ def test_another_boot_begins_anew(tmp_path: Path) -> None:
         {"faults": [{}]},
         {"faults": [["a"]]},
         {"faults": [{**KEPT_FAULT, "evidence": [["heat", [90.0], "> 85", 1.0, ""]]}]},
+        {"faults": [{**KEPT_FAULT, "evidence": [], "onset": math.inf}]},
+        {"faults": [{**KEPT_FAULT, "evidence": [], "seen": "nan"}]},
+        {"ended": [["lost", ["gpu", "u0"], 1e300]]},
         {"events": [[1, 2]]},
         {"events": [None]},
         {"events": "abc"},
