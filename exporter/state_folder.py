@@ -1,5 +1,6 @@
 """The state directory: locked by the exporter, and checked before and during use."""
 
+import errno
 import fcntl
 import logging
 import os
@@ -24,7 +25,9 @@ def look_at(name: str) -> tuple[str, str]:
     if status.st_uid not in (0, os.geteuid()):
         return f"belongs to user {status.st_uid}, who could change what is in it", ""
     if not os.access(name, os.W_OK | os.X_OK):
-        return "cannot be used: Permission denied", ""
+        is_readonly = os.statvfs(name).f_flag & os.ST_RDONLY
+        reason = os.strerror(errno.EROFS if is_readonly else errno.EACCES)
+        return f"cannot be used: {reason}", ""
     is_open = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
     return "", "can be changed by every user of this machine: chmod o-w" if is_open else ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporter.state import StateFile, dump
-from exporter.state_folder import LOCK_NAME, StateFolder
+from exporter.state_folder import LOCK_NAME, StateFolder, look_at
 
 TEXT = dump({"numbers": [1]}, "boot", 1)
 
@@ -178,3 +178,17 @@ def test_files_that_were_set_aside_are_named_until_they_are_deleted(tmp_path: Pa
     assert folder.problems() == ()
     second = StateFolder(str(tmp_path))
     assert second.problems() == (f"state.dir: {tmp_path} is used by another hw-exporter",)
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"), [(os.ST_RDONLY, "Read-only file system"), (0, "Permission denied")]
+)
+def test_why_nothing_can_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: int, reason: str
+) -> None:
+    """Rights do not help where the root of a container is read-only."""
+    values = [*os.statvfs(tmp_path)]
+    values[8] = flag
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(values))
+    assert look_at(str(tmp_path)) == (f"cannot be used: {reason}", "")
