@@ -61,9 +61,9 @@ class StateFolder:
         """Log once when the directory is gone or back; find unparsable files."""
         if self._lock is None:
             return
-        files = sorted(Path(self._name).glob("*.bad"))[:MAX_SPOILED]
-        self._spoiled = tuple(f"{file} {SPOILED}" for file in files)
         try:
+            files = sorted(Path(self._name).glob("*.bad"))[:MAX_SPOILED]
+            self._spoiled = tuple(f"{file} {SPOILED}" for file in files)
             is_same = os.path.samestat(os.fstat(self._lock), Path(self._lock_path()).stat())
         except OSError as error:
             self._tell(f"is gone: {error.strerror}")

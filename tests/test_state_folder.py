@@ -1,5 +1,6 @@
 """The directory for state files: used when it is ours, left alone with one sentence when not."""
 
+import errno
 import logging
 import os
 from collections.abc import Callable
@@ -192,3 +193,20 @@ def test_why_nothing_can_be_written_is_said(
     monkeypatch.setattr(os, "access", lambda *_: False)
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(values))
     assert look_at(str(tmp_path)) == (f"cannot be used: {reason}", "")
+
+
+def test_a_disk_that_fails_is_a_problem_of_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look at its files fails as well; the checks go on."""
+    folder = StateFolder(str(tmp_path))
+
+    def broken(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "glob", broken)
+        folder.check()
+    assert folder.problems() == (f"state.dir: {tmp_path} is gone: Input/output error",)
+    folder.check()
+    assert folder.problems() == ()
