@@ -19,6 +19,9 @@ RETRY_SECS = 10.0
 MISFITS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 """Exceptions from decoding a document of an unexpected shape."""
 
+FURTHEST_SECS = 1e11
+"""A time further from the epoch or the boot is none: it has no date on a page."""
+
 T = TypeVar("T")
 
 log = logging.getLogger("exporter.state")
@@ -47,6 +50,20 @@ def parse(
         raise TypeError("it holds no object")
     is_ours = document["boot_id"] == boot_id and document["version"] == version
     return decode(document) if is_ours and boot_id else None
+
+
+def time_of(value: object) -> float:
+    """Return a number of a document as a time in seconds; raise ValueError for anything else."""
+    if type(value) not in (int, float) or not abs(secs := float(str(value))) < FURTHEST_SECS:
+        raise ValueError(f"{str(value)[:40]!r} is no time in seconds")
+    return secs
+
+
+def count_of(value: object) -> int:
+    """Return a number of a document as a count; raise ValueError for anything else."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{str(value)[:40]!r} is no count")
+    return value
 
 
 class StateFile:

@@ -12,7 +12,7 @@ from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
 from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault, Key
 from exporter.record import dataclass
-from exporter.state import MISFITS, StateFile
+from exporter.state import MISFITS, StateFile, time_of
 
 NAME = "fault_history.jsonl"
 MAX_ROWS = 2_000
@@ -220,9 +220,9 @@ def _row(fields: object) -> Transition:
     if not isinstance(fields, list) or len(fields) != len(Transition._fields):
         raise ValueError("it is no row")
     row = Transition(*fields)
-    at, is_root = row.at, row.is_root
-    if type(at) not in (int, float) or not 0 <= at < 1e11 or not isinstance(is_root, bool):  # noqa: PLR2004 - year 5138
-        raise ValueError("its time or its root is not what it must be")
+    time_of(row.at)
+    if not isinstance(row.is_root, bool):
+        raise TypeError("its root is not what it must be")
     for text in (*row[1:8], row.summary):
         if not isinstance(text, str) or len(text) > MAX_SUMMARY_CHARS:
             raise ValueError("a text is not what it must be")

@@ -10,15 +10,13 @@ from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import SEVERITIES, Cause, Evidence, Key, Subject
 from exporter.record import dataclass
-from exporter.state import StateFile, dump
+from exporter.state import StateFile, dump, time_of
 
 NAME = "faults.json"
 VERSION = 1
 MAX_EVENTS = 1000
 MAX_FAULTS = 500
 MAX_RAW_CHARS = 200
-MAX_SECS = 1e11
-"""A time further from the epoch or the boot is none: it has no date on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def _moment_rows(moments: Mapping[AlertKey, float]) -> list[list[Any]]:
 
 
 def _moments(rows: Iterable[Any]) -> dict[AlertKey, float]:
-    return {AlertKey(str(rule), _key(key)): _seconds(at) for rule, key, at in rows}
+    return {AlertKey(str(rule), _key(key)): time_of(at) for rule, key, at in rows}
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:
@@ -99,28 +97,20 @@ def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
 
 def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
     alert = Alert(
-        active_since=_seconds(row["onset"]),
-        seen=_seconds(row["seen"]),
+        active_since=time_of(row["onset"]),
+        seen=time_of(row["seen"]),
         state=AlertState.ACTIVE,
-        entered=_seconds(row["seen"]),
+        entered=time_of(row["seen"]),
         is_escalated=bool(row["escalated"]),
         severity=_severity(row.get("severity", "")),
         confidence=float(row["confidence"]),
         summary=str(row["summary"]),
         advice=str(row.get("advice", "")),
-        last_evidence=_seconds(row["last_evidence"]),
+        last_evidence=time_of(row["last_evidence"]),
         evidence=tuple(map(_evidence, row["evidence"])),
         causes=tuple(map(_cause, row.get("causes", ()))),
     )
     return AlertKey(str(row["rule"]), _key(row["key"])), alert
-
-
-def _seconds(value: Any) -> float:
-    """Return a time in seconds; raise ValueError for one that cannot be."""
-    secs = float(value)
-    if not abs(secs) < MAX_SECS:
-        raise ValueError(f"{secs} is no time")
-    return secs
 
 
 def _severity(text: object) -> str:
@@ -134,7 +124,7 @@ def _cause(row: Iterable[Any]) -> Cause:
     rule, (kind, hw_type, hw_id, hw_name), via, summary, since = row
     subject = Subject(str(kind), str(hw_type), str(hw_id), str(hw_name))
     return Cause(
-        str(rule), subject, str(via), str(summary), None if since is None else _seconds(since)
+        str(rule), subject, str(via), str(summary), None if since is None else time_of(since)
     )
 
 
@@ -142,7 +132,7 @@ def _evidence(row: Iterable[Any]) -> Evidence:
     name, value, threshold, at, raw = row
     if not isinstance(value, (float, int, bool, str, type(None))):
         raise TypeError("a value of evidence is no number and no text")
-    return Evidence(str(name), value, str(threshold), _seconds(at), str(raw))
+    return Evidence(str(name), value, str(threshold), time_of(at), str(raw))
 
 
 def _event_row(event: Event) -> list[Any]:
@@ -154,8 +144,8 @@ def _event_row(event: Event) -> list[Any]:
 def _event(row: Iterable[Any]) -> Event:
     at, boottime, event_type, kind, entity_type, entity_id, source, pid, fields, raw = row
     return Event(
-        at=_seconds(at),
-        boottime=_seconds(boottime),
+        at=time_of(at),
+        boottime=time_of(boottime),
         type=EventType(event_type),
         kind=str(kind),
         entity_type=str(entity_type),

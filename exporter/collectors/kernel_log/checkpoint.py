@@ -1,6 +1,5 @@
 """The state file of the kernel log, so that a restart neither loses nor repeats events."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from exporter.collectors.kernel_log.counters import Counters
 from exporter.collectors.kernel_log.values import XidCount
 from exporter.record import dataclass
-from exporter.state import StateFile, dump
+from exporter.state import StateFile, count_of, dump, time_of
 
 FILE_NAME = "kernel_log.json"
 VERSION = 1
@@ -62,23 +61,25 @@ def dump_state(boot_id: str, position: Position, counters: Counters) -> str:
 
 def decode(state: Mapping[str, Any]) -> Saved:
     """Take apart what the file holds; raises one of MISFITS where a type or a sign is wrong."""
-    sequence = None if state["sequence"] is None else _count(state["sequence"])
+    sequence = None if state["sequence"] is None else count_of(state["sequence"])
     rows = (
-        XidCount(_text(gpu), _count(code), _count(count), _seconds(last_at))
+        XidCount(_text(gpu), count_of(code), count_of(count), time_of(last_at))
         for gpu, code, count, last_at in state["xids"]
     )
     counters = Counters(
-        records=_count(state["records"]),
-        lost=_count(state["lost"]),
-        suppressed=_count(state["suppressed"]),
-        number=_count(state["number"]),
+        records=count_of(state["records"]),
+        lost=count_of(state["lost"]),
+        suppressed=count_of(state["suppressed"]),
+        number=count_of(state["number"]),
         rejected=_counts(state["rejected"]),
         kinds=_counts(state["kinds"]),
         types=_counts(state["types"]),
         xids={(row.gpu, row.code): row for row in rows},
         gpu_uuids={_text(pci): _text(uuid) for pci, uuid in state["gpu_uuids"].items()},
     )
-    return Saved(Position(sequence, _seconds(state["stamp"])), counters)
+    if (stamp := time_of(state["stamp"])) < 0:
+        raise ValueError(f"{stamp} is before the boot")
+    return Saved(Position(sequence, stamp), counters)
 
 
 def state_file(directory: Path, boot_id: str) -> StateFile:
@@ -87,19 +88,7 @@ def state_file(directory: Path, boot_id: str) -> StateFile:
 
 
 def _counts(numbers: Mapping[str, Any]) -> Counter[str]:
-    return Counter({_text(name): _count(number) for name, number in numbers.items()})
-
-
-def _count(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{str(value)[:40]!r} is no count")
-    return value
-
-
-def _seconds(value: object) -> float:
-    if type(value) not in (int, float) or not 0 <= float(str(value)) < math.inf:
-        raise ValueError(f"{str(value)[:40]!r} is no time in seconds")
-    return float(str(value))
+    return Counter({_text(name): count_of(number) for name, number in numbers.items()})
 
 
 def _text(value: object) -> str:

@@ -91,7 +91,15 @@ async def test_what_an_earlier_release_kept_is_taken_over(tmp_path: Path) -> Non
     assert [(event.at, event.number) for event in events.events] == [(9.5, 2)]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 1, "boot_id": "b", "xids": [[1]]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{", '{"version":1,"boot_id":"b","xids":[[1]]}'),
+        '{"version":1,"boot_id":"b","xids":[["GPU-0",79,-5,9.5]],"events":[]}',
+        '{"version":1,"boot_id":"b","xids":[["GPU-0",79,5,NaN]],"events":[]}',
+        '{"version":1,"boot_id":"b","xids":[],"events":[[1e300,4.5,"GPU-0",{"code":"79"},2]]}',
+    ],
+)
 async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
     tmp_path: Path, text: str
 ) -> None:

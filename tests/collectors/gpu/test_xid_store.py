@@ -110,7 +110,7 @@ async def test_what_a_full_disk_refused_is_written_with_what_comes_next(tmp_path
     assert await store_again(tmp_path, disk).load(numbers) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\x00", b'{"version":1,"boot_id":"boot"}'])
+@pytest.mark.parametrize("content", [b"{", b"\xff\x00", b'{"version":1,"boot_id":"boot"}'])
 async def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
     """What is left of it is kept for whoever looks; the next Xid is written and read again."""
     disk = Disk()

@@ -44,6 +44,7 @@ class Node:
         self.folder = folder
         self.wakes = 0
         self.call = call
+        self.wall = WALL
         self.path = folder / "kmsg"
         os.mkfifo(self.path)
         self.reading = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
@@ -65,7 +66,7 @@ class Node:
             state_dir=state_dir,
             accept_user_records=False,
         )
-        callbacks = Callbacks(self._call, lambda: WALL, lambda: BOOTTIME, self._wake, klogctl)
+        callbacks = Callbacks(self._call, lambda: self.wall, lambda: BOOTTIME, self._wake, klogctl)
         return KernelLogSource(settings, callbacks, max_postponed)
 
     def print(self, text: str, sequence: int) -> None:
@@ -316,6 +317,22 @@ def test_a_flood_takes_turns_without_pauses(tmp_path: Path) -> None:
         assert (await reading_of(source)).kinds == (("xid", 600),)
         assert node.wakes >= 2
         await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_clock_set_to_1970_costs_no_counts(tmp_path: Path) -> None:
+    """What the kernel printed before then has a time before it, and is read back as it is."""
+
+    async def scenario(node: Node) -> None:
+        node.wall = 0.0
+        for sequence in (1, 2):
+            source = node.source(state_dir=tmp_path)
+            node.print(XID, sequence)
+            log = await reading_of(source)
+            assert log.kinds == (("xid", sequence),)
+            await source.close()
+        assert log.xids[0].last_at < 0
 
     on_node(tmp_path, scenario)
 

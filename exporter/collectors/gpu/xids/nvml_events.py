@@ -11,6 +11,7 @@ from exporter.collectors.gpu.values import GpuXid
 from exporter.collectors.gpu.xids.store import XidStore
 from exporter.model.event import Event, EventType
 from exporter.model.label import clean_text
+from exporter.state import count_of, time_of
 
 MAX_EVENTS = 256
 MAX_XIDS = 512
@@ -121,16 +122,16 @@ def _event(at: float, boottime: float, uuid: str, fields: dict[str, str], number
 def _decode(kept: Mapping[str, Any]) -> tuple[list[GpuXid], list[Event]]:
     """Read what `_content` wrote; raises ValueError or TypeError for anything else."""
     xids = [
-        GpuXid(clean_text(uuid), int(code), int(count), float(at))
+        GpuXid(clean_text(uuid), count_of(code), count_of(count), time_of(at))
         for uuid, code, count, at in kept["xids"]
     ]
     events = [
         _event(
-            float(at),
-            float(boottime),
+            time_of(at),
+            time_of(boottime),
             clean_text(uuid),
             {clean_text(name): clean_text(value) for name, value in fields.items()},
-            int(number),
+            count_of(number),
         )
         for at, boottime, uuid, fields, number in kept["events"][-MAX_EVENTS:]
     ]
