@@ -191,6 +191,8 @@ class CollectionLoop:
                 self._say(
                     "conclusions", "failed", lambda: log.exception("evaluation of the rules failed")
                 )
+            else:
+                self._say("conclusions", "ok", lambda: log.info("rules can be evaluated again"))
         self._publish(snapshot)
         return snapshot
 
