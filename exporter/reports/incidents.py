@@ -18,6 +18,7 @@ Document: TypeAlias = "dict[str, Any]"
 Place: TypeAlias = "tuple[str, str, str]"
 
 STATE_OF = {"critical": "critical", "warning": "warning", "info": "healthy"}
+NOT_EVALUATED = "Unknown: no rules are evaluated on this node"
 
 
 @dataclass(slots=True)
@@ -139,7 +140,7 @@ def verdict(
     components.
     """
     if healthy is None:
-        return Verdict("unknown", "Unknown: no rules are evaluated on this node")
+        return Verdict("unknown", NOT_EVALUATED)
     unread = f"{stale} cannot be read now" if stale else ""
     quiet = sum(1 for root in roots if root.incident.get("silenced"))
     roots = [root for root in roots if not root.incident.get("silenced")]

@@ -42,6 +42,7 @@ def why_document(
     }
     return {
         "node": snapshot.node,
+        "evaluated": snapshot.conclusions is not None,
         "subject": subject_document(found.subject),
         "waits": [
             {"entity": subject_document(other), "evidence": evidence}

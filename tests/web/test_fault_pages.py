@@ -67,9 +67,13 @@ async def test_faults_are_said_with_everything_known() -> None:
 
 
 async def test_where_nobody_judges_health_is_unknown() -> None:
-    """No conclusions: no faults, and `healthy` is null."""
+    """No conclusions: no faults, `healthy` is null, and /why does not say that there are none."""
     async with serving(snapshot("n1")) as server:
         answer = await server.get("/faults")
+        for form in ("text", "html"):
+            why = (await server.get(f"/why?format={form}")).body.decode()
+            assert "Unknown: no rules are evaluated on this node" in why
+            assert "No active fault" not in why
     expected: dict[str, Any] = {"node": "n1", "healthy": None, "faults": []}
     expected |= {"incidents": [], "stale_gpus": "", "unjudged": []}
     assert json.loads(answer.body) == expected
@@ -218,6 +222,7 @@ def test_what_is_well_does_not_fill_the_screen() -> None:
     text = why_text(
         {
             "node": "n1",
+            "evaluated": True,
             "subject": subject,
             "waits": [],
             "causes": [],

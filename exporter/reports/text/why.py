@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from exporter.reports.incidents import (
+    NOT_EVALUATED,
     action_sentence,
     entity_name,
     first_of_each,
@@ -52,7 +53,7 @@ def _causes(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"   do: {action_sentence(incident)}"
         yield f"   runbook: /runbooks/{fault['runbook']}"
     if not number:
-        yield "No active fault."
+        yield "No active fault." if document["evaluated"] else NOT_EVALUATED
 
 
 def _counted(kinds: Mapping[str, int]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from exporter.reports.incidents import (
+    NOT_EVALUATED,
     action_sentence,
     entity_name,
     first_of_each,
@@ -57,7 +58,7 @@ def why_page(document: dict[str, Any]) -> Answer:
     ]
     incident = document["incidents"]
     causes = [_cause(row, incident[row["incident"]]) for row in first_of_each(document["causes"])]
-    nothing = "No active fault explains it."
+    nothing = "No active fault explains it." if document["evaluated"] else NOT_EVALUATED
     well = sum(document["healthy_counts"].values())
     sections = [
         [tag("p", sentence) for sentence in waits],
