@@ -98,7 +98,7 @@ class FaultHistory:
         """
         if self._began_at is None:
             self._began_at = now
-        active = {(it.rule, *it.subject.key): it for it in conclusions.active}
+        active = {(it.rule, *_cut(it.subject.key)): it for it in conclusions.active}
         new = [row for place, it in active.items() if (row := self._news(place, it, wall))]
         up_secs = now - self._began_at
         for place in [place for place in self._open if place not in active]:
@@ -153,7 +153,7 @@ class FaultHistory:
             self._critical[kind, hw_id] = max(best, (count, rule))
 
     def _with_times(self, fault: Fault) -> Fault:
-        kind, hw_id = fault.subject.key
+        kind, hw_id = _cut(fault.subject.key)
         times = self._counts[fault.rule, kind, hw_id]
         return replace(fault, times=times) if times > 1 else fault
 
@@ -169,7 +169,7 @@ class FaultHistory:
         return tuple([self._with_history(e, known) if e.key[0] in kinds else e for e in entities])
 
     def _with_history(self, entity: Entity, known: Mapping[Key, _Extended]) -> Entity:
-        counts = self._critical.get(entity.key, NO_COUNTS)
+        counts = self._critical.get(_cut(entity.key), NO_COUNTS)
         kept = known.get(entity.key)
         if kept is None or kept[0] is not entity or kept[1] != counts:
             history: dict[str, Value] = {
@@ -195,6 +195,12 @@ class FaultHistory:
                 break
             lines.append(line)
         return "".join(reversed(lines))
+
+
+def _cut(key: Key) -> Key:
+    """Return the kind and the id of a component as rows have them."""
+    kind, hw_id = key
+    return kind, hw_id[:MAX_SUMMARY_CHARS]
 
 
 def state_file(folder: Path) -> StateFile:

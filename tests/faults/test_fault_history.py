@@ -91,6 +91,21 @@ def test_a_restart_goes_on_with_the_same_fault(tmp_path: Path) -> None:
     ]
 
 
+def test_a_long_id_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    """Rows have the beginning of an id, such as the path of a volume of a pod."""
+    share = Subject("filesystem", "filesystem", "nfs:/" + "volume/" * 40, "share")
+    full = fault("node_full", share)
+    first = FaultHistory()
+    for at in (0, 100):
+        assert said(first, at, full).faults[0].times == 1 + at // 100
+        said(first, at + 50)
+    said(first, 200, full)
+    history = saved(first, tmp_path)
+    assert said(history, 300, full).faults[0].times == 3
+    said(history, 300 + RETURN_SECS, full)
+    assert history.rows == first.rows
+
+
 def test_a_fault_that_must_hold_for_long_does_not_begin_again_at_a_restart(tmp_path: Path) -> None:
     """A filesystem that is full for ten minutes before it is told was full all the time."""
     nearly_full = {"free_bytes": 10**9, "available_bytes": 10**9}
