@@ -23,6 +23,7 @@ from exporter.record import dataclass
 from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 LAST_WRITE_SECS = 0.3
+SILENCE_WRITE_SECS = 2.0
 CLEAR_SECS = 10.0
 MAX_SLICES = 5
 """Slices of training after a collection, two milliseconds each: 0.07 % of a core."""
@@ -132,13 +133,19 @@ class RuleRunner:
         """Add a silence; return whether it was saved for a restart. Raises BadSilence."""
         made = self._silences.add(wanted, conclusions, now)
         log.info("silence %s was added by %s: %s", made.id, made.by, made.reason)
-        return made, await self._call(self._silences.save)
+        return made, await self._are_saved()
 
     async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
         """End a silence; return whether the change was saved for a restart. Raises BadSilence."""
         ended = self._silences.end(id_, now)
         log.info("silence %s was ended", ended.id)
-        return ended, await self._call(self._silences.save)
+        return ended, await self._are_saved()
+
+    async def _are_saved(self) -> bool:
+        """Save the silences; False if that fails, or is not done within two seconds."""
+        saving = asyncio.ensure_future(self._call(self._silences.save))
+        await asyncio.wait({saving}, timeout=SILENCE_WRITE_SECS)
+        return saving.done() and saving.result()
 
     def find_clearable(
         self, conclusions: Conclusions, rule: str, component: str

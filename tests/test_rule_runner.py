@@ -17,6 +17,7 @@ from exporter.collectors.kernel_log.values import KernelLog
 from exporter.config import Config, Faults, Sources, State
 from exporter.faults.silences import BadSilence
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Conclusions
 from exporter.rule_runner import RuleRunner
 from tests.fakes.virtual_time import run_virtually
 from tests.faults.scenes import event
@@ -72,6 +73,22 @@ async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     await asyncio.sleep(0.01)
     (again,) = (await judging(config(tmp_path)).conclude(snapshot(200.0))).active
     assert (again.rule, again.since) == (fault.rule, fault.since)
+
+
+def test_a_disk_that_hangs_delays_no_silence(tmp_path: Path) -> None:
+    """It counts at once; whoever asked for it learns that a restart may lose it."""
+
+    async def scenario() -> None:
+        def hang(function: Callable[[], T]) -> Awaitable[T]:  # noqa: ARG001 - as CallBlocking
+            return asyncio.get_running_loop().create_future()
+
+        runner = RuleRunner(config(tmp_path), EVERYTHING, hang, stopwatch=lambda: 0.0)
+        wanted = {"for": "2h", "reason": "swap the disk"}
+        made, is_kept = await runner.silence(wanted, Conclusions(), 1e9)
+        assert (runner.silences(1e9), is_kept) == ((made,), False)
+        assert await runner.end_silence(made.id, 1e9) == (made, False)
+
+    run_virtually(scenario())
 
 
 SITE_RULE = """
