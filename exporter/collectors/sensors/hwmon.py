@@ -55,6 +55,8 @@ SUPER_IO = (
 """Names of chips of main boards. The least speeds of fans are there what the BIOS left: sound fans
 raise their alarms on many boards (`1180 RPM (min = 0 RPM) ALARM`); only a fault counts.
 """
+SWITCHED_OFF = 0
+"""What `pwm1` reads while the board has stopped fan1 because it is not needed."""
 SAME_CHIP = {"x86_pkg_temp": "coretemp", "acpitz": "acpitz"}
 """Thermal zones that show again what the chip of this name shows."""
 TRIP_POINTS = {"critical": "high.critical", "hot": "high.degraded"}
@@ -134,8 +136,14 @@ class Chip:
         is_broken = prefix == "temp" and flags[FAULT]
         if is_broken:
             fields.skip(known_as, "the chip reports a fault of this sensor")
-        if prefix == "fan" and self.hw_name.startswith(SUPER_IO):
+        is_super_io = self.hw_name.startswith(SUPER_IO)
+        if prefix == "fan" and is_super_io:
             flags = {FAULT: flags[FAULT]}
+        # Laptops and GPUs stop fans that are not needed; chips of servers flag a fault.
+        may_rest = prefix == "fan" and (
+            not is_super_io
+            or fields.count(f"{known_as} pwm", folder / f"pwm{number}") == SWITCHED_OFF
+        )
         known = [flag for flag in flags.values() if flag is not None]
         return Sensor(
             kind=quantity.kind,
@@ -145,6 +153,7 @@ class Chip:
             value=None if is_broken else _value(known_as, file, quantity, fields),
             limits=tuple((limit_type, limit) for limit_type, limit in limits if limit),
             alarm=any(known) if known else None,
+            may_rest=may_rest,
         )
 
 

@@ -18,6 +18,7 @@ class Sensor:
     value: float | None
     limits: tuple[tuple[str, float], ...] = ()
     alarm: bool | None = None  # the chip itself says that something is wrong
+    may_rest: bool = False  # a fan that may be stopped on purpose
 
     def limit(self, limit_type: str) -> float | None:
         """One limit, where the chip says it."""

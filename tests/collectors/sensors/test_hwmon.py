@@ -86,6 +86,15 @@ def test_the_alarm_of_a_fan_counts_where_somebody_set_its_limit(
     assert [sensor.alarm for sensor in look(node)] == alarms
 
 
+@pytest.mark.parametrize(
+    ("name", "may_rest"), [("nct6779", [True, False]), ("thinkpad", [True, True])]
+)
+def test_a_fan_may_be_stopped_on_purpose(node: SmallNode, name: str, may_rest: list[bool]) -> None:
+    """A main board switches it off, and says so; a laptop stops it while all is cool."""
+    chip(node, 0, name, fan1_input=0, pwm1=0, fan2_input=0, pwm2=128)
+    assert [sensor.may_rest for sensor in look(node)] == may_rest
+
+
 def test_a_temperature_below_zero_is_one(node: SmallNode) -> None:
     """It may be cold."""
     chip(node, 0, "cold", temp1_input=-5000)
