@@ -17,12 +17,16 @@ from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
-from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter
+from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none
 from exporter.record import dataclass
 
 N = TypeVar("N", int, float)
 
 SPEED = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
+ERROR = re.compile(r"^(?!TOTAL_)(\w[\w\[\] -]{0,40}) (\d{1,19})$", re.MULTILINE | re.ASCII)
+"""A name and a count (drivers/pci/pcie/aer.c): `RxErr`, in Linux 4.19 `Receiver Error`, or
+`dev_fatal_errs_bit[27]` where the kernel has no name. The list ends with its total.
+"""
 SEVERITIES = {
     "correctable": "aer_dev_correctable",
     "nonfatal": "aer_dev_nonfatal",
@@ -189,9 +193,9 @@ class PcieReader:
     def _errors(self, name: str, fields: FieldReader) -> dict[str, Mapping[str, int]]:
         result = {}
         for severity, file in SEVERITIES.items():
-            text = fields.text(f"{name} {file}", self._file(name, file))
-            if text is not None:
-                result[severity] = parse_aer(text)
+            text = fields.text(f"{name} {file}", self._file(name, file)) or ""
+            if errors := parse_aer(text):
+                result[severity] = errors
         return result
 
 
@@ -201,14 +205,7 @@ def parse_aer(text: str) -> Mapping[str, int]:
 
     Most devices say the same: that there was none.
     """
-    result = {}
-    for line in text.split("\n"):
-        name, _, word = line.strip().partition(" ")
-        count = parse_counter(word)
-        # drivers/pci/pcie/aer.c ends the list with TOTAL_ERR_COR and its like: underscores.
-        if name.isalnum() and count is not None:
-            result[name] = count
-    return result
+    return {match[1]: int(match[2]) for match in ERROR.finditer(text)}
 
 
 @lru_cache(maxsize=64)

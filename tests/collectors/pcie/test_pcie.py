@@ -158,6 +158,20 @@ def test_errors_are_by_severity_and_name(node: SmallNode) -> None:
     assert device.errors_by_severity == (("correctable", 3), ("nonfatal", 0))
 
 
+def test_a_file_without_errors_by_name_is_no_zero(node: SmallNode) -> None:
+    """What cannot be understood is not known: the severity is absent."""
+    port(node)
+    card(node, aer_dev_correctable=AER, aer_dev_fatal="TOTAL_ERR_FATAL 1")
+    assert look(node)[GPU].errors_by_severity == (("correctable", 3),)
+
+
+@pytest.mark.parametrize("name", ["PCRC_CHECK", "dev_fatal_errs_bit[27]", "Poisoned TLP"])
+def test_every_error_counts_whatever_its_name(name: str) -> None:
+    """New kernels have names with underscores, old ones with blanks, or only the bit."""
+    text = f"DLP 0\n{name} 1\nTOTAL_ERR_FATAL 1\n"
+    assert parse_aer(text) == {"DLP": 0, name: 1}
+
+
 @pytest.mark.parametrize("text", ["", "garbage", "RxErr", "RxErr -1", "RxErr x", "\x00 5"])
 def test_garbage_is_no_error(text: str) -> None:
     """A line that is not a name and a count adds nothing."""
