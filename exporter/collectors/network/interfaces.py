@@ -43,6 +43,8 @@ BYTES_PER_MEGABIT = 125_000
 IFF_UP = 1
 REPRESENTOR = re.compile(r"(?:c\d{1,3})?pf\d")
 """Names of ports of functions: pf0vf3, c1pf0sf7; p0 is a port with a cable (net/devlink/port.c)."""
+RADIO = re.compile(r"^DEVTYPE=(?:wlan|wwan)$", re.MULTILINE)
+"""What the kernel says of Wi-Fi and of mobile networks (net/wireless/core.c, wwan_core.c)."""
 OTHER_NAMESPACE = "sysfs shows another network namespace"
 HOST = "host"
 POD = "pod"
@@ -113,14 +115,14 @@ class NetworkReader:
         """Tell whether an interface is a card, neither a function nor made of other interfaces."""
         folder = self._sys / "class/net" / name
         is_card = (folder / "device").exists() and not (folder / "device/physfn").exists()
-        return is_card and not _is_representor(folder)
+        return is_card and _has_cable(folder)
 
     def _described(self, counted: Interface, fields: FieldReader) -> Interface:
         name = counted.device
         folder = self._sys / "class/net" / name
         operstate = fields.label(f"{name} operstate", folder / "operstate")
         is_up = self._is_up(folder, operstate)
-        address = None if _is_representor(folder) else pci_address_of(folder / "device")
+        address = pci_address_of(folder / "device") if _has_cable(folder) else None
         # Only those with hardware: the names of pods' interfaces would fill what is remembered.
         was_up = None
         if address is not None:
@@ -157,13 +159,16 @@ class NetworkReader:
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
 
 
-def _is_representor(folder: Path) -> bool:
-    """Tell whether an interface stands for a function in the adapter's switch: it has no cable.
+def _has_cable(folder: Path) -> bool:
+    """Tell whether the link of an interface is a cable: one that is lost is missed.
 
-    Its `device` is the adapter; its link is down while no machine or pod uses the function.
+    That of a wireless one comes and goes. A representor stands for a function in the adapter's
+    switch: its `device` is the adapter; its link is down while nobody uses the function.
     """
-    name = FieldReader().text("phys_port_name", folder / "phys_port_name")
-    return name is not None and REPRESENTOR.match(name) is not None
+    fields = FieldReader()
+    kind = RADIO.search(fields.text("uevent", folder / "uevent") or "")
+    name = fields.text("phys_port_name", folder / "phys_port_name")
+    return kind is None and (name is None or REPRESENTOR.match(name) is None)
 
 
 def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:

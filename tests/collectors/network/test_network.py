@@ -252,15 +252,24 @@ def test_interfaces_of_pods_are_not_remembered(node: SmallNode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("port", "has_cable"),
-    [("p0", True), ("1", True), ("pf0vf3", False), ("c1pf0sf7", False), ("pf1hpf", False)],
+    ("file", "text", "has_cable"),
+    [
+        ("phys_port_name", "p0", True),
+        ("phys_port_name", "1", True),
+        ("phys_port_name", "pf0vf3", False),
+        ("phys_port_name", "c1pf0sf7", False),
+        ("phys_port_name", "pf1hpf", False),
+        ("uevent", "INTERFACE=eth0\nIFINDEX=2", True),
+        ("uevent", "DEVTYPE=wlan\nINTERFACE=eth0\nIFINDEX=2", False),
+        ("uevent", "DEVTYPE=wwan\nINTERFACE=eth0\nIFINDEX=2", False),
+    ],
 )
-def test_what_stands_for_a_function_has_no_cable(
-    node: SmallNode, port: str, *, has_cable: bool
+def test_what_is_no_cable_cannot_be_unplugged(
+    node: SmallNode, file: str, text: str, *, has_cable: bool
 ) -> None:
-    """A representor's link is down while nobody uses its function: that is no lost link."""
+    """A representor's link is down while nobody uses its function, and Wi-Fi comes and goes."""
     node.interface("eth0", pci="0000:04:00.0")
-    node.write("sys/class/net/eth0/phys_port_name", f"{port}\n")
+    node.write(f"sys/class/net/eth0/{file}", f"{text}\n")
     assert only(node).pci_bus_id == ("0000:04:00.0" if has_cable else None)
 
 
