@@ -143,7 +143,7 @@ IB_PORT = Kind(
     _PORT_NAMES,
     _ports,
     Infiniband,
-    related={"node": "node", "pcie": "pcie"},
+    related={"node": "node", "pcie": "pcie", "nic": "nic"},
     relate=_carried,
 )
 
