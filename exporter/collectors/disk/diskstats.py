@@ -23,6 +23,7 @@ SECTOR_BYTES = 512
 MILLISECONDS_PER_SECOND = 1000
 # Three names and eleven numbers; 4.18 added four for discards, 5.5 two for flushes.
 FEWEST_FIELDS = 14
+DISCARDS = 11
 MOST_IN_FLIGHT = 2**31
 """Kernels have shown -1 as 2³² − 1 here: block/genhd.c adds counters of CPUs without a lock."""
 
@@ -124,6 +125,7 @@ def counted(device: str, numbers: Numbers) -> Disk:
         writes_completed=numbers[4],
         written_bytes=_bytes(numbers[6]),
         write_time_seconds=_seconds(numbers[7]),
+        discards_completed=numbers[DISCARDS] if len(numbers) > DISCARDS else None,
         io_in_flight=None if in_flight is None or in_flight >= MOST_IN_FLIGHT else in_flight,
         io_time_seconds=_seconds(numbers[9]),
         queue_time_seconds=_seconds(numbers[10]),

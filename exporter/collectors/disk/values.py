@@ -36,6 +36,7 @@ class Disk:
     writes_completed: int | None = None
     written_bytes: int | None = None
     write_time_seconds: float | None = None
+    discards_completed: int | None = None  # since Linux 4.18
     io_in_flight: int | None = None
     io_time_seconds: float | None = None  # at least one request was in flight
     queue_time_seconds: float | None = None  # summed over all requests
