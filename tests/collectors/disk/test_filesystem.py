@@ -74,6 +74,14 @@ def found(reading: Reading[object]) -> dict[str, Filesystem]:
     return {fs.mountpoint: fs for fs in reading.value.filesystems}  # type: ignore[attr-defined] # the reading of this source
 
 
+def test_the_mounts_of_many_containers_hide_no_filesystem(node: SmallNode) -> None:
+    """The table of a node with a thousand containers is longer than other files of the kernel."""
+    node.mount(f"/run/containerd/{'x' * 1024 * 1024}", fstype="overlay")
+    node.mount("/data")
+    answers = Answers(lambda _path: said())
+    assert list(found(read(built(node, answers)))) == ["/data"]
+
+
 def test_room_is_in_bytes_and_asked_under_the_host_root(node: SmallNode) -> None:
     """The mount /data of the node is /host/data for us."""
     node.mount("/data")
