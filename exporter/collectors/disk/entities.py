@@ -194,12 +194,15 @@ def _mounts(snapshot: Snapshot) -> Iterable[Edge]:
 
 
 def _nfs(snapshot: Snapshot) -> Iterable[tuple[str, str]]:
-    """Yield server and mount point of each NFS mount."""
+    """Yield server and mount point of each NFS mount.
+
+    The table of mounts has brackets around an IPv6 address, the kernel log has none.
+    """
     reading = snapshot.reading(Filesystems)
     for filesystem in reading.filesystems if reading else ():
         server, colon, _ = filesystem.device.partition(":/")
         if colon and filesystem.fstype.startswith("nfs"):
-            yield server, filesystem.mountpoint
+            yield server.removeprefix("[").removesuffix("]"), filesystem.mountpoint
 
 
 MD_ARRAY = Kind("md_array", "logical_disk", names_of(MdArray), _arrays, MdArrays)

@@ -126,20 +126,21 @@ def test_sensors_are_known_by_device_and_label() -> None:
     assert list(fields(scene, ("fan", "bmc/FAN1"), *names).values()) == [900.0, None, None, True]
 
 
-def test_a_server_is_known_by_its_mounts() -> None:
-    """Once for all that are mounted of it; other filesystems with a colon are none."""
+@pytest.mark.parametrize(("server", "known_as"), [("nas", "nas"), ("[2001:db8::5]", "2001:db8::5")])
+def test_a_server_is_known_by_its_mounts(server: str, known_as: str) -> None:
+    """Once for all that are mounted of it, as the kernel log calls it; others are none."""
     mounts = (
-        Filesystem("nas:/data", "/data", "nfs4", readonly=False),
-        Filesystem("nas:/home", "/home", "nfs", readonly=False),
+        Filesystem(f"{server}:/data", "/data", "nfs4", readonly=False),
+        Filesystem(f"{server}:/home", "/home", "nfs", readonly=False),
         Filesystem("ceph:/", "/ceph", "ceph", readonly=False),
         Filesystem("nfsd", "/proc/fs/nfsd", "nfsd", readonly=False),
     )
     scene = seen(Filesystems(mounts))
     assert [each.key for each in scene.entities if each.kind == "nfs_mount"] == [
-        ("nfs_mount", "nas")
+        ("nfs_mount", known_as)
     ]
     assert edges(scene, "part_of") == {
-        ("part_of", ("filesystem", place), ("nfs_mount", "nas")) for place in ("/data", "/home")
+        ("part_of", ("filesystem", place), ("nfs_mount", known_as)) for place in ("/data", "/home")
     }
 
 
