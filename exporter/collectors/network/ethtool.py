@@ -27,6 +27,7 @@ from exporter.collectors.network.interfaces import (
     OwnRoots,
     is_the_nodes,
     net_folder,
+    parse_admin_up,
     parse_names,
 )
 from exporter.collectors.network.values import DriverCounters, NicCounters
@@ -138,7 +139,7 @@ class EthtoolReader:
         fields = FieldReader()
         adapters = self._adapters()
         if not adapters:
-            raise SourceAbsent(f"{self._folder}: no interface of the node is a PCI device")
+            raise SourceAbsent(f"{self._folder}: no interface that is switched on is a PCI device")
         nics = []
         with self._open_in(self._proc / "1/ns/net") as ask:
             for name, address in adapters[: self._limit]:
@@ -158,13 +159,19 @@ class EthtoolReader:
         names = parse_names(read_text(net_folder(self._proc) / "dev"))
         if not is_the_nodes(self._proc, names, self._own):
             raise SourceAbsent("only a pod's own network can be seen")
-        links = ((name, self._folder / name / "device") for name in sorted(names))
-        addresses = (
-            (name, pci_address_of(link))
-            for name, link in links
-            if self._is_shown(name) and not (link / "physfn").exists()
-        )
+        chosen = (name for name in sorted(names) if self._is_shown(name) and self._counts(name))
+        addresses = ((name, pci_address_of(self._folder / name / "device")) for name in chosen)
         return [(name, address) for name, address in addresses if address]
+
+    def _counts(self, name: str) -> bool:
+        """Tell whether an interface is no virtual function, and is not switched off.
+
+        Of an interface that is switched off, bnxt_en answers zeros (bnxt_get_ethtool_stats), and
+        its counts again afterwards: they would look like new ones.
+        """
+        folder = self._folder / name
+        is_on = parse_admin_up(FieldReader().text("flags", folder / "flags"))
+        return is_on is not False and not (folder / "device/physfn").exists()
 
 
 def statistics_of(ask: Ask, name: str, address: str) -> dict[str, int]:

@@ -174,14 +174,17 @@ def test_an_instance_of_aws_counts_what_its_allowance_cost(node: SmallNode) -> N
     assert (seen.pauses_received, seen.receive_no_buffer) == (None, None)
 
 
-def test_only_physical_interfaces_are_asked(node: SmallNode) -> None:
-    """Neither what containers have, nor bonds, nor virtual functions."""
+def test_only_physical_interfaces_that_are_on_are_asked(node: SmallNode) -> None:
+    """Neither what containers have, nor bonds, nor virtual functions, nor what answers zeros."""
     adapter(node, "eth0")
     adapter(node, "eth0v0", "0000:17:00.2")
+    adapter(node, "eth1", "0000:17:00.1")
+    node.write("sys/class/net/eth1/flags", "0x1002\n")
     node.link("sys/devices/pci0000:00/0000:17:00.2/physfn", f"sys/devices/pci0000:00/{PCI}")
     for name in ("veth1", "cali2", "bond0", "br0"):
         node.interface(name)
     asked = {"eth0": (PCI, MLX5), "eth0v0": ("0000:17:00.2", MLX5)}
+    asked["eth1"] = ("0000:17:00.1", MLX5)
     asked |= dict.fromkeys(("veth1", "cali2", "bond0", "br0"), (PCI, MLX5))
     reading = look(node, asked)
     assert [nic.device for nic in reading.value.nics] == ["eth0"]  # type: ignore[attr-defined]  # DriverCounters
