@@ -21,7 +21,12 @@ def whole_disk(device: str) -> str:
     return match["disk"] if match else name
 
 
-NETWORK_VOLUMES = ("Amazon Elastic Block Store", "nvme_card-pd", "MSFT NVMe Accelerator")
+NETWORK_VOLUMES = (
+    "Amazon Elastic Block Store",
+    "nvme_card-pd",
+    "MSFT NVMe Accelerator",
+    "Alibaba Cloud Elastic Block Storage",
+)
 """Models of cloud volumes that are attached as NVMe disks, and detached on request."""
 
 

@@ -160,3 +160,19 @@ def test_a_node_without_disks_is_absent(node: SmallNode) -> None:
     node.disk("loop0")
     with pytest.raises(SourceAbsent, match="no disk that is shown"):
         look(node)
+
+
+@pytest.mark.parametrize(
+    ("model", "is_volume"),
+    [
+        ("Amazon Elastic Block Store", True),
+        ("nvme_card-pd", True),
+        ("MSFT NVMe Accelerator v1.0", True),
+        ("Alibaba Cloud Elastic Block Storage", True),
+        ("Amazon EC2 NVMe Instance Storage", False),
+        ("nvme_card", False),
+    ],
+)
+def test_volumes_of_clouds_are_no_disks_of_the_machine(model: str, *, is_volume: bool) -> None:
+    """They are detached on request; local disks of the same clouds are not."""
+    assert Disk("nvme1n1", model=model).is_network_volume == is_volume
