@@ -44,6 +44,13 @@ KINDS = {
 CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x15ad", "0x1af4", "0x1013"}
 """Makers of the screens of management controllers and virtual machines: no GPU is theirs."""
 
+ETHERNET = "0x0200"
+LENT = re.compile(r"/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/pci")
+"""A bus below a device of VMBus, whose name is a GUID (drivers/pci/controller/pci-hyperv.c).
+
+Azure takes the Ethernet function back while it maintains the host, for minutes where it moves the
+virtual machine; hv_netvsc carries the traffic meanwhile.
+"""
 VIRTUAL_MACHINES = {"0x1b36", "0x15ad"}
 """Vendors of the ports of QEMU and VMware: no end of the link of a card that is passed through."""
 
@@ -57,6 +64,7 @@ class Location:
     slot: str | None
     numa_node: int | None
     vendor: str | None
+    is_lent: bool
 
 
 class PcieReader:
@@ -101,21 +109,27 @@ class PcieReader:
             kind = self._kind(self._folder / name, fields)
             if kind is None:
                 continue
-            path = tuple(addresses_in(os.path.realpath(self._folder / name)))
+            real_path = os.path.realpath(self._folder / name)
+            path = tuple(addresses_in(real_path))
             for depth, address in enumerate(path[:-1], start=1):
                 result.setdefault(address, self._location("port", path[:depth], slots, fields))
-            result[name] = self._location(kind, path or (name,), slots, fields)
+            location = self._location(kind, path or (name,), slots, fields)
+            is_ethernet = self._code(self._folder / name, fields).startswith(ETHERNET)
+            is_lent = is_ethernet and LENT.search(real_path) is not None
+            result[name] = replace(location, is_lent=is_lent)
         return dict(sorted(result.items()))
 
     def _kind(self, folder: Path, fields: FieldReader) -> str | None:
         """Return the kind of the device; None for unimportant ones and virtual functions."""
-        code = fields.label(f"{folder.name} class", folder / "class") or ""
-        kind = KINDS.get(code[:6])
+        kind = KINDS.get(self._code(folder, fields)[:6])
         if kind is None or (folder / "physfn").exists():
             return None
         if kind == "gpu" and self._vendor(folder.name, fields) in CONSOLES:
             return None
         return kind
+
+    def _code(self, folder: Path, fields: FieldReader) -> str:
+        return fields.label(f"{folder.name} class", folder / "class") or ""
 
     def _location(
         self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], fields: FieldReader
@@ -128,6 +142,7 @@ class PcieReader:
             slot=slots.get(address.rpartition(".")[0]),
             numa_node=None if numa is None or numa < 0 else numa,  # NUMA_NO_NODE is -1
             vendor=self._vendor(address, fields) if kind in ("gpu", "port") else None,
+            is_lent=False,
         )
 
     def _vendor(self, name: str, fields: FieldReader) -> str | None:
@@ -152,6 +167,7 @@ class PcieReader:
             driver=link_name(self._folder / name / "driver"),
             numa_node=location.numa_node,
             vendor=location.vendor,
+            is_lent=location.is_lent,
             errors=tuple(
                 PcieError(severity, error, count)
                 for severity, errors in counted.items()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from exporter.collectors.pcie.values import VIRTUAL_ADAPTER_DRIVERS, Pcie, PcieDevice
+from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.subject import KnownEntities
@@ -48,7 +48,7 @@ def _on_bus(kind: str) -> Getter:
 
     def count(pcie: Pcie) -> Value:
         devices = (device for device in pcie.devices if device.kind == kind)
-        return sum(device.driver not in VIRTUAL_ADAPTER_DRIVERS for device in devices)
+        return sum(not device.comes_and_goes for device in devices)
 
     return of_reading(Pcie, count)
 

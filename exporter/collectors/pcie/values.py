@@ -33,6 +33,7 @@ class PcieDevice:
     driver: str | None = None  # the kernel driver bound to it
     numa_node: int | None = None
     vendor: str | None = None  # of a GPU, or of a port above: 0x10de is NVIDIA
+    is_lent: bool = False  # Ethernet that Hyper-V takes back at will, and stands in for
     suspended: bool = False  # asleep to save power: not asked for its link
     speed_bytes_per_second: float | None = None
     speed_max_bytes_per_second: float | None = None
@@ -47,6 +48,11 @@ class PcieDevice:
     def is_passed_through(self) -> bool:
         """Whether it is given to a virtual machine or a program, away from the node's drivers."""
         return self.driver in PASSTHROUGH_DRIVERS
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether it is a network adapter that a hypervisor attaches and detaches on request."""
+        return self.is_lent or self.driver in VIRTUAL_ADAPTER_DRIVERS
 
     @property
     def is_unbound_gpu(self) -> bool:

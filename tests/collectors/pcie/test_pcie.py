@@ -262,3 +262,21 @@ def test_a_card_given_to_a_virtual_machine_is_told_by_its_driver(
         node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
     device = look(node)[GPU]
     assert (device.driver, device.is_passed_through) == (driver, is_passed_through)
+
+
+@pytest.mark.parametrize(
+    ("code", "place", "comes_and_goes"),
+    [
+        ("0x020000", "VMBUS:00/47505500-0001-0000-3130-444531334632/pci0001:00", True),
+        ("0x020700", "VMBUS:00/47505500-0001-0000-3130-444531334632/pci0001:00", False),
+        ("0x020000", "pci0001:00", False),
+    ],
+)
+def test_ethernet_that_azure_lends_comes_and_goes(
+    node: SmallNode, code: str, place: str, *, comes_and_goes: bool
+) -> None:
+    """It takes the function back while it maintains the host; InfiniBand has no stand-in."""
+    folder = f"sys/devices/{place}/0001:00:02.0"
+    node.write_all(folder, {"class": code, "vendor": "0x15b3"})
+    node.link("sys/bus/pci/devices/0001:00:02.0", folder)
+    assert look(node)["0001:00:02.0"].comes_and_goes == comes_and_goes
