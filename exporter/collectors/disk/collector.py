@@ -77,7 +77,10 @@ COLLECTOR = Collector(
             ),
         ),
         files(
-            "md", "raid", lambda ctx: MdReader(ctx.proc), about=About("`/proc/mdstat`", "`hw_md_*`")
+            "md",
+            "raid",
+            lambda ctx: MdReader(ctx.proc, ctx.sys),
+            about=About("`/proc/mdstat`, `/sys/block/md*/md`", "`hw_md_*`"),
         ),
     ),
     values=(Disks, Filesystems, MdArrays, NvmeControllers, NvmeHealths),

@@ -1,4 +1,8 @@
-"""Software RAID, from /proc/mdstat (https://raid.wiki.kernel.org/index.php/Mdstat)."""
+"""Software RAID, from /proc/mdstat (https://raid.wiki.kernel.org/index.php/Mdstat).
+
+Of an array without redundancy that has lost a member, mdstat of most kernels says nothing: only
+md/array_state in sysfs does (https://docs.kernel.org/admin-guide/md.html).
+"""
 
 import re
 from dataclasses import replace
@@ -9,6 +13,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent
+from exporter.reading.sysfs import FieldReader
 
 # drivers/md/md.c, md_seq_show: (F) faulty, (S) spare, (R) replacement,
 # (W) write-mostly, (J) journal; a member may have several.
@@ -18,20 +23,29 @@ CONTAINER = re.compile(r"super external:\w")
 WANTED_AND_ACTIVE = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
 PROGRESS = re.compile(r"(resync|recovery|reshape|check|repair)\s*=\s*(\d{1,3}(?:\.\d{1,3})?)%")
 REBUILD = "recovery"
+BROKEN = "broken"
 
 
 class MdReader:
-    """Reads `mdstat` under a proc root."""
+    """Reads `mdstat` under a proc root, and the state of each array under a sys root."""
 
-    def __init__(self, proc_root: Path) -> None:
+    def __init__(self, proc_root: Path, sys_root: Path) -> None:
         self._path = proc_root / "mdstat"
+        self._block = sys_root / "block"
 
     def read(self) -> Reading[MdArrays]:
         """Read all arrays now; raise SourceAbsent if there are none, or SourceFailed."""
         arrays = parse_mdstat(read_text(self._path))
         if not arrays:
             raise SourceAbsent(f"{self._path} lists no array")
-        return Reading(MdArrays(arrays))
+        fields = FieldReader()
+        known = tuple(self._with_state(array, fields) for array in arrays)
+        return Reading(MdArrays(known), fields.missing)
+
+    def _with_state(self, array: MdArray, fields: FieldReader) -> MdArray:
+        file = self._block / array.device / "md/array_state"
+        state = fields.label(f"{array.device} array_state", file)
+        return replace(array, state=BROKEN) if state == BROKEN else array
 
 
 def parse_mdstat(text: str) -> tuple[MdArray, ...]:

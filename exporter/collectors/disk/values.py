@@ -134,7 +134,7 @@ class MdArray:
     """One array of the md driver."""
 
     device: str
-    state: str  # active, inactive
+    state: str  # active, inactive, broken
     level: str | None = None  # raid1, raid5, …
     active_disks: int = 0
     failed_disks: int = 0

@@ -68,7 +68,7 @@ def test_garbage_is_no_degraded_array(text: str) -> None:
 def test_a_node_without_arrays_is_absent(node: SmallNode) -> None:
     """Neither without the driver nor with an empty table."""
     with pytest.raises(SourceAbsent):
-        MdReader(node.proc).read()
+        MdReader(node.proc, node.sys).read()
     node.write("proc/mdstat", "Personalities : \nunused devices: <none>\n")
     with pytest.raises(SourceAbsent, match="no array"):
-        MdReader(node.proc).read()
+        MdReader(node.proc, node.sys).read()
