@@ -31,7 +31,7 @@ from exporter.collectors.network.interfaces import (
     parse_names,
 )
 from exporter.collectors.network.values import DriverCounters, NicCounters
-from exporter.collectors.pcie.address import pci_address, pci_address_of
+from exporter.collectors.pcie.address import is_subfunction, pci_address, pci_address_of
 from exporter.config import Devices
 from exporter.model.reading import Reading
 from exporter.reading.device_filter import shown
@@ -164,14 +164,16 @@ class EthtoolReader:
         return [(name, address) for name, address in addresses if address]
 
     def _counts(self, name: str) -> bool:
-        """Tell whether an interface is no virtual function, and is not switched off.
+        """Tell whether an interface is no function of an adapter, and is not switched off.
 
         Of an interface that is switched off, bnxt_en answers zeros (bnxt_get_ethtool_stats), and
         its counts again afterwards: they would look like new ones.
         """
         folder = self._folder / name
         is_on = parse_admin_up(FieldReader().text("flags", folder / "flags"))
-        return is_on is not False and not (folder / "device/physfn").exists()
+        link = folder / "device"
+        is_function = is_subfunction(link) or (link / "physfn").exists()
+        return is_on is not False and not is_function
 
 
 def statistics_of(ask: Ask, name: str, address: str) -> dict[str, int]:

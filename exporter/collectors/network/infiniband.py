@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.network.values import Infiniband, InfinibandPort
-from exporter.collectors.pcie.address import pci_address_of
+from exporter.collectors.pcie.address import is_subfunction, pci_address_of
 from exporter.model.reading import Labeled, Reading
 from exporter.reading.files import read_text
 from exporter.reading.known_good import KnownGood
@@ -111,9 +111,11 @@ class InfinibandReader:
             return device, ""  # gone, or a folder
 
     def _is_function(self, device: str) -> bool | None:
-        """Whether the device is a virtual function of a card."""
-        physfn = self._folder / device / "device/physfn"
-        return self._is_virtual.get(self._place(device), physfn.exists)
+        """Whether the device is a virtual function or a subfunction of a card."""
+        link = self._folder / device / "device"
+        return self._is_virtual.get(
+            self._place(device), lambda: is_subfunction(link) or (link / "physfn").exists()
+        )
 
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
         folder = self._folder / device / "ports" / port

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.network.values import Interface, Network
-from exporter.collectors.pcie.address import pci_address_of
+from exporter.collectors.pcie.address import is_subfunction, pci_address_of
 from exporter.config import Devices
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
@@ -163,8 +163,11 @@ def _has_cable(folder: Path) -> bool:
     """Tell whether the link of an interface is a cable: one that is lost is missed.
 
     That of a wireless one comes and goes. A representor stands for a function in the adapter's
-    switch: its `device` is the adapter; its link is down while nobody uses the function.
+    switch: its `device` is the adapter; its link is down while nobody uses the function, as is
+    that of a subfunction.
     """
+    if is_subfunction(folder / "device"):
+        return False
     fields = FieldReader()
     kind = RADIO.search(fields.text("uevent", folder / "uevent") or "")
     name = fields.text("phys_port_name", folder / "phys_port_name")

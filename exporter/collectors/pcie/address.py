@@ -3,12 +3,14 @@
 import os
 import re
 from functools import lru_cache
+from pathlib import Path
 
 _ADDRESS = re.compile(
     r"(?:(?P<domain>[0-9a-f]{1,8}):)?(?P<bus>[0-9a-f]{1,2}):(?P<device>[0-9a-f]{1,2})"
     r"(?:\.(?P<function>[0-7]))?"
 )
 
+_SUBFUNCTION = re.compile(r"\w+\.sf\.\d+")
 _SYSFS_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
@@ -43,3 +45,11 @@ def pci_address_of(link: str | os.PathLike[str]) -> str | None:
     except OSError:
         return None  # nothing behind it, or it has just gone
     return addresses[-1] if addresses else None
+
+
+def is_subfunction(link: str | os.PathLike[str]) -> bool:
+    """Tell whether a `device` link leads to a subfunction of an adapter: mlx5_core.sf.4.
+
+    https://docs.kernel.org/networking/devlink/devlink-port.html#subfunction
+    """
+    return _SUBFUNCTION.fullmatch(Path(os.path.realpath(link)).name) is not None

@@ -144,6 +144,8 @@ def test_virtual_functions_are_left_out(node: SmallNode) -> None:
     port(node, "mlx5_0")
     port(node, "mlx5_1")
     node.link(f"{IB}/mlx5_1/device/physfn", "sys/devices/pci0000:00/0000:01:00.0")
+    port(node, "mlx5_2")
+    node.link(f"{IB}/mlx5_2/device", "sys/devices/pci0000:00/0000:01:00.0/mlx5_core.sf.4")
     assert only(node).device == "mlx5_0"
 
 

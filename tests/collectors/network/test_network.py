@@ -264,13 +264,23 @@ def test_interfaces_of_pods_are_not_remembered(node: SmallNode) -> None:
         ("uevent", "DEVTYPE=wwan\nINTERFACE=eth0\nIFINDEX=2", False),
     ],
 )
-def test_what_is_no_cable_cannot_be_unplugged(
+def test_what_has_no_cable_cannot_be_unplugged(
     node: SmallNode, file: str, text: str, *, has_cable: bool
 ) -> None:
     """A representor's link is down while nobody uses its function, and Wi-Fi comes and goes."""
     node.interface("eth0", pci="0000:04:00.0")
     node.write(f"sys/class/net/eth0/{file}", f"{text}\n")
     assert only(node).pci_bus_id == ("0000:04:00.0" if has_cable else None)
+
+
+def test_a_subfunction_has_no_cable_and_leaves_no_card_out(node: SmallNode) -> None:
+    """An adapter has hundreds of them, for pods; their links are down while nobody uses them."""
+    node.interface("enp8s0f0s88", pci="0000:08:00.0/mlx5_core.sf.4")
+    node.interface("eth0", pci="0000:08:00.0")
+    devices = Devices(max_per_kind=1)
+    (interface,) = NetworkReader(node.proc, node.sys, devices).read().value.interfaces
+    assert interface.device == "eth0"
+    assert named(look(node))["enp8s0f0s88"].pci_bus_id is None
 
 
 def test_peers_are_the_others_of_the_same_driver_that_are_up(node: SmallNode) -> None:
