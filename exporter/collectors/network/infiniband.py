@@ -3,7 +3,8 @@
 https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband
 
 The firmware refuses counters to restricted functions, and the driver logs each refusal in the
-kernel log: counters of a port that were refused once are not read again.
+kernel log: counters of a port that were refused once are not read again, until the driver is loaded
+anew.
 A port that does not even say its state refuses nothing: its card has failed or is being reset.
 """
 
@@ -84,7 +85,7 @@ class InfinibandReader:
         self._known_good = known_good or KnownGood()
         self._folder = sys_root / "class/infiniband"
         self._limit = limit
-        self._refused: set[Path] = set()
+        self._refused: dict[Path, int] = {}  # the folder as it was then
         self._is_virtual: Seldom[bool] = Seldom()
         self._addresses: Seldom[str] = Seldom()
 
@@ -154,7 +155,7 @@ class InfinibandReader:
         A failure is remembered where it is a refusal.
         """
         result: dict[str, int] = {}
-        if folder in self._refused:
+        if folder in self._refused and self._refused[folder] == _inode(folder):
             fields.skip(f"{key} {folder.name}", "refused once, not asked again")
             return result
         for name in SHOWN.intersection(names_or_none(folder)):
@@ -164,7 +165,7 @@ class InfinibandReader:
                 continue  # the counter has just gone
             except SourceFailed as failed:
                 if refuses:
-                    self._refused.add(folder)
+                    self._refused[folder] = _inode(folder)
                 fields.skip(f"{key} {folder.name}", str(failed))
                 return {}
             if number is None:
@@ -172,6 +173,14 @@ class InfinibandReader:
             else:
                 result[name] = number
         return result
+
+
+def _inode(folder: Path) -> int:
+    """Return the number of a folder, another one after its driver was loaded; 0 without it."""
+    try:
+        return folder.stat().st_ino
+    except OSError:
+        return 0  # it has just gone
 
 
 def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:

@@ -1,6 +1,7 @@
 """Ports of InfiniBand and RoCE cards."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_a_rate_is_in_bytes(text: str | None, rate: float | None) -> None:
 def test_a_port_that_refuses_its_counters_is_not_asked_again(
     node: SmallNode, stuck_files: StuckFiles
 ) -> None:
-    """Every refusal is a line in the kernel log: one is all we cause. Its state is still shown."""
+    """Every refusal is a line in the kernel log: one is all we cause for each driver load."""
     folder = node.root / port(node)
     counter = folder / "counters/port_rcv_data"
     counter.unlink()
@@ -120,6 +121,10 @@ def test_a_port_that_refuses_its_counters_is_not_asked_again(
         assert reading.value.ports[0].receive_bytes is None
         assert reading.value.ports[0].up is True
     assert "not asked again" in second.missing[0].reason
+    shutil.copytree(counter.parent, folder / "renewed")
+    shutil.rmtree(counter.parent)
+    (folder / "renewed").rename(counter.parent)
+    assert reader.read().value.ports[0].receive_bytes == 400
 
 
 @pytest.mark.system
