@@ -82,6 +82,14 @@ def test_the_mounts_of_many_containers_hide_no_filesystem(node: SmallNode) -> No
     assert list(found(read(built(node, answers)))) == ["/data"]
 
 
+@pytest.mark.parametrize("fstype", ["squashfs", "fuse.squashfuse_ll", "fuse.snapfuse"])
+def test_an_image_has_no_room_that_could_run_out(node: SmallNode, fstype: str) -> None:
+    """It is full by nature, and a program of FUSE mounts it without the option ro."""
+    node.mount("/opt/images/torch", fstype=fstype, device="squashfuse_ll")
+    with pytest.raises(SourceAbsent):
+        read(built(node, Answers(lambda _path: said())))
+
+
 def test_room_is_in_bytes_and_asked_under_the_host_root(node: SmallNode) -> None:
     """The mount /data of the node is /host/data for us."""
     node.mount("/data")
