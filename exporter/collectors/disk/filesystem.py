@@ -36,8 +36,6 @@ ROOT_DEVICE = "/dev/root"
 
 OCTAL = re.compile(r"\\([0-7]{3})")
 FEWEST_WORDS = 6
-MAX_MOUNTINFO_BYTES = 16 * 1024 * 1024
-"""4,000 containers write this much: the layers of an overlay are up to 4 KiB (a page)."""
 ALL_ONES = 2**64 - 1
 
 Statvfs = Callable[[str], os.statvfs_result]
@@ -130,15 +128,16 @@ class FilesystemSource:
 
     def _mountinfo(self) -> str:
         try:
-            return read_text(self._proc / "1/mountinfo", MAX_MOUNTINFO_BYTES)
-        except (SourceAbsent, SourceFailed):
-            return read_text(self._proc / "self/mountinfo", MAX_MOUNTINFO_BYTES)
+            return read_text(self._proc / "1/mountinfo")
+        except (SourceAbsent, SourceFailed) as failed:
+            if failed.__cause__ is None:
+                raise  # it is too large: ours would be another table
+            return read_text(self._proc / "self/mountinfo")
 
     def _mounts_here(self) -> dict[str, str] | None:
         """Read the device mounted at each place in our mount namespace; None if unreadable."""
         try:
-            text = read_text(self._proc / "self/mountinfo", MAX_MOUNTINFO_BYTES)
-            mounts = parse_mountinfo(text)
+            mounts = parse_mountinfo(read_text(self._proc / "self/mountinfo"))
         except (SourceAbsent, SourceFailed):
             return None
         return {mount.mountpoint: mount.number for mount in mounts}

@@ -13,7 +13,7 @@ from exporter.collectors.disk.filesystem import MOST_STUCK, FilesystemSource, wi
 from exporter.collectors.disk.values import Filesystem
 from exporter.config import Devices
 from exporter.model.reading import Reading
-from exporter.reading.source import SourceAbsent
+from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.collectors.small_node import SmallNode
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.virtual_time import run_virtually
@@ -310,3 +310,15 @@ def test_without_a_table_the_source_is_absent(node: SmallNode) -> None:
     """No mountinfo at all is no filesystem source."""
     with pytest.raises(SourceAbsent):
         read(built(node, Answers(lambda _path: said())))
+
+
+def test_a_table_that_is_too_large_loses_no_mount(node: SmallNode) -> None:
+    """Mounts of containers come before it: it is shown, or the source says why it is not."""
+    containers = "22 1 8:7 / /run/x rw - overlay overlay rw,lowerdir=" + "x" * 4000 + "\n"
+    last = "23 1 8:1 / /data rw - ext4 /dev/sda1 rw\n"
+    answers = Answers(lambda _path: said())
+    node.write("proc/1/mountinfo", containers * 800 + last)
+    assert [*found(read(built(node, answers)))] == ["/data"]
+    node.write("proc/1/mountinfo", containers * 4400 + last)
+    with pytest.raises(SourceFailed, match="mountinfo is larger than"):
+        read(built(node, answers))
