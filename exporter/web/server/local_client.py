@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterable
+from pathlib import Path
 
 LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 """Not all of 127/8: sidecars of service meshes forward remote requests from 127.0.0.6."""
@@ -18,6 +19,9 @@ HEADERS = frozenset(
 """Headers that curl, wget and libraries send; proxies and browsers add others."""
 
 ROOT = 0
+EVERY_USER = 2**32 - 1
+"""The number of user ids that are mapped where there is no user namespace."""
+
 _MESSAGE = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBxI2s2s16s16sIQ")  # inet_diag_req_v2, with its inet_diag_sockid
 _ANSWER = struct.Struct("=BBBB48sIIIII")  # inet_diag_msg
@@ -77,7 +81,21 @@ def user_of(
             _, state, _, _, _, _, _, _, uid, inode = _ANSWER.unpack_from(answer, _MESSAGE.size)
     except (OSError, ValueError, struct.error):
         return None
-    return int(uid) if state == _ESTABLISHED and inode else None
+    return int(uid) if state == _ESTABLISHED and inode and is_one_user(uid) else None
+
+
+def is_one_user(uid: int, proc: Path = Path("/proc")) -> bool:
+    """Return whether the id is of one user, not of all that our user namespace does not map.
+
+    The kernel reports those as nobody, who may be our own user (user_namespaces(7)).
+    """
+    try:
+        nobody = int((proc / "sys/kernel/overflowuid").read_text("ascii"))
+        ranges = (proc / "self/uid_map").read_text("ascii").splitlines()
+        mapped = sum(int(row.split()[2]) for row in ranges)
+    except (OSError, ValueError, IndexError):
+        return False
+    return uid != nobody or mapped >= EVERY_USER
 
 
 def _question(peer: tuple[str, int], ours: tuple[str, int]) -> bytes:

@@ -2,10 +2,11 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
-from exporter.web.server.local_client import refusal_of, refusal_of_user, user_of
+from exporter.web.server.local_client import is_one_user, refusal_of, refusal_of_user, user_of
 
 PATH = "/-/quiesce"
 NOBODY = 65534
@@ -118,3 +119,25 @@ def test_a_connection_that_nobody_holds_is_nobodys() -> None:
             client.close()
             assert user_of(peer, ours) is None
             assert refusal_of_user(None) is not None
+
+
+@pytest.mark.parametrize(
+    ("uid", "uid_map", "is_one"),
+    [
+        (NOBODY, "         0          0 4294967295\n", True),
+        (NOBODY, "         0     100000      65536\n", False),
+        (NOBODY, "0 1000 1\n1 100000 65536\n", False),
+        (0, "         0     100000      65536\n", True),
+        (NOBODY, "", False),
+        (0, "damaged\n", False),
+    ],
+)
+def test_users_outside_of_our_namespace_are_nobody(
+    tmp_path: Path, uid: int, uid_map: str, *, is_one: bool
+) -> None:
+    """An exporter that runs as nobody in a user namespace takes none of them for itself."""
+    (tmp_path / "sys/kernel").mkdir(parents=True)
+    (tmp_path / "self").mkdir()
+    (tmp_path / "sys/kernel/overflowuid").write_text(f"{NOBODY}\n")
+    (tmp_path / "self/uid_map").write_text(uid_map)
+    assert is_one_user(uid, tmp_path) is is_one
