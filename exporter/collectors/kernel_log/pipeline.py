@@ -54,9 +54,6 @@ processor prints before it, the name begins a record. A path or the name of an i
 end.
 """
 
-UNMARKED_CUTS = (b"cpuset=", b"memcg=", b" for ", b" in ", b" of ")
-"""Ends of messages before the name or path of a control group, of any kernel."""
-
 REST_OF_CUT = b"mems_allowed="
 """What the kernel prints after the name; the message is complete then."""
 
@@ -191,12 +188,10 @@ class Pipeline:
         only after a message that was cut, or where that message may have been lost.
         """
         is_marked, until = record.is_continuation, self._cut_until
-        if record.sequence is None:
-            if record.body.endswith(UNMARKED_CUTS):
-                self._cut_until = record.stamp + UNMARKED_SECS
-        elif record.body.endswith(NAME_FOLLOWS) and CUT.fullmatch(record.body):
-            self._cut_until = record.stamp + CUT_SECS
-        elif is_marked and REST_OF_CUT in record.body:
+        is_syslog = record.sequence is None
+        if record.body.endswith(NAME_FOLLOWS) and CUT.fullmatch(record.body):
+            self._cut_until = record.stamp + (UNMARKED_SECS if is_syslog else CUT_SECS)
+        elif is_marked and not is_syslog and REST_OF_CUT in record.body:
             self._cut_until = -math.inf
         return is_marked and record.stamp < until
 

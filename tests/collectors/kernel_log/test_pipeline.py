@@ -365,13 +365,18 @@ NAMES_LIKE_CUTS = (
     "a: renamed from ,cpuset=",
     "cgroup: fork rejected by pids controller in /pod/a,cpuset=",
     "cgroup: fork rejected by pids controller in /a: mode:0x1(G), nodemask=(null),cpuset=",
+    "cgroup: fork rejected by pids controller in /pod/a,task_memcg=",
+    "[   4711]  1000  4711    12345      678    77824        0           985 a,oom_memcg=",
+    "[   4711]  1000  4711    12345      678    77824        0           985 one of ",
 )
 
 
+@pytest.mark.parametrize("sequence", [1, None], ids=["kmsg", "syslog"])
 @pytest.mark.parametrize("text", NAMES_LIKE_CUTS)
-def test_a_name_cannot_hide_lines_of_the_driver(text: str) -> None:
+def test_a_name_cannot_hide_lines_of_the_driver(text: str, sequence: int | None) -> None:
     """The record after a name like the end of an interrupted message is read as ever."""
     taker = pipeline()
-    taker.take(raw(text, 100.0, "-"))
-    taker.take(raw(XID, 100.00001))
+    is_syslog = sequence is None
+    taker.take(Record(6, sequence, 100.0, text.encode(), is_continuation=is_syslog))
+    taker.take(Record(4, sequence and 2, 100.00001, XID.encode(), is_continuation=True))
     assert dict(taker.counters.kinds) == {"xid": 1}
