@@ -5,6 +5,16 @@ from dataclasses import dataclass
 
 NODE, HW_ID, INSTANCE = ("{{ $labels.%s }}" % name for name in ("node", "hw_id", "instance"))  # noqa: UP031 - braces
 
+
+def in_command(label: str) -> str:
+    """Return the place of a label in a command: what a shell obeys becomes a question mark.
+
+    Users choose names of mounts and interfaces. Grafana reads a dollar sign as a variable of its
+    own, so characters cannot be escaped by what was found.
+    """
+    return f"{{{{ reReplaceAll `[^\\w@%+=:,./# -]` `?` $labels.{label} }}}}"
+
+
 OWN = os.environ.get("RUNBOOKS", "").rstrip("/")
 """Custom runbooks: the base URL in `make docs RUNBOOKS=`, for all links."""
 
@@ -39,7 +49,7 @@ class Place:
 
 HOSTS = Place(
     f"http://{INSTANCE}",
-    f"hw-exporter why {HW_ID} on the node, or http://{INSTANCE}/why?hw_id={HW_ID}",
+    f"hw-exporter why {in_command('hw_id')} on the node, or http://{INSTANCE}/why?hw_id={HW_ID}",
     is_one_node=True,
 )
 """The label `instance` is the exporter's address, as Prometheus sets it."""
@@ -48,7 +58,7 @@ PODS = Place(
     SERVICE,
     "kubectl -n hw-exporter exec $(kubectl -n hw-exporter get pod -o name"
     " -l app.kubernetes.io/name=hw-exporter"  # the chart may share a namespace with others
-    f" --field-selector spec.nodeName={NODE}) -- hw-exporter why {HW_ID}",
+    f" --field-selector spec.nodeName={NODE}) -- hw-exporter why {in_command('hw_id')}",
     is_one_node=False,
 )
 """In Kubernetes the label `instance` is the node's name; every pod has the same runbooks."""

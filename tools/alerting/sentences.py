@@ -3,7 +3,8 @@
 import re
 
 from exporter.faults.rules.rule import Rule
-from exporter.faults.rules.templates import Template
+from exporter.faults.rules.templates import COMMAND, Template
+from tools.alerting.links import in_command
 
 _READING = re.compile(r"\{(?!name\})[^}]*\}")
 
@@ -17,7 +18,9 @@ def sentence(rule: Rule) -> str:
 def advice(rule: Rule) -> str:
     """Return what to do, without readings."""
     text = _without_readings(_source(rule.advice).replace(" -i {index}", ""))
-    return text.replace("{name}", "{{ $labels.hw_name }}")
+    words = ("{{ $labels.hw_name }}", in_command("hw_name"))
+    parts = enumerate(text.split(COMMAND))
+    return COMMAND.join(part.replace("{name}", words[at % 2]) for at, part in parts)
 
 
 def _source(template: Template) -> str:

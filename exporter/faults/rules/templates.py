@@ -1,6 +1,7 @@
 """Summary templates of rules: text with fields of the entity in braces."""
 
 import re
+import shlex
 from collections.abc import Callable
 
 from exporter.faults.expr.syntax import ExpressionError, Name
@@ -16,6 +17,9 @@ _PLACE = re.compile(
 NAME = "name"
 EVENT = "event"
 UNKNOWN = "unknown"
+COMMAND = "`"
+"""Stands before and after a command that a person types."""
+
 MAX_TEXT = 500
 SIZES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 FEW = 9.95
@@ -27,7 +31,8 @@ class _Placeholder:
     """A field in braces, with `digits` decimals, None for the plain value.
 
     A size is a number of bytes, shown in the largest fitting unit: 6.0 GB, 50 GB. `other` is shown
-    where the field is not reported.
+    where the field is not reported. A word of a command is quoted for the shell: users choose names
+    of mounts and interfaces.
     """
 
     name: Name
@@ -35,9 +40,14 @@ class _Placeholder:
     digits: int | None
     is_percent: bool
     is_size: bool
+    is_word_of_command: bool
 
     def show(self, value: Value) -> str:
         """Return the value as text."""
+        text = self._text(value)
+        return shlex.quote(text) if self.is_word_of_command else text
+
+    def _text(self, value: Value) -> str:
         if value is None:
             return UNKNOWN
         if self.is_size and isinstance(value, (int, float)):
@@ -129,7 +139,15 @@ def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Placehol
         None if digits is None else int(digits),
         match["style"] == "%",
         bool(match["unit"]),
+        _is_word_of_command(match),
     )
+
+
+def _is_word_of_command(match: re.Match[str]) -> bool:
+    """Tell whether the place is in a command, and is not the whole command."""
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    is_whole = before.endswith(COMMAND) and after.startswith(COMMAND)
+    return before.count(COMMAND) % 2 == 1 and not is_whole
 
 
 def _name(text: str, label: str, position: int, kind: str, vocabulary: Vocabulary) -> Name:

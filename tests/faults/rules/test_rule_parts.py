@@ -300,6 +300,20 @@ def test_a_sentence_is_filled_with_what_is_known(source: str, expected: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("source", "name", "expected"),
+    [
+        ("`du {name} | tail`: {name}", "/m/$(id)", "`du '/m/$(id)' | tail`: /m/$(id)"),
+        ("`a` {name}, `b /dev/{name}`", "my disk", "`a` my disk, `b /dev/'my disk'`"),
+        ("`smartctl -a /dev/{name}`", "nvme0n1", "`smartctl -a /dev/nvme0n1`"),
+        ("`{name}`", "reset -i 0", "`reset -i 0`"),
+    ],
+)
+def test_a_name_is_one_word_of_a_command(source: str, name: str, expected: str) -> None:
+    """Who copies the command runs nothing that is in the name; a whole command stays as it is."""
+    assert filled(source, name=name) == expected
+
+
+@pytest.mark.parametrize(
     ("source", "position"),
     [("hot: {heet}", 6), ("a } b", 3), ("{heat} {", 8), ("{heat|heet}", 1), ("x" * 501, 1)],
 )
