@@ -385,3 +385,18 @@ def test_a_program_that_anybody_could_have_put_there_is_not_run(tmp_path: Path) 
     program.chmod(0o755)
     tmp_path.chmod(0o777)
     assert not is_trustworthy(program)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give files away")
+@pytest.mark.parametrize("given", ["program", "link", "folder"])
+def test_a_program_that_another_user_put_there_is_not_run(tmp_path: Path, given: str) -> None:
+    """Nor one of root to which another user has made a link, or in a directory of that user."""
+    program, link, folder = tmp_path / "true", tmp_path / "bin/nvidia-smi", tmp_path / "bin"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    folder.mkdir()
+    link.symlink_to(program)
+    assert is_trustworthy(link)
+    changed = {"program": program, "link": link, "folder": folder}[given]
+    os.chown(changed, 65534, 65534, follow_symlinks=False)
+    assert not is_trustworthy(link)
