@@ -106,13 +106,19 @@ def filesystems(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Filesystems)
     kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():
-        mountpoint, device = filesystem.mountpoint, filesystem.device
+        mountpoint, device = filesystem.mountpoint, _device(filesystem)
         addresses: tuple[Address, ...] = (
             ("logical_disk", mountpoint),
             ("logical_disk", kernel_names.get(device, device.removeprefix("/dev/"))),
         )
         fields = FieldsOf(filesystem, _FILESYSTEM_GETTERS)
         yield Entity(("filesystem", mountpoint), mountpoint, fields, addresses)
+
+
+def _device(filesystem: Filesystem) -> str:
+    """Return the device; with the type before it for FUSE, where users choose the text."""
+    is_fuse = filesystem.fstype.partition(".")[0] == "fuse"  # fuseblk has a device
+    return f"{filesystem.fstype}:{filesystem.device}" if is_fuse else filesystem.device
 
 
 def _kernel_names(snapshot: Snapshot) -> Mapping[str, str]:
@@ -132,7 +138,8 @@ def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
     reading = snapshot.reading(Filesystems)
     kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():
-        disk = whole_disk(kernel_names.get(filesystem.device, filesystem.device))
+        device = _device(filesystem)
+        disk = whole_disk(kernel_names.get(device, device))
         if disk in known:
             yield Edge("part_of", ("filesystem", filesystem.mountpoint), ("disk", disk))
 

@@ -126,6 +126,21 @@ def test_sensors_are_known_by_device_and_label() -> None:
     assert list(fields(scene, ("fan", "bmc/FAN1"), *names).values()) == [900.0, None, None, True]
 
 
+@pytest.mark.parametrize(
+    ("fstype", "is_device"),
+    [("fuseblk", True), ("xfs", True), ("fuse.evil", False), ("fuse", False)],
+)
+def test_a_mount_of_a_user_is_not_on_the_disk_that_it_names(
+    fstype: str, *, is_device: bool
+) -> None:
+    """`fusermount -o fsname=/dev/sda1` would have the faults of the disk and of its filesystem."""
+    mount = Filesystem("/dev/sda1", "/data", fstype, readonly=False)
+    scene = seen(Disks((Disk("sda"),)), Filesystems((mount,)))
+    found = entity(scene, ("filesystem", "/data"))
+    assert (("logical_disk", "sda1") in found.addresses) is is_device
+    assert bool(edges(scene, "part_of")) is is_device
+
+
 @pytest.mark.parametrize(("server", "known_as"), [("nas", "nas"), ("[2001:db8::5]", "2001:db8::5")])
 def test_a_server_is_known_by_its_mounts(server: str, known_as: str) -> None:
     """Once for all that are mounted of it, as the kernel log calls it; others are none."""
