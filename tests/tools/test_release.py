@@ -121,6 +121,9 @@ def root(tmp_path: Path) -> Path:
     for name in ("opt/hw-exporter", "etc/hw-exporter"):
         shutil.rmtree(tmp_path / "root" / name)
     _say("mknod", "--mode=666", str(tmp_path / "root/dev/null"), "c", "1", "3")
+    helper = tmp_path / "root/usr/bin/deb-systemd-helper"  # the real one needs Perl
+    helper.write_text("#!/bin/sh\n")
+    helper.chmod(0o755)
     return tmp_path / "root"
 
 
@@ -145,6 +148,55 @@ def test_the_debian_package_comes_and_goes(wheel: Path, root: Path, tmp_path: Pa
     assert (root / settings[1:]).is_file()
     _say("chroot", str(root), "dpkg", "--purge", "hw-exporter")
     assert not (root / "etc/hw-exporter").exists()
+
+
+@pytest.mark.skipif(shutil.which("deb-systemd-helper") is None, reason="this is no Debian")
+def test_the_debian_package_leaves_the_service_as_the_operator_set_it(tmp_path: Path) -> None:
+    """The first install enables it and makes its user; an upgrade keeps it disabled or masked."""
+    (tmp_path / "root/var/lib/dpkg").mkdir(parents=True)
+    units = tmp_path / "root/etc/systemd/system"
+    link, mask = units / "multi-user.target.wants/hw-exporter.service", units / deb.UNIT
+    _dpkg(tmp_path, "--install", _packed(tmp_path, "1"))
+    assert link.is_symlink()
+    assert "hw-exporter:" in (tmp_path / "root/etc/passwd").read_text()
+    _dpkg(tmp_path, "--remove", "hw-exporter")
+    _dpkg(tmp_path, "--install", _packed(tmp_path, "2"))
+    assert link.is_symlink()
+    link.unlink()
+    mask.symlink_to("/dev/null")
+    _dpkg(tmp_path, "--install", _packed(tmp_path, "3"))
+    assert not link.is_symlink()
+    assert mask.is_symlink()
+    mask.unlink()
+    _dpkg(tmp_path, "--purge", "hw-exporter")
+    assert not list(units.rglob("*"))
+
+
+def test_the_debian_package_stops_the_service_only_when_it_is_removed(tmp_path: Path) -> None:
+    """An upgrade that is refused leaves it running; one that succeeds restarts it at its end."""
+    (tmp_path / "deb-systemd-invoke").write_text("#!/bin/sh\nexit 7\n")
+    (tmp_path / "deb-systemd-invoke").chmod(0o755)
+    script = deb.PRERM.replace("/run/systemd/system", str(tmp_path))
+    ended = {
+        why: subprocess.run(
+            ["/bin/sh", "-c", script, "prerm", why, "2"], env={"PATH": str(tmp_path)}, check=False
+        ).returncode
+        for why in ("upgrade", "failed-upgrade", "deconfigure", "remove")
+    }
+    assert ended == {"upgrade": 0, "failed-upgrade": 0, "deconfigure": 0, "remove": 7}
+
+
+def _packed(folder: Path, version: str) -> str:
+    """Pack the files of systemd and the scripts alone; return the path of the package."""
+    shutil.rmtree(folder / "tree", ignore_errors=True)
+    (folder / "tree").mkdir()
+    return str(deb.pack(folder / "tree", folder, version))
+
+
+def _dpkg(folder: Path, *words: str) -> None:
+    """Install or remove in a root of its own, with the scripts of the package run outside it."""
+    options = ("--force-script-chrootless", "--force-depends", "--force-architecture")
+    _say("dpkg", f"--root={folder / 'root'}", *options, *words)
 
 
 def _refused_for_another_python(root: Path) -> None:

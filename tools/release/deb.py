@@ -8,6 +8,7 @@ from pathlib import Path
 from tools.release.source import ROOT
 
 HOME = "opt/hw-exporter"
+UNIT = "hw-exporter.service"
 CONTROL = """\
 Package: hw-exporter
 Version: {version}
@@ -33,24 +34,36 @@ fi
 POSTINST = """\
 #!/bin/sh
 set -e
-if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+case "$1" in configure | abort-*) ;; *) exit 0 ;; esac
+if command -v systemd-sysusers >/dev/null; then
+  systemd-sysusers ${DPKG_ROOT:+--root="$DPKG_ROOT"} hw-exporter.conf
+fi
+if deb-systemd-helper --quiet was-enabled hw-exporter.service; then
+  deb-systemd-helper enable hw-exporter.service >/dev/null
+else
+  deb-systemd-helper update-state hw-exporter.service >/dev/null
+fi
+if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
   systemctl daemon-reload
-  systemctl enable --now hw-exporter.service
+  case "$1$2" in configure?*) action=restart ;; *) action=start ;; esac
+  deb-systemd-invoke "$action" hw-exporter.service >/dev/null || true
 fi
 """
 PRERM = """\
 #!/bin/sh
 set -e
-if [ -d /run/systemd/system ]; then
-  systemctl stop hw-exporter.service
-  [ "$1" != remove ] || systemctl disable hw-exporter.service
+if [ "$1" = remove ] && [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
+  deb-systemd-invoke stop hw-exporter.service >/dev/null
 fi
 """
 POSTRM = """\
 #!/bin/sh
 set -e
-if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
-if [ "$1" = purge ]; then rm -rf /var/lib/private/hw-exporter /var/lib/hw-exporter; fi
+if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+if [ "$1" = purge ]; then
+  deb-systemd-helper purge hw-exporter.service >/dev/null
+  rm -rf "$DPKG_ROOT/var/lib/private/hw-exporter" "$DPKG_ROOT/var/lib/hw-exporter"
+fi
 """
 
 
@@ -59,7 +72,13 @@ def build(wheel: Path, target: Path, version: str) -> Path:
     tree = target / "deb"
     shutil.rmtree(tree, ignore_errors=True)
     _environment(tree / HOME, wheel)
-    _install(ROOT / "deploy/systemd/hw-exporter.service", tree / "usr/lib/systemd/system")
+    return pack(tree, target, version)
+
+
+def pack(tree: Path, target: Path, version: str) -> Path:
+    """Add the unit, its user, the configuration and the scripts to a tree, and pack it."""
+    _install(ROOT / "deploy/systemd" / UNIT, tree / "usr/lib/systemd/system")
+    _install(ROOT / "deploy/systemd/sysusers.conf", tree / "usr/lib/sysusers.d", "hw-exporter.conf")
     _install(ROOT / "deploy/systemd/ebpf.conf", tree / "usr/share/doc/hw-exporter")
     _install(ROOT / "config/default.toml", tree / "usr/share/doc/hw-exporter")
     _install(ROOT / "LICENSE", tree / "usr/share/doc/hw-exporter", "copyright")

@@ -25,6 +25,7 @@ LOGIN = b"\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n"
 """The bus takes the user from the socket: the empty DATA names nobody else."""
 LET_IN = b"DATA\r\nOK "
 MAX_LOGIN_BYTES = 256
+ENDED = "the bus ended the connection: it does so for a user that it cannot find"
 CALL, RETURN, ERROR = 1, 2, 3
 NO_AUTO_START = 2
 PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SIGNATURE = 1, 2, 3, 4, 5, 6, 8
@@ -163,7 +164,7 @@ class Bus:
         data = self._until_deadline(lambda: self._socket.recv(65_536))
         self._left -= len(data)
         if not data or self._left < 0:
-            raise SourceFailed("the bus ended the connection" if not data else "the bus sends on")
+            raise SourceFailed("the bus sends on" if data else ENDED)
         self._buffer += data
 
     def _until_deadline(self, act: Callable[[], T]) -> T:
@@ -175,5 +176,7 @@ class Bus:
             raise SourceAbsent("no socket of the system bus is there") from error
         except TimeoutError as error:
             raise SourceFailed(f"the system bus does not answer in {self._secs:g} s") from error
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise SourceFailed(ENDED) from error
         except OSError as error:
             raise SourceFailed(f"the system bus: {error.strerror or error}") from error
