@@ -15,7 +15,8 @@ _INTRODUCTION = """\
 This page lists the kernel log messages that become events. It is generated from the files
 `exporter/collectors/*/kernel_log.toml`.
 
-The exporter follows `/dev/kmsg`. If it cannot open it, it polls syslog(2) once a second.
+The exporter follows `/dev/kmsg`. If it cannot open it, or another device has its name (`/dev/null`
+or the console in containers: reason `not_kmsg`), it polls syslog(2) once a second.
 `hw_kernel_log_source_info{source,reason}` shows which one is used. Both need the capability
 `CAP_SYSLOG` if `kernel.dmesg_restrict` is 1.
 

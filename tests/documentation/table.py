@@ -241,6 +241,8 @@ NOT_TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         SERVICE: (
             "/usr/bin/python3 -m venv /opt/hw-exporter",
             "/opt/hw-exporter/bin/pip install '.[auth]'",
+            "install -D -m 644 deploy/systemd/sysusers.conf /etc/sysusers.d/hw-exporter.conf",
+            "systemd-sysusers",
             "install -m 644 deploy/systemd/hw-exporter.service /etc/systemd/system/",
             "systemctl daemon-reload",
             "systemctl enable --now hw-exporter",

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import stat
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from exporter.blocking import CallBlocking
 from exporter.collectors.kernel_log.checkpoint import Saved, decode, dump_state, state_file
 from exporter.collectors.kernel_log.kmsg import KmsgFollower
 from exporter.collectors.kernel_log.pattern_file import Lines
-from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
+from exporter.collectors.kernel_log.pipeline import MALFORMED, Pipeline, PrintClock
 from exporter.collectors.kernel_log.syslog import KlogCtl, SyslogPoller, klogctl
 from exporter.collectors.kernel_log.table import Table
 from exporter.model.reading import Reading
@@ -26,6 +27,9 @@ SAVE_SECS = 1.0
 SAVE_AGAIN_SECS = 0.25
 MAX_POSTPONED = 8
 CLOSE_SECS = 0.4
+NO_KERNEL_LOG = "not_kmsg"
+KMSG = os.makedev(1, 11)
+"""The device numbers of /dev/kmsg (Documentation/admin-guide/devices.txt)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ class KernelLogSource:
         self._file: StateFile | None = None
         self._pipeline: Pipeline | None = None
         self._watcher: _Watcher | None = None
-        self._woke_at: int  # the number of the latest event that was published
+        self._woke_at = 0  # the number of the latest event that was published
         self._saving: asyncio.TimerHandle | None = None
         self._postponed = 0
         self._one_save = asyncio.Lock()
@@ -95,6 +99,8 @@ class KernelLogSource:
             raise SourceFailed("the kernel log cannot be followed")
         if self._watcher.error is not None:
             raise SourceFailed(self._watcher.error)
+        if not self._pipeline.counters.records and self._pipeline.counters.rejected[MALFORMED]:
+            raise SourceFailed(f"{self._settings.path} has no records in the format of /dev/kmsg")
         self._woke_at = self._pipeline.counters.number
         return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
 
@@ -148,10 +154,15 @@ class KernelLogSource:
         if self._boot_id and self._settings.state_dir is not None:
             self._file = state_file(self._settings.state_dir, self._boot_id)
             saved = self._file.load(decode)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
-            return saved, os.open(self._settings.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            opened = os.open(self._settings.path, flags)
         except OSError as error:
             return saved, reason_of(error)
+        if not _may_be_the_log(os.fstat(opened)):
+            os.close(opened)
+            return saved, NO_KERNEL_LOG
+        return saved, opened
 
     def _changed(self) -> None:
         """Publish new events at once, and note the position soon."""
@@ -214,6 +225,16 @@ def reason_of(error: OSError) -> str:
     if error.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
         return "no_device"
     return errno.errorcode.get(error.errno or 0, "unreadable").lower()
+
+
+def _may_be_the_log(status: os.stat_result) -> bool:
+    """Return whether it is /dev/kmsg, or a file or pipe of a drill.
+
+    Containers (LXC, kubelets in containers) have /dev/null or the console in its place.
+    """
+    if stat.S_ISCHR(status.st_mode):
+        return status.st_rdev == KMSG
+    return stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)
 
 
 def _why_absent(path: Path, reason: str, error: OSError) -> str:

@@ -270,6 +270,41 @@ def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(tmp_path: 
     on_node(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("stand_in", ["/dev/null", "/dev"])
+def test_what_lies_in_place_of_the_device_is_not_the_kernel_log(
+    tmp_path: Path, stand_in: str
+) -> None:
+    """Containers have /dev/null there: no log without events, but the second choice, or none."""
+
+    async def scenario(node: Node) -> None:
+        source = node.source(path=Path(stand_in))
+        with pytest.raises(SourceAbsent, match=rf"^no_permission: {stand_in} gave not_kmsg"):
+            await source.read()
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
+def test_a_file_of_another_format_is_not_the_kernel_log(tmp_path: Path) -> None:
+    """Lines of syslog(2) or of a log file are no records: the source fails, until there is one."""
+    file = tmp_path / "kern.log"
+    file.write_text("<6>[    0.000000] Linux version 6.1\n")
+
+    async def scenario(node: Node) -> None:
+        source = node.source(path=file)
+        for _ in range(2):
+            with pytest.raises(SourceFailed, match=r"no records in the format of /dev/kmsg"):
+                await source.read()
+            await asyncio.sleep(1)
+        with file.open("ab") as log:
+            log.write(kmsg(XID, sequence=1, stamp=1.0))
+        await asyncio.sleep(1)
+        assert (await reading_of(source)).records == 1
+        await source.close()
+
+    on_node(tmp_path, scenario)
+
+
 def test_a_plain_file_can_be_followed_in_a_drill(tmp_path: Path) -> None:
     """What is appended to it is found, although files cannot be waited for."""
 
@@ -288,11 +323,13 @@ def test_a_plain_file_can_be_followed_in_a_drill(tmp_path: Path) -> None:
     on_node(tmp_path, scenario)
 
 
-def test_a_device_that_breaks_fails_the_source_and_may_recover(tmp_path: Path) -> None:
+def test_a_device_that_breaks_fails_the_source_and_may_recover(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """While reading fails the source has failed; it is tried again, seldom."""
 
     async def scenario(node: Node) -> None:
-        source = node.source(path=tmp_path)  # a folder opens, and cannot be read
+        source = node.source(path=Path("/proc/self/mem"))  # opens, and cannot be read
         for _ in range(2):
             with pytest.raises(SourceFailed, match="cannot be read"):
                 await source.read()
@@ -300,6 +337,7 @@ def test_a_device_that_breaks_fails_the_source_and_may_recover(tmp_path: Path) -
         await source.close()
 
     on_node(tmp_path, scenario)
+    assert not caplog.records
 
 
 def test_a_flood_takes_turns_without_pauses(tmp_path: Path) -> None:
