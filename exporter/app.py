@@ -272,7 +272,7 @@ class App:
     def _installation(self) -> Installation:
         return replace(
             installation(self._config, self._identity.container_variables),
-            rule_mistakes=self._rule_runner.mistakes if self._rule_runner else (),
+            rule_mistakes=lambda: self._rule_runner.mistakes if self._rule_runner else (),
             state_problems=self._state_folder.problems,
         )
 

@@ -246,9 +246,10 @@ def _rules(here: Installation) -> Iterator[Check]:
         yield Check(
             "Rules", NOTE, "not evaluated: faults.enabled is false", "faults.enabled = true"
         )
-    for mistake in here.rule_mistakes[:MAX_MISTAKES]:
+    mistakes = here.rule_mistakes()
+    for mistake in mistakes[:MAX_MISTAKES]:
         yield Check("Rules", PROBLEM, mistake)
-    if (more := len(here.rule_mistakes) - MAX_MISTAKES) > 0:
+    if (more := len(mistakes) - MAX_MISTAKES) > 0:
         yield Check("Rules", PROBLEM, f"{more} more mistakes", "hw-exporter rules check")
 
 

@@ -14,7 +14,7 @@ MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys", "/": "/host"}
 class Installation:
     """Facts that do not change while the process runs; `unmounted` are folders of the host.
 
-    `rule_mistakes` are sentences about rule files; `state_problems` returns sentences about the
+    `rule_mistakes` and `state_problems` return sentences about the rule files in use and about the
     state directory as it is now. `ebpf_idle` says why eBPF is enabled and counts nothing.
     """
 
@@ -28,7 +28,7 @@ class Installation:
     ebpf_idle: str = ""
     faults_enabled: bool = True
     interval_secs: float = 15.0
-    rule_mistakes: tuple[str, ...] = ()
+    rule_mistakes: Callable[[], tuple[str, ...]] = tuple
     state_problems: Callable[[], tuple[str, ...]] = tuple
 
 

@@ -218,6 +218,18 @@ def test_a_severity_and_a_threshold_change_without_a_gap(site: Site) -> None:
         wait_for(lambda: not _has_fault(site) or None, "the fault to end")
 
 
+def test_a_reload_ends_the_mistakes_of_the_start(tmp_path: Path) -> None:
+    """A rule file that was wrong at the start and is mended is no longer a problem."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[nonsense]\n")
+    with Program(tmp_path, {**QUIET, "faults": {"rules_dirs": [str(rules)]}}) as program:
+        program.page_with("hw_node_info")
+        assert "rules.toml" in program.get("/doctor").text
+        rules.write_text(GOOD["rules.toml"])
+        assert program.get("/-/reload", method="POST").status == 200
+        assert "rules.toml" not in program.get("/doctor").text
+
+
 def test_what_needs_a_restart_is_named(site: Site) -> None:
     """A key that cannot change now is in the answer, and the rest is taken."""
     site.write("[processes]\ntop_n = 7")
