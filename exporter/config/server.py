@@ -33,7 +33,7 @@ class ServerConfig:
 
     host: str = setting(
         "0.0.0.0",  # noqa: S104 - an exporter is there to be scraped from outside
-        "Address to listen on; 0.0.0.0 listens on IPv4 and, if available, IPv6.",
+        "Address or name to listen on, without brackets; 0.0.0.0 also means IPv6, if available.",
     )
     port: int = setting(
         8080, "Port to listen on; 0 selects a free port.", at_least=0, at_most=65535

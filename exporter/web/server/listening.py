@@ -3,7 +3,9 @@
 import errno
 import resource
 import socket
+from typing import Any
 
+STREAM = socket.SOCK_STREAM
 BACKLOG = 16384
 """The most clients that wait in the kernel; net.core.somaxconn may allow fewer."""
 
@@ -26,26 +28,26 @@ def free_descriptors() -> int:
 
 
 def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[socket.socket]:
-    """Return sockets bound to the address; for 0.0.0.0 one per available IP version.
+    """Return sockets bound to all addresses of the host; 0.0.0.0 also means ::.
 
-    Raises OSError when the address cannot be bound.
+    An address that this machine does not have is left out. Raises OSError when none can be bound,
+    or one is taken.
     """
-    addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
-    if host in ("0.0.0.0", ""):  # noqa: S104 - the address meant by the configuration
-        addresses = [(socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")]  # noqa: S104 - same
+    hosts = ("0.0.0.0", "::") if host in ("0.0.0.0", "") else (host,)  # noqa: S104 - the address meant by the configuration
+    found = [each for name in hosts for each in socket.getaddrinfo(name, None, type=STREAM)]
     sockets: list[socket.socket] = []
     failures: list[OSError] = []
-    for family, address in addresses:
+    for family, _, _, _, address in dict.fromkeys(found):
         try:
-            sockets.append(_listen(family, address, port, user_timeout_secs))
+            sockets.append(_listen(family, (address[0], port, *address[2:]), user_timeout_secs))
         except OSError as error:
             failures.append(error)
             continue
-        port = sockets[0].getsockname()[1]  # port 0: the second family takes the same one
-    if not sockets or (failures and any(is_taken(error) for error in failures)):
+        port = sockets[0].getsockname()[1]  # port 0: all addresses take the port of the first
+    if not sockets or any(map(is_taken, failures)):
         for bound in sockets:
             bound.close()
-        raise failures[0]
+        raise max(failures, key=is_taken)
     return sockets
 
 
@@ -54,7 +56,7 @@ def is_taken(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE
 
 
-def _listen(family: int, address: str, port: int, user_timeout_secs: float) -> socket.socket:
+def _listen(family: int, address: tuple[Any, ...], user_timeout_secs: float) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,7 +64,7 @@ def _listen(family: int, address: str, port: int, user_timeout_secs: float) -> s
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         # Inherited by every connection: one that never reads its answer is closed by the kernel.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(user_timeout_secs * 1000))
-        sock.bind((address, port))
+        sock.bind(address)
         sock.listen(BACKLOG)
         sock.setblocking(False)  # noqa: FBT003 - the socket's own signature
     except OSError:

@@ -6,6 +6,8 @@ import resource
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -314,6 +316,24 @@ def test_both_ip_versions_where_both_are_there() -> None:
         sock.close()
     assert socket.AF_INET in families
     assert len(ports) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here")
+def test_a_name_of_several_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All addresses of a name are listened on, those of IPv6 too; a foreign one is left out."""
+    addresses = {"node": ("192.0.2.1", "127.0.0.1", "::1"), "six": ("::1",)}
+    real = socket.getaddrinfo
+
+    def resolve(host: str, port: None, **options: Any) -> list[Any]:
+        return [each for name in addresses[host] for each in real(name, port, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    for host, bound in (("node", ["127.0.0.1", "::1"]), ("six", ["::1"])):
+        sockets = listening_sockets(host, 0, 5)
+        assert [sock.getsockname()[0] for sock in sockets] == bound
+        assert len({sock.getsockname()[1] for sock in sockets}) == 1
+        for sock in sockets:
+            sock.close()
 
 
 def test_a_taken_port_is_an_error() -> None:
