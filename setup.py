@@ -19,7 +19,11 @@ class BuildPy(build_py):
     def run(self) -> None:
         """Build, and compile what was built."""
         super().run()
+        for old in Path(self.build_lib).rglob("*.tomlc"):
+            old.unlink()
         for path in Path(self.build_lib).rglob("*.toml") if tomllib else ():
+            if "assets" in path.parts:  # copied for operators, never loaded
+                continue
             raw = path.read_bytes()
             table = marshal.dumps((source_hash(raw), tomllib.loads(raw.decode())), 4)
             path.with_suffix(".tomlc").write_bytes(table)
