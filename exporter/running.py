@@ -13,6 +13,7 @@ from exporter.config import Config
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
 from exporter.identity import Identity
 from exporter.logs import NonBlockingHandler, set_up_logging
+from exporter.probes.child import reap_as_process_1
 from exporter.reloading import Reread
 from exporter.watchdog import Watchdog
 
@@ -68,12 +69,13 @@ def run(config: Config, identity: Identity, log_level: str, reread: Reread) -> i
 async def _serve(
     config: Config, identity: Identity, handler: NonBlockingHandler, reread: Reread
 ) -> int:
-    trimming = asyncio.ensure_future(_keep_heap_small())
+    beside = [asyncio.ensure_future(work()) for work in (_keep_heap_small, reap_as_process_1)]
     app = App(config, identity, lambda: handler.dropped, reread)
     try:
         await app.run()
     finally:
-        trimming.cancel()
+        for task in beside:
+            task.cancel()
     return EXIT_FAILED if app.needs_restart else EXIT_OK
 
 

@@ -9,8 +9,9 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from exporter.blocking import wait_for_any
@@ -20,11 +21,38 @@ READ_CHUNK_BYTES = 65536
 KILL_GRACE_SECS = 0.5
 LOOK_ONLY = os.WEXITED | os.WNOHANG | os.WNOWAIT
 EXIT_POLL_SECS = 0.05
+REAP_SECS = 10.0
 
 STARTED: set[int] = set()
 """The PIDs of all children that were started here and not yet reaped."""
 
 OnBytes = Callable[[bytes], None]
+
+
+def adopted() -> list[int]:
+    """Return the PIDs of our children that we did not start.
+
+    None are found if the kernel does not list children (CONFIG_PROC_CHILDREN).
+    """
+    try:
+        text = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
+    except OSError:
+        return []
+    return [pid for pid in map(int, text.split()) if pid not in STARTED]
+
+
+def reap(pids: Iterable[int]) -> None:
+    """Reap those of these children that have ended."""
+    for pid in pids:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+async def reap_as_process_1() -> None:
+    """Reap what the programs of probes leave behind, if this is process 1 of a container."""
+    while os.getpid() == 1:
+        await asyncio.sleep(REAP_SECS)
+        reap(adopted())
 
 
 @dataclass(frozen=True, slots=True)

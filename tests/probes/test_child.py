@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.probes.child import Children, Command, run_once
+from exporter.collectors.gpu.smi.orphans import Orphans
+from exporter.probes.child import Children, Command, adopted, reap, run_once
 
 pytestmark = pytest.mark.system
 
@@ -172,3 +173,19 @@ async def test_children_lead_their_own_session(children: Children) -> None:
         limit_bytes=100,
     )
     assert finished.output == b"True\n"
+
+
+async def test_orphans_of_children_are_reaped(children: Children) -> None:
+    """What a child leaves behind is no zombie for ever where this is process 1, and its parent."""
+    orphans = Orphans()  # adopts them as process 1 does
+    orphans.adopt()
+    try:
+        command = _shell("(sleep 0 &); exec sleep 60")
+        running = children.start(command, lambda _: None, lambda _: None)
+        while all(map(_is_alive, adopted())):  # noqa: ASYNC110 - nothing tells of its end
+            await asyncio.sleep(0.01)
+        reap(adopted())
+        assert all(map(_is_alive, adopted()))
+        assert running.is_running
+    finally:
+        orphans.adopt(wanted=False)

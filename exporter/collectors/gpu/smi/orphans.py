@@ -3,11 +3,10 @@
 import ctypes
 import os
 import signal
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from exporter.probes.child import STARTED
+from exporter.probes.child import adopted, reap
 
 PR_SET_CHILD_SUBREAPER = 36
 MAX_ORPHANS = 1000
@@ -16,13 +15,10 @@ MAX_ORPHANS = 1000
 class Orphans:
     """Adopts orphans of our children (prctl(2)), as long as wanted.
 
-    A child of ours that we did not start was adopted. Nothing is found if the kernel does not list
-    children (CONFIG_PROC_CHILDREN).
+    A child of ours that we did not start was adopted.
     """
 
-    def __init__(self, started: Collection[int] = STARTED) -> None:
-        self._started = started
-        self._is_adopting = False
+    _is_adopting = False
 
     def adopt(self, *, wanted: bool = True) -> None:
         """Become the parent of orphaned descendants, or no longer."""
@@ -33,22 +29,13 @@ class Orphans:
     def end(self, program: str) -> int:
         """Kill adopted processes of this program and reap ended ones; return their number."""
         name = program[:15]  # the kernel keeps 15 characters
-        found = [pid for pid in _children() if pid not in self._started][:MAX_ORPHANS]
+        found = adopted()[:MAX_ORPHANS]
         for pid in found:
             if _name(pid) == name:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+        reap(found)
         return len(found)
-
-
-def _children() -> list[int]:
-    try:
-        text = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
-    except OSError:
-        return []  # a kernel without CONFIG_PROC_CHILDREN
-    return [int(word) for word in text.split()]
 
 
 def _name(pid: int) -> str:
