@@ -25,6 +25,7 @@ from exporter.config.file import (
 from exporter.exit_codes import EXIT_FAILED
 from exporter.family_choice import unmatched
 from exporter.identity import Identity, identify
+from exporter.reading import roots
 from exporter.record import dataclass
 from exporter.reports.units import one_line
 from exporter.state_folder import look_at
@@ -178,6 +179,9 @@ def _check_sources(config: Config) -> None:
         chosen(config)
     except ValueError as error:
         raise ConfigError(f"sources.enabled, sources.disabled: {error}") from error
+    # The files of a simulated node are written after the start.
+    if not config.demo.whole_node and (wrong := list(roots.mistakes(config.sources))):
+        raise ConfigError(*wrong)
 
 
 def _check_security(config: Config) -> None:

@@ -1,7 +1,7 @@
 """The root directories of the node's files: under /host if mounted there in a container."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from exporter.config import Sources
@@ -26,3 +26,15 @@ def resolved(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -
         sys_root=f"{MOUNTED}/sys" if takes_sys else sources.sys_root,
         host_root=MOUNTED if takes_root else sources.host_root,
     )
+
+
+def mistakes(sources: Sources, is_folder: Callable[[str], bool] = os.path.isdir) -> Iterator[str]:
+    """Yield a sentence for each configured root that is no directory.
+
+    Its files would be absent, as those of hardware that a node does not have, and the node healthy.
+    """
+    usual = Sources()
+    for key in ("proc_root", "sys_root", "host_root"):
+        root = getattr(sources, key)
+        if root != getattr(usual, key) and not (root.startswith("/") and is_folder(root)):
+            yield f'sources.{key} is "{root}", but must be the absolute path of a directory'

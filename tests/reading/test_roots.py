@@ -1,7 +1,7 @@
 """Roots: where a container has the node's files mounted."""
 
 from exporter.config import Sources
-from exporter.reading.roots import resolved
+from exporter.reading.roots import mistakes, resolved
 
 
 def test_without_mounts_the_roots_stay() -> None:
@@ -20,3 +20,15 @@ def test_a_root_that_was_chosen_stays() -> None:
     """What somebody wrote into the configuration is not second-guessed."""
     chosen = Sources(proc_root="/proc/.", sys_root="/fake/sys", host_root="/fake")
     assert resolved(chosen, lambda _path: True) == chosen
+
+
+def test_a_chosen_root_that_is_no_directory_is_a_mistake() -> None:
+    """Empty, relative or not mounted: the node would be healthy with nothing of it read."""
+    chosen = Sources(proc_root="", sys_root="host/sys", host_root="/host")
+    assert [each.split()[0] for each in mistakes(chosen, lambda path: path != "/host")] == [
+        "sources.proc_root",
+        "sources.sys_root",
+        "sources.host_root",
+    ]
+    assert not list(mistakes(Sources(proc_root="/proc/."), lambda _path: True))
+    assert not list(mistakes(Sources(), lambda _path: False))
