@@ -77,7 +77,7 @@ def _sleepers(
     for process in by_kind.get("process", ()):
         secs = process.fields.get("waiting_secs")
         if secs:
-            yield process.key, f"in uninterruptible sleep at every look for {secs:.0f} s"
+            yield process.key, f"found in uninterruptible sleep for {secs:.0f} s"
         elif secs is None and events.matching(process.addresses, HUNG, now):
             yield process.key, "the kernel reports that it hangs"
 

@@ -78,7 +78,7 @@ def test_a_disk_is_slow_from_a_tenth_of_a_second_for_a_request(
 ) -> None:
     """Or when it ends none of those on their way; where a count is missing nothing is said."""
     found = waits((SLEEPER, disk("sda", in_flight)), history=counted("sda", *risen))
-    shown = f"in uninterruptible sleep at every look for 20 s; {evidence}"
+    shown = f"found in uninterruptible sleep for 20 s; {evidence}"
     assert found == ({("7", "sda"): shown} if evidence else {})
 
 
@@ -90,7 +90,7 @@ def test_a_filesystem_that_does_not_answer_is_waited_for() -> None:
     )
     found = waits((SLEEPER, process("8", waiting_secs=0.0), silent, well))
     assert found == {
-        ("7", "/data"): "in uninterruptible sleep at every look for 20 s; /data does not answer",
+        ("7", "/data"): "found in uninterruptible sleep for 20 s; /data does not answer",
     }
 
 
@@ -124,7 +124,7 @@ def test_trouble_is_remembered_for_its_time(
     nas = Entity(("nfs_mount", "nas"), "nas", addresses=(("nfs_mount", "nas"),))
     found = waits((SLEEPER, disk("sda"), nas), event(kind, NOW - ago, about))
     reported = f"the kernel reports {kind} of {about[1]}"
-    words = f"in uninterruptible sleep at every look for 20 s; {reported}"
+    words = f"found in uninterruptible sleep for 20 s; {reported}"
     assert found == ({("7", about[1]): words} if is_waited_for else {})
 
 
