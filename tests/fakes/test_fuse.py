@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.asking import ask
 from tests.fakes.fuse import StuckFiles
-from tests.fakes.nvml_library import NvmlLibrary
 
 
 def state_of(pid: int) -> str:
@@ -70,12 +68,3 @@ def test_a_file_system_that_does_not_answer(stuck_files: StuckFiles) -> None:
         stuck_files.wait_until_stuck("/")
         stuck_files.release("/")
         assert reader.wait(5) != 0
-
-
-def test_a_driver_call_that_sleeps_in_the_kernel(
-    nvml: NvmlLibrary, stuck_files: StuckFiles
-) -> None:
-    """`hold` makes a call of the fake library wait for such a file."""
-    path = stuck_files.hold("driver", "x")
-    nvml.say("count = 1", f"count = hold {path}")
-    assert ask(nvml, "nvmlDeviceGetCount()") == [1]

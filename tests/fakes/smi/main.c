@@ -60,23 +60,14 @@ static void meet_faults(void) {
 }
 
 static int answer(FILE *out, char **arguments) {
-    struct query query = {NULL, true, true};
-    int (*ask)(FILE *, const struct query *) = NULL;
     const char *chosen = NULL;
-    bool list = false, query_all = false, xml = false;
+    bool query_all = false, xml = false;
     for (char **at = arguments + 1; *at; at++) {
-        if (strncmp(*at, "--query-gpu=", 12) == 0) query.fields = *at + 12, ask = query_gpu;
-        else if (strncmp(*at, "--query-compute-apps=", 21) == 0)
-            query.fields = *at + 21, ask = query_compute_apps;
-        else if (strncmp(*at, "--format=", 9) == 0) {
-            query.header = !strstr(*at, "noheader");
-            query.units = !strstr(*at, "nounits");
-        } else if (strcmp(*at, "-q") == 0) query_all = true;
+        if (strcmp(*at, "-q") == 0) query_all = true;
         else if (strcmp(*at, "-x") == 0) xml = true;
         else if (strncmp(*at, "--id=", 5) == 0) chosen = *at + 5;
         else if (strcmp(*at, "-i") == 0 && at[1]) chosen = *++at;
-        else if (strcmp(*at, "-L") == 0 || strcmp(*at, "--list-gpus") == 0) list = true;
-        else {
+        else if (strcmp(*at, "-L") && strcmp(*at, "--list-gpus")) {
             fprintf(out, "Invalid combination of input arguments. Please run 'nvidia-smi -h' for "
                          "help.\n\n");
             return 1;
@@ -85,9 +76,7 @@ static int answer(FILE *out, char **arguments) {
     int code = due_error(NOBODY, "init");
     if (code) return say_init_error(out, code);
     if (known_count(true) == 0) return say_no_devices(out);
-    if (query_all && xml) return query_xml(out, chosen);
-    if (!ask && !list) return list_gpus(out);
-    return list ? list_gpus(out) : ask(out, &query);
+    return query_all && xml ? query_xml(out, chosen) : list_gpus(out);
 }
 
 /* Write the answer, `smi.drip` bytes a second where that is said. */

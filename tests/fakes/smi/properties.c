@@ -1,4 +1,4 @@
-/* Which properties --query-gpu knows and where the scenario says them. */
+/* Which properties the program knows and where the scenario says them. */
 #include "smi.h"
 
 #include <string.h>

@@ -50,8 +50,3 @@ int say_lost(FILE *out, struct subject card, int code) {
     default: fputs("Unknown Error\n", out); return 255;
     }
 }
-
-int say_unknown_field(FILE *out, const char *field) {
-    fprintf(out, "Field \"%s\" is not a valid field to query.\n\n", field);
-    return 2;
-}

@@ -1,4 +1,4 @@
-/* A fake nvidia-smi: the same card descriptions as the fake library, said as CSV. */
+/* A fake nvidia-smi: the same card descriptions as the fake library, said as XML. */
 #ifndef FAKE_SMI_H
 #define FAKE_SMI_H
 
@@ -7,11 +7,6 @@
 #include "../scenario/scenario.h"
 
 enum { NAME_SIZE = 128 };
-
-struct query {
-    char *fields; /* comma-separated, as on the command line */
-    bool header, units;
-};
 
 /* How one property is worded. */
 enum kind {
@@ -53,16 +48,13 @@ struct property {
     const char *group; /* a second key whose faults hold for this one too */
 };
 
-/* Find a property of --query-gpu under any of its names; false when this nvidia-smi has none. */
+/* Find a property under any of its names; false when this nvidia-smi has none. */
 bool find_property(const char *name, struct property *found);
 
-/* The unit of a kind as it stands in headers, or NULL. */
-const char *unit_of(enum kind kind);
+/* One value of a card with its unit. */
+void print_value(FILE *out, struct subject card, const struct property *property);
 
-/* One cell of a card's row. */
-void print_value(FILE *out, struct subject card, const struct property *property, bool units);
-
-/* What stands in a cell that an NVML error code left without a value. */
+/* What stands in an element that an NVML error code left without a value. */
 const char *token_of(int code);
 
 /* The error due under a key of this card, 0 when none is. */
@@ -72,11 +64,8 @@ int due_error(struct subject who, const char *key);
 int say_init_error(FILE *out, int code);
 int say_no_devices(FILE *out);
 int say_lost(FILE *out, struct subject card, int code);
-int say_unknown_field(FILE *out, const char *field);
 
 /* The whole answer; the exit status. */
-int query_gpu(FILE *out, const struct query *query);
-int query_compute_apps(FILE *out, const struct query *query);
 int list_gpus(FILE *out);
 int query_xml(FILE *out, const char *chosen);
 

@@ -9,7 +9,7 @@
 
 typedef unsigned long long u64;
 
-const char *unit_of(enum kind kind) {
+static const char *unit_of(enum kind kind) {
     switch (kind) {
     case PERCENT: return "%";
     case MEBIBYTES:
@@ -124,7 +124,7 @@ static bool print_text(FILE *out, enum kind kind, const char *text, size_t lengt
     }
 }
 
-/* `smi.power.draw = 1,5 W` puts any bytes into a column, whatever the card says. */
+/* `smi.power.draw = 1,5 W` puts any bytes into an element, whatever the card says. */
 static bool print_override(FILE *out, struct subject card, const char *name) {
     char key[NAME_SIZE + 8], text[VALUE_SIZE];
     snprintf(key, sizeof key, "smi.%s", name);
@@ -133,7 +133,7 @@ static bool print_override(FILE *out, struct subject card, const char *name) {
     return length >= 0;
 }
 
-void print_value(FILE *out, struct subject card, const struct property *property, bool units) {
+void print_value(FILE *out, struct subject card, const struct property *property) {
     char text[VALUE_SIZE];
     u64 number;
     if (print_override(out, card, property->name)) return;
@@ -152,6 +152,6 @@ void print_value(FILE *out, struct subject card, const struct property *property
             return;
         }
         print_number(out, property->kind, property->bit, number);
-        if (units && unit_of(property->kind)) fprintf(out, " %s", unit_of(property->kind));
+        if (unit_of(property->kind)) fprintf(out, " %s", unit_of(property->kind));
     }
 }

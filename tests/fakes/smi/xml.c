@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A group is opened by a line without a source and closed by one without a name. A source is a
-   property of --query-gpu, or `@KEY` of the scenario as it stands there. */
+   property of properties.c, or `@KEY` of the scenario as it stands there. */
 static const struct line {
     const char *name, *source, *suffix;
 } lines[] = {
@@ -231,7 +231,7 @@ static void print_property(FILE *out, struct subject card, struct property prope
     char *text = NULL;
     size_t length = 0;
     FILE *cell = open_memstream(&text, &length);
-    print_value(cell, card, &property, true);
+    print_value(cell, card, &property);
     fclose(cell);
     print_cell(out, text, length, suffix);
     free(text);
