@@ -26,10 +26,6 @@ def _socket(path: Path) -> None:
         sock.bind(str(path))
 
 
-def _large(path: Path) -> None:
-    path.write_bytes(b"#" * 30_000_000)
-
-
 def _sparse(path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(10 * 1024**3)
@@ -41,7 +37,6 @@ FORMS: dict[str, tuple[Form, str]] = {
     "fifo": (os.mkfifo, "cannot be read: is a named pipe, not a file"),
     "socket": (_socket, "cannot be read: is a socket, not a file"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "cannot be read: is a device, not a"),
-    "30 MB": (_large, "is larger than "),
     "sparse 10 GiB": (_sparse, "is larger than "),
     "link to itself": (lambda path: path.symlink_to(path), "cannot be read: Too many levels"),
     "link into nothing": (lambda path: path.symlink_to("/nowhere"), "cannot be read: No such file"),

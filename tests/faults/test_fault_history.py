@@ -132,14 +132,14 @@ def test_it_is_bounded_in_rows_bytes_and_time(tmp_path: Path) -> None:
     history = FaultHistory()
     said(history, 0, fault("node_full", NODE))
     said(history, 1)
-    for second in range(2, 500, 2):
+    for second in range(2, 4 * MAX_OF_ONE_FAULT, 2):
         said(history, second, HOT)
         said(history, second + 1)
     assert len(history.rows) == MAX_OF_ONE_FAULT + 2
     wide = "\U0001f525" * 500
-    for number in range(MAX_ROWS):
-        one = Subject("gpu", "gpu", f"{number}{wide}", wide)
-        said(history, 600 + number, fault("gpu_hot", one, summary=wide))
+    for first in range(0, MAX_ROWS, 100):
+        these = [Subject("gpu", "gpu", f"{it}{wide}", wide) for it in range(first, first + 100)]
+        said(history, 600 + first, *(fault("gpu_hot", it, summary=wide) for it in these))
     assert len(history.rows) == MAX_ROWS
     text = history.pending_text() or ""
     assert MAX_BYTES - 5000 < len(text) <= MAX_BYTES

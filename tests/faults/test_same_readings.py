@@ -20,11 +20,13 @@ from exporter.model.verdict import Conclusions
 from tests.corpus.cases import BATCHES, Case
 
 CASES = tuple(case for batch in BATCHES.values() for case in batch)
-EVERY = 240
+EVERY = 600
 """Of the recordings each so-and-so-many-th is judged here."""
 
 LATER = (2.0, 45.0, 400.0, 2000.0)
 """Time goes on so far while nothing changes."""
+
+pytestmark = pytest.mark.slow
 
 
 class Pair:

@@ -35,6 +35,8 @@ CRASHES = tuple(
     product(sorted(VITAL_CALLS), ["nvidia-smi", "no nvidia-smi"], [5.0, 14.0, 40.0], [1.0, 15.0])
 )
 
+pytestmark = pytest.mark.slow
+
 NOTICE_SECS = 0.2
 """A call of the simulated driver goes on so late at most after it is well again."""
 

@@ -33,10 +33,10 @@ def missed_in(lines: dict[str, Any]) -> list[str]:
 
 
 def faults_of(quiet: list[str], node: str) -> Iterator[str]:
-    """What the rules say above info on a node that prints all these lines, one a second."""
+    """What the rules say above info on a node that prints all these lines, five in five seconds."""
     collectors = every_for(Config())
-    steps = [{"base": node, "wait": 30}, *({"log": line, "wait": 1} for line in quiet)]
-    steps.append({"wait": 180})
+    logs = ({"log": quiet[at : at + 5], "wait": 5} for at in range(0, len(quiet), 5))
+    steps = [{"base": node, "wait": 30}, *logs, {"wait": 180}]
     said = changes(map(json.dumps, steps), collectors.rule_book(()), collectors)
     return (line for line in said if " warning " in line or " critical " in line)
 
