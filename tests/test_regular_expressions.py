@@ -24,10 +24,11 @@ LEAST_PATTERNS = 200
 """There were so many when this was written: a search that finds none would find nothing wrong."""
 
 
-def _modules() -> Iterator[Any]:
-    for found in pkgutil.walk_packages(exporter.__path__, "exporter."):
-        if not found.name.endswith("__main__"):
-            yield importlib.import_module(found.name)
+MODULES: list[Any] = [
+    importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(exporter.__path__, "exporter.")
+    if not found.name.endswith("__main__")
+]
 
 
 def _within(value: Any, depth: int = DEPTH) -> Iterator["re.Pattern[Any]"]:
@@ -55,7 +56,7 @@ def _written_in_calls(source: str) -> Iterator["re.Pattern[str]"]:
 def _patterns() -> dict["re.Pattern[Any]", tuple[str, str]]:
     """Each pattern, where it is, and how it is used: from the beginning or anywhere."""
     result: dict[re.Pattern[Any], tuple[str, str]] = {}
-    for module in _modules():
+    for module in MODULES:
         source = Path(str(module.__file__)).read_text("utf-8")
         for name, value in vars(module).items():
             is_searched = any(f"{name}.{way}(" in source for way in SEARCHING)
@@ -71,28 +72,21 @@ def _patterns() -> dict["re.Pattern[Any]", tuple[str, str]]:
     return result
 
 
-PATTERNS = _patterns()
-
-
 def _maker(before: str, pump: str) -> Callable[[int], str]:
     return lambda count: before + pump * count + "\0\n!"
 
 
-def test_the_patterns_are_found() -> None:
-    """The test below is about all of them."""
-    assert len(PATTERNS) >= LEAST_PATTERNS
-
-
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda found: f"{found.pattern!r:.60}")
-def test_no_text_makes_a_pattern_slow(pattern: "re.Pattern[Any]") -> None:
+def test_no_text_makes_a_pattern_slow() -> None:
     """What each loop repeats, two thousand times over and then something else: linear."""
-    where, way = PATTERNS[pattern]
-    is_bytes = isinstance(pattern.pattern, bytes)
-    text = re.compile(pattern.pattern.decode("latin-1")) if is_bytes else pattern
-    for before, pump in pumps(text):
-        length = LENGTH // max(1, len(pump))
-        slow = not is_linear(getattr(text, way), _maker(before, pump), length)
-        assert not slow, f"{where}: {before[-60:]!r} and then {pump!r} again and again"
+    patterns = _patterns()
+    assert len(patterns) >= LEAST_PATTERNS
+    for pattern, (where, way) in patterns.items():
+        is_bytes = isinstance(pattern.pattern, bytes)
+        text = re.compile(pattern.pattern.decode("latin-1")) if is_bytes else pattern
+        for before, pump in pumps(text):
+            length = LENGTH // max(1, len(pump))
+            slow = not is_linear(getattr(text, way), _maker(before, pump), length)
+            assert not slow, f"{where}: {before[-60:]!r} and then {pump!r} again and again"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.deploy.alert_cases import (
     fault,
     gauge,
 )
-from tests.fakes.manifests import ROOT
+from tests.fakes.manifests import LOADER, ROOT
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.promtool import needs_promtool, run, samples, written
 from tests.program import Program
@@ -41,8 +41,8 @@ SEVERITIES = {"critical", "warning", "info"}
 
 
 def _rules(name: str, group: str = "") -> list[dict[str, Any]]:
-    groups = yaml.safe_load((RULES / name).read_text())["groups"]
-    return [rule for it in groups for rule in it["rules"] if it["name"].startswith(group)]
+    (file,) = yaml.load_all((RULES / name).read_text(), LOADER)
+    return [rule for it in file["groups"] for rule in it["rules"] if it["name"].startswith(group)]
 
 
 ALERTS = _rules("alerts.yml")

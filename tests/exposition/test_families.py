@@ -61,17 +61,15 @@ def _with_one_sample(row: Family) -> Family:
     return replace(row, samples=lambda _: [(("x",) * len(row.labels), _value(row))])
 
 
-@pytest.mark.parametrize("row", ROWS, ids=_named)
-def test_a_family_has_one_type_in_both_formats(row: Family) -> None:
+def test_a_family_has_one_type_in_both_formats() -> None:
     """Each heading says the same type; an info metric is a gauge where there is no other word."""
-    text, openmetrics = (
-        render([_with_one_sample(row)], SNAPSHOT, form).body.decode() for form in Format
-    )
-    (in_text,) = parse_text(text)
-    (in_openmetrics,) = parse_openmetrics(openmetrics + "# EOF\n")
-    assert in_text.type == in_openmetrics.type.replace("info", "gauge")
-    assert {it.name for it in in_text.samples} == {it.name for it in in_openmetrics.samples}
-    assert in_openmetrics.unit == ("" if row.type is MetricType.INFO else unit_of(row.name))
+    families = [_with_one_sample(row) for row in ROWS]
+    text, openmetrics = (render(families, SNAPSHOT, form).body.decode() for form in Format)
+    both = zip(parse_text(text), parse_openmetrics(openmetrics + "# EOF\n"), ROWS, strict=True)
+    for in_text, in_openmetrics, row in both:
+        assert in_text.type == in_openmetrics.type.replace("info", "gauge"), row.name
+        assert {it.name for it in in_text.samples} == {it.name for it in in_openmetrics.samples}
+        assert in_openmetrics.unit == ("" if row.type is MetricType.INFO else unit_of(row.name))
 
 
 @pytest.mark.system

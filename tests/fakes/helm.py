@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from functools import cache
 from typing import Any
 
 import yaml
@@ -14,6 +15,7 @@ NAMESPACE = "hw-exporter"
 KUBERNETES = "1.33.0"  # a helm built from source assumes 1.20
 
 
+@cache
 def why_not() -> str | None:
     """Why the chart cannot be rendered here; None when it can."""
     return None if shutil.which("helm") else "helm is not installed"

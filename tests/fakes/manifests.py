@@ -16,6 +16,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Ten times as quick where PyYAML was built with it; dashboards are long."""
 
 
+@cache
 def why_not() -> str | None:
     """Why manifests cannot be rendered here; None when they can."""
     if shutil.which("kubectl") is None:

@@ -148,15 +148,14 @@ async def test_nothing_is_smuggled(head: bytes) -> None:
     assert ("other", 404) not in server.routes.requests
 
 
-@pytest.mark.parametrize("path", [*PATHS_OUTSIDE, *SCRIPTS])
-async def test_an_unknown_path_gets_a_constant_answer(path: str) -> None:
+async def test_an_unknown_path_gets_a_constant_answer() -> None:
     """No path leads outside, and none is repeated in the answer."""
     async with serving(snapshot()) as server:
-        answer = await server.get(path)
-    if answer.status != 400:
-        assert answer.status == 404
-        assert answer.body == CONSTANT_BODY
-        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+        answers = {path: await server.get(path) for path in (*PATHS_OUTSIDE, *SCRIPTS)}
+    for path, answer in answers.items():
+        if answer.status != 400:
+            assert (answer.status, answer.body) == (404, CONSTANT_BODY), path
+            assert answer.headers["content-type"] == "application/json; charset=utf-8"
 
 
 QUERIES = [
@@ -188,16 +187,15 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("path", ["/why", "/faults", "/processes", "/node", "/metrics"])
-@pytest.mark.parametrize("query", QUERIES, ids=lambda text: text[:24])
-async def test_a_hostile_query_is_a_plain_no(
-    path: str, query: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_hostile_query_is_a_plain_no(path: str, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever stands behind the question mark: no error of ours, and nothing of it in a header."""
     async with serving(snapshot()) as server:
-        answer = await server.get(f"{path}?{query}", Accept="text/html")
-    assert answer.status in (200, 400, 404)
-    assert b"<script>" not in answer.body or not answer.headers["content-type"].startswith("text/h")
-    assert "x" not in answer.headers
+        for query in QUERIES:
+            answer = await server.get(f"{path}?{query}", Accept="text/html")
+            assert answer.status in (200, 400, 404), query
+            is_html = answer.headers["content-type"].startswith("text/h")
+            assert b"<script>" not in answer.body or not is_html, query
+            assert "x" not in answer.headers, query
     assert not [record for record in caplog.records if record.levelno > logging.DEBUG]
 
 

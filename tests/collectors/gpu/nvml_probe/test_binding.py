@@ -40,12 +40,6 @@ SYMBOLS = {
 """Functions that nvidia-ml-py has inside another one."""
 
 
-@pytest.mark.parametrize("name", CONSTANTS)
-def test_a_constant_is_that_of_nvidia(name: str) -> None:
-    """A code, a field value or a size has the same number."""
-    assert getattr(pynvml, name) == CONSTANTS[name]
-
-
 LITERALS = {
     "nvmlEventTypeXidCriticalError": events.XID,
     "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED": 30,
@@ -106,17 +100,14 @@ LITERALS = {
 """What the readers write as numbers, by the names of NVIDIA."""
 
 
-@pytest.mark.parametrize("name", LITERALS)
-def test_a_number_is_that_of_nvidia(name: str) -> None:
-    """A number in a reader means what NVIDIA says it does."""
-    assert getattr(pynvml, name) == LITERALS[name]
-
-
-@pytest.mark.parametrize("number", identity.ARCHITECTURES)
-def test_an_architecture_is_that_of_nvidia(number: int) -> None:
-    """A generation has the name that NVIDIA gives it."""
-    name = identity.ARCHITECTURES[number].upper()
-    assert getattr(pynvml, f"NVML_DEVICE_ARCH_{name}") == number
+def test_each_number_is_that_of_nvidia() -> None:
+    """A code, a field, a size, a generation: the number in a reader is that of NVIDIA's name."""
+    architectures = {
+        f"NVML_DEVICE_ARCH_{name.upper()}": number
+        for number, name in identity.ARCHITECTURES.items()
+    }
+    ours = CONSTANTS | LITERALS | architectures
+    assert {name: getattr(pynvml, name) for name in ours} == ours
 
 
 @pytest.mark.parametrize("name", STRUCTS)
