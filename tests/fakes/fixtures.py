@@ -1,11 +1,14 @@
-"""Fixtures that put the fakes into a test's hands."""
+"""Fixtures that put the fakes, and what many tests need, into a test's hands."""
 
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from exporter.probes.child import Children
 from tests.fakes.fuse import NoFuse, StuckFiles
+from tests.fakes.kmsg import KernelLog
 from tests.fakes.native import NoCompiler, build_nvml, build_smi
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -50,6 +53,29 @@ def stuck_files(tmp_path: Path) -> Iterator[StuckFiles]:
         pytest.skip(str(reason))
     yield files
     files.close()
+
+
+@pytest.fixture
+def kernel_log(tmp_path: Path) -> Iterator[KernelLog]:
+    """A kernel log of the test's own."""
+    log = KernelLog(tmp_path / "kmsg")
+    yield log
+    log.close()
+
+
+@pytest.fixture
+async def children() -> AsyncIterator[Children]:
+    """All children of a test, ended with it."""
+    started = Children()
+    yield started
+    await started.end_all()
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder with a short name: the address of a socket has 108 bytes."""
+    with tempfile.TemporaryDirectory(prefix="hw-") as name:
+        yield Path(name)
 
 
 def built(build: Callable[[], Path]) -> Path:

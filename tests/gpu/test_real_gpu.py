@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -73,14 +72,6 @@ def driver() -> None:
     """Skips where no NVIDIA driver is loaded."""
     if not any(Path(marker).exists() for marker in MARKERS):
         pytest.skip("no NVIDIA driver is loaded on this machine")
-
-
-@pytest.fixture
-async def children() -> AsyncIterator[Children]:
-    """All children of a test, ended with it."""
-    started = Children()
-    yield started
-    await started.end_all()
 
 
 @pytest.fixture

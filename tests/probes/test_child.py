@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,6 @@ def _python(script: str) -> Command:
 
 def _shell(script: str) -> Command:
     return Command(("/bin/sh", "-c", script), {"PATH": "/usr/bin:/bin"})
-
-
-@pytest.fixture
-async def children() -> AsyncIterator[Children]:
-    """Children that are all killed at the end."""
-    family = Children()
-    yield family
-    await family.end_all()
 
 
 def _is_alive(pid: int) -> bool:

@@ -5,15 +5,16 @@ import stat
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.kmsg import KernelLog
 from tests.fakes.prometheus import free_port
 from tests.program import ROOT, Program, wait_for
-from tests.system.test_faults import LOST, KernelLog, settings, wait_for_fault
+from tests.system.test_faults import LOST, settings, wait_for_fault
 
 pytestmark = pytest.mark.system
 
@@ -29,14 +30,6 @@ while :; do
   sleep 1
 done
 """
-
-
-@pytest.fixture(name="kernel_log")
-def fixture_kernel_log(tmp_path: Path) -> Iterator[KernelLog]:
-    """A kernel log of the test's own."""
-    log = KernelLog(tmp_path / "kmsg")
-    yield log
-    log.close()
 
 
 def _secret(number: int) -> str:

@@ -1,65 +1,19 @@
 """The real program and its faults: from a line of the kernel log to the pages, over restarts."""
 
 import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.kmsg import kmsg_record
+from tests.fakes.kmsg import KernelLog
 from tests.program import ROOT, Program, wait_for
 
 LOST = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 GPU = "0000:3b:00.0"
-
-
-class KernelLog:
-    """A kernel log that a test writes: a pipe that gives one record for each read."""
-
-    def __init__(self, path: Path) -> None:
-        os.mkfifo(path)
-        self.path = path
-        self._sequence = 0
-        # Held open for reading as well: the pipe does not end between two programs.
-        self._reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        self._pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-
-    def say(self, text: str, prefix: int = 4) -> None:
-        """Print one line; a prefix of 8 or more is that of a program, not of the kernel."""
-        self._sequence += 1
-        now = time.monotonic()
-        os.write(self._pipe, kmsg_record(text, sequence=self._sequence, stamp=now, prefix=prefix))
-
-    def insist(self, text: str) -> None:
-        """Print one line, as soon as there is room for it."""
-
-        def said() -> bool | None:
-            try:
-                self.say(text)
-            except BlockingIOError:
-                self._sequence -= 1
-                return None
-            return True
-
-        wait_for(said, "room in the kernel log")
-
-    def close(self) -> None:
-        """End the pipe."""
-        os.close(self._pipe)
-        os.close(self._reading)
-
-
-@pytest.fixture(name="kernel_log")
-def fixture_kernel_log(tmp_path: Path) -> Iterator[KernelLog]:
-    """A kernel log of the test's own."""
-    log = KernelLog(tmp_path / "kmsg")
-    yield log
-    log.close()
 
 
 def settings(log: KernelLog, **more: dict[str, Any]) -> dict[str, dict[str, Any]]:

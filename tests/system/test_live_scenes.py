@@ -1,20 +1,19 @@
 """Five scenes at once in real time: the program as it is installed, and what an operator reads."""
 
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.kmsg import KernelLog
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
 from tests.scenes.scene import INTERVAL_SECS, Change, Scene, scenes
 from tests.scenes.stage import healthy_node
-from tests.system.test_faults import KernelLog
 
 ROOTS = ("nvlink_down", "nvme_controller_failed", "pcie_link_down", "net_link_down")
 """Rules by a seam each: the library, a file of a disk, a line of the kernel, an interface."""
@@ -25,16 +24,9 @@ LONGEST_SECS = 8 * INTERVAL_SECS
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder for the node."""
-    with tempfile.TemporaryDirectory(prefix="hw-") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture
-def log(folder: Path) -> Iterator[KernelLog]:
+def log(short_path: Path) -> Iterator[KernelLog]:
     """The kernel log of the node."""
-    log = KernelLog(folder / "kmsg")
+    log = KernelLog(short_path / "kmsg")
     yield log
     log.close()
 
@@ -68,9 +60,9 @@ class LiveNode(GpuNode):
 
 
 @pytest.fixture
-def node(folder: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, log: KernelLog) -> LiveNode:
+def node(short_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, log: KernelLog) -> LiveNode:
     """A node that is well."""
-    return LiveNode(folder, nvml, nvidia_smi, log)
+    return LiveNode(short_path, nvml, nvidia_smi, log)
 
 
 def _incidents(program: Program) -> dict[str, dict[str, Any]]:

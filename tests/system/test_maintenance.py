@@ -15,19 +15,12 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.kmsg import KernelLog
 from tests.program import ROOT, Program, wait_for
-from tests.system.test_faults import GPU, LOST, KernelLog, faults, settings, wait_for_fault
+from tests.system.test_faults import GPU, LOST, faults, settings, wait_for_fault
 
 ORDER = {"rule": "gpu_lost", "for": "2h", "reason": "swap the riser", "by": "ada"}
 SENTENCE = "by ada: swap the riser"
-
-
-@pytest.fixture(name="kernel_log")
-def fixture_kernel_log(tmp_path: Path) -> Iterator[KernelLog]:
-    """A kernel log of the test's own."""
-    log = KernelLog(tmp_path / "kmsg")
-    yield log
-    log.close()
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.kmsg import KernelLog
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
-from tests.system.test_faults import KernelLog
 
 RULE = "nvlink_down"
 FATAL = "NVLink: fatal error detected on link 3(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)"

@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +16,11 @@ from exporter.collectors.workloads.kubelet import SOCKET
 from tests.collectors.workloads.kubelet import list_response, serving
 from tests.fakes import host_proc
 from tests.fakes.host_tree import gpu_node
+from tests.fakes.kmsg import KernelLog
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import PATIENCE_SECS, ROOT, Program
-from tests.system.test_faults import KernelLog
 
 JOB_PID = 41000
 JOB = "/system.slice/slurmstepd.scope/job_1009/step_0/user/task_0"
@@ -49,27 +48,20 @@ TEXT, HTML = "text/plain", "text/html"
 
 
 @pytest.fixture
-def root() -> Iterator[Path]:
-    """A folder for the node; the address of the kubelet's socket has 108 bytes at most."""
-    with tempfile.TemporaryDirectory(prefix="hw-") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture
-def log(root: Path) -> Iterator[KernelLog]:
+def log(short_path: Path) -> Iterator[KernelLog]:
     """The kernel log of the node."""
-    log = KernelLog(root / "kmsg")
+    log = KernelLog(short_path / "kmsg")
     yield log
     log.close()
 
 
 @pytest.fixture
-def node(root: Path, log: KernelLog, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
+def node(short_path: Path, log: KernelLog, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
     """Eight GPUs: three are given to pods, a batch job runs on another."""
-    tree = gpu_node(root / "n")
+    tree = gpu_node(short_path / "n")
     tree.remove("/proc/mdstat")  # it tells of an array that has lost a disk
     tree.write(host_proc.process(JOB_PID, "python", JOB))
-    node = GpuNode(root, nvml, nvidia_smi)
+    node = GpuNode(short_path, nvml, nvidia_smi)
     node.sections = {
         "sources": {
             "proc_root": str(tree.proc),

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,6 @@ CLAIMED = claim_response(
 
 
 @pytest.fixture
-def root() -> Iterator[Path]:
-    """The host's root; a socket's address has 108 bytes, hence the short name."""
-    with tempfile.TemporaryDirectory(prefix="hw-") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture
 def process() -> Iterator["subprocess.Popen[bytes]"]:
     """A process of this machine that the driver names."""
     if not pid_scope(Path("/proc")).is_certain:
@@ -51,11 +43,11 @@ def process() -> Iterator["subprocess.Popen[bytes]"]:
         process.kill()
 
 
-def _program(folder: Path, root: Path, nvml: NvmlLibrary) -> Program:
+def _program(folder: Path, short_path: Path, nvml: NvmlLibrary) -> Program:
     changes: dict[str, dict[str, Any]] = {
         "gpu": {"driver_markers": [os.devnull], "smi_paths": []},
         "metrics": {"collect_interval_secs": 0.2},
-        "sources": {"host_root": str(root)},
+        "sources": {"host_root": str(short_path)},
     }
     return Program(folder, changes, environment=nvml.environment)
 
@@ -77,7 +69,7 @@ def _why(program: Program, hw_id: str) -> list[str]:
 @pytest.mark.parametrize("has_process", [False, True])
 def test_the_pod_of_a_lost_gpu_is_named(
     tmp_path: Path,
-    root: Path,
+    short_path: Path,
     nvml: NvmlLibrary,
     process: "subprocess.Popen[bytes]",
     *,
@@ -85,7 +77,7 @@ def test_the_pod_of_a_lost_gpu_is_named(
     given: bytes,
 ) -> None:
     """By device plugin or DRA, with a process or without, the pod that has the GPU is named."""
-    with serving(root / SOCKET, given), _program(tmp_path, root, nvml) as program:
+    with serving(short_path / SOCKET, given), _program(tmp_path, short_path, nvml) as program:
         used = f"device.0.compute_processes = {process.pid}:{2**30}"
         nvml.say(*CARDS, *([used] if has_process else []))
         program.page_with('pod="train-0"')
@@ -105,10 +97,10 @@ def test_the_pod_of_a_lost_gpu_is_named(
 
 
 def test_the_job_of_a_lost_gpu_is_named_without_a_kubelet(
-    tmp_path: Path, root: Path, nvml: NvmlLibrary, process: "subprocess.Popen[bytes]"
+    tmp_path: Path, short_path: Path, nvml: NvmlLibrary, process: "subprocess.Popen[bytes]"
 ) -> None:
     """A process that ended with the GPU is affected by its loss, by its name and its workload."""
-    with _program(tmp_path, root, nvml) as program:
+    with _program(tmp_path, short_path, nvml) as program:
         nvml.say(*CARDS, f"device.0.compute_processes = {process.pid}:{2**30}")
         program.page_with("hw_gpu_workload_info{")
         process.kill()

@@ -1,7 +1,6 @@
 """The real program and a real kube-apiserver: what our account may write, and what it may not."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -51,21 +50,14 @@ def api(
         yield server
 
 
-@pytest.fixture
-def root() -> Iterator[Path]:
-    """The host's root; a socket's address has 108 bytes, hence the short name."""
-    with tempfile.TemporaryDirectory(prefix="hw-") as folder:
-        yield Path(folder)
-
-
 def _program(
-    folder: Path, root: Path, nvml: NvmlLibrary, api: KubeApiServer, token: str
+    folder: Path, short_path: Path, nvml: NvmlLibrary, api: KubeApiServer, token: str
 ) -> Program:
     (folder / "token").write_text(token)
     changes: dict[str, dict[str, Any]] = {
         "gpu": {"driver_markers": [os.devnull], "smi_paths": []},
         "metrics": {"collect_interval_secs": 0.5},
-        "sources": {"host_root": str(root)},
+        "sources": {"host_root": str(short_path)},
         "node_conditions": {
             "enabled": True,
             "events": True,
@@ -95,12 +87,15 @@ def _has_logged(program: Program, sentence: str) -> bool | None:
 
 
 def test_a_lost_gpu_is_told_about_the_node(
-    tmp_path: Path, root: Path, nvml: NvmlLibrary, api: KubeApiServer
+    tmp_path: Path, short_path: Path, nvml: NvmlLibrary, api: KubeApiServer
 ) -> None:
     """The Event names GPU and pod, another one the end; without the rights the log says so."""
     token = api.pod_token("node-a")
     nvml.say(*CARDS)
-    with serving(root / SOCKET, GIVEN), _program(tmp_path, root, nvml, api, token) as program:
+    with (
+        serving(short_path / SOCKET, GIVEN),
+        _program(tmp_path, short_path, nvml, api, token) as program,
+    ):
         program.page_with('hw_gpu_up{node="node-a"')
         nvml.say(*CARDS, LOST)
         if not api.may_write:

@@ -156,9 +156,14 @@ MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
 }
 """What is written wrongly, and the word by which the answer names the place."""
 
+BY_SIGNAL = ("no TOML", "a rule without condition", "a slow pattern", "an empty token")
+"""One mistake of each file: SIGHUP does the same as the request."""
 
-@pytest.mark.parametrize("name", MISTAKES)
-@pytest.mark.parametrize("by", ["POST", "SIGHUP"])
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [*((name, "POST") for name in MISTAKES), *((name, "SIGHUP") for name in BY_SIGNAL)],
+)
 def test_a_mistake_keeps_what_was(site: Site, name: str, by: str) -> None:
     """It is said in one sentence and on the page; rules and tokens stay; no scrape fails."""
     more, files, word = MISTAKES[name]

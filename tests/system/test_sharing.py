@@ -3,7 +3,6 @@
 import asyncio
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,31 +32,24 @@ def client(nvml: NvmlLibrary) -> Iterator["subprocess.Popen[bytes]"]:
         process.kill()
 
 
-@pytest.fixture
-def root() -> Iterator[Path]:
-    """The root of a node, with a short name: the address of a socket has 108 bytes."""
-    with tempfile.TemporaryDirectory(prefix="hw-") as name:
-        yield Path(name)
-
-
-def _start(folder: Path, nvml: NvmlLibrary, root: Path) -> Program:
+def _start(folder: Path, nvml: NvmlLibrary, short_path: Path) -> Program:
     settings: dict[str, dict[str, Any]] = {
         "gpu": {
             "driver_markers": [os.devnull],
-            "mps_control_paths": [str(control_program(root))],
+            "mps_control_paths": [str(control_program(short_path))],
         },
         "metrics": {"collect_interval_secs": 0.2},
-        "sources": {"host_root": str(root)},
+        "sources": {"host_root": str(short_path)},
     }
     return Program(folder, settings, environment=nvml.environment)
 
 
 async def test_a_client_of_mps_has_its_quota(
-    tmp_path: Path, nvml: NvmlLibrary, root: Path, client: "subprocess.Popen[bytes]"
+    tmp_path: Path, nvml: NvmlLibrary, short_path: Path, client: "subprocess.Popen[bytes]"
 ) -> None:
     """From the daemon's answers to series and documents, beside what the driver says is used."""
-    async with MpsDaemon(root / "tmp/nvidia-mps", dict(ANSWERS)):
-        with _start(tmp_path, nvml, root) as program:
+    async with MpsDaemon(short_path / "tmp/nvidia-mps", dict(ANSWERS)):
+        with _start(tmp_path, nvml, short_path) as program:
             page = await asyncio.to_thread(program.page_with, "hw_gpu_workload_quota_memory_bytes{")
             assert 'kind="mps"} 1' in page.text
             document = (await asyncio.to_thread(program.get, "/processes")).document
@@ -71,11 +63,11 @@ async def test_a_client_of_mps_has_its_quota(
 
 
 async def test_a_daemon_that_hangs_is_not_waited_for(
-    tmp_path: Path, nvml: NvmlLibrary, root: Path, client: "subprocess.Popen[bytes]"
+    tmp_path: Path, nvml: NvmlLibrary, short_path: Path, client: "subprocess.Popen[bytes]"
 ) -> None:
     """Collections go on, nothing is missing but the limits, one child is tried and ended."""
-    async with MpsDaemon(root / "tmp/nvidia-mps", {"get_server_list": None}) as daemon:
-        with _start(tmp_path, nvml, root) as program:
+    async with MpsDaemon(short_path / "tmp/nvidia-mps", {"get_server_list": None}) as daemon:
+        with _start(tmp_path, nvml, short_path) as program:
             page = await asyncio.to_thread(program.page_with, 'kind="mps"} 1')
             assert "hw_gpu_workload_quota" not in page.text
 

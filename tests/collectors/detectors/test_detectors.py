@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -273,6 +274,7 @@ async def test_a_fit_that_breaks_costs_no_conclusions(
     }
 
 
+@cache
 def kept_text() -> str:
     """What two detectors that have learned leave behind."""
     anomaly, siblings = AnomalyDetector(), SiblingDetector()

@@ -1,5 +1,7 @@
 """GPUs beside what their model did before: what was never so is scored, news of a job are not."""
 
+from copy import deepcopy
+from functools import cache
 from random import Random
 
 import pytest
@@ -41,12 +43,17 @@ class Watch:
         return {row.gpu_uuid: row for row in found}
 
 
-@pytest.fixture(name="learned")
-def fixture_learned() -> Watch:
-    """A detector that has seen a day of the same training on four GPUs."""
+@cache
+def _day() -> Watch:
     watch = Watch(node(4))
     watch.see(24 * HOUR)
     return watch
+
+
+@pytest.fixture(name="learned")
+def fixture_learned() -> Watch:
+    """A detector that has seen a day of the same training on four GPUs."""
+    return deepcopy(_day())
 
 
 def test_nothing_is_said_before_enough_was_seen() -> None:

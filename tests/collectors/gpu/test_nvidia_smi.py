@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,6 @@ CARDS = (
 )
 
 MakeBackend = Callable[..., NvidiaSmiBackend]
-
-
-@pytest.fixture
-async def children() -> AsyncIterator[Children]:
-    """All children of a test, ended with it."""
-    started = Children()
-    yield started
-    await started.end_all()
 
 
 @pytest.fixture

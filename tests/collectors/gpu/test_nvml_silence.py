@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -34,14 +33,6 @@ def _all_functions() -> set[str]:
         for source in FAKE.glob("*.c")
         for name in re.findall(r"\b(nvml[A-Z]\w+)\(", source.read_text())
     }
-
-
-@pytest.fixture
-async def children() -> AsyncIterator[Children]:
-    """All children of a test, ended with it."""
-    started = Children()
-    yield started
-    await started.end_all()
 
 
 async def _two_passes(nvml: NvmlLibrary, children: Children) -> GpuAnswer:

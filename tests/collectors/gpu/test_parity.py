@@ -1,7 +1,6 @@
 """NVML and nvidia-smi say the same of the same cards, wherever both can speak."""
 
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -35,14 +34,6 @@ ONLY_NVML = {
 
 ROUGH = {"memory": MIB, "bytes": MIB, "watts": 0.01, "seconds": 1e-6}
 """nvidia-smi rounds: to the MiB, to the hundredth of a watt, to the microsecond."""
-
-
-@pytest.fixture
-async def children() -> AsyncIterator[Children]:
-    """All children of a test, ended with it."""
-    started = Children()
-    yield started
-    await started.end_all()
 
 
 async def both(
