@@ -98,11 +98,11 @@ RIGHTS = (
         "standard",
         "attribution of GPU processes; the node's network counters from `/proc/1/net`",
         "GPU processes are not attributed (reason `no_host_pids`), and the node's network is"
-        " not read (scope `pod`)",
+        " not read (scope `pod`); nor is `pid_max` on Linux 6.14 and newer",
         "see every process of the node; as root, kill root's processes, and read environment and"
         " files of those without capabilities: of pods that run as root with `drop: [ALL]`, their"
         " tokens and secrets included",
-        absent=(*WORKLOADS, *NETWORK),
+        absent=(*WORKLOADS, *NETWORK, "hw_processes_limit"),
         differ=(
             "hw_exporter_attribution_info",
             "hw_exporter_network_namespace_info",

@@ -19,7 +19,7 @@ ROOTS = ("nvlink_down", "nvme_controller_failed", "pcie_link_down", "net_link_do
 """Rules by a seam each: the library, a file of a disk, a line of the kernel, an interface."""
 EXPLAINED = "filesystem_readonly"
 """The filesystem is on that disk."""
-PLAYED: dict[str, Scene] = {it.rule: it for it in scenes() if it.rule in {*ROOTS, EXPLAINED}}
+PLAYED: dict[str, Scene] = {it.rule: it for it in scenes() if it.id in {*ROOTS, EXPLAINED}}
 LONGEST_SECS = 8 * INTERVAL_SECS
 
 
