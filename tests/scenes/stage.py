@@ -77,9 +77,9 @@ PASS_SECS = 20.0
 BOOKS: dict[str, RuleBook] = {}
 
 
-def healthy_node(folder: Path) -> HostTree:
-    """Make the files of a node with eight GPUs, on which the processes of a pod train."""
-    tree = gpu_node(folder)
+def healthy_node(folder: Path, gpus: int = 8) -> HostTree:
+    """Make the files of a node with GPUs, on which the processes of a pod train."""
+    tree = gpu_node(folder, gpus)
     rmtree(tree.proc / "net")
     tree.link({"/proc/net": "1/net"})
     tree.write({"/proc/mdstat": "Personalities : [raid1]\nunused devices: <none>\n"})

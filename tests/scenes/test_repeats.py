@@ -5,22 +5,27 @@ from dataclasses import replace
 
 import pytest
 
-from tests.scenes.scene import scenes
+from tests.scenes.scene import Scene, scenes
 from tests.scenes.stage import Stage
-from tests.scenes.test_scenes import Acts, node, stage
+from tests.scenes.test_scenes import Acts, nodes, stage
 
-__all__ = ["node", "stage"]
+__all__ = ["nodes", "stage"]
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 
-def test_the_third_loss_of_a_gpu_makes_it_a_repeat_offender(stage: Stage) -> None:
+@pytest.fixture
+def scene() -> Scene:
+    """The loss of a GPU."""
+    return next(it for it in scenes() if it.id == "gpu_lost")
+
+
+def test_the_third_loss_of_a_gpu_makes_it_a_repeat_offender(stage: Stage, scene: Scene) -> None:
     """Two losses do not, also over a restart of the exporter; the third names the fault."""
-    (lost,) = [scene for scene in scenes() if scene.id == "gpu_lost"]
-    repeats = Acts(stage, replace(lost, rule="gpu_repeat_offender"))
+    repeats = Acts(stage, replace(scene, rule="gpu_repeat_offender"))
 
     async def play() -> None:
-        acts = Acts(stage, lost)
-        await stage.start(lost)
+        acts = Acts(stage, scene)
+        await stage.start(scene)
         try:
             await stage.look()
             for _ in range(2):
@@ -28,7 +33,7 @@ def test_the_third_loss_of_a_gpu_makes_it_a_repeat_offender(stage: Stage) -> Non
                 assert await repeats.now() is None
                 await acts.ends()
             await stage.stop()
-            await stage.start(lost)
+            await stage.start(scene)
             await stage.look()
             await acts.begins()
             fault = await repeats.now()

@@ -1,7 +1,8 @@
 """Every rule the whole way: from the seams of a node to the fault, and back to well."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -68,17 +69,19 @@ def starts_processes(scene: Scene) -> bool:
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[HostTree]:
-    """The files of a node, which stages use one after the other."""
+def nodes() -> Iterator[Callable[[int], HostTree]]:
+    """The files of a node with so many GPUs, which stages use one after the other."""
     with TemporaryDirectory(dir=quick_folder()) as folder:
-        yield healthy_node(Path(folder))
+        yield cache(lambda gpus: healthy_node(Path(folder, str(gpus)), gpus))
 
 
 @pytest.fixture
-def stage(nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, node: HostTree) -> Iterator[Stage]:
-    """A node that is well."""
+def stage(
+    nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, nodes: Callable[[int], HostTree], scene: Scene
+) -> Iterator[Stage]:
+    """A node that is well; where no scene is about GPUs, it has two: the others cost time."""
     with TemporaryDirectory(dir=quick_folder()) as folder:
-        found = Stage(Path(folder), nvml, nvidia_smi, node)
+        found = Stage(Path(folder), nvml, nvidia_smi, nodes(8 if scene.gpus else 2))
         yield found
         found.close()
 
