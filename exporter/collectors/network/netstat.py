@@ -21,7 +21,12 @@ from exporter.reading.files import MAX_FILE_BYTES, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
 
-CONNTRACK_LOSSES = ("insert_failed", "drop", "early_drop")
+CONNTRACK_DROP = "drop"
+"""Each packet that conntrack drops counts here (net/netfilter/nf_conntrack_core.c).
+
+`insert_failed` counts many of them again, and packets of solved clashes, which pass; `early_drop`
+counts connections that were forgotten for new ones.
+"""
 DROPPED, SQUEEZED = 1, 2
 """Columns of softnet_stat."""
 
@@ -94,14 +99,14 @@ def parse_snmp(text: str, protocol: str) -> dict[str, int]:
 
 
 def parse_conntrack(text: str) -> int | None:
-    """Sum the losses of connection tracking over all processors; None if unknown."""
+    """Sum the packets that conntrack dropped over all processors; None if unknown."""
     header, *rows = [line.split() for line in text.split("\n") if line.strip()] or [[]]
-    columns = [header.index(name) for name in CONNTRACK_LOSSES if name in header]
     try:
-        losses = [int(row[column], 16) for row in rows for column in columns]
+        column = header.index(CONNTRACK_DROP)
+        drops = [int(row[column], 16) for row in rows]
     except (ValueError, IndexError):
         return None  # not the table
-    return sum(losses) if losses and min(losses) >= 0 else None
+    return sum(drops) if drops and min(drops) >= 0 else None
 
 
 def parse_softnet(text: str) -> tuple[int | None, int | None]:

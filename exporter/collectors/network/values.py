@@ -168,7 +168,7 @@ class NetworkStack:
     softnet_squeezed: int | None = None
     conntrack_entries: int | None = None
     conntrack_limit: int | None = None
-    conntrack_drops: int | None = None  # packets lost because the table was full or busy
+    conntrack_drops: int | None = None  # packets, because the table was full or busy
 
 
 @dataclass(frozen=True, slots=True)
