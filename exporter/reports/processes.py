@@ -1,7 +1,8 @@
 """The document `/processes`: the processes on GPUs; docs/HTTP.md describes the fields."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.workloads.values import (
@@ -19,13 +20,18 @@ MAX_LISTED = 1000
 
 WORKLOAD = ("pod", "namespace", "container")
 
+Use = TypeVar("Use", ProcessUse, WorkloadUse)
+
 
 def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
     """Return the processes on GPUs; times of waiting count to `boottime` in seconds."""
     workloads = snapshot.reading(Workloads)
-    indexes = _indexes(snapshot)
+    gpus = snapshot.reading(Gpus)
+    states = () if gpus is None else gpus.states
+    indexes = {it.gpu.uuid: it.gpu.index for it in states if it.gpu.processes is not None}
+    old = frozenset(it.gpu.uuid for it in states if not it.up or not it.is_fresh)
     clients = () if workloads is None else workloads.clients
-    named = [client for client in clients if any(use.gpu_uuid in indexes for use in client.uses)]
+    named = [_now(client, old) for client in clients if _is_on(client, indexes)]
     return {
         "node": snapshot.node,
         "processes": [_client(client, indexes, boottime) for client in _largest(named)],
@@ -38,7 +44,7 @@ def processes(snapshot: Snapshot, boottime: float) -> dict[str, Any]:
             if it.gpu_uuid in indexes
         ],
         "quotas": [
-            _quota(use, indexes[use.gpu_uuid])
+            _quota(_without_old(use, old), indexes[use.gpu_uuid])
             for use in (() if workloads is None else workloads.uses)
             if use.gpu_uuid in indexes and _has_part(use)
         ],
@@ -73,11 +79,19 @@ def _largest(clients: list[GpuClient]) -> list[GpuClient]:
     return [clients[place] for place in sorted(ranked[:MAX_LISTED])]
 
 
-def _indexes(snapshot: Snapshot) -> dict[str, int]:
-    """Return the index by UUID of the GPUs whose processes are current."""
-    gpus = snapshot.reading(Gpus)
-    states = () if gpus is None else gpus.states
-    return {s.gpu.uuid: s.gpu.index for s in states if s.gpu.processes is not None}
+def _is_on(client: GpuClient, indexes: Mapping[str, int]) -> bool:
+    return any(use.gpu_uuid in indexes for use in client.uses)
+
+
+def _now(client: GpuClient, old: frozenset[str]) -> GpuClient:
+    return replace(client, uses=tuple(_without_old(use, old) for use in client.uses))
+
+
+def _without_old(use: Use, old: frozenset[str]) -> Use:
+    """Return a use without what was measured of a GPU before it was lost or stale."""
+    if use.gpu_uuid not in old:
+        return use
+    return replace(use, memory_used_bytes=None, sm_utilization_percent=None)
 
 
 def _client(client: GpuClient, indexes: dict[str, int], boottime: float) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from types import MappingProxyType
 
+import pytest
+
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.collectors.workloads.values import (
     GpuClient,
@@ -109,6 +111,21 @@ def test_what_is_not_known_is_null() -> None:
 def test_processes_go_with_the_values_of_their_gpu() -> None:
     """When what was read of the GPU has expired its processes are no longer listed."""
     assert processes(_snapshot(KNOWN, gpu=replace(GPU, processes=None)), 0.0)["processes"] == []
+
+
+@pytest.mark.parametrize("state", [GpuState(GPU, 1.0, up=False), GpuState(GPU, 1.0, stale=True)])
+def test_a_gpu_that_is_not_read_says_who_holds_it_and_not_how_much(state: GpuState) -> None:
+    """As in /status and /metrics, no value of before stands for now."""
+    part = WorkloadUse("GPU-a", Workload("", "", "bash"), 1, 7, 12.5, replicas=2)
+    readings: dict[type, object] = {
+        Gpus: Gpus(GpuBackend("nvml", "ok"), (state,)),
+        Workloads: Workloads("ok", clients=(KNOWN,), uses=(part,)),
+    }
+    document = processes(Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings)), 100.0)
+    (process,), (quota,) = document["processes"], document["quotas"]
+    assert (process["gpus"], process["container"], quota["replicas"]) == ([3], "trainer", 2)
+    values = [it[name] for it in (process, *process["uses"]) for name in ("memory", "utilization")]
+    assert {*values, quota["memory_used_bytes"], quota["sm_utilization_percent"]} == {None}
 
 
 async def test_a_node_without_gpus_lists_none() -> None:
