@@ -128,6 +128,25 @@ def test_no_rule_is_refused(files: tuple[str, ...], tmp_path: Path) -> None:
 
 
 @needs_promtool
+@pytest.mark.parametrize(("before", "after"), [(4, 3), (3, 4)])
+def test_time_of_cpus_does_not_jump_with_their_number(
+    before: int, after: int, tmp_path: Path
+) -> None:
+    """node_exporter's name never says that CPUs worked longer than time went by."""
+    series = [
+        {"series": 'hw_cpu_seconds_total{node="n",mode="user"}', "values": "100000+60x20"},
+        {"series": 'hw_cpu_threads{node="n"}', "values": f"{before}x9 {after}x10"},
+    ]
+    once = {
+        "expr": "sum(rate(node_cpu_seconds_total[5m])) <= bool 1",
+        "eval_time": "12m",
+        "exp_samples": [{"labels": "{}", "value": 1}],
+    }
+    test = {"interval": "1m", "input_series": series, "promql_expr_test": [once]}
+    run(written(tmp_path / "tests.yml", [RULES / "compat-node.yml"], [test]))
+
+
+@needs_promtool
 def test_a_refused_rule_is_noticed(tmp_path: Path) -> None:
     """The test above fails when a rule makes two series one."""
     expr = 'label_replace(hw_fault_active, "fault", "", "", "")'
