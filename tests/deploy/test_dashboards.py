@@ -113,6 +113,14 @@ def test_every_metric_named_exists(file: Path) -> None:
     assert named - KNOWN == set()
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_nodes_of_one_name_in_two_clusters_are_two(file: Path) -> None:
+    """What is summed or joined by node is so by its cluster too, or errors of both are one sum."""
+    text = "\n".join(_expressions(file))
+    named = [set(labels.split(", ")) for labels in re.findall(r"\b(?:by|on) \(([^)]+)\)", text)]
+    assert [labels for labels in named if "node" in labels and "cluster" not in labels] == []
+
+
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 def test_every_expression_is_well_formed(tmp_path: Path) -> None:
     """Each expression of each panel is accepted by promtool."""

@@ -46,7 +46,7 @@ def _each(title: str, unit: str, expr: str, **more: str | float | None) -> Panel
 
 
 def _grown(family: str, by: str, selector: str = G) -> str:
-    return f"sum by (node, gpu_index, {by}) {grown(family, selector)}"
+    return f"sum by (cluster, node, gpu_index, {by}) {grown(family, selector)}"
 
 
 BROKEN = Row(
@@ -141,7 +141,10 @@ HEAT = Row(
             "Throttled: share of time by reason",
             "percentunit",
             (
-                (f"sum by (node, gpu_index, reason) ({fresh(f'rate({THROTTLED}{RATE})')}) > 0"),
+                (
+                    "sum by (cluster, node, gpu_index, reason)"
+                    f" ({fresh(f'rate({THROTTLED}{RATE})')}) > 0"
+                ),
                 f"{NAME} {{{{reason}}}}",
             ),
             help="sw_power_cap is usual at full load; thermal reasons and hw_slowdown are not.",
@@ -236,7 +239,7 @@ UNUSUAL = Row(
             "Away from siblings",
             "none",
             (
-                f"max by (node, gpu_index, signal) ({SIBLINGS}) > 1.5",
+                f"max by (cluster, node, gpu_index, signal) ({SIBLINGS}) > 1.5",
                 f"{NAME} {{{{signal}}}}",
             ),
             help="Deviation from the GPUs with the same workload; above 4 it is a fault, or"

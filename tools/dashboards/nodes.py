@@ -140,11 +140,11 @@ DISKS = Row(
             "Disk throughput, ten busiest disks",
             "Bps",
             (
-                highest(10, _rate("hw_disk_read_bytes_total"), "node, device"),
+                highest(10, _rate("hw_disk_read_bytes_total"), "cluster, node, device"),
                 "{{device}} read",
             ),
             (
-                highest(10, _rate("hw_disk_written_bytes_total"), "node, device"),
+                highest(10, _rate("hw_disk_written_bytes_total"), "cluster, node, device"),
                 "{{device}} written",
             ),
             empty="no disks",
@@ -252,7 +252,7 @@ BUS = Row(
             "Ten hottest sensors",
             "celsius",
             (
-                highest(10, f"hw_temperature_celsius{{{ON}}}", "node, hw_id, sensor"),
+                highest(10, f"hw_temperature_celsius{{{ON}}}", "cluster, node, hw_id, sensor"),
                 "{{hw_name}} {{sensor}}",
             ),
             empty="no sensors",
@@ -267,7 +267,7 @@ BUS = Row(
             ),
             f"max by (device) (hw_pcie_link_width{{{ON}}} < hw_pcie_link_width_max{{{ON}}})",
             f"max by (device) (hw_pcie_link_width_max{{{ON}}}"
-            f" and on (node, device) (hw_pcie_link_width{{{ON}}}"
+            f" and on (cluster, node, device) (hw_pcie_link_width{{{ON}}}"
             f" < hw_pcie_link_width_max{{{ON}}}))",
             empty="all links at full width",
             width=12,

@@ -24,7 +24,7 @@ TRACED = Row(
             "Disk latency of the device, 99th percentile",
             "s",
             (
-                _slowest("hw_disk_latency_seconds", "node, device, operation"),
+                _slowest("hw_disk_latency_seconds", "cluster, node, device, operation"),
                 "{{device}} {{operation}}",
             ),
             empty=NOT_ENABLED,
@@ -36,7 +36,7 @@ TRACED = Row(
                 highest(
                     10,
                     _rate("hw_tcp_retransmits_total"),
-                    "node, namespace, pod, container, process",
+                    "cluster, node, namespace, pod, container, process",
                 ),
                 f"{WHO} {{{{process}}}}",
             ),
@@ -46,7 +46,9 @@ TRACED = Row(
             "Calls into CUDA and NCCL, 99th percentile, ten slowest",
             "s",
             (
-                _slowest("hw_call_duration_seconds", "node, call, namespace, pod, container"),
+                _slowest(
+                    "hw_call_duration_seconds", "cluster, node, call, namespace, pod, container"
+                ),
                 f"{{{{call}}}} {WHO}",
             ),
             empty=NOT_ENABLED,
@@ -57,8 +59,9 @@ TRACED = Row(
             (
                 highest(
                     10,
-                    f"sum by (node, namespace, pod, container) ({_rate('hw_nccl_bytes_total')})",
-                    "node, namespace, pod, container",
+                    "sum by (cluster, node, namespace, pod, container)"
+                    f" ({_rate('hw_nccl_bytes_total')})",
+                    "cluster, node, namespace, pod, container",
                 ),
                 WHO,
             ),
@@ -71,7 +74,7 @@ TRACED = Row(
                 highest(
                     10,
                     _rate("hw_function_calls_total"),
-                    "node, function, namespace, pod, container",
+                    "cluster, node, function, namespace, pod, container",
                 ),
                 f"{{{{function}}}} {WHO}",
             ),

@@ -74,10 +74,13 @@ NOW = Row(
             empty=NOBODY,
             sort="-Longest idle",
         ),
-        now("GPUs allocated", f"count(count by (node, gpu_uuid) (hw_gpu_workload_info{{{W}}}))"),
+        now(
+            "GPUs allocated",
+            f"count(count by (cluster, node, gpu_uuid) (hw_gpu_workload_info{{{W}}}))",
+        ),
         now(
             "Idle for 30 minutes",
-            "count(count by (node, gpu_uuid)"
+            "count(count by (cluster, node, gpu_uuid)"
             f" (hw_gpu_idle_allocated_seconds{{{W}}} > 1800)) or vector(0)",
             limits=ODD,
             help="GPUs allocated to a workload that has not used them for 30 minutes or more.",
