@@ -162,8 +162,11 @@ FAMILIES = (
         Row("processes_limit", "Maximum number of process and thread ids (pid_max)."),
         Row("threads", "Threads of all processes and of the kernel."),
         Row("threads_limit", "Maximum number of threads of the node (threads-max)."),
-        Row("file_descriptors_open", "Open file descriptors of all processes (file-nr)."),
-        Row("file_descriptors_max", "Maximum number of open file descriptors (file-max)."),
+        Row(
+            "file_descriptors_open",
+            "Open file handles of the node (file-nr); file descriptors that are copies share one.",
+        ),
+        Row("file_descriptors_max", "Maximum number of open file handles (file-max)."),
     ),
 )
 
