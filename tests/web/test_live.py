@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from exporter.collectors.disk.values import Filesystem, Filesystems
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.reports.history import MAX_SERIES, SLOT_SECS, SLOTS, NodeHistory
@@ -52,6 +53,23 @@ def test_a_gpu_that_is_lost_or_stale_shows_no_numbers() -> None:
     assert [row["utilization_percent"] for row in rows] == [42.0, None, None]
     assert rows[0]["throttled"] == ["sw_power_cap"]
     assert [row["power_draw_watts"] for row in rows[1:]] == [None, None]
+
+
+def test_room_of_a_filesystem_is_what_users_may_take() -> None:
+    """Of ten GiB four are free and one of them is reserved: that one is neither used nor room."""
+    gib = 2**30
+    disk = Filesystem(
+        "/dev/sda1",
+        "/data",
+        "ext4",
+        readonly=False,
+        size_bytes=10 * gib,
+        free_bytes=4 * gib,
+        available_bytes=3 * gib,
+    )
+    node = broken_node()
+    readings = {**node.readings, Filesystems: Filesystems((disk,))}
+    assert "3.0 / 10.0 GiB available" in _page(LivePages("1.2.3"), replace(node, readings=readings))
 
 
 def test_hostile_names_stay_text() -> None:

@@ -166,9 +166,8 @@ def _fullness(row: dict[str, Any]) -> float | None:
 def _room(row: dict[str, Any]) -> str:
     if row["unreachable"]:
         return "does not answer"
-    total, free = row["size_bytes"], row["available_bytes"]
-    used = total - free if total is not None and free is not None else None
-    return used_of(used, total) + (" read-only" if row["readonly"] else "")
+    room = f"{used_of(row['available_bytes'], row['size_bytes'])} available"
+    return room + (" read-only" if row["readonly"] else "")
 
 
 def unread_table(rows: Iterable[dict[str, Any]]) -> Html:
