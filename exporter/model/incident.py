@@ -27,8 +27,8 @@ ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 _CODE = re.compile(r"\w+ \d")
 """A name with a number keeps its capital letter within a sentence."""
 
-_OPTION = re.compile(r"(?<= -i )\d{1,3}\b")
-"""The place in an advice's command that takes the numbers of components."""
+_OPTION = re.compile(r"(?<= -i )\d{1,3}(?=`)")
+"""The last word of a command, which takes the numbers of components, separated by commas."""
 
 _NUMBERED = re.compile(r"(.+) (\d{1,3})")
 

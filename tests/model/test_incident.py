@@ -108,9 +108,18 @@ def test_equal_codes_are_told_with_a_command_for_all() -> None:
     assert grouped_summary(summaries[:2], NAMINGS["gpu"], 8) == "2 of 8 GPUs: Xid 62: halted"
     text = grouped_summary(summaries, NAMINGS["gpu"], 4)
     assert text == "3 of 4 GPUs: Xid 62 or Xid 110"
-    advice = "Reset it: `nvidia-smi --gpu-reset -i 0`; else reboot."
-    root = replace(fault("gpu_xid_critical", subject=NODE), summary=text, advice=advice)
-    cause = Cause(root.rule, NODE, "siblings", text, root.since)
-    parts = [replace(fault(root.rule, subject=gpu), causes=(cause,)) for gpu in GPUS[:3]]
-    (told,) = incidents_of(_conclusions(root, *parts))
-    assert told.action == "Reset it: `nvidia-smi --gpu-reset -i 0,1,2`; else reboot."
+    for advice, action in (
+        (
+            "Try it: `dcgmi diag -r 3 -i 0`; else reboot.",
+            "Try it: `dcgmi diag -r 3 -i 0,1,2`; else reboot.",
+        ),
+        (
+            "Reset it: `npu-smi set -t reset -i 0 -c 0`.",
+            "Reset it: `npu-smi set -t reset -i 0 -c 0`.",
+        ),
+    ):
+        root = replace(fault("gpu_xid_critical", subject=NODE), summary=text, advice=advice)
+        cause = Cause(root.rule, NODE, "siblings", text, root.since)
+        parts = [replace(fault(root.rule, subject=gpu), causes=(cause,)) for gpu in GPUS[:3]]
+        (told,) = incidents_of(_conclusions(root, *parts))
+        assert told.action == action

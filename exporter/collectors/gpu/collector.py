@@ -99,7 +99,11 @@ COLLECTOR = Collector(
         links=(gpus_of_links,),
         reported_twice=frozenset({"xid"}),
         names_processes=frozenset({"xid"}),
-        usual_texts={"reset_command": "nvidia-smi --gpu-reset"},
+        usual_texts={
+            "reset_command": "nvidia-smi --gpu-reset",
+            "reset_note": "and what else uses it",
+            "diagnostic": "`dcgmi diag -r 3`",
+        },
         is_reported_better=is_reported_better,
         title=title_of_link,
     ),

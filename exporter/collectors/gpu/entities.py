@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 
 from exporter.collectors.cpu.values import Cpu
-from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived, reset_command
+from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived
+from exporter.collectors.gpu.tools import TEXTS, text_of
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
 from exporter.collectors.pcie.address import pci_address
 from exporter.collectors.pcie.values import Pcie
@@ -41,7 +42,7 @@ class GpuFields:
         self._values = FieldsOf(state.gpu, _GETTERS)
         reason = state.reason or ("" if self._is_fresh else None)
         self._kept: dict[str, Value] = {**derived, "up": _up(state), "reason": reason}
-        self._kept["reset_command"] = reset_command(state.gpu)
+        self._kept.update((name, text_of(state.gpu, name)) for name in TEXTS)
 
     def get(self, name: str, /) -> Value:
         """Return the value of the field, or None when it was not said lately."""
@@ -128,7 +129,7 @@ GPU = Kind(
     | dict.fromkeys(DERIVED, FieldType(Type.NUMBER))
     | {"inactive_links": FieldType(Type.TEXT)}
     | {"up": FieldType(Type.TRUTH)}
-    | dict.fromkeys(("reason", "reset_command"), FieldType(Type.TEXT)),
+    | dict.fromkeys(("reason", *TEXTS), FieldType(Type.TEXT)),
     _gpus,
     Gpus,
     related={"node": "node", "pcie": "pcie"},

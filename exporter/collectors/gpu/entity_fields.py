@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from exporter.collectors.gpu.values import Gpu, GpuState
-from exporter.collectors.pcie.address import pci_address
 from exporter.collectors.workloads.values import Workloads
 from exporter.faults.values import Value
 from exporter.record import dataclass
@@ -37,20 +36,6 @@ DERIVED = (
 
 OF_LINKS = frozenset(name for name in DERIVED if name.startswith("links_"))
 """Names of the fields that follow from the state of the NVLinks."""
-
-RESET_COMMANDS = {
-    "nvidia": "nvidia-smi --gpu-reset -i {gpu.index}",
-    "amd": "amd-smi reset --gpureset --gpu {pci}",
-    "ascend": "npu-smi set -t reset -i {gpu.npu_id} -c {gpu.chip_id}",
-}
-"""By vendor; the kernel resets any other card by its file in sysfs."""
-
-
-def reset_command(gpu: Gpu) -> str:
-    """Return the command that resets this GPU, as its vendor's tool takes it."""
-    pci = pci_address(gpu.pci_bus_id)
-    usual = "echo 1 > /sys/bus/pci/devices/{pci}/reset" if pci else "reboot"
-    return RESET_COMMANDS.get(gpu.vendor or "", usual).format(gpu=gpu, pci=pci)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
 """What people are told to do: no word stands for a value, and each vendor gets its own command."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from exporter.collectors.everything import rule_book
-from exporter.collectors.gpu.entity_fields import reset_command
+from exporter.collectors.gpu.backend import GpuAnswer
+from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.tools import TEXTS, text_of
 from exporter.collectors.gpu.values import Gpu
+from exporter.faults.expr.syntax import Name
 from exporter.reports import remedies
 from exporter.reports.remedies import Remedy
 
@@ -61,19 +65,44 @@ def test_only_who_means_all_gpus_resets_all() -> None:
     wide = [text for text in resets if "nvidia-smi --gpu-reset -i" not in text]
     several = re.compile(r"\ball\b|\btogether\b|\bits GPUs\b")
     assert [text for text in wide if not several.search(text)] == []
+    assert [text for text in resets if "/-/quiesce" not in text] == []  # it has them open
+
+
+def test_no_command_has_the_name_of_the_node() -> None:
+    """What is to be asked is a server of the node, or a component in its summary."""
+    texts = [text for rule in rule_book().rules if rule.entity == "node" for text in rule.texts]
+    commands = [code for text in texts for code in CODE.findall(text.fill(_name_in_full))]
+    assert [code for code in commands if "NAME" in code] == []
+
+
+def _name_in_full(name: Name) -> str:
+    return "NAME" if name.text == "name" else "x1"
 
 
 @pytest.mark.parametrize(
-    ("vendor", "command"),
+    ("vendor", "command", "note"),
     [
-        ("nvidia", "nvidia-smi --gpu-reset -i 3"),
-        ("amd", "amd-smi reset --gpureset --gpu 0000:3b:00.0"),
-        ("intel", "echo 1 > /sys/bus/pci/devices/0000:3b:00.0/reset"),
-        ("ascend", "npu-smi set -t reset -i 1 -c 0"),
+        ("nvidia", "nvidia-smi --gpu-reset -i 0000:3b:00.0", "/-/quiesce"),
+        ("amd", "amd-smi reset --gpureset --gpu 0000:3b:00.0", "xGMI"),
+        ("intel", "/unbind && echo 1 > /sys/bus/pci/devices/$pci/reset; echo", "else uses it"),
+        ("ascend", "npu-smi set -t reset -i 1 -c 0", "all NPUs"),
     ],
 )
-def test_a_gpu_is_reset_by_the_tool_of_its_vendor(vendor: str, command: str) -> None:
-    """By the number or address under which that tool knows it, which may not be our index."""
+def test_a_gpu_is_reset_by_the_tool_of_its_vendor(vendor: str, command: str, note: str) -> None:
+    """By the number or address under which that tool knows it, and nothing that uses it breaks."""
     address = "00000000:3B:00.0"
     gpu = Gpu(3, uuid="u", name="n", vendor=vendor, pci_bus_id=address, npu_id=1, chip_id=0)
-    assert reset_command(gpu) == command
+    assert command in text_of(gpu, "reset_command")
+    assert note in text_of(gpu, "reset_note")
+    texts = "".join(text_of(gpu, name) for name in TEXTS)
+    assert vendor == "nvidia" or not re.search("nvidia-smi|dcgmi", texts)
+
+
+def test_no_lost_gpu_is_reset_by_the_number_of_another() -> None:
+    """The driver numbers anew the GPUs that are left when it is loaded without one of them."""
+    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    lost, kept = (Gpu(n, f"GPU-{n}", "n", pci_bus_id=f"0000:0{n}:00.0") for n in range(2))
+    cache.take(GpuAnswer((lost, kept)), 1.0)
+    cache.take(GpuAnswer((replace(kept, index=0),)), 2.0)
+    commands = [text_of(state.gpu, "reset_command") for state in cache.states(2.0)]
+    assert len(set(commands)) == 2
