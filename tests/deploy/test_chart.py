@@ -1,6 +1,7 @@
 """The Helm chart says what kustomize says, object by object, and refuses wrong values."""
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,27 @@ FORBIDDEN: list[tuple[dict[str, Any], str]] = [
         ),
     ),
     (
+        {"podMonitor": {"enabled": True, "interval": "5s"}},
+        (
+            "podMonitor.scrapeTimeout is 10s, but must not be longer than podMonitor.interval, 5s:"
+            " the Prometheus operator would ignore the monitor."
+        ),
+    ),
+    (
+        {"image": {"repository": "example:5000/hw-exporter@sha256:0123"}},
+        (
+            'image.repository is "example:5000/hw-exporter@sha256:0123", but tag and digest'
+            " belong in image.tag, such as 0.1.0@sha256:DIGEST."
+        ),
+    ),
+    (
+        {"image": {"tag": "sha256:0123"}},
+        (
+            'image.tag is "sha256:0123", but must be a tag such as 0.1.0, with or without a digest'
+            " after it: 0.1.0@sha256:DIGEST."
+        ),
+    ),
+    (
         {"env": [{"name": "NVIDIA_MIG_MONITOR_DEVICES", "value": "all"}]},
         (
             "env: NVIDIA_MIG_MONITOR_DEVICES needs the profile full: the NVIDIA runtime grants it"
@@ -210,8 +232,37 @@ def test_runbooks_can_lie_elsewhere() -> None:
     assert all(url.startswith("https://runbooks.example/hw/") for url in urls)
 
 
+def test_links_lead_to_the_port_of_this_release() -> None:
+    """With TLS the port speaks nothing else, so links in alerts and dashboards are HTTPS."""
+    objects = helm.rendered(place="gpu", tls=ON, prometheusRule=ON, dashboards=ON)
+    links = re.findall(r"\w+://hw-exporter[.:a-z0-9]+", str(objects))
+    assert len(links) > 200
+    assert set(links) == {"https://hw-exporter.gpu.svc:8080"}
+
+
+def test_both_daemonsets_keep_the_affinity_of_the_user() -> None:
+    """With a runtime class no node gets the pods of both, whatever nodes the user excludes."""
+    machine = {"key": "type", "operator": "NotIn", "values": ["virtual-kubelet"]}
+    terms = [{"matchExpressions": [machine]}, {"matchFields": []}]
+    needed = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = {"nodeAffinity": {needed: {"nodeSelectorTerms": terms}}, "podAffinity": {}}
+    sets = helm.rendered(runtimeClass=ON, affinity=affinity)
+    for item in (it for it in sets if it["kind"] == "DaemonSet"):
+        is_gpu = item["metadata"]["name"] == "hw-exporter-gpu"
+        ours = {"key": "nvidia.com/gpu.present", "values": ["true"]}
+        ours["operator"] = "In" if is_gpu else "NotIn"
+        both = [
+            {"matchExpressions": [machine, ours]},
+            {"matchFields": [], "matchExpressions": [ours]},
+        ]
+        assert item["spec"]["template"]["spec"]["affinity"] == {
+            "nodeAffinity": {needed: {"nodeSelectorTerms": both}},
+            "podAffinity": {},
+        }
+
+
 def _everything() -> dict[str, Any]:
-    """All values that may be set together."""
+    """All values that may be set together; names of digits are names too."""
     values: dict[str, Any] = {}
     for name, (_, _, chosen) in PAIRS.items():
         if name not in {"network-policy", "scrape-annotations", "service-monitor"}:
@@ -219,23 +270,28 @@ def _everything() -> dict[str, Any]:
     return values | {
         "profile": "standard",
         "nodeConditions": {"enabled": True, "events": True, "labels": True},
-        "extraLabels": {"team": "hardware"},
-        "auth": {"bearerTokenSecret": "hw-exporter-token"},
-        "image": {"pullSecrets": [{"name": "registry"}]},
+        "extraLabels": {"team": "hardware", "app.kubernetes.io/component": "monitoring"},
+        "podMonitor": {"enabled": True, "labels": {"team": "monitoring"}},
+        "priorityClassName": "1",
+        "runtimeClass": {"enabled": True, "name": "2"},
+        "tls": {"enabled": True, "secretName": "3"},
+        "auth": {"bearerTokenSecret": "4", "bearerTokenKey": "5"},
+        "image": {"tag": "0.1.0@sha256:0123", "pullSecrets": [{"name": "registry"}]},
         "env": [{"name": "APP__METRICS__COLLECT_INTERVAL_SECS", "value": "30"}],
     }
 
 
 def test_everything_at_once_is_valid() -> None:
     """All values that may be set together fit the schemas of three minor versions of Kubernetes."""
-    objects = helm.rendered(**_everything())
+    objects = helm.rendered(place="12345", **_everything())
     assert {item["kind"] for item in objects} > {"DaemonSet", "PrometheusRule", "ClusterRole"}
     for item in objects:
         if not item["apiVersion"].startswith(FOREIGN_GROUPS):
             for minor in MINORS:
                 kubernetes_validate.validate(item, minor, strict=True)
-        if not item["apiVersion"].startswith(("rbac", "admission")):
-            assert item["metadata"]["labels"]["team"] == "hardware"
+        owner = "monitoring" if item["kind"] == "PodMonitor" else "hardware"
+        assert item["metadata"]["labels"]["team"] == owner
+        assert item["metadata"].get("namespace", "12345") in {"12345", "default"}
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tests.fakes.manifests import ROOT, Manifest
+from tests.fakes.manifests import LOADER, ROOT, Manifest
 
 CHART = ROOT / "deploy/helm/hw-exporter"
 NAMESPACE = "hw-exporter"
@@ -32,15 +32,27 @@ def refused(kubernetes: str = KUBERNETES, **values: Any) -> str:
     return done.stderr if done.returncode else ""
 
 
-def rendered(kubernetes: str = KUBERNETES, **values: Any) -> list[Manifest]:
-    """All objects of the chart with these values, in the namespace that kustomize uses."""
-    done = _template(kubernetes, values)
+def rendered(kubernetes: str = KUBERNETES, place: str = NAMESPACE, **values: Any) -> list[Manifest]:
+    """All objects of the chart with these values, in the namespace `place`: that of kustomize."""
+    done = _template(kubernetes, values, place)
     assert done.returncode == 0, done.stderr
-    return [item for item in yaml.safe_load_all(done.stdout) if item]
+    return [item for item in yaml.load_all(done.stdout, _NoKeyTwice) if item]
 
 
-def _template(kubernetes: str, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":
-    words = ["template", "hw-exporter", str(CHART), "--namespace", NAMESPACE]
+class _NoKeyTwice(LOADER):  # type: ignore[misc, valid-type]
+    """Refuses a mapping that has a key twice, as Flux and Argo CD do."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """See the keys of a mapping before the last of two alike wins."""
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), keys
+        super().flatten_mapping(node)
+
+
+def _template(
+    kubernetes: str, values: dict[str, Any], place: str = NAMESPACE
+) -> "subprocess.CompletedProcess[str]":
+    words = ["template", "hw-exporter", str(CHART), "--namespace", place]
     words += ["--kube-version", kubernetes]
     return run(*words, *(["--set-json", _as_json(values)] if values else []))
 

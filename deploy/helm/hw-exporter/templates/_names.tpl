@@ -1,9 +1,7 @@
 {{/* What objects share: labels, the environment, and the pod of each profile. */}}
 {{- define "hw-exporter.labels" -}}
-app.kubernetes.io/name: hw-exporter
-{{- with .Values.extraLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $chart := index . 0 }}
+{{- toYaml (merge (dict "app.kubernetes.io/name" "hw-exporter") (index . 1) $chart.Values.extraLabels) }}
 {{- end }}
 
 {{- define "hw-exporter.config" -}}
@@ -15,7 +13,43 @@ app.kubernetes.io/name: hw-exporter
 {{- end }}
 
 {{- define "hw-exporter.scheme" -}}
-{{- if .Values.tls.enabled }}HTTPS{{ else }}HTTP{{ end }}
+{{- if .Values.tls.enabled }}https{{ else }}http{{ end }}
+{{- end }}
+
+{{/* A generated file whose links lead to this release, or to the runbooks of the user. */}}
+{{- define "hw-exporter.linked" -}}
+{{- $chart := index . 0 }}
+{{- $text := $chart.Files.Get (index . 1) }}
+{{- with $chart.Values.prometheusRule.runbooks }}
+{{- $text = $text | replace "http://hw-exporter.hw-exporter.svc:8080/runbooks" (trimSuffix "/" .) }}
+{{- end }}
+{{- $ours := printf "%s://hw-exporter.%s.svc" (include "hw-exporter.scheme" $chart) $chart.Release.Namespace }}
+{{- $text | replace "http://hw-exporter.hw-exporter.svc" $ours }}
+{{- end }}
+
+{{/* The user's affinity; with runtimeClass, each of its terms also says which nodes are GPU nodes. */}}
+{{- define "hw-exporter.affinity" -}}
+{{- $chart := index . 0 }}
+{{- $affinity := deepCopy $chart.Values.affinity }}
+{{- if $chart.Values.runtimeClass.enabled }}
+{{- $operator := ternary "In" "NotIn" (index . 1) }}
+{{- $ours := dict "key" "nvidia.com/gpu.present" "operator" $operator "values" (list "true") }}
+{{- $node := $affinity.nodeAffinity | default dict }}
+{{- $required := $node.requiredDuringSchedulingIgnoredDuringExecution | default dict }}
+{{- $terms := list }}
+{{- range $required.nodeSelectorTerms | default (list dict) }}
+{{- $terms = append $terms (set . "matchExpressions" (append (.matchExpressions | default list) $ours)) }}
+{{- end }}
+{{- $_ := set $required "nodeSelectorTerms" $terms }}
+{{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" $required }}
+{{- $_ := set $affinity "nodeAffinity" $node }}
+{{- end }}
+{{- toYaml $affinity }}
+{{- end }}
+
+{{- define "hw-exporter.milliseconds" -}}
+{{- $unit := regexFind "[a-z]+$" . }}
+{{- mul (regexFind "^[0-9]+" . | int64) (get (dict "ms" 1 "s" 1000 "m" 60000) $unit) }}
 {{- end }}
 
 {{/* Kubernetes 1.30 or newer: recursive read-only mounts, AppArmor as a field, admission policies. */}}
@@ -48,6 +82,18 @@ app.kubernetes.io/name: hw-exporter
 {{- end }}
 {{- if and $writes (not (include "hw-exporter.isNew" .)) }}
 {{- $wrong = append $wrong (printf "nodeConditions needs Kubernetes 1.30 or newer, and this is %s: without ValidatingAdmissionPolicy the pods could write about every node." .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- range $name := list "podMonitor" "serviceMonitor" }}
+{{- $its := index $.Values $name }}
+{{- if gt (include "hw-exporter.milliseconds" $its.scrapeTimeout | int64) (include "hw-exporter.milliseconds" $its.interval | int64) }}
+{{- $wrong = append $wrong (printf "%s.scrapeTimeout is %s, but must not be longer than %s.interval, %s: the Prometheus operator would ignore the monitor." $name $its.scrapeTimeout $name $its.interval) }}
+{{- end }}
+{{- end }}
+{{- if regexMatch "[:@][^/]*$" .Values.image.repository }}
+{{- $wrong = append $wrong (printf "image.repository is %q, but tag and digest belong in image.tag, such as 0.1.0@sha256:DIGEST." .Values.image.repository) }}
+{{- end }}
+{{- if not (regexMatch "^([A-Za-z0-9_][-.A-Za-z0-9_]*(@sha256:[0-9a-f]+)?)?$" .Values.image.tag) }}
+{{- $wrong = append $wrong (printf "image.tag is %q, but must be a tag such as 0.1.0, with or without a digest after it: 0.1.0@sha256:DIGEST." .Values.image.tag) }}
 {{- end }}
 {{- range .Values.env }}
 {{- if and (eq .name "NVIDIA_MIG_MONITOR_DEVICES") (ne $.Values.profile "full") }}
