@@ -240,6 +240,24 @@ def test_links_lead_to_the_port_of_this_release() -> None:
     assert set(links) == {"https://hw-exporter.gpu.svc:8080"}
 
 
+@pytest.mark.parametrize(
+    ("values", "command"),
+    [
+        ({}, "curl 'http://localhost:8080/why?format=text'"),
+        ({"tls": ON}, "curl --insecure 'https://localhost:8080/why?format=text'"),
+        (
+            {"auth": {"bearerTokenSecret": "login"}},
+            """curl -H "Authorization: Bearer $TOKEN" 'http://localhost:8080/why?format=text'""",
+        ),
+    ],
+)
+def test_the_first_command_reaches_the_port(
+    values: dict[str, Any], command: str, tmp_path: Path
+) -> None:
+    """What the installation prints is the scheme and the login of this release."""
+    assert f"  {command}" in helm.notes(tmp_path, **values).splitlines()
+
+
 def test_both_daemonsets_keep_the_affinity_of_the_user() -> None:
     """With a runtime class no node gets the pods of both, whatever nodes the user excludes."""
     machine = {"key": "type", "operator": "NotIn", "values": ["virtual-kubelet"]}

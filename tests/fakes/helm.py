@@ -4,6 +4,8 @@ import json
 import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -39,6 +41,18 @@ def rendered(kubernetes: str = KUBERNETES, place: str = NAMESPACE, **values: Any
     return [item for item in yaml.load_all(done.stdout, _NoKeyTwice) if item]
 
 
+def notes(scratch: Path, **values: Any) -> str:
+    """What an installation with these values prints, rendered without a cluster."""
+    chart = scratch / "chart"
+    shutil.copytree(CHART, chart)
+    text = (chart / "templates/NOTES.txt").rename(chart / "templates/notes.yaml")
+    text.write_text("notes: |\n" + indent(text.read_text(), "  "))
+    done = _template(KUBERNETES, values, NAMESPACE, chart)
+    assert done.returncode == 0, done.stderr
+    (said,) = (part for part in yaml.safe_load_all(done.stdout) if part and "notes" in part)
+    return str(said["notes"])
+
+
 class _NoKeyTwice(LOADER):  # type: ignore[misc, valid-type]
     """Refuses a mapping that has a key twice, as Flux and Argo CD do."""
 
@@ -50,9 +64,9 @@ class _NoKeyTwice(LOADER):  # type: ignore[misc, valid-type]
 
 
 def _template(
-    kubernetes: str, values: dict[str, Any], place: str = NAMESPACE
+    kubernetes: str, values: dict[str, Any], place: str = NAMESPACE, chart: Path = CHART
 ) -> "subprocess.CompletedProcess[str]":
-    words = ["template", "hw-exporter", str(CHART), "--namespace", place]
+    words = ["template", "hw-exporter", str(chart), "--namespace", place]
     words += ["--kube-version", kubernetes]
     return run(*words, *(["--set-json", _as_json(values)] if values else []))
 
