@@ -364,6 +364,17 @@ def test_only_node_conditions_need_kubernetes_1_30(minor: str) -> None:
             kubernetes_validate.validate(item, minor, strict=True)
 
 
+def test_a_variable_of_the_user_replaces_that_of_the_chart() -> None:
+    """No name is twice in the environment, which server-side apply refuses."""
+    theirs = [{"name": "APP__SOURCES__DISABLED", "value": "ipmi"}]
+    (pods,) = (
+        it for it in helm.rendered(filesystems=True, env=theirs) if it["kind"] == "DaemonSet"
+    )
+    (container,) = pods["spec"]["template"]["spec"]["containers"]
+    found = [it for it in container["env"] if it["name"] == theirs[0]["name"]]
+    assert found == theirs
+
+
 def test_ebpf_has_no_apparmor_profile_on_old_kubernetes() -> None:
     """Before 1.30 the annotation of AppArmor says what the field says later."""
     (pods,) = (it for it in helm.rendered(OLDEST, ebpf=ON) if it["kind"] == "DaemonSet")

@@ -57,6 +57,56 @@
 {{- if semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}yes{{ end }}
 {{- end }}
 
+{{- define "hw-exporter.env" -}}
+- name: NODE_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: spec.nodeName
+# On GPU nodes the NVIDIA runtime mounts the driver's library; no effect elsewhere.
+- name: NVIDIA_VISIBLE_DEVICES
+  value: all
+- name: NVIDIA_DRIVER_CAPABILITIES
+  value: utility{{ if .Values.gpuSharing }},compute{{ end }}
+{{- if .Values.ebpf.enabled }}
+- name: APP__EBPF__ENABLED
+  value: "true"
+{{- end }}
+{{- if eq .Values.profile "full" }}
+- name: APP__SOURCES__ENABLED
+  value: nvme_health
+{{- end }}
+{{- if include "hw-exporter.hasFilesystems" . }}
+- name: APP__SOURCES__DISABLED
+  value: "[]"
+{{- end }}
+{{- if .Values.nodeConditions.enabled }}
+- name: APP__NODE_CONDITIONS__ENABLED
+  value: "true"
+{{- end }}
+{{- if .Values.nodeConditions.events }}
+- name: APP__NODE_CONDITIONS__EVENTS
+  value: "true"
+{{- end }}
+{{- if .Values.nodeConditions.labels }}
+- name: APP__NODE_CONDITIONS__LABELS_DIR
+  value: /etc/kubernetes/node-feature-discovery/features.d
+{{- end }}
+{{- if or .Values.nodeConditions.enabled .Values.nodeConditions.events .Values.nodeConditions.labels }}
+- name: APP__NODE_CONDITIONS__DRY_RUN
+  value: {{ .Values.nodeConditions.dryRun | quote }}
+{{- end }}
+{{- if .Values.tls.enabled }}
+- name: APP__SERVER__TLS__CERT_FILE
+  value: /etc/hw-exporter-tls/tls.crt
+- name: APP__SERVER__TLS__KEY_FILE
+  value: /etc/hw-exporter-tls/tls.key
+{{- end }}
+{{- if .Values.auth.bearerTokenSecret }}
+- name: APP__SERVER__AUTH__BEARER_TOKEN_FILE
+  value: /etc/hw-exporter-auth/{{ .Values.auth.bearerTokenKey }}
+{{- end }}
+{{- end }}
+
 {{/* Values that the manual forbids together, a sentence each; all of them are said at once. */}}
 {{- define "hw-exporter.check" -}}
 {{- $wrong := list }}
