@@ -221,9 +221,10 @@ def test_runbooks_can_lie_elsewhere() -> None:
     there: dict[str, Any] = {
         "prometheusRule": {"enabled": True, "runbooks": "https://runbooks.example/hw"}
     }
-    (rule,) = (it for it in helm.rendered(**there) if it["kind"] == "PrometheusRule")
     urls = [
         alert["annotations"]["runbook_url"]
+        for rule in helm.rendered(**there)
+        if rule["kind"] == "PrometheusRule"
         for group in rule["spec"]["groups"]
         for alert in group["rules"]
         if "alert" in alert

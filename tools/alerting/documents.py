@@ -179,14 +179,28 @@ def clusters_file() -> str:
     return f"{head}{as_yaml({'groups': chosen})}"
 
 
+OF_NODES = re.compile(r"hw-(node|cpu|memory|filesystem|raid|storage|infiniband|network|pcie)")
+GROUP = re.compile(r"(?:^  #.*\n)*^  - name: (.*)\n(?:(?!  #|  - name: ).*\n)*", re.MULTILINE)
+"""A group of rules with the comment before it."""
+
+
+def _object_of(group: str) -> str:
+    """Return the name of the PrometheusRule with this group.
+
+    `kubectl apply` keeps each object in one annotation, and all rules are longer than one may be.
+    """
+    if group.startswith("hw-gpu-"):
+        return "hw-exporter-gpu"
+    return "hw-exporter-node" if OF_NODES.fullmatch(group) else "hw-exporter"
+
+
 def prometheus_rule() -> str:
-    """Return the PrometheusRule of the component: the same rules for the Prometheus operator."""
+    """Return the PrometheusRules of the component: the same rules for the Prometheus operator."""
     head = textwrap.dedent("""\
-        # Generated from deploy/prometheus by `make docs`.
         apiVersion: monitoring.coreos.com/v1
         kind: PrometheusRule
         metadata:
-          name: hw-exporter
+          name: {name}
           namespace: hw-exporter
           labels:
             app.kubernetes.io/name: hw-exporter
@@ -195,7 +209,11 @@ def prometheus_rule() -> str:
         """)
     recording = (DEPLOY / "prometheus/recording.yml").read_text("utf-8")
     bodies = [text.split("groups:\n", 1)[1] for text in (recording, alerts_file(PODS))]
-    return head + textwrap.indent("".join(bodies), "  ")
+    objects: dict[str, str] = {}
+    for group in GROUP.finditer("".join(bodies)):
+        name = _object_of(group[1])
+        objects[name] = objects.get(name, head.format(name=name)) + textwrap.indent(group[0], "  ")
+    return "# Generated from deploy/prometheus by `make docs`.\n" + "---\n".join(objects.values())
 
 
 def _example() -> dict[str, Any]:
