@@ -132,9 +132,7 @@ def test_the_guide_also_configures_the_daemonset_of_the_runtime_class(tmp_path: 
     """What the guide replaces and patches is the same on the nodes with GPUs."""
     (tmp_path / "hw-exporter").symlink_to(ROOT)
     (tmp_path / "config.toml").write_text("[server]\nport = 9000\n")
-    guide = _kustomization_of_the_guide()
-    guide["components"].insert(0, f"{GUIDES_CLONE}/components/{RUNTIME_CLASS}")
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(guide))
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(_kustomization_of_the_guide()))
     manifests = rendered(tmp_path)
     assert config_of(manifests) == "[server]\nport = 9000\n"
     name = the("ConfigMap", manifests)["metadata"]["name"]
@@ -145,6 +143,9 @@ def test_the_guide_also_configures_the_daemonset_of_the_runtime_class(tmp_path: 
         assert volumes["config"]["configMap"]["name"] == name
         env = pod["containers"][0]["env"]
         assert {"name": "APP__NODE_CONDITIONS__DRY_RUN", "value": "false"} in env
+        wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (term,) = wanted["nodeSelectorTerms"]
+        assert [it["key"] for it in term["matchExpressions"]] == ["nvidia.com/gpu.present", "type"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -323,7 +324,8 @@ def _kustomization_of_the_guide() -> Manifest:
     ):
         for key, value in yaml.safe_load(text).items():
             whole[key] = whole.get(key, []) + value if isinstance(value, list) else value
-    whole["components"] = [f"{GUIDES_CLONE}/components/{name}" for name in COMPONENTS]
+    names = (RUNTIME_CLASS, *COMPONENTS)
+    whole["components"] = [f"{GUIDES_CLONE}/components/{name}" for name in names]
     return whole
 
 
@@ -333,6 +335,8 @@ def test_the_kustomization_of_the_guide_does_what_it_says(tmp_path: Path) -> Non
     (tmp_path / "config.toml").write_text("[server]\nport = 9000\n")
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(_kustomization_of_the_guide()))
     manifests = rendered(tmp_path)
+    names = ("DaemonSet", "hw-exporter-gpu")
+    manifests = [it for it in manifests if (it["kind"], it["metadata"]["name"]) != names]
     container = container_of(manifests)
     assert container["image"].startswith("registry.example/hw-exporter:")
     assert config_of(manifests) == "[server]\nport = 9000\n"
