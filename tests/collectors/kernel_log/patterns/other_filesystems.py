@@ -1,8 +1,6 @@
 """Further wordings of filesystems and their servers."""
 
-import pytest
-
-from tests.collectors.kernel_log.feeding import Case, events_of, expect_one_event
+from tests.collectors.kernel_log.feeding import Case
 
 NODE = ("node", "")
 
@@ -134,20 +132,3 @@ QUIET = (
     "ceph: mds0 caps renewed",
 )
 """Lines beside them that say no trouble."""
-
-
-@pytest.mark.parametrize(("kind", "subject", "fields", "lines"), CASES)
-def test_wording_is_one_event(
-    kind: str,
-    subject: tuple[str, str],
-    fields: dict[str, str | None],
-    lines: tuple[str, ...] | str,
-) -> None:
-    """Each wording makes exactly one event, about what its line names."""
-    expect_one_event(kind, subject, fields, lines)
-
-
-@pytest.mark.parametrize("line", QUIET)
-def test_line_beside_them_is_quiet(line: str) -> None:
-    """A line of the same driver that says no trouble makes no event."""
-    assert events_of(line) == ()
