@@ -143,12 +143,12 @@ class Replay:
         return [name for at, _, name in notified.names if at > self.ended + LATEST_SECS]
 
     def is_told(self, got: Mapping[str, Notified]) -> bool:
-        """Whether it was told once, with its root, at its beginning and end only."""
+        """Whether each root was told once, at its beginning and end only."""
         notified = got[self.name]
         if self.cluster:
             return not notified.names and len(got[self.cluster].names) == 1
         is_resolved = self.ended is None or notified.resolved == 1
-        is_one = notified.gravest == 1 and self.is_root_named(notified)
+        is_one = notified.gravest == len(self.roots) and self.is_root_named(notified)
         return is_one and is_resolved and not self.after_end(notified)
 
     def is_root_named(self, notified: Notified) -> bool:
