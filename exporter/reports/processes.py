@@ -88,7 +88,7 @@ def _now(client: GpuClient, old: frozenset[str]) -> GpuClient:
 
 
 def _without_old(use: Use, old: frozenset[str]) -> Use:
-    """Return a use without what was measured of a GPU before it was lost or stale."""
+    """Return a use without memory and utilization if its GPU is lost or stale."""
     if use.gpu_uuid not in old:
         return use
     return replace(use, memory_used_bytes=None, sm_utilization_percent=None)

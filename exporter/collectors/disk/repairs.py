@@ -110,6 +110,6 @@ class StorageRepairs:
     _mounts: MountRepairs = field(default_factory=MountRepairs)
 
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
-        """Yield what was repaired since the last snapshot."""
+        """Yield the disks and filesystems that were repaired since the last snapshot."""
         yield from self._disks.between(snapshot)
         yield from self._mounts.between(snapshot, events)

@@ -213,7 +213,7 @@ def open_library(proc_root: Path, pid: int, found: Found) -> OpenLibrary | None:
 
 
 def _opened(path: str, found: Found) -> int:
-    """Open the mapped file; raise ValueError where another one is at this path."""
+    """Open the mapped file; raise ValueError where another file is at its path."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or str(status.st_ino) != found.file[1]:

@@ -120,7 +120,7 @@ class TracedCallsSource:
             self._ctx.wake(self.name)
 
     def _miss(self) -> None:
-        """Note that calls were not counted: what was found of ranks is old."""
+        """Note that calls were not counted: judgements of ranks are old."""
         self._communicators.miss()
         self._judged = ()
 

@@ -160,7 +160,7 @@ class NetworkReader:
 
 
 def _has_cable(folder: Path) -> bool:
-    """Tell whether the link of an interface is a cable: one that is lost is missed.
+    """Tell whether the link of an interface is a cable, whose loss is a fault.
 
     That of a wireless one comes and goes. A representor stands for a function in the adapter's
     switch: its `device` is the adapter; its link is down while nobody uses the function, as is
