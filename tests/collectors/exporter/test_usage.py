@@ -11,7 +11,9 @@ import pytest
 from exporter.collectors.exporter.usage import OurProcessesReader
 from exporter.probes.child import Child, Children, Command
 
-SLEEPER = Command((sys.executable, "-S", "-c", "input()"), {}, with_input=True)
+SLEEPER = Command(
+    (sys.executable, "-u", "-S", "-c", "print('awake'); input()"), {}, with_input=True
+)
 BUSY = Command((sys.executable, "-S", "-c", "sum(range(5_000_000))"), {})
 
 pytestmark = pytest.mark.system
@@ -34,12 +36,14 @@ async def test_children_count_while_they_run_and_their_time_stays() -> None:
     children = Children()
     reader = OurProcessesReader((children,))
     alone = reader.read().value
-    sleeper = _started(children, SLEEPER)
+    awake = asyncio.Event()
+    sleeper = _started(children, SLEEPER, awake)
+    await awake.wait()
     with_child = reader.read().value
     assert (alone.count, with_child.count) == (1, 2)
     assert with_child.resident_memory_bytes > alone.resident_memory_bytes
     sleeper.kill()
-    busy = _started(children, BUSY)
+    busy = _started(children, BUSY, asyncio.Event())
     await asyncio.wait({sleeper.exited, busy.exited})
     after = reader.read().value
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -49,5 +53,5 @@ async def test_children_count_while_they_run_and_their_time_stays() -> None:
     assert after.cpu_seconds == pytest.approx(spent, abs=0.1)
 
 
-def _started(children: Children, command: Command) -> Child:
-    return children.start(command, lambda _: None, lambda _: None)
+def _started(children: Children, command: Command, spoke: asyncio.Event) -> Child:
+    return children.start(command, lambda _: spoke.set(), lambda _: None)
